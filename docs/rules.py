@@ -98,8 +98,8 @@ PARTS: Final[tuple[tuple[str, str, tuple[Rule, ...]], ...]] = (
 )
 UNSURE: Final = """## Not sure enough
 
-A rule with less confidence than {decide_at:g} does not decide: the constraint is `undetermined`, the id of the
-rule has `{leaning}` in front, and `because` says what it leaned to. That can happen to {count} rules of the
+A rule with less confidence than {decide_at:g} does not decide: the constraint is `undetermined`, the id of
+the rule has `{leaning}` in front, and `because` says what it leaned to. That can happen to {count} rules of the
 grade `inferred`. To be sure, keep the `ThrottlingReasons` of exceptions, or collect the metrics by cause.
 """
 MEANINGS: Final = """## What it means, and what helps

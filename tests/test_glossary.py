@@ -20,7 +20,7 @@ RETIRED = {
     r"late in \d+ % of": "p99",
     r"\*{0,2}intended\*{0,2} start": "response time",
     "how sure|% sure|less sure": "confidence",
-    r"(units|[A-Z]CU/s) asked for\b|[\"|>] ?[aA]sked (for|of)\b|^[aA]sked (for|of)\b": "demand",
+    r"(units|[A-Z]CU/s) asked for\b|[\"|>] ?[aA]sked (for|of)\b|^[aA]sked (for|of)$": "demand",
     "wait(ed|ing) for a CPU": "CPU wait",
     r"\b[lL]imited by\b(?! itself)": "throttled by",
 }

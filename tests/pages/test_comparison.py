@@ -32,7 +32,7 @@ def cells(columns):
 @pytest.mark.slow
 def test_every_measure_is_a_row(columns):
     found = cells(columns)
-    assert found["Limited by"] == ("Partition limit", "No throttles", "Table capacity")
+    assert found["Throttled by"] == ("Partition limit", "No throttles", "Table capacity")
     assert found["Expected"] == ("as expected", "as expected", "expected partition")
     assert found["Accepted writes"][1] == "2,000 WCU/s"
     assert [cell.endswith("%") for cell in found["Throttled, of the writes"]] == [True] * 3
@@ -154,7 +154,7 @@ def test_the_same_files_make_the_same_bytes(columns, prices, generated_at, tmp_p
 def test_a_run_without_seconds_has_no_chart_and_keeps_its_verdict(a_run, prices, generated_at, tmp_path):
     column = RunColumn.of_run(a_run("hotkey", without=("seconds.parquet",)), prices)
     assert multiples([column]) == (None,)
-    assert cells([column])["Limited by"] == ("Partition limit",)
+    assert cells([column])["Throttled by"] == ("Partition limit",)
 
 
 def test_a_page_that_cannot_be_written_says_so(samples, prices, generated_at, tmp_path):

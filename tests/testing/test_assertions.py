@@ -39,7 +39,7 @@ def test_a_hot_partition_is_found_and_a_sharded_one_is_not() -> None:
     assert "hottest key hot, 90 %" in text
     assert "cure Shard the hot key" in text
     assert "what to do Shard the hot key." in text
-    assert "how sure 99 %, by the reason of each refusal, on the simulator" in text
+    assert "confidence 99 %, by the reason of each refusal, on the simulator" in text
     assert "seed 1, nothing saved up" in text
 
 

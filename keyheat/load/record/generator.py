@@ -209,7 +209,7 @@ class _Judge:
 
     def _sent(self) -> str:
         unit = self._load.target_unit
-        return f"sent {self.achieved_per_s:,.0f} {unit}/s of a {DEMAND} of {self.asked_per_s:,.0f}"
+        return f"sent {self.achieved_per_s:,.0f} of {self.asked_per_s:,.0f} {unit}/s of {DEMAND}"
 
     def _lacked_cpu(self) -> str:
         if self._busy:

@@ -46,7 +46,7 @@ def table_of(case: SampleCase) -> dict[str, Any]:
 def checks_of(case: SampleCase) -> list[str]:
     if case.generator_bound:
         return [
-            "Sent 2,100 requests/s of a demand of 5,000.",
+            "Sent 2,100 of 5,000 requests/s of demand.",
             "Busiest process at 99 % of a core.",
             "Event loop 310 ms late (p99).",
         ]
