@@ -62,19 +62,19 @@ Every label names the **rule** that decided it: below the labels in the page of 
    seconds of the client?               the same, against its maximum and
     yes: (3)      no: minutes (4)       the account's quota: seconds (3), minutes (5)
         |                                      |
-        +---------> sure enough? --no-->  undetermined-*
+        +---------> confident? ----no-->  undetermined-*
                          | yes
                          v
    what happened around it?             --yes-->  another rule, the same label   (6)
 ```
 
-In the tables the first line that holds decides. **Sure** is the confidence to begin with, of an inference as
+In the tables the first line that holds decides. **Confidence** is the one to begin with, of an inference as
 it was [measured](accuracy.md); what agrees or not changes it. Each example is a small file of evidence, and
 beside it is what a terminal says of it. Change a number in one and see what comes of it.
 
 This page is made from the rules themselves, by `make rules`.
 """
-TABLE: Final = "| rule | constraint | speaks when | sure | example |\n|---|---|---|---|---|"
+TABLE: Final = "| rule | constraint | speaks when | confidence | example |\n|---|---|---|---|---|"
 PARTS: Final[tuple[tuple[str, str, tuple[Rule, ...]], ...]] = (
     (
         "1, 2. Somebody says so",
@@ -98,9 +98,9 @@ PARTS: Final[tuple[tuple[str, str, tuple[Rule, ...]], ...]] = (
 )
 UNSURE: Final = """## Not sure enough
 
-A rule that is less sure than {decide_at:g} does not decide: the constraint is `undetermined`, the id of the
-rule has `{leaning}` in front, and `because` says what it leaned to. That can happen to {count} rules of the
-grade `inferred`. To be sure, keep the `ThrottlingReasons` of exceptions, or collect the metrics by cause.
+A rule with less confidence than {decide_at:g} does not decide: the constraint is `undetermined`, the id of
+the rule has `{leaning}` in front, and `because` says what it leaned to. That can happen to {count} rules of
+the grade `inferred`. To be sure, keep the `ThrottlingReasons` of exceptions, or collect the metrics by cause.
 """
 MEANINGS: Final = """## What it means, and what helps
 

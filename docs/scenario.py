@@ -66,7 +66,7 @@ MEANT: Final[Mapping[tuple[str, str], str]] = {
     (
         "ThresholdsSpec",
         "p99_ms_max",
-    ): "service time that 99 % of the accepted requests stay within, milliseconds",
+    ): "p99 of the service time of accepted requests, milliseconds",
 }
 """What fields mean whose name says nearly everything."""
 VERBS: Final[Mapping[str, str]] = {

@@ -4,12 +4,14 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import sys
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from platform import node
+from types import SimpleNamespace
 from zipfile import ZipFile
 
 import psutil
@@ -22,10 +24,13 @@ from keyheat.pages.runs.app import HEADERS, Site, address_of, app_of, listening
 from keyheat.pages.runs.found import RunSearch
 from keyheat.pages.runs.index import Recall
 from keyheat.pages.runs.look import Look, Pages
-from keyheat.runs.folder import Underway, forget_underway, write_underway
+from keyheat.runs.folder import Underway, forget_underway, read_underway, write_underway
+from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.underway import SIMULATING, under_way
 from tests.made_runs import started, summary, written
 from tests.outside import a_readers_environment, end_all, get
 from tests.outside import started as process
+from tests.rehearsal import SCENARIOS
 
 ROOT = Path(__file__).parents[1]
 
@@ -128,6 +133,33 @@ def test_a_run_that_is_going_on_moves_and_then_is_there(client, clock, tmp_path)
     over = look(client, clock, "now.json")
     assert (over["underway"], over["version"] != version) == ([], True)
     assert client.get(f"/run/{key_of(client, clock)}/report").status_code == 200
+
+
+def test_a_simulation_that_is_going_on_moves_and_a_killed_one_never_ended(client, clock, tmp_path):
+    folder = tmp_path / "runs" / "one"
+    folder.mkdir(parents=True)
+    scenario = load_scenario(SCENARIOS / "hotkey.toml")
+    with under_way(scenario, 1, folder, "hotkey.toml", print) as watch:
+        watch.seen(SimpleNamespace(attempts={"write": 30}, throttled={"write": 12}, conflicts=0))
+        watch.signs.enter(SIMULATING)
+        (moving,) = look(client, clock, "now.json")["underway"]
+        assert (moving["scenario"], moving["target"], moving["doing"]) == (
+            "hotkey",
+            "simulated",
+            "simulating",
+        )
+        assert (moving["elapsed_s"], moving["duration_s"]) == (1.0, scenario.load.duration_s)
+        assert (moving["accepted"], moving["throttled"]) == (18, 12)
+        killed = shutil.copytree(folder, tmp_path / "runs" / "killed")
+        signs = read_underway(killed)
+        write_underway(
+            killed, signs.model_copy(update={"born_s": 1.0})
+        )  # its number is another process's now
+        assert len(look(client, clock, "now.json")["underway"]) == 1
+        shown = look(client, clock)
+        assert [shown["words"][number] for number in shown["columns"]["verdict"]] == ["Never ended"]
+        watch.analyzing()
+    assert look(client, clock, "now.json")["underway"] == []
 
 
 # ---- whom it answers

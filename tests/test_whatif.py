@@ -16,6 +16,7 @@ COMMANDS = {
     "keyheat whatif too-small write-capacity": 0,
     "keyheat whatif hotkey write-capacity": 1,
     "keyheat whatif hotkey shards --json": 0,
+    "keyheat whatif hotkey shards --out reports/out/shards": 0,
 }
 
 
@@ -63,6 +64,23 @@ def test_the_answer_as_json(verb: Verb) -> None:
     assert (two["value"], two["enough"], two["queries_per_read"]) == (2, True, 2)
     assert set(two["throttle_share_by_seed"]) == {"1", "2"}
     assert two["provisioned_dollars_per_month"] > 0
+
+
+@pytest.mark.slow
+def test_the_answer_as_a_page(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = verb("whatif", "hotkey", "shards", "--out", "reports/out/shards", "--throttle-share", "0.2")
+    assert said.code == 0
+    assert said.says("The page: reports/out/shards/whatif.html")
+    folder = tmp_path / "reports" / "out" / "shards"
+    assert {path.name for path in folder.iterdir()} == {"whatif.html", "whatif.json"}
+    text = (folder / "whatif.html").read_text().replace("\u00a0", " ")
+    sentence = json.loads((folder / "whatif.json").read_text())["sentence"]
+    assert f'<h1 id="verdict">{sentence}</h1>' in text
+    assert "<code>keyheat whatif hotkey shards --throttle-share 0.2</code>" in text
+    again = verb("whatif", "hotkey", "shards", "--out", "reports/out/shards")
+    assert (again.code, again.out) == (2, "")
+    assert again.says("is not an empty folder") or "is not an empty folder" in again.err
 
 
 @pytest.mark.slow

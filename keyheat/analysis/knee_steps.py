@@ -23,6 +23,7 @@ from keyheat.runs.manifest import Keys, Manifest
 from keyheat.runs.run import Run
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.alterations import spread_traffic, spreads_itself
+from keyheat.simulator.flow import Traffic
 from keyheat.simulator.folder import keys_of
 from keyheat.simulator.outcome import STEADY, SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
@@ -200,16 +201,22 @@ class LimitUse:
 
 
 def used_by(
-    scenario: Scenario, *, folder: Path = Path(), quotas: Quotas = DEFAULT_QUOTAS, scale: float = 1.0
+    scenario: Scenario,
+    *,
+    folder: Path = Path(),
+    quotas: Quotas = DEFAULT_QUOTAS,
+    scale: float = 1.0,
+    traffic: Traffic | None = None,
 ) -> tuple[LimitUse, ...]:
     """Every limit of the scenario's own table and its indexes, the most used one first.
 
-    `scale` multiplies all limits. Nothing where nobody can say what the load test sends, or where its keys
-    are divided on their way to as many shards as it knows nothing of.
+    `scale` multiplies all limits; `traffic` is sent in place of what the load test sends. Nothing where
+    nobody can say what that is, or where its keys are divided on their way to as many shards as it knows
+    nothing of.
     """
-    if scenario.keys.shards > 1 and not spreads_itself(scenario, folder):
+    if traffic is None and scenario.keys.shards > 1 and not spreads_itself(scenario, folder):
         return ()
-    sent = expected(scenario, folder=folder, scale=scale)
+    sent = expected(scenario, folder=folder, scale=scale, traffic=traffic)
     if sent is None:
         return ()
     given = {one.index: one for one in given_to(scenario) if one.table == scenario.table.name}

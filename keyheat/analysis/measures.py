@@ -114,11 +114,11 @@ MEASURES: Final = {
         ),
         Measure(
             name="p50_ms", unit="ms", kind="statistical", better="lower", floor=0.1,
-            says="median service time of accepted requests",
+            says="p50 of the service time of accepted requests",
         ),
         Measure(
             name="p99_ms", unit="ms", kind="statistical", better="lower", floor=0.5,
-            says="99th percentile of the service time of accepted requests",
+            says="p99 of the service time of accepted requests",
         ),
         Measure(
             name="first_throttle_s", unit="s", kind="statistical", better="higher", floor=1.0,

@@ -2,21 +2,35 @@
 
 import os
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from keyheat.cli.options import a_path, a_scenario, changed, in_json, price_list, says_yes, some_prices
+from keyheat.cli.options import (
+    a_path,
+    a_scenario,
+    changed,
+    command_of,
+    in_json,
+    price_list,
+    says_yes,
+    series_place,
+    some_prices,
+)
 from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import find_scenario
-from keyheat.terminal.console import answer, bars, err, out
+from keyheat.runfiles import write_json
+from keyheat.terminal.console import answer, bars, err, out, strong
 from keyheat.words import BROKEN, DONE, INVALID, REFUSED
 
 if TYPE_CHECKING:
     from keyheat.load.transport.target import Target
+    from keyheat.plan.prices import Prices
     from keyheat.plan.quotas import Quotas
     from keyheat.runs.capabilities import Capabilities
+    from keyheat.simulator.search import WhatIfSearch
 
 LOCAL = "local"
 
@@ -133,6 +147,7 @@ QUESTIONS = ("shards", "write-capacity", "read-capacity")
     "--most", type=click.IntRange(1), help="largest number tried  [default: 100 shards, 40,000 units]"
 )
 @click.option("--with-burst", "burst", is_flag=True, help="count capacity that the table has saved up")
+@click.option("--out", "folder", type=a_path, help="a page, whatif.html, and whatif.json go there, too")
 @in_json("the answer")
 @some_prices
 def whatif(
@@ -143,6 +158,7 @@ def whatif(
     index: str | None,
     most: int | None,
     burst: bool,
+    folder: Path | None,
     prices: Path,
 ) -> int:
     """The smallest number of shards, or capacity, with which SCENARIO hardly throttles, and what it costs.
@@ -158,6 +174,8 @@ def whatif(
 
     loaded, path = find_scenario(scenario, settings)
     listed, asked = price_list(prices), cast(Question, question)
+    if folder is not None:
+        series_place(folder, loaded.name)
     with Trying(f"{loaded.name}: {asked}", bars) as trying:
         if asked == "shards":
             found = smallest_shards(
@@ -185,8 +203,34 @@ def whatif(
     formula = key.needed if key is not None and writes else None
     for line in assumptions_of(loaded, path.parent):
         err.print(line)
-    answer(lambda: whatif_json(found, listed, formula), lambda: whatif_text(found, listed, formula))
+    content = whatif_json(found, listed, formula)
+    page = None if folder is None else _write_page(folder, found, listed, formula, content, path.parent)
+    answer(
+        lambda: content | ({} if page is None else {"page": str(page)}),
+        lambda: whatif_text(found, listed, formula),
+    )
+    if page is not None:
+        out.print(strong("The page: ", page))
     return DONE if found.answer is not None else BROKEN
+
+
+def _write_page(
+    folder: Path,
+    found: "WhatIfSearch",
+    prices: "Prices",
+    formula: int | None,
+    content: dict[str, Any],
+    scenarios: Path,
+) -> Path:
+    """Write the answer into a folder, as a page and for programs; gives the page's path."""
+    from keyheat.pages.whatif import NAME, answered, write_whatif
+    from keyheat.terminal.whatif import FORMAT
+
+    command = command_of(click.get_current_context(), "--out")
+    write_json(folder / "whatif.json", FORMAT, content)
+    return write_whatif(
+        folder / NAME, answered(found, prices, formula, command, scenarios), datetime.now(UTC)
+    )
 
 
 @click.command()

@@ -1,5 +1,6 @@
 """What verbs share: options that several of them have, how they are read, and where runs go."""
 
+import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -133,6 +134,21 @@ def says_yes(question: str) -> bool | None:
     from keyheat.load.guard.consent import somebody_there
 
     return confirmed(question) if somebody_there() else None
+
+
+def command_of(context: click.Context, *left_out: str) -> str:
+    """The command that was given, with the options that are not as they are by themselves."""
+    words = [context.info_name or ""]
+    for parameter in context.command.params:
+        value, name = context.params.get(parameter.name or ""), parameter.opts[0]
+        if name in left_out or value in (None, False, (), parameter.get_default(context)):
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        flag = isinstance(parameter, click.Option) and parameter.is_flag
+        for one in values:
+            words += [] if isinstance(parameter, click.Argument) else [name]
+            words += [] if flag else [str(one)]
+    return shlex.join(["keyheat", *words])
 
 
 def in_utc(moment: datetime | None) -> datetime | None:

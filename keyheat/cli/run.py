@@ -18,9 +18,12 @@ from keyheat.terminal.console import bars, err, in_words, out, print_json, shown
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from keyheat.plan.prices import Billing
     from keyheat.runs.formats import Diagnosis
     from keyheat.simulator.flow import Traffic
+    from keyheat.simulator.underway import SimulationWatch
 
 SAID = "keyheat: "  # begins what a run says to a person
 LAST_WORDS = 40  # lines of what a child said: more than a traceback has
@@ -184,12 +187,18 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
     seed = scenario.seed if seed is None else seed
     traffic, notes = (sent, ()) if sent is not None else spread_traffic(scenario, seed, folder)
     notes = (*notes, *assumptions_of(scenario, folder))
-    with hold(job.folder), Simulating(scenario.name, scenario.load.duration_s, bars) as bar:
-        clear(job.folder)
-        simulation = simulate(scenario, seed=seed, traffic=traffic, folder=folder, progress=bar.show)
+    with (
+        hold(job.folder),
+        Simulating(scenario.name, scenario.load.duration_s, bars) as bar,
+        _under_way(job, seed) as watch,
+    ):
+        simulation = simulate(
+            scenario, seed=seed, traffic=traffic, folder=folder, progress=bar.show, seen=watch.seen
+        )
         bar.analyzing()
         named = how.show_keys or (sent is None and scenario.invents_keys)
         write_run(simulation, job.folder, scenario_path=str(job.path), show_keys=named, notes=notes)
+        watch.analyzing()
         write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
         diagnosis = diagnosed(job.folder, how.further, how.billing)
         if how.report:
@@ -199,6 +208,14 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
         for line in (*notes, *undecided(diagnosis)):
             out.print(f"{'':<13}{line}")
     return diagnosis
+
+
+def _under_way(job: Job, seed: int) -> "AbstractContextManager[SimulationWatch]":
+    """An empty folder that says that the run is going on."""
+    from keyheat.simulator.underway import under_way
+
+    clear(job.folder)
+    return under_way(job.scenario, seed, job.folder, str(job.path), lambda words: err.print(f"{SAID}{words}"))
 
 
 def _shown(folder: Path) -> str:

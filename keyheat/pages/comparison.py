@@ -21,8 +21,10 @@ from keyheat.pages.run.sections import Section
 from keyheat.pages.run.sheets import Floats, mean_rates, width_for
 from keyheat.pages.series import RunColumn, groups_of
 from keyheat.pages.style import LIGHT
+from keyheat.pages.wording import limit_of
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import SIMULATED
+from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, titled
 
 MOST_BINS = 240
 LEGEND = (
@@ -131,6 +133,7 @@ def _said(rates: RequestRates) -> str:
 
 
 NAME = "compare.html"
+MOST_NAMED = 5  # runs of one kind that the first sentence names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +149,9 @@ class PageAnswer:
     where: str = ""
     stats: tuple[Stat, ...] = ()
     warnings: tuple[str, ...] = ()
+    expected: str | None = None  # how many runs came to what their scenarios expect; None where none says
+    surprise: bool = False
+    command: str | None = None  # that asks for it again
 
 
 def write_comparison(path: Path, folders: Sequence[Path], prices: Prices, generated_at: datetime) -> bool:
@@ -201,24 +207,76 @@ def render(
 
 
 def answer_of(columns: Sequence[RunColumn]) -> PageAnswer:
-    """What a comparison says first: how many runs did as their scenarios expect."""
+    """What a comparison says first: which runs were throttled, and by what."""
+    throttled = [column for column in columns if _is_throttled(column)]
+    invalid = [column for column in columns if not column.valid]
     heroes = [column.entry.hero for column in columns]
     stated = [hero for hero in heroes if hero is not None and hero.expected is not None]
     surprises = [hero for hero in stated if hero.surprise]
-    invalid = [column.label for column in columns if not column.valid]
-    names = "; ".join(
-        f"{column.label}: {column.entry.hero.chip.lower() if column.entry.hero else 'no diagnosis'}"
-        for column in columns
-    )
     return PageAnswer(
         kind="comparison",
         title=f"{some(len(columns), 'run')} side by side",
-        chip=_chip(len(stated), len(surprises), len(invalid)),
-        role="invalid" if invalid else "undetermined" if surprises else "none",
-        sentence=f"{names}.",
+        chip=_chip(len(columns), len(throttled), len(invalid)),
+        role=_role(columns, throttled),
+        sentence=sentence_of(columns),
         question=_question(columns),
         warnings=warnings_of(columns),
+        expected=_expected(len(stated), len(surprises)),
+        surprise=bool(surprises),
     )
+
+
+def sentence_of(columns: Sequence[RunColumn]) -> str:
+    """Which runs were throttled and by what, then those that were not, and those that cannot tell."""
+    throttled = [column for column in columns if _is_throttled(column)]
+    calm = [column for column in columns if column.valid and _role_of(column) == "none"]
+    silent = [column for column in columns if column not in throttled and column not in calm]
+    said = {
+        "Throttled": _listed(list(map(_by_what, throttled))),
+        "Not throttled": _listed([column.label for column in calm]),
+        "Not known": _listed(list(map(_silent, silent))),
+    }
+    return " ".join(f"{what}: {which}." for what, which in said.items() if which)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+
+
+def _is_throttled(column: RunColumn) -> bool:
+    return column.valid and column.entry.throttles > 0
+
+
+def _role_of(column: RunColumn) -> str:
+    return column.entry.hero.role if column.entry.hero else "invalid"
+
+
+def _by_what(column: RunColumn) -> str:
+    """A throttled run with its limit: `hotkey by one partition of the table (37 %)`."""
+    assert column.run is not None, "what cannot be read is not valid"
+    verdict, share = column.run.diagnosis.verdict, column.entry.throttled_share
+    part = f" ({percent(share)})" if share is not None else ""
+    return f"{column.label} by {limit_of(verdict.constraint, verdict.resource)}{part}"
+
+
+def _silent(column: RunColumn) -> str:
+    hero = column.entry.hero
+    return f"{column.label} ({hero.chip.lower() if hero else 'no diagnosis'})"
+
+
+def _role(columns: Sequence[RunColumn], throttled: Sequence[RunColumn]) -> str:
+    """The tone of the page: throttles before everything, and calm only where every run is."""
+    if not all(column.valid for column in columns):
+        return "invalid"
+    roles = [_role_of(column) for column in throttled or columns]
+    return next((role for role in roles if role not in ("none", "undetermined")), max(roles))
+
+
+def _expected(stated: int, surprises: int) -> str | None:
+    if not stated:
+        return None
+    return f"{stated - surprises} of {stated} as expected" if surprises else "all as expected"
 
 
 def warnings_of(columns: Sequence[RunColumn]) -> tuple[str, ...]:
@@ -247,12 +305,10 @@ def _why(column: RunColumn) -> str:
     return "the load generator was the limit." if bound else "evidence is missing."
 
 
-def _chip(stated: int, surprises: int, invalid: int) -> str:
+def _chip(runs: int, throttled: int, invalid: int) -> str:
     if invalid:
         return f"{some(invalid, 'run')} not valid"
-    if not stated:
-        return "Compared"
-    return "All as expected" if not surprises else f"{stated - surprises} of {stated} as expected"
+    return f"{throttled} of {runs} throttled" if throttled else "None throttled"
 
 
 def _question(columns: Sequence[RunColumn]) -> str | None:
@@ -270,11 +326,9 @@ def reading(prices: Prices) -> tuple[tuple[str, str], ...]:
             "whole seconds of the load, its burst included.",
         ),
         ("Throttled", "The share of the requests that were refused, of all that were sent."),
-        (
-            "Latency",
-            "Service time is from sending to the whole answer, of accepted requests. A whole operation is "
-            "more than one request: a read of every shard, or a write with its retries.",
-        ),
+        (titled(SERVICE_TIME), f"{MEANINGS[SERVICE_TIME]} Of accepted attempts."),
+        (titled(RESPONSE_TIME), MEANINGS[RESPONSE_TIME]),
+        ("Whole operation", "More than one request: a read of every shard, or a write with its retries."),
         (
             "RCU per whole read",
             "What one checked read of a whole collection consumed, over all its requests.",

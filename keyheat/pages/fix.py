@@ -36,6 +36,7 @@ from keyheat.pages.wording import limit_of
 from keyheat.plan.prices import Prices
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
+from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.words import title_of
 
 BEFORE, AFTER = "before", "after"
@@ -139,7 +140,7 @@ def measures_of(fix: Fix) -> tuple[BeforeAfter, ...]:
     made.append(_measure(fix, "A month of the table", lambda one: one.dollars_per_month, a_month))
     made += _reading(fix)
     labels = (_labels(fix.proof.before), _labels(fix.proof.after))
-    made.append(BeforeAfter(name="Limited by", before=labels[0], after=labels[1]))
+    made.append(BeforeAfter(name=titled(THROTTLED_BY), before=labels[0], after=labels[1]))
     return tuple(one for one in made if {one.before, one.after} != {NOTHING})
 
 
@@ -200,7 +201,7 @@ def _latencies(fix: Fix) -> list[BeforeAfter]:
     tag = f"{operation}.{SERVICE}"
     return [
         BeforeAfter(
-            name=f"{operation}, service time, p{percentile:g}",
+            name=f"{operation}, {SERVICE_TIME}, p{percentile:g}",
             before=_latency(fix, BEFORE, tag, percentile),
             after=_latency(fix, AFTER, tag, percentile),
         )

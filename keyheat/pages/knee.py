@@ -20,6 +20,7 @@ from keyheat.pages.wording import NAMES, limit_of
 from keyheat.plan.quotas import ON_DEMAND
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
+from keyheat.terms import DEMAND, THROTTLED_BY
 from keyheat.words import Source, capital
 
 KEY_SHARE: Final = 0.5
@@ -148,11 +149,11 @@ def _of_partition(found: KneeAnswer) -> list[str]:
 
 
 def limited_by(step: KneeStep) -> str:
-    """What a step was limited by, in few letters."""
+    """What a step was throttled by, in few letters; in brackets what is no limit of the table."""
     if step.state == "carried":
         return NOTHING
     if step.state != "limited":
-        return "generator" if step.state == "generator" else "not decided"
+        return "(generator)" if step.state == "generator" else "(not decided)"
     own = "" if step.resource == "table" else f" ({step.resource})"
     return f"{step.constraint.replace('_', ' ')}{own}{', on burst' if step.on_burst else ''}"
 
@@ -196,7 +197,7 @@ def _stats(found: KneeAnswer) -> tuple[Stat, ...]:
         made.append(Stat(name="Evidence", value=said, beside=f"{sure}{again}"))
     use = found.use_of(above) if above is not None else next(iter(found.uses), None)
     if use is not None:
-        made.append(Stat(name="By the numbers", value=percent(use.share), beside=f"{_of(use)} is asked for"))
+        made.append(Stat(name="By the numbers", value=percent(use.share), beside=_of(use)))
     return tuple(made)
 
 
@@ -212,9 +213,9 @@ def _throttled(step: KneeStep) -> str:
 
 
 def _of(use: LimitUse) -> str:
-    """A limit in words, with what is asked of it."""
-    asked = f"{whole_or_not(use.asked_per_s)} of {whole(use.limit_per_s)} {UNITS[use.direction]}/s"
-    return f"of {limit_of(use.constraint, use.resource)}: {asked}"
+    """A limit in words, with the demand on it."""
+    demand = f"{whole_or_not(use.asked_per_s)} of {whole(use.limit_per_s)} {UNITS[use.direction]}/s"
+    return f"of {limit_of(use.constraint, use.resource)}: {DEMAND} {demand}"
 
 
 def sections_of(found: KneeAnswer) -> tuple[Section, ...]:
@@ -232,7 +233,7 @@ def sections_of(found: KneeAnswer) -> tuple[Section, ...]:
         Section(id="steps", title="Step by step", short="Steps", charts=(), notes=(), tables=tables),
     ]
     if found.uses:
-        told = "What the load test asks of each limit at the highest demand that was carried, by the numbers."
+        told = "Demand on each limit at the highest one that was carried, by the numbers."
         made.append(
             Section(
                 id="limits", title="How near every limit is", short="Limits", charts=(), notes=(told,),
@@ -245,7 +246,7 @@ def sections_of(found: KneeAnswer) -> tuple[Section, ...]:
 def steps_table(found: KneeAnswer) -> PageTable:
     """Every step, by its demand."""
     columns = (
-        f"{found.unit}/s", "attempts/s", "throttled/s", "throttled", "WCU/s", "RCU/s", "limited by", "seed",
+        f"{found.unit}/s", "attempts/s", "throttled/s", "throttled", "WCU/s", "RCU/s", THROTTLED_BY, "seed",
     )  # fmt: skip
     rows = tuple(
         (
@@ -269,7 +270,7 @@ def uses_table(uses: Sequence[LimitUse]) -> PageTable:
         )
         for use in uses
     )  # fmt: skip
-    columns = ("limit", "of", "asked for, units/s", "has, units/s", "used", "by its hottest key, units/s")
+    columns = ("limit", "of", f"{DEMAND}, units/s", "has, units/s", "used", "by its hottest key, units/s")
     return PageTable(caption="Limits", columns=columns, rows=rows, numeric=frozenset({2, 3, 4, 5}))
 
 

@@ -21,6 +21,7 @@ from keyheat.pages.run.timeline import RateTimeline, by_minute, by_second
 from keyheat.pages.run.verdict import facts_of
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, FileProblem
+from keyheat.terms import RESPONSE_TIME, SERVICE_TIME, THROTTLED_BY, titled
 
 INDEX = "index.html"
 WIDTH, HEIGHT, THROTTLED_HEIGHT = 320, 64, 26
@@ -48,6 +49,8 @@ class RunEntry:
     run_dir: Path
     hero: Hero | None = None
     throttled: str = ""
+    throttles: int = 0
+    throttled_share: float | None = None  # of its attempts
     picture: RunPicture | None = None
     problem: str | None = None
 
@@ -72,6 +75,8 @@ class RunEntry:
             run_dir=run_dir,
             hero=hero_of(run, facts),
             throttled=f"{whole(facts.run_throttles)}{share}" if facts.run_throttles else _no_throttles(run),
+            throttles=facts.run_throttles,
+            throttled_share=facts.throttled_share,
             picture=picture_of(timeline) if timeline is not None else None,
         )
 
@@ -135,8 +140,8 @@ def _shape(values: Floats, top: float, height: int) -> str:
 LONGEST_LABEL = 28
 SERVICE, WHOLE, ANSWERED = "accepted", "logical", "response"  # latency outcomes that are compared
 TIMED = {
-    SERVICE: "service time",
-    ANSWERED: "from the intended start to the answer",
+    SERVICE: SERVICE_TIME,
+    ANSWERED: RESPONSE_TIME,
     WHOLE: "whole operation",
 }
 
@@ -225,7 +230,7 @@ def _answer(columns: Sequence[RunColumn]) -> tuple[MeasureRow, ...]:
     expected = tuple((hero.expected or NOTHING) if hero else NOTHING for hero in heroes)
     rows = [
         MeasureRow(
-            name="Limited by",
+            name=titled(THROTTLED_BY),
             cells=tuple(hero.chip if hero else "not known" for hero in heroes),
             wrong=tuple(not column.valid for column in columns),
         ),

@@ -31,6 +31,7 @@ from keyheat.pages.style import LIGHT
 from keyheat.plan.forecast import Forecast, HotKeyForecast, forecast
 from keyheat.plan.prices import Prices
 from keyheat.scenario.scenario import Scenario
+from keyheat.terms import DEMAND
 
 Runs = Sequence[tuple[int, RunColumn]]
 P99 = TABLE_PERCENTILES.index(99.0)
@@ -53,15 +54,15 @@ def whole_read(column: RunColumn) -> OperationLatency | None:
 
 def _accepted(runs: Runs, planned: Forecast, enough: int | None) -> Chart | None:
     values = _values(runs, lambda one: one.measured.write.units_per_s if one.measured else None)
-    asked = planned.write_units.mean_per_s if planned.write_units else None
+    asked_per_s = planned.write_units.mean_per_s if planned.write_units else None
     chart = _chart(
         "accepted", "Accepted write units", "WCU per second", runs, values, enough, lambda v: rate(v, "WCU")
     )
-    if chart is not None and asked is not None:
-        highest = max(asked, *(value for value in values if value is not None))
-        chart.figure.update_layout(shapes=[level(asked, "ink", "dash")], yaxis_range=[0, highest * 1.1])
-        asked_for = Swatch(name=f"asked for, if all wrote: {rate(asked, 'WCU')}", role="ink", mark="dash")
-        return replace(chart, legend=(asked_for,))
+    if chart is not None and asked_per_s is not None:
+        highest = max(asked_per_s, *(value for value in values if value is not None))
+        chart.figure.update_layout(shapes=[level(asked_per_s, "ink", "dash")], yaxis_range=[0, highest * 1.1])
+        demand = Swatch(name=f"{DEMAND}, if all wrote: {rate(asked_per_s, 'WCU')}", role="ink", mark="dash")
+        return replace(chart, legend=(demand,))
     return chart
 
 
@@ -80,10 +81,10 @@ def _percent(share: float | None) -> float | None:
 def _reads(runs: Runs, enough: int | None) -> Chart | None:
     values = _values(runs, lambda one: _p99(whole_read(one)))
     if any(value is not None for value in values):
-        title, about = "Whole reads, 99th percentile", "From the first query to the merged answer."
+        title, about = "Whole reads, p99", "From the first query to the merged answer."
     else:
         values = _values(runs, lambda one: _p99(one.latency(ONE_QUERY)))
-        title = "Single queries, 99th percentile"
+        title = "Single queries, p99"
         about = "Whole reads were not timed: this is the service time of one query of one shard."
     return _chart("reads", title, "milliseconds", runs, values, enough, milliseconds, about=about)
 

@@ -37,8 +37,8 @@ def in_two_words(verdict: "Verdict | RunSummary") -> str:
 
 
 MEANINGS: dict[Constraint, str] = {
-    "partition": "one key range was asked for more than a partition admits, whatever the table has left",
-    "table": "the table or index as a whole was asked for more than it is provisioned for",
+    "partition": "the demand for one key range was more than a partition admits, whatever the table has left",
+    "table": "the demand on the table or index as a whole was more than is provisioned for it",
     "max_on_demand": "the table's own on-demand maximum was reached",
     "account": "the account's limit for one table was reached",
     "undetermined": "there were throttles, and the evidence does not say which limit they met",
@@ -61,7 +61,7 @@ assert set(get_args(Constraint)) == set(NAMES) == set(LIMITS)
 def limit_of(constraint: Constraint, resource: str | None) -> str:
     """A limit with whose it is: `one partition of index by-country`."""
     limit = LIMITS[constraint]
-    return limit if constraint == "account" else f"{limit} of {whose(resource)}"
+    return limit if constraint in ("account", "undetermined") else f"{limit} of {whose(resource)}"
 
 
 def labels_of(diagnosis: Diagnosis, resource: Resource) -> list[Label]:

@@ -20,7 +20,7 @@ from keyheat.plan.forecast import LoadDemand
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.variants import lasting
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
-from keyheat.simulator.flow import Flow, FlowAnswer
+from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.masses import Masses
 from keyheat.simulator.rehearsal import assumptions_of, check_file, loadtest_of
 from keyheat.simulator.shares import PartitionShares
@@ -128,8 +128,10 @@ CEILINGS: Final = {
 }
 
 
-def expected(scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0) -> LoadTotals | None:
-    """What the scenario's load test sends; `folder` is the scenario's, where its trace is.
+def expected(
+    scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0, traffic: Traffic | None = None
+) -> LoadTotals | None:
+    """What the scenario's load test sends, or `traffic`; `folder` is the scenario's, where its trace is.
 
     `scale` multiplies what a partition sustains. A load that stays the same for longer than `LONGEST_S` goes
     on as its first hour does. None where nobody can say: a load test of which a rehearsal cannot say what it
@@ -138,7 +140,7 @@ def expected(scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0) -
     if scenario.load.duration_s > LONGEST_S:
         return _going_on(scenario, folder, scale) if goes_on(scenario) else None
     try:
-        traffic = traffic_of(scenario, seed=scenario.seed, folder=folder)
+        traffic = traffic or traffic_of(scenario, seed=scenario.seed, folder=folder)
         found = _Tally(scenario, scale)
         for second in range(ceil(scenario.load.duration_s)):
             flows = traffic.second(second)

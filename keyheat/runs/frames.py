@@ -86,8 +86,8 @@ FRAMES: Final[Mapping[str, tuple[Column, ...]]] = {
     ),
     "latency": (
         Column("operation", TEXT, "", "`PutItem`, `Query` ..."),
-        Column("outcome", TEXT, "", "service time: `accepted`, `throttled`, `error`; `response`: from the "
-               "intended start; `logical`: several requests; `backoff`: between attempts"),
+        Column("outcome", TEXT, "", "service time: `accepted`, `throttled`, `error`; `response`: response "
+               "time; `logical`: several requests; `backoff`: between attempts"),
         Column("count", COUNT, "requests", "how many were timed"),
         Column("mean_ms", NUMBER, "ms", "their mean"),
         *(Column(name, NUMBER, "ms", f"percentile {at:g}") for name, at in PERCENTILES.items()),
@@ -99,10 +99,10 @@ FRAMES: Final[Mapping[str, tuple[Column, ...]]] = {
         _DIRECTION,
         Column("key", TEXT, "", "the digest of the partition key"),
         Column("shown", TEXT, "", "its value, where the run was made with `--show-keys`"),
-        Column("units", NUMBER, "capacity units", "asked for, throttled attempts as what they would cost"),
+        Column("units", NUMBER, "capacity units", "demand: throttled attempts as what they would cost"),
         Column("consumed_units", NUMBER, "capacity units", "consumed; of the whole run only"),
         Column("throttles", COUNT, "requests", "throttled attempts"),
-        Column("share", NUMBER, "", "of all units asked for, 0 to 1; of the whole run only"),
+        Column("share", NUMBER, "", "of all demand, 0 to 1; of the whole run only"),
     ),
     "labels": (
         Column("start", MOMENT, "UTC", "when the span begins"),

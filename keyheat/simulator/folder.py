@@ -26,6 +26,7 @@ from keyheat.runs.folder import (
     versions,
 )
 from keyheat.scenario.keys import digest_of
+from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import Heat, KeyHistory, hottest
@@ -63,28 +64,37 @@ def manifest_of(
     simulation: Simulation, scenario_path: str | None = None, notes: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The content of `run.json`; `scenario_path` is where the scenario was read from."""
-    scenario = simulation.scenario
-    raw = scenario.model_dump(mode="json")
-    named = sha256(orjson.dumps([raw, simulation.seed], option=orjson.OPT_SORT_KEYS))
-    # As it was at the start: what it has become is the evidence's to say.
-    table = TableModel(capacity_of(scenario.table), now_s=simulation.started_s)
+    begun = manifest_at_start(simulation.scenario, simulation.seed, simulation.started_s, scenario_path)
     return {
-        "run_id": named.hexdigest()[:12],
-        "scenario": raw,
-        "scenario_path": scenario_path,
-        "seed": simulation.seed,
-        "target": SIMULATED,
-        "scale": scenario.local.scale,
-        "started_at": time_of(simulation.started_s),
-        "versions": versions("keyheat"),
-        "table": table_facts(table, scenario.table),
-        "users": scenario.load.users,
+        **begun,
         "status": "finished",
         "ended_at": time_of(simulation.ended_s),
         "generator": {"bound": False, "checks": [NO_GENERATOR], "missing": list(notes)},
         "totals": _totals(simulation.client),
         "counted": _counted(simulation),
         "timeline": [event.to_json() for event in simulation.log],
+    }
+
+
+def manifest_at_start(
+    scenario: Scenario, seed: int, started_s: float, scenario_path: str | None = None
+) -> dict[str, Any]:
+    """What of `run.json` is known before anything is simulated."""
+    raw = scenario.model_dump(mode="json")
+    named = sha256(orjson.dumps([raw, seed], option=orjson.OPT_SORT_KEYS))
+    # As it was at the start: what it has become is the evidence's to say.
+    table = TableModel(capacity_of(scenario.table), now_s=started_s)
+    return {
+        "run_id": named.hexdigest()[:12],
+        "scenario": raw,
+        "scenario_path": scenario_path,
+        "seed": seed,
+        "target": SIMULATED,
+        "scale": scenario.local.scale,
+        "started_at": time_of(started_s),
+        "versions": versions("keyheat"),
+        "table": table_facts(table, scenario.table),
+        "users": scenario.load.users,
     }
 
 

@@ -333,6 +333,15 @@ class _Shards:
         return self.simulator(candidate, seed, traffic)
 
 
+def sent_in(search: WhatIfSearch, trial: Trial, folder: Path = Path()) -> Traffic | None:
+    """What was sent where the hot keys were divided on their way; None: what its load test sends."""
+    of_index = search.index is not None and with_index_shards(search.scenario, search.index, 1) is not None
+    if search.question != "shards" or of_index or asks_for_shards(trial.scenario, folder):
+        return None
+    change = in_shards(trial.value, search.direction, search.index)
+    return Altered(traffic_of(trial.scenario, trial.scenario.seed, folder), change)
+
+
 def _sharded(scenario: Scenario, index: str | None, shards: int) -> Scenario:
     """The scenario with so many shards of the table's keys, or of an index's where it says which it has."""
     found = None if index is None else with_index_shards(scenario, index, shards)
@@ -342,6 +351,13 @@ def _sharded(scenario: Scenario, index: str | None, shards: int) -> Scenario:
 def most_throttled(outcome: SimulationOutcome) -> Direction:
     """The direction in which most attempts throttled; writes where none did."""
     return max((Direction.WRITE, Direction.READ), key=lambda side: outcome.throttled[side])
+
+
+def present_value(search: WhatIfSearch) -> int:
+    """The number that the scenario has: its shards, or the capacity that is asked about."""
+    if search.question == "shards":
+        return search.scenario.keys.shards
+    return _present(search.scenario, search.direction, search.index)
 
 
 def _present(scenario: Scenario, direction: Direction, index: str | None) -> int:

@@ -227,14 +227,16 @@ def simulate(
     folder: Path = Path(),
     behaviour: Behaviour = DEFAULT,
     progress: Callable[[float], None] | None = None,
+    seen: Callable[[ClientRecord], None] | None = None,
     counts_only: bool = False,
     until: Callable[[ClientRecord], bool] | None = None,
 ) -> Simulation:
     """Send the scenario's load to a model of its tables: the same seed gives the same result, bit by bit.
 
     `traffic` is sent in place of what the scenario's load test sends; `folder` is the scenario's, where its
-    trace is. `progress` is told every second how much of the run is done, from 0 to 1. `counts_only`: for its
-    outcome, and not for its files (see `ClientRecord`). A run for which `until` becomes true ends there.
+    trace is. `progress` is told every second how much of the run is done, from 0 to 1, and `seen` what the
+    client has seen until then. `counts_only`: for its outcome, and not for its files (see `ClientRecord`). A
+    run for which `until` becomes true ends there.
     """
     seed = scenario.seed if seed is None else seed
     if traffic is None:
@@ -250,6 +252,8 @@ def simulate(
         answers = _send(waves, flows, now_s, own=scenario.table.name)
         traffic.answered(at_s, answers)
         client.saw(int(now_s), answers)
+        if seen is not None:
+            seen(client)
         if progress is not None:
             progress((at_s + 1) / seconds)
         if until is not None and until(client):

@@ -27,6 +27,7 @@ from keyheat.runs.manifest import Manifest
 from keyheat.runs.provability import can_prove, cannot_prove
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.layout import COLOURS, Paragraph
+from keyheat.terms import CONFIDENCE, THROTTLED_BY
 from keyheat.words import capital, sentence, whose
 
 STYLES = {"yes": "green", "no": "red", "unknown": "yellow"}
@@ -118,7 +119,7 @@ def _findings(findings: Sequence[Finding]) -> list[RenderableType]:
     """What other analyzers found: whose finding, what about, and below it why, with the numbers."""
     parts: list[RenderableType] = []
     for one in findings[:MOST_FINDINGS]:
-        head = f"{one.analyzer}: {one.label} ({about(one)}; {percent(one.confidence)} sure)"
+        head = f"{one.analyzer}: {one.label} ({about(one)}; {CONFIDENCE} {percent(one.confidence)})"
         parts.append(Paragraph(head, "  - ", "    ", "bold"))
         parts += [Paragraph(line, "    ", "    ") for line in (*one.because, numbers(one)) if line]
     more = len(findings) - MOST_FINDINGS
@@ -176,9 +177,9 @@ def _labels(labels: Sequence[Label]) -> list[RenderableType]:
     last_s = max(one.end for one in labels).timestamp()
     days = crosses_midnight(first_s, last_s)
     say = _day_and_minute if days else clock
-    table = Table(box=None, padding=(0, 1 if days else 2, 0, 0), pad_edge=False)
-    for name in ("  from", "to", "resource", "limited by", "throttles", "evidence", "sure"):
-        right = name in ("throttles", "sure")
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in ("  from", "to", "resource", THROTTLED_BY, "throttles", "evidence", CONFIDENCE):
+        right = name in ("throttles", CONFIDENCE)
         table.add_column(
             name, overflow="fold", no_wrap=name != "resource", justify="right" if right else "left"
         )

@@ -14,6 +14,7 @@ from keyheat.numbers import UNITS, measured, percent, whole
 from keyheat.pages.knee import KneeAnswer, chip_of, limited_by, notes_of, sentence_of, whole_or_not
 from keyheat.pages.wording import limit_of
 from keyheat.terminal.layout import COLOURS, Paragraph, Strip
+from keyheat.terms import THROTTLED_BY
 from keyheat.words import READ, WRITE
 
 FORMAT: Final = "keyheat.knee/1"
@@ -42,8 +43,8 @@ def _chart(found: KneeAnswer) -> Table:
     """A row for each step, by its demand; its bar is the accepted and the throttled part of its attempts."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     side, unit = _side(found)
-    for name in (f"{found.unit}/s", "accepted, throttled", f"{unit}/s", "throttled", "limited by"):
-        left = name in ("accepted, throttled", "limited by")
+    for name in (f"{found.unit}/s", "accepted, throttled", f"{unit}/s", "throttled", THROTTLED_BY):
+        left = name in ("accepted, throttled", THROTTLED_BY)
         table.add_column(name, justify="left" if left else "right", no_wrap=not left)
     for step in found.knee.in_order:
         ends = step.demand_per_s in {

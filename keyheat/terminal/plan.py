@@ -1,4 +1,4 @@
-"""A plan in a terminal: what will not be enough and what it costs, then what is asked for, over time."""
+"""A plan in a terminal: what will not be enough and what it costs, then the demand over time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +24,7 @@ from keyheat.terminal.plan_words import (
     shortly,
     warnings_of,
 )
+from keyheat.terms import DEMAND, titled
 from keyheat.words import Direction
 
 WIDTH, HEIGHT = 76, 11
@@ -78,7 +79,7 @@ def plan_text(plan: ScenarioPlan) -> RenderableType:
         Text(""),
         *verdict(plan),
         Text(""),
-        Text(f"{_unit(made)} per second asked for, over the run{_extremes(made)}"),
+        Text(f"{titled(DEMAND)}, {_unit(made)} per second, over the run{_extremes(made)}"),
         Picture(made),
         _two_columns(rows_of(plan)),
         *([_sides(plan, plan.sent)] if plan.sent is not None else []),
@@ -154,11 +155,12 @@ def _key_share(asked: SideTotals) -> float:
 
 
 def _sides(plan: ScenarioPlan, sent: LoadTotals) -> RenderableType:
-    """Every table and index: what is asked of it, what it has, and its hottest partition."""
+    """Every table and index: the demand on it, what it has, and its hottest partition."""
     given = {(one.table, one.index): one for one in given_to(plan.scenario)}
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for name in ("Asked of", "", "mean/s", "peak/s", "has", "partitions", "the hottest"):
-        grid.add_column(name, justify="left" if name in ("Asked of", "") else "right", overflow="fold")
+    demand_on = f"{titled(DEMAND)} on"
+    for name in (demand_on, "", "mean/s", "peak/s", "has", "partitions", "the hottest"):
+        grid.add_column(name, justify="left" if name in (demand_on, "") else "right", overflow="fold")
     for side, asked in sent.sides.items():
         demand, hottest = asked.demand(sent.duration_s), asked.hottest
         grid.add_row(

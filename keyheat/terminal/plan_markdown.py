@@ -13,6 +13,7 @@ from keyheat.plan.totals import LoadTotals, SideTotals
 from keyheat.runfiles import write_atomically
 from keyheat.scenario.spec.tables import AutoScalingSpec
 from keyheat.terminal.plan_words import capacity_of, dollars, shortly, warnings_of_design
+from keyheat.terms import DEMAND
 from keyheat.words import LIMITS, Direction, plain_in_markdown
 
 DECIMALS_FROM: Final = 100  # dollars a month from which cents are noise
@@ -59,7 +60,7 @@ def _headline(plan: ScenarioPlan) -> str:
 
 def _asked(plan: ScenarioPlan, sent: LoadTotals) -> Iterator[str]:
     given = {(one.table, one.index): one for one in given_to(plan.scenario)}
-    yield "| asked of | mean/s | peak/s | has | auto scaling | hottest partition |"
+    yield f"| {DEMAND} on | mean/s | peak/s | has | auto scaling | hottest partition |"
     yield "|---|---:|---:|---:|---|---:|"
     for side, asked in sent.sides.items():
         demand, owner = asked.demand(sent.duration_s), given[side.table, side.index]

@@ -65,6 +65,7 @@ PHASES = {
     "preparing": "making the table",
     "aligning": "waiting for the next minute to begin",
     "loading": "loading",
+    "simulating": "simulating",
     "collecting": "asking CloudWatch what it counted",
     "analyzing": "labelling throttles",
     "reporting": "writing the report",

@@ -14,10 +14,10 @@ from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
 from keyheat.simulator.outcome import Left
 from keyheat.simulator.search import Trial, WhatIfSearch
 from keyheat.terminal.layout import Paragraph
+from keyheat.terms import THROTTLED_BY
 from keyheat.words import Direction
 
 FORMAT: Final = "keyheat.whatif/1"
-LIMITED_BY: Final = "limited by"
 LIMITS: Final = {
     Cause.KEY_RANGE: "the limit of one partition",
     Cause.PROVISIONED: "the provisioned capacity",
@@ -49,14 +49,14 @@ def sentence_of(search: WhatIfSearch) -> str:
     if search.answer is None:
         last = search.candidates[-1]
         return (
-            f"Not even {_amount(search, last.value)} {'is' if last.value == 1 else 'are'} enough: "
+            f"Not even {amount(search, last.value)} {'is' if last.value == 1 else 'are'} enough: "
             f"{percent(last.share)} is still throttled, by {_limit(search, last)}."
         )
     found = search.answer
     share = "none" if not found.share else percent(found.share)
     verb = "is" if found.value == 1 else "are"
     said = (
-        f"{_amount(search, found.value)} {verb} enough: {share} of the {_attempts(search)} throttled, where "
+        f"{amount(search, found.value)} {verb} enough: {share} of the {attempts_in(search)} throttled, where "
         f"{most} is allowed"
     )
     smaller = [one for one in search.candidates if one.value < found.value and not one.enough]
@@ -110,18 +110,24 @@ def _least(search: WhatIfSearch) -> int:
 
 def _table(search: WhatIfSearch, prices: Prices) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    first = "shards" if search.question == "shards" else _unit(search)
-    price = f"one {_whole(search)}" if search.question == "shards" else "provisioned"
-    for name in (first, "throttled", LIMITED_BY, "accepted", price, "on demand"):
-        words = name == LIMITED_BY
+    for name in columns_of(search):
+        words = name == THROTTLED_BY
         table.add_column(name, justify="left" if words else "right", no_wrap=not words)
     for one in search.candidates:
         style = "bold green" if one is search.answer else ("" if one.enough else "dim")
-        table.add_row(*_row(search, one, prices), style=style)
+        table.add_row(*row_of(search, one, prices), style=style)
     return table
 
 
-def _row(search: WhatIfSearch, one: Trial, prices: Prices) -> list[str]:
+def columns_of(search: WhatIfSearch) -> tuple[str, ...]:
+    """What is said of every number that was tried; first the number, in its unit."""
+    first = "shards" if search.question == "shards" else _unit(search)
+    price = f"one {_whole(search)}" if search.question == "shards" else "provisioned"
+    return (first, "throttled", THROTTLED_BY, "accepted", price, "on demand")
+
+
+def row_of(search: WhatIfSearch, one: Trial, prices: Prices) -> list[str]:
+    """The same of one of them."""
     costs = monthly(one, prices)
     cells = [
         whole(one.value),
@@ -152,14 +158,16 @@ def _whole(search: WhatIfSearch) -> str:
     return "write" if search.direction is Direction.READ else "read"
 
 
-def _amount(search: WhatIfSearch, number: int) -> str:
+def amount(search: WhatIfSearch, number: int) -> str:
+    """A number with what is counted."""
     if search.question == "shards":
         return some(number, "shard")
     whose = "" if search.index is None else f" for index {search.index}"
     return f"{whole(number)} {_unit(search)}{whose}"
 
 
-def _attempts(search: WhatIfSearch) -> str:
+def attempts_in(search: WhatIfSearch) -> str:
+    """What throttles, as a noun."""
     return {"shards": "attempts", "write-capacity": "writes", "read-capacity": "reads"}[search.question]
 
 

@@ -1,4 +1,4 @@
-"""What a check says that does not hold: the verdict first, then why, which key, what to do, and how sure."""
+"""What a check says that does not hold: the verdict first, then why, which key, what to do; confidence."""
 
 import textwrap
 from collections.abc import Sequence
@@ -19,6 +19,7 @@ from keyheat.runs.manifest import Keys, Manifest
 from keyheat.simulator.folder import keys_of, manifest_of, write_run
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import Simulation
+from keyheat.terms import CONFIDENCE, DEMAND
 from keyheat.testing.subject import CheckedLoad
 from keyheat.words import Direction, Grade, key_name, label_of, title_of, whose
 
@@ -136,7 +137,7 @@ def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple
     offered = [one for one in run.diagnosis.recommendations if one.kind != "insufficient"]
     lasting = sorted(offered, key=lambda one: one.kind != "cure")
     rows += [("what to do", _advice(one)) for one in lasting[:MOST_ADVICE]]
-    rows.append(("how sure", f"{sureness(verdict)}, {SURE[verdict.grade]}, on the simulator"))
+    rows.append((CONFIDENCE, f"{sureness(verdict)}, {SURE[verdict.grade]}, on the simulator"))
     return f"{verdict.constraint}: {sentence}", rows
 
 
@@ -162,7 +163,7 @@ def _throttled(simulation: Simulation) -> str:
 def _key(key: HotKey) -> str:
     unit = UNITS[key.direction or "write"]
     name = key_name(key.key, key.shown)
-    return f"{name}, {percent(key.share)} of the units, {rate(key.units_per_s, unit)} asked for"
+    return f"{name}, {percent(key.share)} of the units, {rate(key.units_per_s, unit)} of {DEMAND}"
 
 
 def _advice(advice: Recommendation) -> str:

@@ -23,6 +23,7 @@ from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.keys import digest_of
 from keyheat.simulator.flow import Flow, IndexFlow
 from keyheat.simulator.masses import Masses
+from keyheat.terms import CONFIDENCE
 from keyheat.testing.checks import assert_no_hot_partition, require_share
 from keyheat.testing.failure import CheckFailed, text_of
 from keyheat.testing.subject import Chances, CheckedLoad
@@ -312,7 +313,7 @@ def _counted(table: str, rows: tuple[RecordedRow, ...], at_most: float, *, show_
             ("throttled", ", ".join(f"{whole(count)} x {reason}" for reason, count in reasons.most_common())),
             ("hottest key", _key(hottest, show_keys=show_keys)),
             ("what to do", f"{title_of(action)}. assert_no_hot_partition(requests_per_s=...) says how far."),
-            ("how sure", "the endpoint's own reason for every refusal"),
+            (CONFIDENCE, "the endpoint's own reason for every refusal"),
         ],
     )
 

@@ -66,7 +66,7 @@
     { id: "run", title: "Scenario", of: named("scenario") },
     { id: "on", title: "Target", of: named("target"), minor: true },
     { id: "found", title: "Verdict", of: named("verdict") },
-    { id: "sure", title: "Sure", of: amount("sure"), say: percent, number: true, minor: true, down: true },
+    { id: "sure", title: "Confidence", of: amount("sure"), say: percent, number: true, minor: true, down: true },
     ...MEASURED.map(([id, field, title, say, minor]) => ({ id, field, title, of: amount(field), say, number: true, minor, down: true })),
     { id: "lasted", title: "Lasted", of: amount("duration"), say: span, number: true, minor: true, down: true },
     { id: "report", title: "Report", of: (row) => columns.link[row] === null ? null : 0 },

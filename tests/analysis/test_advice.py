@@ -95,7 +95,7 @@ def test_advice_for_each_case(
 def test_capacity_leaves_the_headroom(numbers: Thresholds) -> None:
     advice = advised(case(numbers, constraint="table", limit=100))["raise_capacity"]
     assert advice.units == 2_858
-    assert "The client asked for 2,000 WCU/s, and 100 WCU/s were provisioned" in advice.why
+    assert "The client's demand was 2,000 WCU/s, and 100 WCU/s were provisioned" in advice.why
 
 
 STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]] = [
@@ -141,7 +141,8 @@ STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
         {"constraint": "account", "limit": 40_000,
          "demand": MeasuredDemand(41_000, by="cloudwatch", together=True)},
         "raise_account_quota",
-        ("41,000 WCU/s were asked for of the table and its indexes", "with its indexes 40,000 WCU/s"), (),
+        ("The demand on the table and its indexes was at least 41,000 WCU/s",
+         "with its indexes 40,000 WCU/s"), (),
     ),
     (
         "the keys were split since",

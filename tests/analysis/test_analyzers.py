@@ -197,9 +197,8 @@ def test_findings_stand_in_terminal_file_and_page_and_obey_nobody(
     assert (alone.code, said.code) == (0, 2)
     assert f"{bad}, line 2: ZeroDivisionError: division by zero" in said.err
     assert "noise" in said.err
-    block = "What else was found\n  - mine: se\ufffd[31men <b> (the whole run; 100 % sure)\n"
-    assert f"{block}    <script>alert(1)</script>\n" in said.out
-    assert said.out.replace(f"{block}    <script>alert(1)</script>\n\n", "") == alone.out
+    block = "What else was found\n  - mine: se\ufffd[31men <b> (the whole run; confidence 100 %)\n"
+    assert said.out.replace(f"\n{block}    <script>alert(1)</script>\n", "") == alone.out != said.out
     diagnosis = json.loads((run / "diagnosis.json").read_text())
     assert [one["analyzer"] for one in diagnosis["findings"]] == ["mine"]
     assert len(diagnosis["problems"]) == 1

@@ -165,7 +165,7 @@ BY_HAND: list[tuple[RemedyRequest, str]] = [
             "cache_reads": "reads through no cache",
             "replicate_reads": "reads from no copies",
             "shard_writes": "how many shards",
-            "raise_capacity": "how much was asked for",
+            "raise_capacity": "the demand is not known",
         }.items()
     ),
     (asked("too-small", "auto_scaling", units=1_143), "sets up no auto scaling"),

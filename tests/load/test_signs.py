@@ -4,9 +4,10 @@ import os
 
 import pytest
 
-from keyheat.load.run.progress import RunProgress, Signs
+from keyheat.load.run.progress import RunProgress
 from keyheat.runfiles import FileProblem
 from keyheat.runs.folder import SHOWN_S, UNDERWAY_NAME, read_underway
+from keyheat.runs.signs import Signs
 
 COUNTS = [12.0, 7.0, 4.0, 1.0, 9.5]  # attempts, accepted, throttled, errors, units
 

@@ -1,4 +1,4 @@
-"""The pages of a fix and of a knee in a real browser: drawn, nothing fetched, narrow, dark, accessible."""
+"""Pages of a fix, a knee and a what-if search in a browser: drawn, nothing fetched, narrow, dark, to read."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,9 +11,12 @@ from keyheat.analysis.knee import KneeStep, Range, search
 from keyheat.pages.fix import Fix, write_fix
 from keyheat.pages.knee import KneeAnswer, write_knee
 from keyheat.pages.series import RunColumn
+from keyheat.pages.whatif import WhatIfAnswer, answered, write_whatif
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes
+from keyheat.simulator.search import smallest_capacity, smallest_shards
+from keyheat.words import Direction
 from tests.pages.axe import violations
 
 pytestmark = pytest.mark.browser
@@ -47,7 +50,14 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     return {
         "fix": write_fix(folder / "fix.html", fix, prices, AT).as_uri(),
         "knee": write_knee(folder / "knee.html", found, AT).as_uri(),
+        "whatif": write_whatif(folder / "whatif.html", shards_of_hotkey(), AT).as_uri(),
     }
+
+
+def shards_of_hotkey() -> WhatIfAnswer:
+    """Found at a tenth of the allowed share's usual strictness: few numbers have to be simulated."""
+    found = smallest_shards(scenario_of("hotkey"), share_most=0.2)
+    return answered(found, load_prices(), 2, "keyheat whatif hotkey shards --throttle-share 0.2")
 
 
 def step(demand: float, again: int) -> KneeStep:
@@ -62,7 +72,7 @@ def step(demand: float, again: int) -> KneeStep:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["fix", "knee"])
+@pytest.mark.parametrize("name", ["fix", "knee", "whatif"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pages, name, dark):
     page = visit(pages[name], dark=dark)
@@ -74,7 +84,7 @@ def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pa
     assert page.wrong == []
 
 
-@pytest.mark.parametrize("name", ["fix", "knee"])
+@pytest.mark.parametrize("name", ["fix", "knee", "whatif"])
 def test_a_phone_does_not_scroll_sideways(visit, pages, name):
     page = visit(pages[name], width=360)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -91,3 +101,23 @@ def test_the_knee_says_whose_it_is(visit, pages):
     page = visit(pages["knee"])
     assert page.locator(".chip").first.inner_text() == "A partition's knee"
     assert "requests/s are carried" in page.locator("#verdict").inner_text()
+
+
+def test_the_answer_of_a_what_if_search_is_first_and_its_numbers_are_in_tables(visit, pages):
+    page = visit(pages["whatif"])
+    assert page.locator(".chip").first.inner_text() == "Enough"
+    assert page.locator("#verdict").inner_text().replace("\u00a0", " ").startswith("2 shards are enough")
+    rows = [row.replace("\u00a0", " ").split("\t") for row in page.locator("#change tr").all_inner_texts()]
+    assert rows[0] == ["measure", "1 shard", "2 shards"]
+    assert rows[3] == ["demand, of one partition of the table, writes", "184 %", rows[3][2]]
+    assert page.locator("#command").inner_text().endswith("keyheat whatif hotkey shards --throttle-share 0.2")
+
+
+def test_a_capacity_is_held_against_the_one_that_is_there():
+    found = smallest_capacity(scenario_of("hotkey"), Direction.WRITE, most=8_000)
+    shown = answered(found, load_prices(), None, "keyheat whatif hotkey write-capacity --most 8000")
+    assert shown.before is not None
+    assert (shown.before.value, shown.after.value, found.answer) == (4_000, 8_000, None)
+    shares = {(use.constraint, use.resource, use.direction): use.share for use in shown.uses_after}
+    assert shares["table", "table", "write"] == pytest.approx(0.25)
+    assert shares["partition", "table", "write"] > 1

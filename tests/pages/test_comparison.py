@@ -32,7 +32,7 @@ def cells(columns):
 @pytest.mark.slow
 def test_every_measure_is_a_row(columns):
     found = cells(columns)
-    assert found["Limited by"] == ("Partition limit", "No throttles", "Table capacity")
+    assert found["Throttled by"] == ("Partition limit", "No throttles", "Table capacity")
     assert found["Expected"] == ("as expected", "as expected", "expected partition")
     assert found["Accepted writes"][1] == "2,000 WCU/s"
     assert [cell.endswith("%") for cell in found["Throttled, of the writes"]] == [True] * 3
@@ -69,11 +69,36 @@ def test_the_small_charts_share_their_axes(columns):
 
 
 @pytest.mark.slow
-def test_the_answer_counts_what_was_expected(columns):
+def test_the_answer_says_first_which_runs_were_throttled_and_by_what(columns):
     answer = answer_of(columns)
-    assert (answer.chip, answer.role) == ("2 of 3 as expected", "undetermined")
-    assert answer.sentence == "hotkey: partition limit; sharded: no throttles; too-small: table capacity."
-    assert answer_of(columns[:2]).chip == "All as expected"
+    assert (answer.chip, answer.role) == ("2 of 3 throttled", "partition")
+    assert answer.sentence == (
+        "Throttled: hotkey by one partition of the table (37 %), too-small by the provisioned capacity of "
+        "the table (49 %). Not throttled: sharded."
+    )
+    assert (answer.expected, answer.surprise) == ("2 of 3 as expected", True)
+
+
+@pytest.mark.slow
+def test_throttles_that_were_expected_are_not_good_news(columns):
+    answer = answer_of(columns[:2])
+    assert (answer.chip, answer.role) == ("1 of 2 throttled", "partition")
+    assert (answer.expected, answer.surprise) == ("all as expected", False)
+    calm = answer_of(columns[1:2])
+    assert (calm.chip, calm.role, calm.sentence) == ("None throttled", "none", "Not throttled: sharded.")
+
+
+@pytest.mark.slow
+def test_a_limit_that_is_not_told_is_nobodys(samples, prices):
+    answer = answer_of([RunColumn.of_run(samples["undetermined"], prices)])
+    assert answer.role == "undetermined"
+    assert answer.sentence == "Throttled: undetermined by a limit that the evidence does not tell (6 %)."
+
+
+@pytest.mark.slow
+def test_many_runs_are_not_all_in_the_headline(columns):
+    named = answer_of([columns[1]] * 7).sentence
+    assert named == "Not throttled: sharded, sharded, sharded, sharded, sharded, 2 more."
 
 
 @pytest.mark.slow
@@ -104,6 +129,7 @@ def test_an_invalid_run_is_said_first(samples, prices, generated_at, tmp_path):
     folders = [samples["sharded"], samples["generator-bound"]]
     answer = answer_of([RunColumn.of_run(folder, prices) for folder in folders])
     assert (answer.chip, answer.role) == ("1 run not valid", "invalid")
+    assert answer.sentence == "Not throttled: sharded. Not known: generator-bound (not valid)."
     assert answer.warnings == (
         "generator-bound: the run says nothing about its table; the load generator was the limit.",
     )
@@ -128,7 +154,7 @@ def test_the_same_files_make_the_same_bytes(columns, prices, generated_at, tmp_p
 def test_a_run_without_seconds_has_no_chart_and_keeps_its_verdict(a_run, prices, generated_at, tmp_path):
     column = RunColumn.of_run(a_run("hotkey", without=("seconds.parquet",)), prices)
     assert multiples([column]) == (None,)
-    assert cells([column])["Limited by"] == ("Partition limit",)
+    assert cells([column])["Throttled by"] == ("Partition limit",)
 
 
 def test_a_page_that_cannot_be_written_says_so(samples, prices, generated_at, tmp_path):

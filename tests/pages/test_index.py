@@ -17,7 +17,7 @@ def test_four_runs_side_by_side(samples, generated_at, tmp_path):
     assert text.count("<article") == 4
     assert text.count('class="spark"') == 4
     assert "asked for 1,800" in text.replace("\u00a0", " ")
-    assert "it was asked for" in text
+    assert "its demand was" in text
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def test_the_verdict_comes_before_the_picture() -> None:
         "does its partition throttle",
         "expect throttles",
         "At most $2.67",
-        "per second asked for",
+        "Demand, ",
         "Sends",
     ]
     places = [text.index(words) for words in order]

@@ -36,13 +36,13 @@ def verdict(constraint, *, valid=True):
         ("partition", {"direction": "read", "ceiling_per_s": 3000.0, "consumed_per_s": None},
          "Reads were throttled by a partition limit (3,000 RCU/s on any one partition)."),
         ("table", {"provisioned_per_s": 100.0},
-         "Writes were throttled because the table itself was too small: it was asked for 1,900 WCU/s and is "
-         "provisioned for 100."),
+         "Writes were throttled because the table itself was too small: its demand was 1,900 WCU/s, and "
+         "100 are provisioned."),
         ("table", {"provisioned_per_s": None},
          "Writes were throttled because the table itself was too small."),
         ("max_on_demand", {"max_on_demand_per_s": 500.0},
-         "Writes were throttled by the on-demand maximum set on the table: it allows 500 WCU/s and was asked "
-         "for 1,900 WCU/s."),
+         "Writes were throttled by the on-demand maximum set on the table: it allows 500 WCU/s, and the "
+         "demand was 1,900 WCU/s."),
         ("account", {},
          "Writes were throttled by the account's limit for one table; the table consumed 1,120 WCU/s."),
         ("undetermined", {},

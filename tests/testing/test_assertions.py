@@ -35,11 +35,11 @@ def said(check: Check) -> str:
 def test_a_hot_partition_is_found_and_a_sharded_one_is_not() -> None:
     keyheat.assert_no_hot_partition(SHARDED, set=SHORT)
     text = said(lambda: keyheat.assert_no_hot_partition(HOT, set=SHORT))
-    assert text.startswith("partition: Writes were throttled by a partition limit: one key asked for 1,800")
+    assert text.startswith("partition: Writes were throttled by a partition limit: one key, “hot”, asked")
     assert "hottest key hot, 90 %" in text
     assert "cure Shard the hot key" in text
     assert "what to do Shard the hot key." in text
-    assert "how sure 99 %, by the reason of each refusal, on the simulator" in text
+    assert "confidence 99 %, by the reason of each refusal, on the simulator" in text
     assert "seed 1, nothing saved up" in text
 
 

@@ -97,7 +97,7 @@ def test_one_key_is_too_hot_in_earnest_and_one_partition_takes_less(ddb: Any, lo
         ddb.put_item(TableName="orders", Item=item(no))
     local.assert_no_throttles()
     local.assert_no_hot_partition(requests_per_s=900)
-    with pytest.raises(keyheat.CheckFailed, match="one key asked for 2,000 WCU/s") as caught:
+    with pytest.raises(keyheat.CheckFailed, match="one key, “monday”, asked for 2,000 WCU/s") as caught:
         local.assert_no_hot_partition(requests_per_s=2_000, show_keys=True)
     assert "hottest key monday, 100 %" in str(caught.value)
     assert "the 10 requests of this test to orders, 2,000 a second" in str(caught.value)

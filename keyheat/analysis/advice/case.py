@@ -38,12 +38,12 @@ class MeasuredDemand:
         if self.scale != 1:
             per_s += f" ({whole(self.units_per_s * self.scale)} at scale {self.scale:g})"
         if self.together:
-            return f"At least {per_s} were asked for of the table and its indexes"
+            return f"The demand on the table and its indexes was at least {per_s}"
         if self.by == "schedule":
-            return f"The load asks for {per_s}"
+            return f"The demand is {per_s}"
         if self.by == "client":
-            return f"The client asked for {per_s}"
-        return f"At least {per_s} were asked for, by consumption and throttle events"
+            return f"The client's demand was {per_s}"
+        return f"The demand was at least {per_s}, by consumption and throttle events"
 
 
 def demand(track: EvidenceTrack, label: Label) -> MeasuredDemand | None:
@@ -129,7 +129,7 @@ class AdviceCase:
     def asked(self) -> str:
         """The demand as the beginning of a sentence."""
         if self.demand is None:
-            return "How much was asked for is not known"
+            return "The demand is not known"
         return self.demand.said(self.direction)
 
     @property

@@ -114,7 +114,7 @@ def of_units(asked: RemedyRequest) -> Outcome:
     """More capacity, a minimum, auto scaling, a higher maximum, or pre-warming."""
     amount, action = asked.advice.units, asked.advice.action
     if amount is None:
-        return by_hand(asked, "how much was asked for is not known: `keyheat whatif` searches the capacity.")
+        return by_hand(asked, "the demand is not known: `keyheat whatif` searches the capacity.")
     if action == "auto_scaling":
         if not asked.simulated:
             return by_hand(asked, "a run sets up no auto scaling; --target simulated plays it.")

@@ -24,6 +24,7 @@ from keyheat.load.clock import jump_words
 from keyheat.load.record.rows import Latency
 from keyheat.load.schedule import HELD_TO
 from keyheat.scenario.spec.load import LoadSpec
+from keyheat.terms import CPU_WAIT, DEMAND, P99
 
 LAG_EVERY_S = 0.1
 _LATENCIES = ("lag", "late")
@@ -188,7 +189,7 @@ class _Judge:
         elif not self._load.open_loop and self._behind and self._waited_share > UNANSWERED_SHARE:
             yield f"users spent {self._waited_share:.0%} of the time on requests that had no answer"
         if self._lag_p99_ms > LOOP_LAG_P99_MS:
-            yield f"the event loop was {self._lag_p99_ms:,.0f} ms late in 1 % of checks"
+            yield f"the event loop was {self._lag_p99_ms:,.0f} ms late ({P99})"
         if self._stood_still_s > STOOD_STILL_S:
             yield f"the process stood still for {self._stood_still_s:,.1f} s"
         if self._health.stalled:
@@ -201,19 +202,19 @@ class _Judge:
             yield self._sent() + (": users waited for answers" if self._behind else "")
         yield f"busiest process at {self._health.cpu_percent_max:.0f} % of a core"
         if self.starved_share is not None:
-            yield f"ready to run, and waiting for a CPU, for {self.starved_share:.0%} of the time"
-        yield f"event loop at most {self._lag_p99_ms:.0f} ms late in 99 % of checks"
+            yield f"{CPU_WAIT} {self.starved_share:.0%} of the time"
+        yield f"event loop {self._lag_p99_ms:.0f} ms late ({P99})"
         if self._health.clock_jump_s:
             yield jump_words(self._health.clock_jump_s)
 
     def _sent(self) -> str:
         unit = self._load.target_unit
-        return f"sent {self.achieved_per_s:,.0f} of {self.asked_per_s:,.0f} {unit}/s asked for"
+        return f"sent {self.achieved_per_s:,.0f} of {self.asked_per_s:,.0f} {unit}/s of {DEMAND}"
 
     def _lacked_cpu(self) -> str:
         if self._busy:
             return f"a process was at {self._health.cpu_percent_max:.0f} % of a core"
-        return f"it waited for a CPU for {self.starved_share or 0:.0%} of the time"
+        return f"its {CPU_WAIT} was {self.starved_share or 0:.0%} of the time"
 
     def _missed_target(self) -> str:
         if self._busy or self._starved:

@@ -1,80 +1,17 @@
-"""What a person, or the program that started us, sees while a run goes on; its signs of life in a file."""
+"""What a person, or the program that started us, sees while a run goes on."""
 
-import os
 import sys
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from platform import node
-from time import time
+from dataclasses import dataclass
 from typing import Any, TextIO
 
 import orjson
-import psutil
 
 from keyheat.load.guard.signals import let_go
 from keyheat.load.record.rows import ACCEPTED, ERRORS, THROTTLED
 from keyheat.masking import masked, plain, plain_json
-from keyheat.runs.folder import SHOWN_S, Underway, forget_underway, write_underway
+from keyheat.runs.signs import Signs
 
 COUNTED = (ACCEPTED, THROTTLED, ERRORS)
-
-
-@dataclass(slots=True)
-class Signs:
-    """Of one run. A folder that cannot be written is said once, and the run goes on."""
-
-    folder: Path
-    duration_s: float | None
-    say: Callable[[str], None]
-    phase: str = "preparing"
-    _silent: bool = False
-    _elapsed_s: float = 0.0
-    _totals: list[int] = field(default_factory=lambda: [0, 0, 0])
-    _seconds: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=SHOWN_S))
-    _born_s: float = field(default_factory=lambda: psutil.Process().create_time())
-
-    def enter(self, phase: str) -> None:
-        """A new phase of the run has begun."""
-        self.phase = phase
-        self._write()
-
-    def second(self, elapsed_s: float, counts: list[float]) -> None:
-        """One second of load is over."""
-        accepted, throttled, errors = (int(counts[place]) for place in COUNTED)
-        self._elapsed_s = elapsed_s
-        self._seconds.append((accepted, throttled, errors))
-        for place, number in enumerate((accepted, throttled, errors)):
-            self._totals[place] += number
-        self._write()
-
-    def end(self) -> None:
-        """There is nothing more to say: the run has ended."""
-        try:
-            forget_underway(self.folder)
-        except OSError as error:
-            self._cannot(error)
-
-    def _write(self) -> None:
-        if self._silent:
-            return
-        accepted, throttled, errors = self._totals
-        try:
-            write_underway(
-                self.folder,
-                Underway(
-                    at_s=time(), phase=self.phase, elapsed_s=self._elapsed_s, duration_s=self.duration_s,
-                    accepted=accepted, throttled=throttled, errors=errors, seconds=tuple(self._seconds),
-                    host=node(), pid=os.getpid(), born_s=self._born_s,
-                ),
-            )  # fmt: skip
-        except OSError as error:
-            self._cannot(error)
-
-    def _cannot(self, error: OSError) -> None:
-        self._silent = True
-        self.say(f"cannot say in {self.folder} how far the run is: {error.strerror or error}")
 
 
 @dataclass(slots=True)
@@ -104,7 +41,8 @@ class RunProgress:
     def second(self, elapsed_s: float, counts: list[float]) -> None:
         """One second of load is over; a person sees Locust's own table instead."""
         if self.signs is not None:
-            self.signs.second(elapsed_s, counts)
+            accepted, throttled, errors = (int(counts[place]) for place in COUNTED)
+            self.signs.second(elapsed_s, accepted, throttled, errors)
         if self.as_json:
             self._line(
                 {

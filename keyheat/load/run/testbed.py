@@ -20,12 +20,13 @@ from keyheat.load.record.generator import Health, machine
 from keyheat.load.run.finish import Stages, clean_up
 from keyheat.load.run.plan import LoadPlan, run_folder
 from keyheat.load.run.preflight import allowed_by
-from keyheat.load.run.progress import RunProgress, Signs
+from keyheat.load.run.progress import RunProgress
 from keyheat.load.tables.existing import noted
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.transport.target import Target, scale_at, target_at
 from keyheat.runfiles import time_of
 from keyheat.runs.folder import RunFolder, versions
+from keyheat.runs.signs import Signs
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.scenario import Scenario
 

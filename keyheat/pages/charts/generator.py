@@ -1,4 +1,4 @@
-"""What the load generator sent against what it was asked for, and what it says of itself."""
+"""What the load generator sent against the demand, and what it says of itself."""
 
 from collections.abc import Mapping
 
@@ -26,10 +26,11 @@ from keyheat.pages.style import LIGHT
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.scenario.shape import LoadShape
+from keyheat.terms import DEMAND, P99, titled
 
 
 def generator_chart(run: ReportRun, record: SecondsRecord, chart_id: str) -> Chart | None:
-    """Attempts per second as they were sent, by outcome, against what the scenario asked for."""
+    """Attempts per second as they were sent, by outcome, against the demand of the scenario."""
     if run.seconds is None or not len(run.seconds):
         return None
     limits = record.range()
@@ -59,7 +60,7 @@ def generator_chart(run: ReportRun, record: SecondsRecord, chart_id: str) -> Cha
                 Swatch(name=name, role=role, mark="area" if role == "accent" else "bar")
                 for name, role, _ in outcomes
             ),
-            *_asked_for(health),
+            *_demand(health),
         ),
         sheet=Sheet(
             name="generator",
@@ -72,7 +73,7 @@ def generator_chart(run: ReportRun, record: SecondsRecord, chart_id: str) -> Cha
 
 
 def _draw_asked(made: go.Figure, run: ReportRun) -> float:
-    """Draw the rate that was asked for, where it is in requests; gives its highest value, else 0."""
+    """Draw the demand, where it is in requests; gives its highest value, else 0."""
     health, shape = run.health, _shape(run)
     if not health.asked_per_s or health.target_unit != "requests":
         return 0.0
@@ -91,7 +92,7 @@ def _draw_asked(made: go.Figure, run: ReportRun) -> float:
             y=compact([per_s for _, per_s in corners]),
             mode="lines",
             line={"color": LIGHT["ink"], "width": 1.5, "dash": "dash"},
-            hovertemplate="%{x}<br>%{y:,} a second asked for<extra></extra>",
+            hovertemplate="%{x}<br>%{y:,} a second of demand<extra></extra>",
         )
     )
     return shape.highest_per_s
@@ -106,10 +107,10 @@ def _shape(run: ReportRun) -> LoadShape | None:
     return scenario.load.rate_shape() if scenario.load.shape is not None else None
 
 
-def _asked_for(health: GeneratorHealth) -> tuple[Swatch, ...]:
+def _demand(health: GeneratorHealth) -> tuple[Swatch, ...]:
     if not health.asked_per_s or health.target_unit != "requests":
         return ()
-    return (Swatch(name=f"asked for: {rate(health.asked_per_s, 'requests')}", role="ink", mark="dash"),)
+    return (Swatch(name=f"{DEMAND}: {rate(health.asked_per_s, 'requests')}", role="ink", mark="dash"),)
 
 
 def generator_summary(run: ReportRun, step_s: int = 1) -> str:
@@ -119,7 +120,7 @@ def generator_summary(run: ReportRun, step_s: int = 1) -> str:
     if health.asked_per_s and health.achieved_per_s is not None:
         asked = rate(health.asked_per_s, health.target_unit)
         said.append(
-            f"Asked for {asked}, achieved {measured(health.achieved_per_s)} "
+            f"{titled(DEMAND)} {asked}, sent {measured(health.achieved_per_s)} "
             f"({percent(health.achieved_per_s / health.asked_per_s)})."
         )
     if health.cpu_percent_max is not None:
@@ -127,7 +128,7 @@ def generator_summary(run: ReportRun, step_s: int = 1) -> str:
     if health.loop_lag_ms_max is not None:
         said.append(f"Its loop was late by {milliseconds(health.loop_lag_ms_max)} at most.")
     if health.late_ms_p99 is not None:
-        said.append(f"99 % of the requests left within {milliseconds(health.late_ms_p99)} of their time.")
+        said.append(f"Requests left {milliseconds(health.late_ms_p99)} late ({P99}).")
     said += _counted(run.manifest.counted if run.manifest else {})
     if run.totals.errors:
         kinds = ", ".join(

@@ -22,6 +22,7 @@ from keyheat.pages.run.sheets import Floats, Sheet, joined_up
 from keyheat.pages.style import LIGHT
 from keyheat.pages.wording import saying
 from keyheat.runs.manifest import KeyWindow
+from keyheat.terms import DEMAND
 from keyheat.words import Direction, key_name
 
 ROWS = 12
@@ -128,7 +129,7 @@ def _names_of(run: ReportRun) -> dict[str, str | None]:
 
 
 def _loads(windows: list[KeyWindow]) -> pd.DataFrame:
-    """What each key was asked for in each window: units, and units a second; `at` is when it begins."""
+    """The demand for each key in each window: units, and units a second; `at` is when it begins."""
     columns = ["at", "key", "units", "per_s"]
     loads = [
         (window.start.timestamp(), load.key, load.units, load.units / window.seconds)
@@ -189,7 +190,7 @@ def _heat_table(rates: Floats, starts: list[float], names: list[str], direction:
     )
     return PageTable(
         caption="Hottest key of each window",
-        columns=("from (UTC)", "key", f"asked for, {UNITS[direction]}/s"),
+        columns=("from (UTC)", "key", f"{DEMAND}, {UNITS[direction]}/s"),
         rows=rows,
         numeric=frozenset({2}),
     )

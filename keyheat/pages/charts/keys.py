@@ -1,4 +1,4 @@
-"""The hottest keys: what each was asked for against what one partition admits."""
+"""The hottest keys: the demand of each against what one partition admits."""
 
 from dataclasses import dataclass
 
@@ -10,6 +10,7 @@ from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, comp
 from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.style import LIGHT
+from keyheat.terms import DEMAND
 from keyheat.words import Direction, key_name, label_of, whose
 
 SHOWN = "key_shown"
@@ -76,7 +77,7 @@ def _rate_while_hot(run: ReportRun, key: str, direction: Direction) -> float | N
 def key_chart(
     keys: list[HeatOfKey], direction: Direction, ceiling_per_s: float, chart_id: str
 ) -> Chart | None:
-    """Units per second that each key was asked for, with what one partition admits as a line."""
+    """Units per second of demand for each key, with what one partition admits as a line."""
     if not keys:
         return None
     unit, top = UNITS[direction], _worth_drawing(keys)
@@ -125,8 +126,8 @@ def key_chart(
 def _legend(top: list[HeatOfKey], ceiling: str | None) -> tuple[Swatch, ...]:
     kinds = {bool(key.throttles) for key in top}
     entries = [
-        Swatch(name="asked for, with throttles", role="partition", mark="bar") if True in kinds else None,
-        Swatch(name="asked for, no throttles", role="accent", mark="bar") if False in kinds else None,
+        Swatch(name=f"{DEMAND}, with throttles", role="partition", mark="bar") if True in kinds else None,
+        Swatch(name=f"{DEMAND}, no throttles", role="accent", mark="bar") if False in kinds else None,
         Swatch(name=f"one partition admits: {ceiling}", role="ceiling", mark="dot") if ceiling else None,
     ]
     return tuple(entry for entry in entries if entry is not None)
@@ -162,15 +163,15 @@ def _key_summary(first: HeatOfKey, direction: Direction, ceiling_per_s: float) -
     unit = UNITS[direction]
     met = f"It met {some(first.throttles, 'throttle')}." if first.throttles else "It was never throttled."
     return (
-        f"The hottest key was asked for {rate(first.units_per_s, unit)} while it was hot, "
-        f"{percent(first.share)} of all demand; one partition admits {whole(ceiling_per_s)} {unit}/s. {met}"
+        f"The {DEMAND} for the hottest key was {rate(first.units_per_s, unit)} while it was hot, "
+        f"{percent(first.share)} of all; one partition admits {whole(ceiling_per_s)} {unit}/s. {met}"
     )
 
 
 def _key_table(keys: list[HeatOfKey], unit: str) -> PageTable:
     return PageTable(
         caption="Hottest keys over the whole run",
-        columns=("key", f"asked for, {unit}/s", "share", "throttles"),
+        columns=("key", f"{DEMAND}, {unit}/s", "share", "throttles"),
         rows=tuple(
             (shortened(key.name, 80), measured(key.units_per_s), percent(key.share), whole(key.throttles))
             for key in keys
@@ -192,7 +193,7 @@ def throttled_key_table(run: ReportRun) -> PageTable | None:
     uses.sort(key=lambda one: (-one[1].throttles, one[1].key))
     return PageTable(
         caption="Most throttled keys over the whole run",
-        columns=("key", "direction", "throttles", "units asked for", "units consumed"),
+        columns=("key", "direction", "throttles", f"{DEMAND}, units", "units consumed"),
         rows=tuple(
             (
                 shortened(key_name(use.key, use.shown), 80),

@@ -9,6 +9,7 @@ from keyheat.analysis.knee import Knee, KneeStep
 from keyheat.numbers import measured, percent
 from keyheat.pages.charts.figures import Chart, Swatch, amounts, compact, figure, heading
 from keyheat.pages.style import LIGHT
+from keyheat.terms import DEMAND
 
 HEIGHT = 270
 
@@ -72,8 +73,8 @@ def _figure(knee: Knee, steps: Sequence[KneeStep], unit: str, counted: str) -> g
         annotations=[heading(counted, 1.0)],
         xaxis=amounts(
             type="log", rangemode="normal", gridcolor="rgba(0,0,0,0)", ticklabelstandoff=8,
-            tickmode="array", tickvals=_ticks(demands), ticktext=[f"{tick:,g}" for tick in _ticks(demands)],
-            title={"text": f"demand, {unit} per second", "font": {"size": 11}},
+            tickmode="array", tickvals=ticks(demands), ticktext=[f"{tick:,g}" for tick in ticks(demands)],
+            title={"text": f"{DEMAND}, {unit} per second", "font": {"size": 11}},
         ),
         yaxis=amounts(),
         shapes=_knee_shape(knee),
@@ -81,7 +82,7 @@ def _figure(knee: Knee, steps: Sequence[KneeStep], unit: str, counted: str) -> g
     return made
 
 
-def _ticks(demands: Sequence[float]) -> list[float]:
+def ticks(demands: Sequence[float]) -> list[float]:
     """1, 1.5, 2, 3, 5, 7, 10 ... within the demands; few enough for a narrow page."""
     least, most = min(demands), max(demands)
     found = [
@@ -126,5 +127,5 @@ def _line(
             "line": {"color": LIGHT[role], "width": 2},
         },
         customdata=list(said),
-        hovertemplate=f"%{{x:,}} asked for: %{{customdata}} {name}<extra></extra>",
+        hovertemplate=f"{DEMAND} %{{x:,}}: %{{customdata}} {name}<extra></extra>",
     )

@@ -22,13 +22,14 @@ from keyheat.pages.charts.figures import (  # fmt: skip
 from keyheat.pages.run.record import RESPONSE, TABLE_PERCENTILES, OperationLatency
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.style import LIGHT
+from keyheat.terms import P50, P99, RESPONSE_TIME
 
 DASHES: tuple[tuple[str, Mark], ...] = (("solid", "line"), ("dash", "dash"), ("dot", "dot"))
 NINES = (0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 
 
 def latency_chart(latencies: tuple[OperationLatency, ...], chart_id: str) -> Chart | None:
-    """Service time and time from the intended start at every percentile; each nine has the same width."""
+    """Service time and response time at every percentile; each nine has the same width."""
     drawn = [latency for latency in latencies if latency.drawn]
     if not drawn:
         return None
@@ -42,15 +43,15 @@ def latency_chart(latencies: tuple[OperationLatency, ...], chart_id: str) -> Cha
         annotations=[heading("milliseconds", 1.0)],
         xaxis=amounts(
             tickvals=[_nines(nine) for nine in shown],
-            ticktext=["min" if nine == 0 else f"{nine:g} %" for nine in shown],
-            title={"text": "share of requests that were at least as fast", "font": {"size": 11}},
+            ticktext=["min" if nine == 0 else f"p{nine:g}" for nine in shown],
+            title={"text": "percentile of the requests", "font": {"size": 11}},
             fixedrange=False,
         ),
         yaxis=amounts(type="log", rangemode="normal", tickformat=",~r", dtick="D2", nticks=0),
     )
     return Chart(
         id=chart_id,
-        title="How long requests took",
+        title="Latency by percentile",
         summary=joined([_latency_sentence(latency) for latency in latencies]),
         figure=made,
         legend=tuple(
@@ -78,9 +79,9 @@ def _sheet(latencies: Sequence[OperationLatency]) -> Sheet:
 
 def latency_table(latencies: tuple[OperationLatency, ...]) -> PageTable:
     """Percentiles of each operation and outcome, and of what else was timed."""
-    caption = "Service time, from the first byte sent to the whole answer read"
+    caption = "Service time of one attempt, by its outcome"
     if any(one.outcome == RESPONSE for one in latencies):
-        caption += "; from intended start: from when a request was due to its last answer, retries included"
+        caption += f"; {RESPONSE_TIME} of a request, with queueing and retries"
     return PageTable(
         caption=caption,
         columns=("operation", "outcome", "requests", *(f"p{p:g}" for p in TABLE_PERCENTILES), "max"),
@@ -105,7 +106,7 @@ def _curve(latency: OperationLatency, dash: str) -> go.Scatter:
         mode="lines",
         line={"color": LIGHT[_role(latency)], "width": 2, "dash": dash},
         customdata=[f"{percentile:.6g}" for percentile, _ in latency.curve],
-        hovertemplate=f"{safe(latency.operation)} {safe(latency.words)}: %{{customdata}} % within "
+        hovertemplate=f"{safe(latency.operation)} {safe(latency.words)}: p%{{customdata}} "
         "%{y:,} ms<extra></extra>",
     )
 
@@ -124,6 +125,6 @@ def _latency_sentence(latency: OperationLatency) -> str:
     at = dict(zip(TABLE_PERCENTILES, latency.table, strict=True))
     return (
         f"{latency.operation}, {latency.words} ({whole(latency.count)}): "
-        f"half within {milliseconds(at[50.0])},"
-        f" 99 % within {milliseconds(at[99.0])}, slowest {milliseconds(latency.max_ms)}."
+        f"{P50} {milliseconds(at[50.0])}, {P99} {milliseconds(at[99.0])}, "
+        f"max {milliseconds(latency.max_ms)}."
     )

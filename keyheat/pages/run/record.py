@@ -19,6 +19,7 @@ from keyheat.runs.formats import Diagnosis, Evidence, read_diagnosis
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import read_counted_throttles, read_partitions, read_seconds
+from keyheat.terms import RESPONSE_TIME
 from keyheat.words import TABLE, Direction, Resource, index_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ SERVICE = frozenset({"accepted", "throttled", "error"})
 """What the service time of one attempt is kept by; the other tags are durations of another kind."""
 RESPONSE = "response"
 IN_WORDS = {
-    RESPONSE: "from intended start",
+    RESPONSE: RESPONSE_TIME,
     "backoff": "back-off",
     "logical": "as a whole",
 }
@@ -44,7 +45,7 @@ class OperationLatency:
     """One kind of duration of one operation, in milliseconds.
 
     `outcome` is the service time's (`accepted`, `throttled`, `error`), or says what else it is: `response`
-    from the intended start to the last answer, `backoff` between attempts, `logical` several requests.
+    a request's response time, `backoff` between attempts, `logical` several requests.
     """
 
     operation: str

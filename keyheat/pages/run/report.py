@@ -27,6 +27,8 @@ from keyheat.pages.wording import MEANINGS
 from keyheat.runfiles import REPORT, write_atomically
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.plausibility import read_evidence
+from keyheat.terms import MEANINGS as TERMS
+from keyheat.terms import titled
 from keyheat.words import READ, WRITE, capital
 
 
@@ -109,6 +111,7 @@ def render(run: ReportRun, generated_at: datetime, *, plotlyjs: str | None = Non
         tables=tables_of(run, record),
         details=details_of(run),
         constraints=[(swatch(constraint), capital(MEANINGS[constraint])) for constraint in MEANINGS],
+        terms=[(titled(term), meaning) for term, meaning in TERMS.items()],
         generated_at=said_at(generated_at),
         plotlyjs=library(plotlyjs),
     )

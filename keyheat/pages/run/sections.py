@@ -28,9 +28,10 @@ from keyheat.pages.run.timeline import (
 from keyheat.pages.run.verdict import Facts, about, ceiling_of, numbers
 from keyheat.pages.wording import endpoint_facts
 from keyheat.runs.formats import Diagnosis
+from keyheat.terms import CONFIDENCE
 from keyheat.words import READ, WRITE, Direction, Resource, capital
 
-FINDING_COLUMNS = ("analyzer", "finding", "about", "sure", "because", "numbers")
+FINDING_COLUMNS = ("analyzer", "finding", "about", CONFIDENCE, "because", "numbers")
 MOST_RESOURCES = 42  # a table and twenty indexes, reads and writes
 EVERY = 10**9  # seconds: as fine as they are
 LEAST_MINUTES_S = 180  # of load, below which a minute's mean says less than its seconds

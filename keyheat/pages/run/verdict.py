@@ -358,10 +358,8 @@ def _table(facts: Facts) -> str:
     asked = facts.asked_per_s or facts.consumed_per_s
     if asked is None or not facts.provisioned_per_s:
         return f"{start}."
-    word = "asked for" if facts.asked_per_s else "consuming"
-    return (
-        f"{start}: it was {word} {rate(asked, unit)} and is provisioned for {whole(facts.provisioned_per_s)}."
-    )
+    what = "its demand was" if facts.asked_per_s else "it consumed"
+    return f"{start}: {what} {rate(asked, unit)}, and {whole(facts.provisioned_per_s)} are provisioned."
 
 
 def _max_on_demand(facts: Facts) -> str:
@@ -369,7 +367,7 @@ def _max_on_demand(facts: Facts) -> str:
     start = f"{_subject(facts)} were throttled by the on-demand maximum set on {facts.resource.place}"
     if facts.max_on_demand_per_s is None:
         return f"{start}."
-    asked = f" and was asked for {rate(facts.asked_per_s, unit)}" if facts.asked_per_s else ""
+    asked = f", and the demand was {rate(facts.asked_per_s, unit)}" if facts.asked_per_s else ""
     return f"{start}: it allows {whole(facts.max_on_demand_per_s)} {unit}/s{asked}."
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -131,14 +132,14 @@ def _of_found(found: "FoundRun") -> RunRow:
             report=found.report,
         )
     assert found.manifest is not None, "a run without a summary has a manifest"
-    manifest = found.manifest
+    manifest, target = found.manifest, target_of(found.manifest)
     return RunRow(
         key=key,
         scenario=manifest.name or found.folder.name,
         question=manifest.question or "",
-        target=target_of(manifest),
+        target=target,
         table=found.table,
-        started_s=manifest.started_at.timestamp(),
+        started_s=_when(manifest.started_at, target, found.made_s),
         duration_s=manifest.duration_s,
         status=manifest.status,
         state=found.state,
@@ -154,17 +155,21 @@ def _of_remembered(one: HistoryRun) -> RunRow:
 
 
 def _of_summary(key: str, summary: RunSummary, made_s: float | None) -> RunRow:
-    simulated = summary.setup.target == SIMULATED
     return RunRow(
         key=key,
         scenario=summary.scenario,
         question=summary.question,
         target=summary.setup.target,
         table=None,
-        started_s=made_s if simulated and made_s is not None else summary.started_at.timestamp(),
+        started_s=_when(summary.started_at, summary.setup.target, made_s),
         duration_s=summary.duration_s,
         status=summary.status,
         state="done",
         summary=summary,
         folder=None,
     )
+
+
+def _when(started_at: datetime, target: str, made_s: float | None) -> float:
+    """When a run was made; the clock of a simulated one says something else."""
+    return made_s if target == SIMULATED and made_s is not None else started_at.timestamp()

@@ -140,7 +140,7 @@ TOO_SMALL = SampleCase(
     recommendations=(
         _recommend(
             "raise_capacity", "mitigation",
-            "The client asked for 800 WCU/s, and 300 WCU/s are provisioned for the table.",
+            "The client's demand was 800 WCU/s, and 300 WCU/s are provisioned for the table.",
             "The demand is then 83 % of 960 WCU/s, and UpdateTable takes effect within minutes.",
             units=960,
         ),
@@ -154,7 +154,7 @@ GENERATOR_BOUND = SampleCase(
     expects="none",
     grade="none",
     reason=None,
-    because=("The generator sent 2,100 of 5,000 requests/s asked for.",),
+    because=("The generator sent 2,100 of 5,000 requests/s of demand.",),
     demand_per_s=2_100,
     provisioned=8_000,
     hot_share=0.01,

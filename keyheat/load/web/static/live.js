@@ -128,8 +128,8 @@ function showKeys(keys) {
 function showGenerator(generator) {
   $("missing").replaceChildren(...generator.missing.map(line => make("li", line)));
   const lines = generator.checks.length ? generator.checks : [
-    `event loop ${number(generator.lag_p99_ms)} ms late in 1 % of checks`,
-    `requests ${number(generator.late_p99_ms)} ms late in 1 % of cases`,
+    `event loop ${number(generator.lag_p99_ms)} ms late (p99)`,
+    `requests ${number(generator.late_p99_ms)} ms late (p99)`,
   ];
   const { missed, late, dropped } = generator;
   const counted = [[missed, "starts missed"], [late, "arrivals late"], [dropped, "arrivals dropped"]];
