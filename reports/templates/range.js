@@ -128,4 +128,5 @@
   charts.onChosen(choose);
   place.hidden = false;
   tell();
+  performance.mark("usable");
 })();

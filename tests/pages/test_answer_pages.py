@@ -14,6 +14,7 @@ from keyheat.pages.series import RunColumn
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes
+from tests.browsing import all_drawn
 from tests.pages.axe import violations
 
 pytestmark = pytest.mark.browser
@@ -66,7 +67,7 @@ def step(demand: float, again: int) -> KneeStep:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pages, name, dark):
     page = visit(pages[name], dark=dark)
-    page.wait_for_function("() => window.keyheat.charts.undrawn() === 0")
+    all_drawn(page)
     drawn = page.evaluate("document.querySelectorAll('.chart .trace').length")
     assert drawn >= (4 if name == "fix" else 3)
     assert page.fetched == [pages[name]]
