@@ -18,6 +18,19 @@ ARGUMENTS = [
 PATIENCE_MS = 120_000  # of a machine that has other things to do
 
 
+NEXT = """() => {
+    const next = [...document.querySelectorAll(".chart")].find(one => window.keyheat.charts.isStale(one.id));
+    next?.scrollIntoView();
+    return !next;
+}"""
+
+
+def all_drawn(page: Any) -> None:
+    """Go to every chart of a page that is not drawn as it should be, until all are; and back to its top."""
+    page.wait_for_function(NEXT, polling=50)
+    page.evaluate("scrollTo(0, 0)")
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """A headless Chromium; a test that asks for one is skipped where there is none."""
@@ -47,10 +60,15 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
         page.wrong, page.fetched = [], []
         page.on("console", lambda message: page.wrong.append(message.text))
         page.on("pageerror", lambda error: page.wrong.append(str(error)))
-        page.on("request", lambda request: page.fetched.append(request.url))
+        page.on("request", lambda request: _outward(request.url) and page.fetched.append(request.url))
         page.goto(address, wait_until="load")
         return page
 
     yield open_page
     for context in contexts:
         context.close()
+
+
+def _outward(address: str) -> bool:
+    """Whether it is asked for outside of the page; what a page made itself (a blob) is not."""
+    return not address.startswith("blob:")

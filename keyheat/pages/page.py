@@ -1,5 +1,6 @@
 """A page: a template filled in, with its style and scripts inside, so that the file needs nothing else."""
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -7,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import plotly.offline
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
@@ -20,7 +20,7 @@ from keyheat.runfiles import write_atomically
 from keyheat.shipped import shipped
 from keyheat.words import capital, glued, title_of
 
-SCRIPTS = ("sheets.js", "page.js", "range.js")
+SCRIPTS = ("sheets.js", "library.js", "page.js", "range.js", "ticket.js")
 TEMPLATES = (
     "page.html.j2", "index.html.j2", "answer.html.j2", "side-by-side.html.j2", "regression.html.j2",
     "runs.html.j2", "macros.html.j2", "style.css", *SCRIPTS,
@@ -49,8 +49,14 @@ def said_at(moment: datetime) -> str:
 
 
 def library(instead: str | None) -> Markup:
-    """The library that draws, which a page holds inside; `instead` is what a test puts in its place."""
-    return Markup(plotly.offline.get_plotlyjs() if instead is None else instead)
+    """The library that draws, packed, which a page holds inside; a test puts `instead` in its place."""
+    return Markup(_packed_library() if instead is None else instead)
+
+
+@cache
+def _packed_library() -> str:
+    path = shipped("reports") / "plotly" / "plotly-cartesian.min.js.gz"
+    return b64encode(path.read_bytes()).decode("ascii")
 
 
 def figures_json(charts: Sequence[Chart], **more: Any) -> Markup:

@@ -1,8 +1,8 @@
-// Draws the page's figures in the reader's colours: light, dark, and light again on paper. Those that come into
-// view first; each in the steps that can be seen of the chosen range.
+// Draws the page's figures in the reader's colours: light, dark, and light again on paper. Those that come near
+// first; each in the steps that can be seen of the chosen range. Words, tables and buttons wait for none of it.
 (() => {
   "use strict";
-  const { content, column, overlaid, steps, joined, utc, clock } = window.keyheat;
+  const { content, library, column, overlaid, steps, joined, utc, clock } = window.keyheat;
   const sheets = content.sheets ?? {};
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const canZoom = matchMedia("(pointer: fine)").matches;
@@ -12,10 +12,14 @@
   const MOST = { line: 1800, bar: 1440, heat: 720 };
   const APART = 60; // bars so many and more have no room for a gap: here and there one would look like a minute without a point
   const FINEST = 600; // spans nearer to each other than this part of what is seen are drawn as one
+  const NEAR = "100px"; // outside of the window
+  const QUIET_MS = 5000; // after which those that nobody has come near are drawn as well
+  const TOO_OLD = "This picture needs a browser of 2023 or later; its numbers are in the tables.";
   const ids = Object.keys(content.figures);
   const stale = new Set(ids);
   const near = new Set();
   let range = null;
+  let onPaper = false;
   let chosen = () => {};
 
   const isTimed = (id) => content.figures[id].layout.xaxis?.type === "date";
@@ -86,7 +90,7 @@
     if (heights.length && highest) layout.yaxis.range = [0, highest * 1.08];
   }
 
-  function figure(id, onPaper) {
+  function figure(id) {
     const made = structuredClone(content.figures[id]);
     const sheet = sheets[id];
     if (sheet) for (const trace of made.data) if (trace.meta) fill(trace, sheet);
@@ -105,10 +109,10 @@
     return { data, layout };
   }
 
-  function draw(id, onPaper = false) {
+  function draw(id) {
     const place = document.getElementById(id);
     const first = !place.data;
-    const { data, layout } = figure(id, onPaper);
+    const { data, layout } = figure(id);
     Plotly.react(place, data, layout, { ...config, doubleClick: isTimed(id) && sheets[id] ? false : "reset" });
     stale.delete(id);
     if (first && isTimed(id) && sheets[id]) {
@@ -120,24 +124,46 @@
     }
   }
 
-  // One chart a frame, so that the page answers in between.
+  // One chart after the other, and the page answers in between: for as long as it has been busy.
   let drawing = false;
-  function drawNear() {
+  async function drawNear() {
     const id = [...near].find((each) => stale.has(each));
     drawing = id !== undefined;
-    if (!drawing) return;
-    draw(id);
-    requestAnimationFrame(drawNear);
+    if (!drawing || !(await isThere())) return;
+    const took = timed(() => draw(id));
+    setTimeout(() => requestAnimationFrame(drawNear), took);
   }
   const drawSoon = () => drawing || requestAnimationFrame(drawNear);
 
-  function drawIdle() {
-    const id = ids.find((each) => stale.has(each));
-    if (id === undefined) return;
-    draw(id);
-    later(drawIdle);
+  async function isThere() {
+    const there = await library.soon();
+    if (!there) say(TOO_OLD);
+    await new Promise((done) => setTimeout(done)); // to begin it was long enough a task by itself
+    return there;
   }
-  const later = (work) => (window.requestIdleCallback ? requestIdleCallback(work) : setTimeout(work, 50));
+
+  function timed(work) {
+    const began = performance.now();
+    work();
+    return performance.now() - began;
+  }
+
+  function say(words) {
+    for (const id of ids) {
+      const place = document.getElementById(id);
+      place.textContent = words;
+      place.style.height = "auto";
+    }
+  }
+
+  async function drawIdle() {
+    const id = ids.find((each) => stale.has(each));
+    if (id === undefined || !(await isThere())) return;
+    if (stale.has(id)) draw(id);
+    later(200);
+  }
+  const later = (rest_ms) => setTimeout(
+    () => (window.requestIdleCallback ? requestIdleCallback(drawIdle) : drawIdle()), rest_ms);
 
   function redraw(which = ids) {
     which.forEach((id) => stale.add(id));
@@ -146,27 +172,29 @@
 
   dark.addEventListener("change", () => {
     redraw();
-    later(drawIdle);
+    later(QUIET_MS);
   });
-  addEventListener("beforeprint", () => ids.forEach((id) => draw(id, true)));
-  addEventListener("afterprint", () => ids.forEach((id) => {
-    draw(id);
-    Plotly.Plots.resize(document.getElementById(id));
-  }));
-
-  if (Object.keys(sheets).length) {
-    const watch = new IntersectionObserver((entries) => {
-      entries.forEach((one) => near[one.isIntersecting ? "add" : "delete"](one.target.id));
-      drawSoon();
-    }, { rootMargin: "200px" });
-    ids.forEach((id) => watch.observe(document.getElementById(id)));
-    later(drawIdle);
-  } else {
+  addEventListener("beforeprint", () => {
+    onPaper = true;
+    if (library.now()) ids.forEach(draw);
+    else say(TOO_OLD);
+  });
+  addEventListener("afterprint", () => {
+    onPaper = false;
+    if (!library.there()) return;
     ids.forEach((id) => {
-      near.add(id);
       draw(id);
+      Plotly.Plots.resize(document.getElementById(id));
     });
-  }
+  });
+
+  const watch = new IntersectionObserver((entries) => {
+    entries.forEach((one) => near[one.isIntersecting ? "add" : "delete"](one.target.id));
+    drawSoon();
+  }, { rootMargin: NEAR });
+  ids.forEach((id) => watch.observe(document.getElementById(id)));
+  if (ids.length) addEventListener("scroll", () => library.soon(), { once: true, passive: true }); // on the way to one
+  later(QUIET_MS);
 
   window.keyheat.charts = {
     timed: ids.filter((id) => sheets[id] && isTimed(id)),

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const place = document.getElementById("range");
-  const { content, charts, counted, csv, clock } = window.keyheat;
+  const { content, charts, counted, csv, clock, utc } = window.keyheat;
   const sheets = content.sheets ?? {};
   let range = null;
 
@@ -54,6 +54,53 @@
     range = next;
     charts.show(range);
     tell();
+    noteSoon();
+  }
+
+  // The range is in the address, so that a link shows it: #t=14:35:52-14:36:04, behind a section as #keys&t=...
+  const TIME = /^t=(?:(\d{4}-\d\d-\d\d)T)?(\d\d:\d\d:\d\d)-(?:(\d{4}-\d\d-\d\d)T)?(\d\d:\d\d:\d\d)$/;
+  const DAY_S = 86400;
+
+  function address() {
+    const parts = location.hash.slice(1).replace(/%3a/gi, ":").split("&");
+    return { section: parts.find((one) => one && !one.includes("=")) ?? "", times: parts.find((one) => TIME.test(one)) };
+  }
+
+  function asked(times) {
+    const [, day, from, lastDay, to] = TIME.exec(times);
+    const begin = at(day, from, Math.floor(whole[0]));
+    const end = at(lastDay, to, begin);
+    const seen = [Math.max(begin, whole[0]), Math.min(end, whole[1])];
+    return seen[0] < seen[1] ? seen : null;
+  }
+
+  // A time without a day is the first one after a moment.
+  function at(day, time, after) {
+    const moment = (date) => Date.parse(`${date}T${time}Z`) / 1000;
+    if (day) return moment(day);
+    const first = moment(utc(after).slice(0, 10));
+    return first < after ? first + DAY_S : first;
+  }
+
+  function note() {
+    const times = range && `t=${range.map((second) => clock(second).replace(" ", "T")).join("-")}`;
+    const hash = [address().section, times].filter(Boolean).join("&");
+    history.replaceState(history.state, "", hash ? `#${hash}` : location.href.split("#")[0]);
+  }
+
+  // Browsers allow so many changes of the address in half a minute, and keys that are held down make more.
+  let noting = 0;
+  function noteSoon() {
+    clearTimeout(noting);
+    noting = setTimeout(note, 300);
+  }
+
+  function follow() {
+    const { section, times } = address();
+    const next = times ? asked(times) : null;
+    if (next) choose(next);
+    else if (range) noteSoon(); // a section was gone to: the range stays
+    if (section && times) document.getElementById(section)?.scrollIntoView();
   }
 
   const move = {
@@ -128,4 +175,7 @@
   charts.onChosen(choose);
   place.hidden = false;
   tell();
+  addEventListener("hashchange", follow);
+  follow();
+  performance.mark("usable");
 })();

@@ -17,6 +17,7 @@ from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes
 from keyheat.simulator.search import smallest_capacity, smallest_shards
 from keyheat.words import Direction
+from tests.browsing import all_drawn
 from tests.pages.axe import violations
 
 pytestmark = pytest.mark.browser
@@ -76,7 +77,7 @@ def step(demand: float, again: int) -> KneeStep:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pages, name, dark):
     page = visit(pages[name], dark=dark)
-    page.wait_for_function("() => window.keyheat.charts.undrawn() === 0")
+    all_drawn(page)
     drawn = page.evaluate("document.querySelectorAll('.chart .trace').length")
     assert drawn >= (4 if name == "fix" else 3)
     assert page.fetched == [pages[name]]

@@ -12,6 +12,7 @@ from keyheat.pages.series import RunEntry, write_index
 from keyheat.pages.sweep import write_sweep
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import load_scenario
+from tests.browsing import all_drawn
 from tests.pages.axe import violations
 
 SHARDED = Path(__file__).parents[2] / "configs" / "scenarios" / "sharded.toml"
@@ -37,7 +38,7 @@ def reports(samples, tmp_path_factory):
 
 def drawn(page):
     """Chart id -> (traces drawn, width of its drawing, width of its place), once all are drawn."""
-    page.wait_for_function("() => window.keyheat.charts.undrawn() === 0")
+    all_drawn(page)
     return page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll('.chart')].map(place => [place.id, [
             place.querySelectorAll('.trace, .hm').length,

@@ -15,6 +15,7 @@ from keyheat.pages.runs.index import Recall
 from keyheat.pages.runs.look import Look, Pages
 from keyheat.pages.samples.cases import HOT_KEY
 from keyheat.pages.samples.make import make_run
+from tests.browsing import all_drawn
 from tests.made_runs import summary, written
 from tests.outside import eventually
 from tests.pages.conftest import GENERATED_AT
@@ -63,7 +64,7 @@ def test_our_own_page_draws_zooms_and_saves_as_from_a_file(visit, served):
     page = visit(served)
     with page.expect_navigation():
         page.locator("tr", has_text="hotkey").get_by_role("link", name="report").first.click()
-    page.wait_for_function("() => window.keyheat.charts.undrawn() === 0")
+    all_drawn(page)
     with page.expect_download() as download:
         page.locator("button.save[data-chart=chart-seconds-0]").click()
     with open(download.value.path(), newline="", encoding="utf-8") as file:

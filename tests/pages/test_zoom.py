@@ -8,7 +8,7 @@ import pytest
 from keyheat.pages.run.report import write_report
 from keyheat.pages.samples.cases import HOT_KEY
 from keyheat.pages.samples.make import make_run
-from tests.browsing import PATIENCE_MS
+from tests.browsing import PATIENCE_MS, all_drawn
 from tests.pages.conftest import GENERATED_AT
 
 pytestmark = pytest.mark.browser
@@ -41,18 +41,6 @@ def page(opened):
     all_drawn(opened)
     yield opened
     assert opened.wrong == []
-
-
-def all_drawn(page):
-    page.evaluate("scrollTo(0, 0)")
-    page.wait_for_function(
-        """() => {
-            const next = window.keyheat.charts.timed.map(id => document.getElementById(id))
-                .find(place => !place.data || window.keyheat.charts.isStale(place.id));
-            next?.scrollIntoView();
-            return !next && window.keyheat.charts.undrawn() === 0;
-        }"""
-    )
 
 
 def words(page):

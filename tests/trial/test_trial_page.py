@@ -23,6 +23,7 @@ from keyheat.trial.judgement import judged
 from keyheat.trial.record import read_trial, write_trial
 from keyheat.trial.scenarios import NAMES
 from keyheat.words import INTERRUPTED
+from tests.browsing import all_drawn
 from tests.pages.axe import violations
 from tests.trial.worlds import observed, trial_of, written_run
 
@@ -256,7 +257,7 @@ def test_the_page_is_drawn_and_fetches_nothing(visit: Any, home: Path, dark: boo
     found = trial_of(observed(["maximum-on-demand", "hot-key"], "quota_depth_s=3"))
     at = datetime(2026, 11, 20, tzinfo=UTC)
     page = visit(write_page(home / "p.html", found, judged(found.scenarios), at).as_uri(), dark=dark)
-    page.wait_for_function("() => window.keyheat.charts.undrawn() === 0")
+    all_drawn(page)
     assert page.evaluate("document.querySelectorAll('.chart .trace').length") >= 4
     assert violations(page) == []
     assert page.wrong == []

@@ -22,6 +22,7 @@ from keyheat.pages.run.hero import hero_of
 from keyheat.pages.run.record import ReportRun, SecondsRecord, evidence_alone, load_run, read_record
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.pages.run.sheets import Sheet
+from keyheat.pages.run.ticket import ticket
 from keyheat.pages.run.verdict import facts_of
 from keyheat.pages.wording import MEANINGS
 from keyheat.runfiles import REPORT, write_atomically
@@ -102,12 +103,15 @@ def render(run: ReportRun, generated_at: datetime, *, plotlyjs: str | None = Non
     facts = facts_of(run, record)
     sections = charts_of(run, record, facts)
     charts = [chart for section in sections for chart in section.charts]
+    hero = hero_of(run, facts)
     return page(
         "page.html.j2",
         run=run,
-        hero=hero_of(run, facts),
+        hero=hero,
         sections=sections,
-        figures=figures_json(charts, whole=whole_of(charts, record), numbers=numbers_of(charts)),
+        figures=figures_json(
+            charts, whole=whole_of(charts, record), numbers=numbers_of(charts), ticket=ticket(hero, run)
+        ),
         tables=tables_of(run, record),
         details=details_of(run),
         constraints=[(swatch(constraint), capital(MEANINGS[constraint])) for constraint in MEANINGS],

@@ -133,7 +133,7 @@ def _is_words(column: SheetColumn) -> bool:
 FEW = 600
 """So few values stand as they are: people can read them, and there is nothing to be won."""
 BUDGET_BYTES = 2_600_000
-"""What all columns together may take of a page, beside the 4.8 MB of the library that draws."""
+"""What all columns together may take of a page, beside the 0.7 MB of the library that draws."""
 DIGITS = 4
 SMALLEST_POWER = -12
 """Of ten: no rate or share that anybody measures is smaller, and it is zero where one is."""

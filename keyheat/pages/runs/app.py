@@ -35,7 +35,7 @@ HEADERS: Final = {
     "Cache-Control": "no-cache",
 }
 OF_A_RUN: Final = {
-    "Content-Security-Policy": f"{SANDBOX}; default-src 'none'; script-src 'unsafe-inline'; "
+    "Content-Security-Policy": f"{SANDBOX}; default-src 'none'; script-src 'unsafe-inline' blob:; "
     "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "unsafe-none",  # a browser does not open a page with a sandbox and another

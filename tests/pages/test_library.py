@@ -1,0 +1,128 @@
+"""The library that draws: which one is shipped, what it weighs in a page, and when it is unpacked."""
+
+import gzip
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import plotly.offline
+import pytest
+
+from keyheat.pages.page import library
+from keyheat.pages.run.report import write_report
+from keyheat.shipped import shipped
+from tests.browsing import all_drawn
+from tests.pages.conftest import GENERATED_AT
+
+PLOTLY = shipped("reports") / "plotly"
+SOURCE = json.loads((PLOTLY / "source.json").read_text(encoding="utf-8"))
+CONFORMANCE = Path(__file__).parents[1] / "conformance"
+FROM_NPM = CONFORMANCE / "node_modules" / SOURCE["package"]
+MOST_BYTES = 1_600_000
+STATE = "() => [typeof window.Plotly, document.querySelectorAll('.chart svg.main-svg').length]"
+
+
+@pytest.fixture(scope="module")
+def unpacked():
+    return gzip.decompress((PLOTLY / f"{SOURCE['file']}.gz").read_bytes())
+
+
+def test_what_is_shipped_is_what_its_source_says(unpacked):
+    assert sha256(unpacked).hexdigest() == SOURCE["sha256"]
+    assert f"v{SOURCE['version']}\n" in unpacked[:200].decode()
+    assert "MIT License" in (PLOTLY / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_it_is_as_new_as_the_one_of_plotly_for_python():
+    """What Python makes of a figure is what this one reads."""
+    assert SOURCE["version"] == plotly.offline.get_plotlyjs_version()
+
+
+def test_the_package_of_npm_is_the_one_that_is_locked():
+    locked = json.loads((CONFORMANCE / "package-lock.json").read_text(encoding="utf-8"))
+    assert locked["packages"][f"node_modules/{SOURCE['package']}"]["version"] == SOURCE["version"]
+
+
+@pytest.mark.skipif(not FROM_NPM.exists(), reason="not installed: npm ci --prefix tests/conformance")
+def test_it_is_the_file_of_the_npm_package(unpacked):
+    assert (FROM_NPM / SOURCE["file"]).read_bytes() == unpacked
+    assert (FROM_NPM / "LICENSE").read_bytes() == (PLOTLY / "LICENSE").read_bytes()
+
+
+def test_a_page_is_light(samples):
+    for name in ("hotkey", "datekey"):
+        assert write_report(samples[name], GENERATED_AT).stat().st_size < MOST_BYTES
+    assert len(library(None)) < MOST_BYTES / 2
+
+
+@pytest.fixture
+def address(samples):
+    return write_report(samples["hotkey"], GENERATED_AT).as_uri()
+
+
+@pytest.mark.browser
+def test_the_page_answers_before_anything_is_unpacked(visit, address):
+    """On a phone no picture is near the first screen: the buttons zoom, and nothing is unpacked for it."""
+    page = visit(address, width=390)
+    page.locator("[data-do=in]").evaluate("one => one.click()")
+    assert "12:00:30 to 12:01:30 UTC" in page.inner_text("#range-words")
+    assert page.evaluate(STATE) == ["undefined", 0]
+    all_drawn(page)
+    assert page.evaluate(STATE)[0] == "object"
+    assert page.locator("#library").count() == 0  # it would be held twice
+    assert page.wrong == []
+
+
+@pytest.mark.browser
+def test_paper_that_comes_first_has_every_chart(visit, address):
+    page = visit(address, width=390)
+    assert page.evaluate(STATE) == ["undefined", 0]
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    kind, drawn = page.evaluate(STATE)
+    assert kind == "object"
+    assert drawn >= page.locator(".chart").count()
+    assert page.wrong == []
+
+
+@pytest.mark.browser
+def test_what_a_page_reads_itself_is_what_the_browser_unpacks(visit, address, unpacked):
+    """Where the browser cannot unpack, or not at once, the page does."""
+    page = visit(address, width=390)
+    page.evaluate("delete window.DecompressionStream")
+    read = page.evaluate(
+        """async () => {
+            const kept = document.createElement.bind(document);
+            let text = "";
+            document.createElement = name => {
+                const made = kept(name);
+                if (name === "script") Object.defineProperty(made, "textContent", {set: said => text = said});
+                return made;
+            };
+            await window.keyheat.library.soon();
+            document.createElement = kept;
+            return text;
+        }"""
+    )
+    whole = unpacked.decode()
+    assert read == whole[whole.index('"use strict";') : whole.rindex("return Plotly;")]
+
+
+@pytest.mark.browser
+def test_a_browser_that_cannot_run_it_is_told_so_in_place_of_each_picture(visit, address):
+    page = visit(address, width=390)
+    page.evaluate("window.keyheat.library.soon = () => Promise.resolve(false)")
+    page.locator(".chart").first.scroll_into_view_if_needed()
+    page.wait_for_function("() => document.querySelector('.chart').textContent.includes('2023 or later')")
+    said = page.locator(".chart").all_inner_texts()
+    assert set(said) == {"This picture needs a browser of 2023 or later; its numbers are in the tables."}
+    assert page.wrong == []
+
+
+@pytest.mark.browser
+def test_a_page_that_may_not_run_scripts_by_address_draws_all_the_same(visit, samples, tmp_path):
+    path = tmp_path / "strict.html"
+    text = write_report(samples["hotkey"], GENERATED_AT).read_text(encoding="utf-8")
+    path.write_text(text.replace("'unsafe-inline' blob:", "'unsafe-inline'"), encoding="utf-8")
+    page = visit(path.as_uri())
+    all_drawn(page)
+    assert page.evaluate(STATE)[0] == "object"
