@@ -20,7 +20,7 @@ from keyheat.runfiles import write_atomically
 from keyheat.shipped import shipped
 from keyheat.words import capital, glued, title_of
 
-SCRIPTS = ("sheets.js", "library.js", "page.js", "range.js", "ticket.js")
+SCRIPTS = ("sheets.js", "library.js", "page.js", "range.js", "ticket.js", "partitions.js")
 TEMPLATES = (
     "page.html.j2", "index.html.j2", "answer.html.j2", "side-by-side.html.j2", "regression.html.j2",
     "runs.html.j2", "macros.html.j2", "style.css", *SCRIPTS,

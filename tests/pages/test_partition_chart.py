@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from keyheat.pages.charts.partitions import leaves, partition_chart, read_ones, resources_of
+from keyheat.pages.charts.partition_rates import read_ones, resources_of
+from keyheat.pages.charts.partitions import leaves, partition_chart
 from keyheat.pages.run.record import load_run
 from keyheat.pages.run.report import render
 from keyheat.parquet import PARTITIONS_SCHEMA
@@ -18,8 +19,8 @@ START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 WRITES = Resource(None, "write")
 
 
-def rows(*cells):
-    """Rows of (second, index, partition, parent, since, from share, units written, throttled writes)."""
+def table_of(*cells):
+    """A file of (second, index, partition, parent, since, from share, units written, throttled writes)."""
     start_s = int(START.timestamp())
     full = [
         (start_s + at, 1, index, number, parent, start_s + since, share, 0.0, float(units), 0, lost)
@@ -30,15 +31,16 @@ def rows(*cells):
         pa.array(c, pa.int64() if pa.types.is_timestamp(f.type) else f.type).cast(f.type)
         for f, c in zip(PARTITIONS_SCHEMA, columns, strict=True)
     ]
-    return of_partitions(pa.Table.from_arrays(arrays, schema=PARTITIONS_SCHEMA))
+    return pa.Table.from_arrays(arrays, schema=PARTITIONS_SCHEMA)
 
 
-SPLIT = rows(
+SPLIT_FILE = table_of(
     (0, None, 0, None, 0, 0.0, 900, 50), (1, None, 0, None, 0, 0.0, 900, 60),
     (0, None, 1, None, 0, 0.5, 10, 0), (3, None, 1, None, 0, 0.5, 10, 0),
     (2, None, 2, 0, 2, 0.0, 500, 0), (3, None, 2, 0, 2, 0.0, 510, 0),
     (2, None, 3, 0, 2, 0.25, 400, 0), (3, "by-day", 0, None, 0, 0.0, 7, 0),
 )  # fmt: skip
+SPLIT = of_partitions(SPLIT_FILE)
 
 
 def test_each_resource_that_was_asked_for_something():

@@ -1,4 +1,4 @@
-"""Which partition served and refused what, and when: a row for each key range, splits marked.
+"""Which partition served and refused what, and when: a moment as a picture, the run as rows of key ranges.
 
 0 %  ┌───────────────┬──── partition 2 ────    A partition that split is drawn over the rows of those
      │  partition 0  ┆                         that came of it, so that a row is a range of keys all
@@ -17,73 +17,20 @@ import plotly.graph_objects as go
 from keyheat.numbers import UNITS, measured, percent, rate, some, span, whole
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, compact, figure, iso, joined, times
 from keyheat.pages.charts.heat import HEAT
+from keyheat.pages.charts.partition_picture import Picture, Recorded, picture_of
+from keyheat.pages.charts.partition_rates import PartitionRates, read_ones, refused_column, units_column
 from keyheat.pages.run.sheets import Floats, Sheet, joined_up
 from keyheat.pages.style import LIGHT
 from keyheat.pages.wording import saying
-from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource, index_of
+from keyheat.words import Direction, Resource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PartitionRates:
-    """One partition in one direction: rates in equal steps, NaN before it came to be and after it split."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionChart(Chart):
+    """The run as rows of key ranges, and above it a moment as a picture, with its own legend."""
 
-    number: int
-    parent: int | None
-    since_s: float
-    from_share: float
-    units_per_s: Floats
-    refused_per_s: Floats
-
-
-def resources_of(rows: pd.DataFrame) -> list[Resource]:
-    """The resources and directions in which any partition was asked for anything."""
-    asked = rows.groupby("resource").sum(numeric_only=True)
-    return [
-        Resource(index_of(name), side)
-        for name in sorted(asked.index, key=lambda name: (name != TABLE, name))
-        for side in WRITES_FIRST
-        if asked.loc[name, f"{side}_units"] or asked.loc[name, f"throttled_{side}s"]
-    ]
-
-
-def read_ones(
-    rows: pd.DataFrame, direction: Direction, worth: float = 1.0
-) -> tuple[float, float, list[PartitionRates]]:
-    """When the first step begins, how long one is, and every partition by its number.
-
-    `worth` is what a recorded unit stands for: a partition counts eventually consistent reads for less.
-    """
-    at, step_s = rows["at"].astype("int64"), int(rows["seconds"].iloc[0])
-    moments = np.arange(at.min(), at.max() + 1, step_s)
-    numbers = range(int(rows["partition"].max()) + 1)
-    units, refused = (
-        rows.astype({name: "float64"})
-        .pivot_table(index=at - (at - at.min()) % step_s, columns="partition", values=name, aggfunc="sum")
-        .reindex(index=moments, columns=numbers)
-        .fillna(0)
-        .to_numpy()
-        .T
-        / step_s
-        for name in (f"{direction}_units", f"throttled_{direction}s")
-    )
-    born = rows.drop_duplicates("partition").set_index("partition")
-    since = born["since"].astype("int64").astype("float64").to_dict()
-    parents = born["parent"].dropna().to_dict()
-    ended = {parent: since[number] for number, parent in parents.items()}
-    ones = []
-    for n in numbers:
-        alive = (moments + step_s > since.get(n, 0.0)) & (moments <= ended.get(n, np.inf))
-        ones.append(
-            PartitionRates(
-                number=n,
-                parent=parents.get(n),
-                since_s=since.get(n, 0.0),
-                from_share=float(born["from_share"].get(n, 0.0)),
-                units_per_s=np.where(alive, units[n] * worth, np.nan),
-                refused_per_s=np.where(alive, refused[n], np.nan),
-            )
-        )
-    return float(moments[0]), float(step_s), ones
+    picture: Picture
+    picture_legend: tuple[Swatch, ...]
 
 
 def leaves(ones: list[PartitionRates], most: int) -> list[PartitionRates]:
@@ -144,7 +91,7 @@ REFUSED = [[0.0, LIGHT["account"]], [0.4, LIGHT["max_on_demand"]], [1.0, LIGHT["
 
 def partition_chart(
     rows: pd.DataFrame, resource: Resource, ceiling_per_s: float, chart_id: str, worth: float = 1.0
-) -> Chart | None:
+) -> PartitionChart | None:
     """The heat of the partitions of one resource; None where it has no rows. `worth` as in `read_ones`."""
     mine = rows[rows["resource"] == resource.label_name]
     if mine.empty:
@@ -173,14 +120,19 @@ def partition_chart(
     if throttled:
         made.add_trace(_refusals(where, refused, chains, resource.direction))
     splits = splits_of(ones, chains, start_s)
+    recorded = Recorded(
+        ones=ones, direction=resource.direction, ceiling_per_s=ceiling_per_s, start_s=start_s, step_s=step_s
+    )
     made.update_layout(
         margin={"l": 8, "r": 12, "t": 8, "b": 8},
         xaxis=times(start_s, end_s),
         yaxis=_axis(shown, ones),
         shapes=[_mark(at_s, low, high) for at_s, low, high in splits],
     )
-    return Chart(
+    return PartitionChart(
         id=chart_id,
+        picture=picture_of(recorded, saying(start_s, end_s), chart_id),
+        picture_legend=_picture_legend(ceiling_per_s, ones, resource, bool(splits)),
         title=f"Partitions: {resource.title}",
         summary=_summary(ones, shown, resource, step_s, splits, saying(start_s, end_s)),
         figure=made,
@@ -206,7 +158,7 @@ def _heat(
         colorscale=HEAT,
         zmin=0,
         zmax=highest,
-        meta={"z": [[_units_column(n, direction) for n in chain] for chain in chains]},
+        meta={"z": [[units_column(n, direction) for n in chain] for chain in chains]},
         hovertemplate="%{x}<br>%{z:,} units a second<extra></extra>",
     )
 
@@ -221,7 +173,7 @@ def _refusals(
         colorscale=REFUSED,
         zmin=0,
         zmax=float(np.nanmax(refused)),
-        meta={"z": [[_refused_column(n, direction) for n in chain] for chain in chains], "positive": True},
+        meta={"z": [[refused_column(n, direction) for n in chain] for chain in chains], "positive": True},
         hovertemplate="%{x}<br>%{z:,} throttled a second<extra></extra>",
     )
 
@@ -232,8 +184,8 @@ def _columns(ones: list[PartitionRates], direction: Direction) -> dict[str, Floa
         name: values
         for one in ones
         for name, values in (
-            (_units_column(one.number, direction), one.units_per_s),
-            (_refused_column(one.number, direction), one.refused_per_s),
+            (units_column(one.number, direction), one.units_per_s),
+            (refused_column(one.number, direction), one.refused_per_s),
         )
     }
 
@@ -268,6 +220,21 @@ def _legend(highest: float, resource: Resource, refused: bool, splits: bool) -> 
     return tuple(entry for entry in entries if entry is not None)
 
 
+def _picture_legend(
+    ceiling_per_s: float, ones: list[PartitionRates], resource: Resource, splits: bool
+) -> tuple[Swatch, ...]:
+    most = max(float(np.nanmax(one.refused_per_s, initial=0.0)) for one in ones)
+    throttled = f"throttled, up to {measured(most)}/s"
+    ceiling = rate(ceiling_per_s, UNITS[resource.direction])
+    entries = [
+        Swatch(name="served, strong near the ceiling", role="accent", mark="heat"),
+        Swatch(name=f"ceiling of one partition, {ceiling}", role="ceiling", mark="dash"),
+        Swatch(name=throttled, role="partition", mark="stripe") if most else None,
+        Swatch(name="where one has split", role="ink", mark="dot") if splits else None,
+    ]
+    return tuple(entry for entry in entries if entry is not None)
+
+
 def _summary(
     ones: list[PartitionRates],
     shown: list[PartitionRates],
@@ -280,7 +247,7 @@ def _summary(
     total = sum(totals)
     hottest = int(np.argmax(totals))
     present = len(ones) - len({one.parent for one in ones if one.parent is not None})
-    said = [f"{some(present, 'partition')}; {span(step_s)} to a step. A row is a range of hashes of keys."]
+    said = [f"{some(present, 'partition')}; {span(step_s)} to a step."]
     if total:
         share = f"partition {hottest} served {percent(totals[hottest] / total)} of all units"
         said.append(f"The busiest, {share}.")
@@ -320,11 +287,3 @@ def _table(
     return PageTable(
         caption="Partitions, the busiest first", columns=columns, rows=rows, numeric=frozenset((3, 4, 5))
     )
-
-
-def _units_column(number: int, direction: Direction) -> str:
-    return f"partition_{number}_{direction}_units_per_s"
-
-
-def _refused_column(number: int, direction: Direction) -> str:
-    return f"partition_{number}_throttled_{direction}s_per_s"

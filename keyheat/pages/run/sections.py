@@ -15,7 +15,8 @@ from keyheat.pages.charts.heat import heat_chart
 from keyheat.pages.charts.keys import hottest, key_chart, throttled_key_table
 from keyheat.pages.charts.labels import label_chart, rule_table
 from keyheat.pages.charts.latency import latency_chart
-from keyheat.pages.charts.partitions import partition_chart, resources_of
+from keyheat.pages.charts.partition_rates import resources_of
+from keyheat.pages.charts.partitions import partition_chart
 from keyheat.pages.run.counts import counts_of, failure_table, reason_table
 from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
 from keyheat.pages.run.timeline import (
