@@ -331,7 +331,9 @@ def _changes(trend: Trend) -> Iterator[tuple[str, str]]:
             WORSE if trend.is_worse(one) else BETTER,
         )
     if trend.regressed:
-        yield f"{name} regressed in session {', '.join(map(str, trend.regressed))}", WORSE
+        measured = {point.session for point in trend.points}
+        worse = (f"{one}{'' if one in measured else ' (it had no number)'}" for one in trend.regressed)
+        yield f"{name} regressed in session {', '.join(worse)}", WORSE
 
 
 def trend_text(trend: Trend) -> RenderableType:
