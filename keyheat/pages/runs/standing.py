@@ -1,7 +1,9 @@
 """How each case of each suite stands: a mark for every session that it was in, and the newest that decides.
 
-session   1      2     3       4           5            6
-mark      first  held  failed  unaccepted  interrupted  held      it stands: held
+    session   1      2     3       4           5            6
+    mark      first  held  failed  unaccepted  interrupted  held      it stands: held
+
+A session that was calibrated, refused, interrupted or has not ended decides nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
