@@ -181,11 +181,20 @@ def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any)
     assert said.code == 2
     told = json.loads(Path("s.json").read_text())
     assert (told["verdict"], told["exit_code"], told["cases"]) == ("not_compared", 2, [])
-    assert "short was not run: its baseline was measured on another setup." in Path("m.md").read_text()
+    comment = Path("m.md").read_text()
+    assert "short was not run: its baseline was measured on another setup." in comment
+    assert [line.split()[1] for line in comment.splitlines() if line.startswith("- ")] == [
+        "The",
+        "Make",
+        "too-small:",
+    ]
+    assert comment.count("scale was 1, is 0.5") == 1
+    assert "no session was begun" in comment
+    assert ("none" in comment, "``" in comment) == (False, False)
     assert "the setups differ" in Path("j.xml").read_text()
     assert "::error" in said.out + said.err
     for words in (
-        "the baseline, session 1 of ",
+        "The baseline, session 1 of ",
         "too-small: scale was 1, is 0.5",
         "--new-baseline",
         "--paired",

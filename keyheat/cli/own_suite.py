@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from keyheat.bounds import parsed_toml
-from keyheat.intake.schedules import repository_of, schedule_files, usual_schedule
+from keyheat.intake.schedules import SHARED, repository_of, schedule_files, usual_schedule
 from keyheat.intake.suite import scenarios_among, suite_text
 from keyheat.numbers import some
 from keyheat.regression.suite import Suite, SuiteError, load_suite, suite_from_dict
@@ -16,34 +16,46 @@ from keyheat.words import DONE
 
 USUAL = Path("keyheat")
 """Where scenarios are looked for if nobody says where; else here."""
+THERE = (
+    "{suite} is there already, and stays as it is: delete it to begin anew; or name no SOURCE, and a suite "
+    "that is there gets its schedules"
+)
 NO_SCENARIO = "no scenario in {folder}: `keyheat init SOURCE --out {folder}/TABLE.toml` writes one @ SOURCE"
 
 
 def write_suite(
     name: str, places: Sequence[Path], schedules: Sequence[str], file: Path | None, *, force: bool
 ) -> int:
-    """Write the suite and its schedules. Raises `SuiteError`, before anything is written."""
+    """Write the suite and its schedules. Raises `SuiteError`, before anything is written.
+
+    With `force`, schedules are written over; a suite never is.
+    """
     looked_in = list(places) or [USUAL if USUAL.is_dir() else Path()]
     first = looked_in[0]
     target = file or (first if first.is_dir() else first.parent) / f"{name}.toml"
     repository = repository_of(Path.cwd())
     wanted = list(dict.fromkeys(schedules)) or [usual_schedule(repository)]
-    kept = _is_suite(target) and not places and not force
+    kept = _is_suite(target) and not places
     errors: list[str] = []
     scenarios = [] if kept else scenarios_among(looked_in)
     if not kept and not scenarios:
         raise SuiteError(shown(target), [NO_SCENARIO.format(folder=first)])
     text = suite_text(name, scenarios, target, schema_beside("suite", target)) if scenarios else ""
     suite = _checked(target, text, errors)
-    files = {target: text} if text else {}
+    files: dict[Path, str] = {}
     for schedule in wanted:
         try:
-            files |= schedule_files(schedule, target, repository)
+            files |= schedule_files(schedule, target, suite.name if suite else name, repository)
         except ValueError as error:
             errors.append(f"{error} @ --schedule {schedule}")
-    errors += [] if force else _there(files)
+    if not force:
+        files = {path: of for path, of in files.items() if not (path.name in SHARED and path.exists())}
+        errors += _there(files)
+    if text and target.exists():
+        errors.append(THERE.format(suite=shown(target)))
     if suite is None or errors:
         raise SuiteError(shown(target), errors)
+    files = ({target: text} if text else {}) | files
     for path, content in files.items():
         _write(path, content.encode())
     _say(suite, list(files), wanted)

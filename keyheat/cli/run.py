@@ -4,7 +4,7 @@ Every verb that needs a run makes it here: demo, run, sweep and simulate, and th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,7 +37,8 @@ class How:
     `target` is simulated, local, aws or the URL of an endpoint. `options` go to the process that loads, such
     as what `guards.agreed` gives; a simulated run has no use for them. A `quick` run does not wait
     for CloudWatch: its labels rest on what the client saw. Without `report`, a quick or simulated run writes
-    no report.html. `quiet` prints no line on stdout about what came out.
+    no report.html. `quiet` prints no line on stdout about what came out. What a load has told a person once
+    is in `told`, and is not told again by the next run that is made so.
     """
 
     target: str = "local"
@@ -48,6 +49,7 @@ class How:
     quiet: bool = False
     billing: "Billing | None" = None  # what a month costs; None: as a run without a word of it
     further: tuple[Path, ...] = ()  # analyzers of the user's own; a load goes without
+    told: set[str] = field(default_factory=set, compare=False)
 
 
 def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
@@ -93,13 +95,19 @@ def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     if code not in (DONE, BROKEN, INVALID) or not made(job):
         err.print(_last_words(said))
         return INVALID if code == BROKEN else code  # it broke, not a threshold
-    for line in said.splitlines():
-        if line.startswith(SAID):  # such as what became of its tables; the rest are the stages' own words
-            err.print(line)
+    tell_once(said.splitlines(), how)
     if not how.quiet:
         diagnosis, manifest = read_diagnosis(job.folder / FILES[DIAGNOSIS]), read_manifest(job.folder)
         out.print(outcome(job.scenario, diagnosis, _shown(job.folder), manifest))
     return code
+
+
+def tell_once(said: Sequence[str], how: How) -> None:
+    """Print what a load said to a person, but for what an earlier run of the series has said already."""
+    for line in said:
+        if line.startswith(SAID) and line not in how.told:  # the rest are the stages' own words
+            how.told.add(line)
+            err.print(line)
 
 
 def diagnosed(folder: Path, further: Sequence[Path] = (), billing: "Billing | None" = None) -> "Diagnosis":

@@ -327,7 +327,9 @@ def _tell_not_compared(outcome: SessionOutcome, wanted: Exports, *, github: bool
     """Write what was asked for of a session that was not begun, and say why."""
     outcome = wanted.write(outcome)
     if in_words():
-        err.print(f"keyheat: {outcome.because[0]}", *outcome.because[1:], sep="\n")
+        first, *others = outcome.because
+        differ = (f"  {one.said}" for one in outcome.differences)
+        err.print(f"keyheat: {first}", *differ, *others, sep="\n")
     else:
         answer(lambda: content(outcome), lambda: "")
     if github:

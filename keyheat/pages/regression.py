@@ -31,7 +31,17 @@ from keyheat.regression.outcome import (
     is_idle,
     worst_first,
 )
-from keyheat.regression.phrases import DECISIONS, SHOWN, against, changed, headline, interval, relative, value
+from keyheat.regression.phrases import (
+    DECISIONS,
+    SHOWN,
+    against,
+    changed,
+    headline,
+    interval,
+    is_vague,
+    relative,
+    value,
+)
 
 WIDTH, HEIGHT = 160, 24
 EDGE: Final = 8  # room for the arrow of what lies beyond
@@ -224,7 +234,7 @@ def _row(finding: GateFinding, case: CaseMade) -> GateRow:
         tone=TONES[finding.decision],
         before=_unbroken(value(finding.before, name)),
         after=_unbroken(value(finding.after, name)),
-        change=_unbroken(relative(finding.change)),
+        change=DECISIONS["undecided"] if is_vague(finding) else _unbroken(relative(finding.change)),
         within=_unbroken(interval(finding)),
         because=finding.because,
         interval=interval_of(finding),

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from keyheat.analysis.setup import Flat, Setup, grows_by_itself, setup_of
 from keyheat.analysis.summary import RunSummary
 from keyheat.model.table import TableModel
+from keyheat.numbers import some
 from keyheat.regression import comparability
 from keyheat.regression.comparability import differences
 from keyheat.regression.history.records import GOOD, Kept, Session
@@ -155,13 +156,13 @@ def told(found: Sequence[Difference], baseline: Baseline, suite: Suite) -> tuple
 
 
 def refusal(baseline: Baseline, found: Sequence[Difference]) -> tuple[str, ...]:
-    """Why it is not even tried, with everything that differs, and what would be accepted; a line each."""
+    """Why it is not even tried, and what would be accepted; a sentence each."""
+    count = some(len(found), "thing differs", "things differ")
     return (
-        f"the baseline, {baseline.used.said}, was measured on another setup:",
-        *(f"  {one.case}: {one.what} was {one.before}, is {one.after}" for one in found),
-        'make the setup as it was; or say compare = "always" for a case whose design is meant to change; or',
-        "begin anew with --new-baseline; or run the baseline's scenarios beside the new ones with --paired;",
-        "or compare nevertheless with --force",
+        f"The baseline, {baseline.used.said}, was measured on another setup: {count}.",
+        'Make the setup as it was; or say compare = "always" for a case whose design is meant to change; or '
+        "begin anew with --new-baseline; or run the baseline's scenarios beside the new ones with --paired; "
+        "or compare nevertheless with --force.",
     )
 
 

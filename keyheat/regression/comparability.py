@@ -20,6 +20,7 @@ from keyheat.scenario.variants import changes_of
 Runs = Mapping[str, Sequence[RunSummary]]
 Words = Callable[[Setup], str]
 UNKNOWN, ABSENT, SIMULATED = "not known", "none", "simulated"
+SAY_NOTHING = {UNKNOWN, ABSENT}  # of a fact that one mode of a table has, and nobody has stated
 DIGITS = 12  # of a digest: enough to tell two apart
 OWN = "keyheat"  # any other version of it is worth a note
 
@@ -79,7 +80,7 @@ def suspects(before: Runs, after: Runs, designs: Collection[str] = ()) -> tuple[
             *((f"table.{name}", _table(name)) for name in _names(before[case], runs)),
         )
         for first, last in (_both(before[case], runs, words),)
-        if first != last
+        if first != last and {first, last} != SAY_NOTHING
     )
 
 

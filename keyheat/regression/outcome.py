@@ -60,6 +60,10 @@ class Difference:
     before: str
     after: str
 
+    @property
+    def said(self) -> str:
+        return f"{self.case}: {self.what} was {self.before}, is {self.after}"
+
 
 Verdict = Literal[
     "good", "baseline", "unaccepted", "regressed", "invalid", "not_compared", "refused", "interrupted",

@@ -20,6 +20,7 @@ from keyheat.regression.outcome import Gate
 from keyheat.regression.suite_spec import DEFAULT_GATES as DEFAULT_GATES
 from keyheat.regression.suite_spec import (
     LEAST_REPETITIONS,
+    OF_LOADS,
     PATTERNS,
     REPETITIONS,
     CaseSpec,
@@ -58,13 +59,15 @@ def scenario_of(raw: object, suite: Path, place: str, errors: list[str]) -> tupl
     except ScenarioError as error:
         errors += [_moved(line, path, f"{place}.scenario") for line in error.errors]
         return None
-    if not isinstance(settings, list) or not all(isinstance(one, str) for one in settings):
+    if not isinstance(settings, list):
         return None  # said with the other fields
+    texts = [one for one in settings if isinstance(one, str)]  # of the others that is said
     try:
-        return overridden(scenario, settings, str(path)), path
+        found = overridden(scenario, texts, str(path))
     except ScenarioError as error:
         errors += [_moved(line, path, f"{place}.set") for line in error.errors]
         return None
+    return (found, path) if len(texts) == len(settings) else None
 
 
 def _moved(mistake: str, path: Path, place: str) -> str:
@@ -226,6 +229,28 @@ def _gates_mistakes(raw: Mapping[str, Any], cases: Sequence[object]) -> Iterator
         listed = owner.get("gates") if isinstance(owner, Mapping) else None
         specs = map(_read, listed if isinstance(listed, list) else [])
         yield from gate_mistakes(((number, one) for number, one in enumerate(specs) if one), place)
+    for place, gates in _simulated(raw, cases):
+        for number, spec in enumerate(map(_read, gates)):
+            if spec is not None and spec.measure in OF_LOADS:
+                yield (
+                    f"{spec.measure} is measured of real loads only, and every case that it is for is "
+                    f"simulated: say another target, or no such gate @ {place}.gates[{number}].measure"
+                )
+
+
+def _simulated(raw: Mapping[str, Any], cases: Sequence[object]) -> Iterator[tuple[str, Sequence[object]]]:
+    """The gates that are stated for simulated cases alone, and their place."""
+    alike = {"$": raw.get("gates")}
+    targets: dict[str, list[object]] = {"$": []}
+    for number, case in enumerate(cases):
+        if isinstance(case, Mapping):
+            own = case.get("gates")
+            place = "$" if own is None else f"$.cases[{number}]"
+            alike[place] = raw.get("gates") if own is None else own
+            targets.setdefault(place, []).append(case.get("target", raw.get("target", SIMULATED)))
+    for place, gates in alike.items():
+        if isinstance(gates, list) and targets[place] and all(one == SIMULATED for one in targets[place]):
+            yield place, gates
 
 
 def _read(raw: object) -> GateSpec | None:

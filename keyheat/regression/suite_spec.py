@@ -16,6 +16,8 @@ LABELS = "labels"  # the gate that is no number
 THROTTLE_SHARE: Final = "throttle_share"
 CAPACITY_USED: Final = "capacity_used"
 OF_LIMITS: Final = (THROTTLE_SHARE, CAPACITY_USED)  # held in simulated cases, too
+OF_LOADS: Final = frozenset(name for name, one in MEASURES.items() if one.unit == "ms")
+"""What no simulated run has: it takes no time."""
 TARGET = r"^(simulated|local|aws|https?://[^\s/]+/?)$"
 PATTERNS = {
     **IN_WORDS,

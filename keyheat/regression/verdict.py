@@ -171,6 +171,7 @@ def _gone(cases: Sequence[str]) -> list[str]:
 
 
 STOPPED: Final = "It was stopped; what runs were made until then are kept."
+STOPPED_AT_ONCE: Final = "It was stopped before its first run was over."
 NOT_STARTED: Final = "A run was refused, so that nothing is decided."
 
 Runs = Mapping[str, Sequence[RunSummary]]
@@ -191,7 +192,8 @@ class Held:
         """Verdict, reasons, findings and differences, as an outcome has them."""
         if made.code is not None:
             verdict = verdict_of_code(made.code)
-            return {"verdict": verdict, "because": (NOT_STARTED if verdict == "refused" else STOPPED,)}
+            stopped = STOPPED if made.runs else STOPPED_AT_ONCE
+            return {"verdict": verdict, "because": (NOT_STARTED if verdict == "refused" else stopped,)}
         before, after = self._before(made), made.of("after")
         differ = differences(before, after, self.suite.gates, self.suite.designs)
         changed = suspects(before, after, self.suite.designs)

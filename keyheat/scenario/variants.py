@@ -11,6 +11,7 @@ Paths are those of the scenario file, values are TOML. Every mistake is said at 
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from reprlib import Repr
@@ -183,10 +184,20 @@ def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scen
         return scenario
     raw = scenario.model_dump(mode="json", exclude_unset=True)
     raw.pop("expects", None)
-    mistakes = [found for setting in settings if (found := _make(raw, setting))]
+    mistakes = []
+    for setting in settings:
+        made = deepcopy(raw)
+        if found := _make(made, setting):
+            mistakes.append(found)
+        else:
+            raw = made
+    try:
+        scenario = scenario_from_dict(raw, f"{source} with {', '.join(settings)}")
+    except ScenarioError as error:
+        raise ScenarioError(error.source, [*mistakes, *error.errors]) from error
     if mistakes:
         raise ScenarioError(source, mistakes)
-    return scenario_from_dict(raw, f"{source} with {', '.join(settings)}")
+    return scenario
 
 
 def _make(raw: dict[str, Any], setting: str) -> str | None:

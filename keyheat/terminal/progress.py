@@ -62,7 +62,7 @@ SAID_EVERY_S = 30.0  # where there is no terminal
 PHASES = {
     "starting": "starting",
     "probing": "finding out what the endpoint can do",
-    "preparing": "making the table",
+    "preparing": "preparing the table",
     "aligning": "waiting for the next minute to begin",
     "loading": "loading",
     "simulating": "simulating",

@@ -40,9 +40,7 @@ def _parts(outcome: SessionOutcome, page: str | None) -> Iterator[RenderableType
     yield Paragraph(headline(outcome), style=f"bold {colour}")
     yield Paragraph(f"{capital(against(outcome))}.", style="bold yellow" if outcome.forced else "")
     yield from _lines("", outcome.because)
-    yield from _lines("What differs", [
-        f"{one.case}: {one.what} was {one.before}, is {one.after}" for one in outcome.differences
-    ])  # fmt: skip
+    yield from _lines("What differs", [one.said for one in outcome.differences])
     yield from _gates(outcome)
     yield Text("")
     yield Paragraph(_ending(outcome))
@@ -333,7 +331,9 @@ def _changes(trend: Trend) -> Iterator[tuple[str, str]]:
             WORSE if trend.is_worse(one) else BETTER,
         )
     if trend.regressed:
-        yield f"{name} regressed in session {', '.join(map(str, trend.regressed))}", WORSE
+        measured = {point.session for point in trend.points}
+        worse = (f"{one}{'' if one in measured else ' (it had no number)'}" for one in trend.regressed)
+        yield f"{name} regressed in session {', '.join(worse)}", WORSE
 
 
 def trend_text(trend: Trend) -> RenderableType:

@@ -4,6 +4,8 @@
   const AT_ONCE = 100, EVERY_MS = 1000, WIDTH = 300, HEIGHT = 72;
   const CALM = 0.1, LEAST_SHARE = 0.05; // an axis reaches at least so far from the median, or up to such a share
   const SETUPS = 8; // that are said, the newest
+  const LACKING = "no number"; // of a run in which a gate failed for that
+  const STANDS = { failed: "regressed", unaccepted: "to be looked at", invalid: "not valid" }; // by the newest session
   const $ = (id) => document.getElementById(id);
   const live = $("underway") !== null;
   let content = JSON.parse($("content").textContent);
@@ -288,9 +290,11 @@
 
   function picture(trend) {
     const box = make("article", null, "picture"), title = make("h3"), link = make("a", trend.name);
-    link.href = address({ view: "runs", scenario: trend.scenario, target: trend.target, q: "", verdict: "" });
-    title.append(link, make("small", ` ${trend.target}${trend.says ? `, ${trend.says}` : ""}, ${some(trend.rows.length, "run")}${trend.left_out ? `, ${grouped.format(trend.left_out)} older ones left out` : ""}`));
-    if (trend.worse) title.append(" ", make("small", "became worse", "flag"));
+    link.href = address(itsRuns(trend));
+    const of = [trend.suite ? `of ${trend.suite}, ${trend.target}` : trend.target, trend.says, some(trend.rows.length, "run"), trend.left_out ? `${grouped.format(trend.left_out)} older ones left out` : ""];
+    title.append(link, make("small", ` ${of.filter(Boolean).join(", ")}`));
+    const flag = STANDS[trend.stands] ?? (trend.worse ? "became worse" : null);
+    if (flag) title.append(" ", make("small", flag, trend.worse ? "flag" : "flag doubt"));
     box.append(title);
     const strip = sessions(trend);
     if (strip) box.append(strip, fromTo(trend));
@@ -301,30 +305,38 @@
     return box;
   }
 
-  // A cell for each session: whether a gate failed in it, and whether the setup had changed.
+  const itsRuns = (trend) => ({ view: "runs", scenario: trend.scenario, target: trend.target, q: trend.suite ? `${trend.suite}, ${trend.name}` : "", verdict: "" });
+
+  // A cell for each session: what came of it for this case, and whether the setup had changed.
   function sessions(trend) {
-    const cells = [];
-    trend.rows.forEach((number, place) => {
-      const session = words[columns.session[number]], last = cells[cells.length - 1];
-      if (last && last.session === session && session) last.worse ||= columns.worse[number];
-      else cells.push({ session, began: moment(columns.started[number]), worse: columns.worse[number], changed: [] });
-      for (const [at, says] of trend.setups) if (at === place) cells[cells.length - 1].changed.push(...says);
-    });
-    if (cells.filter((cell) => cell.session).length < 2) return null;
-    const strip = make("div", null, "strip"), failed = cells.filter((cell) => cell.worse);
+    if (trend.sessions.length < 2) return null;
+    const nameOf = (number) => words[columns.session[number]];
+    const changed = new Map(trend.setups.map(([place, says]) => [nameOf(trend.rows[place]), says]));
+    const strip = make("div", null, "strip");
     strip.setAttribute("role", "img");
-    strip.setAttribute("aria-label", `${some(cells.length, "session")}; ${failed.length ? `a gate failed in those of ${failed.map((cell) => cell.began).join(", ")}` : "no gate failed"}`);
-    strip.append(...cells.map((cell) => {
-      const mark = make("i", null, `${cell.worse ? "failed" : "held"}${cell.changed.length ? " changed" : ""}`);
-      mark.title = [`${cell.began}, session ${cell.session}`, cell.worse ? "a gate failed" : "no gate failed", ...cell.changed].join("\n");
-      return mark;
+    strip.setAttribute("aria-label", sessionsInWords(trend));
+    strip.append(...trend.sessions.map(([number, mark]) => {
+      const session = nameOf(number), says = changed.get(session) ?? [];
+      const cell = make("i", null, `${mark}${says.length ? " changed" : ""}`);
+      cell.title = [`${moment(columns.started[number])}, session ${session}`, content.marks[mark], ...says].join("\n");
+      return cell;
     }));
     return strip;
   }
 
+  // Of each mark how many there are; of those that are not as they should be, which.
+  function sessionsInWords(trend) {
+    const said = Object.entries(content.marks).map(([mark, says]) => {
+      const those = trend.sessions.filter(([, one]) => one === mark).map(([number]) => moment(columns.started[number]));
+      if (!those.length) return null;
+      return mark === "held" || mark === "first" ? `${says} in ${those.length}` : `${says} in that of ${those.join(", ")}`;
+    });
+    return [some(trend.sessions.length, "session"), ...said.filter(Boolean)].join("; ");
+  }
+
   function fromTo(trend) {
-    const ends = make("div", null, "ends");
-    ends.append(...[trend.rows[0], trend.rows[trend.rows.length - 1]].map((number) => make("span", moment(columns.started[number]))));
+    const ends = make("div", null, "ends"), [first] = trend.sessions[0], [last] = trend.sessions[trend.sessions.length - 1];
+    ends.append(...[first, last].map((number) => make("span", moment(columns.started[number]))));
     return ends;
   }
 
@@ -356,7 +368,9 @@
     const [low, high] = axis(levels, series.unit);
     const x = (at) => series.values.length === 1 ? WIDTH / 2 : (at / (series.values.length - 1)) * WIDTH;
     const y = (value) => HEIGHT - ((value - low) / (high - low)) * (HEIGHT - 8) - 4;
-    const at = (place) => `${x(place).toFixed(1)} ${y(series.values[place]).toFixed(1)}`;
+    const lacking = new Set(series.worse.filter((place) => series.values[place] === null));
+    const edge = series.better === "higher" ? HEIGHT - 4 : 4; // worse than any number
+    const at = (place) => `${x(place).toFixed(1)} ${(lacking.has(place) ? edge : y(series.values[place])).toFixed(1)}`;
     const places = [...series.values.keys()].filter((place) => series.values[place] !== null);
     const art = drawn("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": inWords(trend, series) });
     art.append(drawn("path", { class: "way", d: places.map((place, first) => `${first ? "L" : "M"}${at(place)}`).join("") }));
@@ -367,35 +381,37 @@
     for (const [place, , , worse] of series.changes) {
       art.append(drawn("path", { class: worse ? "worse" : "other", d: `M${between(place).toFixed(1)} 0V${HEIGHT}` }));
     }
-    const bad = series.worse.filter((place) => series.values[place] !== null);
-    if (bad.length) art.append(drawn("path", { class: "bad", d: bad.map((place) => `M${at(place)}h0`).join("") }));
+    if (series.worse.length) art.append(drawn("path", { class: "bad", d: series.worse.map((place) => `M${at(place)}h0`).join("") }));
     const figure = make("figure"), caption = make("figcaption"), box = make("div", null, "box"), ends = make("div", null, "ends");
-    const last = known[known.length - 1];
-    caption.append(make("span", series.title), make("b", inUnit(last, series.unit)));
+    const last = lacking.has(series.values.length - 1) ? LACKING : inUnit(known[known.length - 1], series.unit);
+    caption.append(make("span", series.title), make("b", last));
     caption.title = series.says;
     box.append(art);
     const [least, most] = [Math.min(...known), Math.max(...known)].map((value) => inUnit(value, series.unit));
-    ends.append(make("span", least === most ? `always ${least}` : `${least} to ${most}`));
+    const reach = least === most ? `${lacking.size ? "" : "always "}${least}` : `${least} to ${most}`;
+    ends.append(make("span", lacking.size ? `${reach}, or ${LACKING} (${some(lacking.size, "run")})` : reach));
     if (series.baseline !== null) ends.append(make("span", `baseline ${inUnit(series.baseline, series.unit)}`));
     const note = make("p", changeOf(trend, series), "said");
     figure.append(caption, box, ends, note);
-    point(art, trend, series, places, { x, at }, note);
+    point(art, trend, series, [...places, ...lacking].sort((a, b) => a - b), { x, at }, note);
     return figure;
   }
 
   function changeOf(trend, series) {
     const last = series.changes[series.changes.length - 1];
     if (!last) return "";
-    const [place, before, after, worse] = last;
+    const [place, before, after, worse, lasts] = last;
     const by = before ? ` (${after > before ? "+" : "−"}${percent(Math.abs(after / before - 1))})` : "";
     const when = moment(columns.started[trend.rows[place]]);
-    return `${worse ? "Worse" : "Changed"} since ${when}: ${inUnit(before, series.unit)} → ${inUnit(after, series.unit)}${by}`;
+    const now = lasts ? "" : `; ${inUnit(series.now, series.unit)} by now`;
+    return `${worse ? "Worse" : "Changed"} ${lasts ? "since" : "from"} ${when}: ${inUnit(before, series.unit)} → ${inUnit(after, series.unit)}${by}${now}`;
   }
 
   function inWords(trend, series) {
     const known = series.values.filter((value) => value !== null);
     const held = series.baseline === null ? "" : `, baseline ${inUnit(series.baseline, series.unit)}`;
-    const failed = series.worse.length ? ` A gate failed in ${some(series.worse.length, "run")}.` : "";
+    const lacking = series.worse.filter((place) => series.values[place] === null).length;
+    const failed = series.worse.length ? ` A gate failed in ${some(series.worse.length, "run")}${lacking ? `, of which ${grouped.format(lacking)} had ${LACKING}` : ""}.` : "";
     return `${series.title} of ${trend.name} over ${some(known.length, "run")}: from ${inUnit(Math.min(...known), series.unit)} to ${inUnit(Math.max(...known), series.unit)}, last ${inUnit(known[known.length - 1], series.unit)}${held}. ${changeOf(trend, series)}${failed}`.trim();
   }
 
@@ -407,12 +423,13 @@
       near = places.reduce((best, place) => Math.abs(draw.x(place) - wanted) < Math.abs(draw.x(best) - wanted) ? place : best);
       mark ??= art.appendChild(drawn("path", { class: "here" }));
       mark.setAttribute("d", `M${draw.at(near)}h0`);
-      note.textContent = `${moment(columns.started[trend.rows[near]])}: ${inUnit(series.values[near], series.unit)}`;
+      const value = series.values[near];
+      note.textContent = `${moment(columns.started[trend.rows[near]])}: ${value === null ? LACKING : inUnit(value, series.unit)}`;
       art.style.cursor = "pointer";
     });
     art.addEventListener("pointerleave", () => { mark?.remove(); mark = near = null; note.textContent = quiet; });
     art.addEventListener("click", () => {
-      if (near !== null) location.hash = address({ view: "runs", scenario: trend.scenario, target: trend.target, q: "", verdict: "", run: columns.key[trend.rows[near]] });
+      if (near !== null) location.hash = address({ ...itsRuns(trend), run: columns.key[trend.rows[near]] });
     });
   }
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from keyheat.cli.main import main
+from keyheat.cli.run import How, tell_once
 from keyheat.load.run import launch
 from keyheat.load.run.launch import Launched, LaunchProgress
 from keyheat.pages.samples.cases import CASES
@@ -82,3 +83,13 @@ sys.exit(5)
     assert ended.said == "caf\ufffd on stderr"
     assert [line for one in seen for line in one.said] == ["hello", "[1]"]
     assert [one.elapsed_s for one in seen if not one.said] == [1.0]
+
+
+def test_a_note_is_said_once_in_a_series(capsys: pytest.CaptureFixture[str]) -> None:
+    """Such as what auto scaling may do to the table that each of its runs loads."""
+    note, how = "keyheat: note: table orders: auto scaling may change it", How(target="aws")
+    for last in ("keyheat: cleaned", "keyheat: not cleaned"):
+        tell_once([note, "a line of its own", last], how)
+    assert capsys.readouterr().err.splitlines() == [note, "keyheat: cleaned", "keyheat: not cleaned"]
+    tell_once([note], How(target="aws"))
+    assert capsys.readouterr().err.splitlines() == [note], "the next series says it again"

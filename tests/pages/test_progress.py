@@ -46,7 +46,7 @@ def shown(terminal: bool, clock=lambda: 125.0) -> str:
 
 def test_without_a_terminal_each_phase_is_a_line():
     assert shown(terminal=False).splitlines() == [
-        "hotkey: making the table",
+        "hotkey: preparing the table",
         "hotkey: waiting for the next minute to begin, about 23 s",
         "hotkey: loading",
         "hotkey: asking CloudWatch what it counted, about 55 s",

@@ -136,7 +136,8 @@ def test_only_what_has_changed_is_read_again(tmp_path):
 
 
 def remembered(one, place=0, **more):
-    where = SuitePlace(suite="nightly", case=one.scenario, session="1", repetition=place, **more)
+    at = {"suite": "nightly", "case": one.scenario, "session": "1", "repetition": place}
+    where = SuitePlace(**{**at, **more})
     return HistoryRun(summary=one, url=f"s3://runs/{place}", place=where)
 
 
@@ -155,16 +156,15 @@ def test_simulated_runs_stand_in_the_order_in_which_they_were_made(tmp_path):
         folder = written(tmp_path / name, summary(target="simulated", accepted=1_000 + number))
         made_s = {"first": 1e9, "second": 2e9, "third": 3e9}[name]
         os.utime(folder / "run.json", (made_s, made_s))
-    known = [replace(remembered(summary(target="simulated"), place=9), at_s=2.5e9)]
-    found_ones = rows_of(found(tmp_path)[0].values(), known)
-    assert [row.started_s for row in found_ones] == [3e9, 2.5e9, 2e9, 1e9]
-    (trend,) = trends_of(found_ones)
-    assert [row.folder.name if row.folder else "kept" for row in trend.rows] == [
-        "first",
-        "second",
-        "kept",
-        "third",
+    known = [
+        replace(remembered(summary(target="simulated"), place=place), at_s=at_s)
+        for place, at_s in enumerate((2.5e9, 0.5e9))
     ]
+    found_ones = rows_of(found(tmp_path)[0].values(), known)
+    assert [row.started_s for row in found_ones] == [3e9, 2.5e9, 2e9, 1e9, 0.5e9]
+    drawn = {trend.suite: trend.rows for trend in trends_of(found_ones)}
+    assert [row.folder.name for row in drawn[""]] == ["first", "second", "third"]
+    assert [row.started_s for row in drawn["nightly"]] == [0.5e9, 2.5e9]
 
 
 def history_of(path, verdicts):
@@ -291,6 +291,130 @@ def test_what_a_gate_found_worse_is_drawn_and_a_baseline_that_was_run_again_is_n
     (trend,) = trends_of(rows_of([], memory))
     series = {one.measure.name: one.worse for one in trend.series}
     assert (len(trend.rows), series["write_amplification"]) == (2, (1,))
+
+
+# ---- how it stands now
+
+
+def sessions(suite, verdicts, *, case="hotkey", first=0, **more):
+    """A run of a case for each session; in one that regressed, a gate found more throttles."""
+    return [
+        remembered(
+            summary(case, hours=first + night),
+            suite=suite,
+            session=f"{first + night}",
+            verdict=verdict,
+            judged=verdict not in ("baseline", "unaccepted"),
+            worse=("throttle_share",) if verdict == "regressed" else (),
+            **more,
+        )
+        for night, verdict in enumerate(verdicts)
+    ]
+
+
+def sentence(known):
+    return content(rows_of([], known))["sentence"].split(": ", 1)[1]
+
+
+def test_cases_of_two_suites_are_two_pictures_with_a_baseline_each(tmp_path):
+    first = [replace(one, place=replace(one.place, baseline=True)) for one in sessions("one", ["good"] * 2)]
+    other = [
+        HistoryRun(summary=summary(hours=9 + n, accepted=400.0), url=None, place=one.place)
+        for n, one in enumerate(sessions("two", ["good"] * 2, baseline=True))
+    ]
+    trends = trends_of(rows_of([], [*first, *other]))
+    assert [(trend.suite, trend.name, trend.says) for trend in trends] == [
+        ("two", "hotkey", ""),
+        ("one", "hotkey", ""),
+    ]
+    assert [trend.series[0].baseline for trend in trends] == [400.0, 1_000.0]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        (sessions("live", ["good", "regressed"]), "hotkey of live regressed."),
+        (
+            sessions("live", ["good", "regressed", "good"]),
+            "nothing is worse now. Worse before, and not now: hotkey of live.",
+        ),
+        (
+            [
+                *sessions("live", ["good", "regressed"], first=10),
+                *sessions("day", ["regressed", "good"]),
+            ],
+            "hotkey of live regressed. Worse before, and not now: hotkey of day.",
+        ),
+        (sessions("live", ["good", "regressed", "interrupted"]), "hotkey of live regressed."),
+        (sessions("live", ["good", "good", "invalid"]), "the newest session of live is not valid."),
+        (sessions("live", ["unaccepted"]), "the newest session of live is to be looked at."),
+        (sessions("live", ["regressed", "baseline"]), "nothing is worse now. Worse before, and not now: "
+         "hotkey of live."),
+        (
+            [*sessions("live", ["good", "regressed"]), *sessions("live", ["good"], case="new", first=9)],
+            "nothing is worse now.",  # the case that had failed has left the suite
+        ),
+    ],
+)  # fmt: skip
+def test_the_headline_says_how_it_stands_by_the_newest_session_of_each_case(known, said):
+    assert sentence(known) == said
+
+
+def test_a_session_whose_runs_are_not_valid_has_a_mark_and_no_point():
+    nights = sessions("live", ["good", "good", "invalid"])
+    nights[2] = replace(nights[2], summary=nights[2].summary.model_copy(update={"valid": False}))
+    (trend,) = trends_of(rows_of([], nights))
+    assert (len(trend.rows), [one.mark for one in trend.sessions]) == (2, ["held", "held", "invalid"])
+    assert (trend.stands, trend.worse) == ("invalid", False)
+
+
+def nightly(shares, verdicts=()):
+    known = sessions("s", ["good"] * len(shares))
+    return [
+        replace(
+            one,
+            summary=summary(hours=hour, share=share),
+            place=replace(one.place, verdict=dict(verdicts).get(hour, "good")),
+        )
+        for hour, (one, share) in enumerate(zip(known, shares, strict=True))
+    ]
+
+
+def test_a_change_for_the_worse_that_has_passed_is_no_news():
+    lasting, passed = [0.0] * 12 + [0.2] * 12, [0.0] * 12 + [0.2] * 9 + [0.0] * 2
+    assert sentence(nightly(lasting)) == "hotkey of s became worse."
+    (trend,) = trends_of(rows_of([], nightly(passed)))
+    (share,) = [one for one in trend.series if one.changes]
+    assert (share.is_worse(share.changes[-1]), share.lasts(share.changes[-1])) == (True, False)
+    assert sentence(nightly(passed)) == "nothing is worse now. Worse before, and not now: hotkey of s."
+
+
+def test_a_change_that_somebody_made_the_baseline_is_no_news():
+    anew = nightly([0.0] * 12 + [0.2] * 12, {12: "baseline"}.items())
+    assert sentence(anew) == "nothing is worse now. Worse before, and not now: hotkey of s."
+
+
+def test_a_mean_that_says_what_the_exact_number_says_is_not_drawn_beside_it():
+    def known(night, exact, mean):
+        (one,) = sessions("s", ["regressed"], first=night)
+        names = ("units_per_operation.write", "mean_units_per_operation.write")
+        both = {name: value for name, value in zip(names, (exact, mean), strict=True) if value is not None}
+        measured = {**one.summary.measures, **both}
+        return replace(
+            one,
+            summary=one.summary.model_copy(update={"measures": measured}),
+            place=replace(one.place, worse=names),
+        )
+
+    def titles(*nights):
+        (trend,) = content(rows_of([], nights))["trends"]
+        return [series["title"] for series in trend["series"] if "units_per_operation" in series["measure"]]
+
+    assert titles(known(0, 1.0, 1.0), known(1, 2.0, 2.0)) == ["WCU per write"]
+    assert titles(known(0, 1.0, 1.0), known(1, None, 2.1)) == ["WCU per write", "WCU per write, mean"]
+
+
+# ---- change points
 
 
 def levels(before, after, at=12):

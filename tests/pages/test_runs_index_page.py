@@ -1,7 +1,6 @@
 """The index of runs in a real browser: searched, ordered, reached by address, moved by a server, on paper."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect
@@ -187,19 +186,67 @@ def test_a_percent_is_no_cliff(visit, tmp_path):
     assert all(height < 72 / 8 for height in heights)
 
 
-def test_a_session_in_which_a_gate_failed_stands_out(visit, tmp_path):
-    places = [SuitePlace(suite="s", case="hotkey", session=str(night), repetition=0) for night in range(4)]
-    places[2] = replace(places[2], worse=("throttle_share",))
-    known = [
-        HistoryRun(summary=summary(hours=24 * night), url=None, place=place)
-        for night, place in enumerate(places)
-    ]
+NIGHTS = (  # verdict of the session, what a gate found worse, whether gates judged, the cell's mark
+    ("unaccepted", (), False, "unaccepted"),
+    ("baseline", (), False, "first"),
+    ("good", (), True, "held"),
+    ("regressed", ("shards_needed",), True, "failed"),
+    ("regressed", (), True, "held"),  # another case of the suite had failed
+    ("invalid", (), True, "invalid"),
+    ("interrupted", (), False, "interrupted"),
+    ("unaccepted", (), True, "held"),  # another case of the suite is new
+)
+
+
+@pytest.fixture
+def nights(visit, tmp_path):
+    """The page over a session for each of NIGHTS; the fourth has no number of shards."""
+    known = []
+    for night, (verdict, worse, judged, _) in enumerate(NIGHTS):
+        one = summary(hours=24 * night)
+        shards = {} if worse else {"shards_needed": 1.0}
+        place = SuitePlace(
+            suite="s", case="hotkey", session=str(night), repetition=0, verdict=verdict, worse=worse,
+            judged=judged,
+        )  # fmt: skip
+        known.append(
+            HistoryRun(
+                summary=one.model_copy(update={"measures": {**one.measures, **shards}}), url=None, place=place
+            )
+        )
     write_runs(tmp_path / "runs.html", Runs(rows=rows_of((), known), problems=(), folders=(tmp_path,)), FIRST)
-    page = visit(f"{(tmp_path / 'runs.html').as_uri()}#view=trends")
-    cells = page.locator(".strip i").evaluate_all("cells => cells.map((cell) => cell.className)")
-    assert cells == ["held", "held", "failed", "held"]
-    said = page.locator(".strip").get_attribute("aria-label")
-    assert said == "4 sessions; a gate failed in those of 2026-11-03 00:00"
+    return visit(f"{(tmp_path / 'runs.html').as_uri()}#view=trends")
+
+
+def test_every_verdict_of_a_session_has_its_own_mark_with_words(nights):
+    cells = nights.locator(".strip i")
+    assert cells.evaluate_all("cells => cells.map((cell) => cell.className)") == [one[3] for one in NIGHTS]
+    looks = cells.evaluate_all(
+        "cells => cells.map((one) => getComputedStyle(one))"
+        ".map((one) => [one.height, one.backgroundColor, one.borderTopWidth].join())"
+    )
+    assert len(set(looks)) == len({one[3] for one in NIGHTS})
+    said = nights.locator(".strip").get_attribute("aria-label")
+    assert said.startswith(
+        "8 sessions; every gate held in 3; held against nothing in 1; a gate failed in that"
+    )
+    assert "not valid, so that nothing is decided in that of 2026-11-06 00:00" in said
+    assert cells.nth(0).get_attribute("title").endswith("session 0\nsomebody is to look at it first")
+    assert nights.locator(".picture h3").inner_text() == "hotkey of s, local table, 8 runs"
+    assert violations(nights) == []
+
+
+def test_a_gate_that_failed_for_want_of_a_number_is_drawn_and_said(nights):
+    shards = nights.locator("figure", has_text="Shards needed")
+    assert shards.locator(".ends").inner_text() == "1, or no number (1 run)"
+    assert shards.locator(".bad").get_attribute("d").count("M") == 1
+    assert "of which 1 had no number" in shards.locator("svg").get_attribute("aria-label")
+
+
+def test_a_picture_of_a_case_leads_to_its_own_runs(nights):
+    nights.locator(".picture h3 a").click()
+    expect(nights.locator("#count")).to_have_text("8 runs, the newest of 2026-11-08 00:00 UTC")
+    assert nights.locator("#q").input_value() == "s, hotkey"
 
 
 @pytest.mark.parametrize("view", ["#q=2026-11-02+15", "#view=trends"])

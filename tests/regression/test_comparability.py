@@ -68,6 +68,14 @@ def test_what_the_table_is_like_forbids_nothing_and_is_a_suspect(
     assert suspects(*runs) == (Difference(case="hotkey", what=f"table.{what}", before=before, after=after),)
 
 
+def test_a_fact_that_nobody_has_stated_is_no_suspect() -> None:
+    """On demand a table has a maximum, which may not be stated; provisioned it has none."""
+    other = changed(table={**SETUP.table, "max_on_demand.write": None})
+    for first, last in ((SETUP, other), (other, SETUP)):
+        before, after = ({"hotkey": [a_summary(setup=one)]} for one in (first, last))
+        assert suspects(before, after) == ()
+
+
 def test_warm_throughput_of_a_table_that_was_there_is_named_only_where_it_fell() -> None:
     there = changed(table={**SETUP.table, "name": "events", "warm.write": 40_000.0})
     for now, named in ((80_000.0, []), (4_000.0, ["table.warm.write"]), (None, [])):

@@ -232,6 +232,15 @@ def test_noise_is_undecided_and_says_how_many_repetitions_would_do() -> None:
     assert finding.because.endswith("; too wide to tell 5 % with 5 repetitions: 461 would do.")
 
 
+def test_an_interval_that_says_nothing_is_not_written_out() -> None:
+    wild: list[float | None] = [0.2, 1.7]
+    finding = of_measure("p50_ms", wild, wild[::-1])
+    assert finding.decision == "undecided"
+    assert changed(finding) == "cannot be told"
+    assert "how much it changed cannot be told" in finding.because
+    assert "over x" not in finding.because
+
+
 def test_one_run_on_a_side_is_never_decided() -> None:
     finding = of_measure(WRITES, [1_000.0], [100.0])
     assert (finding.decision, finding.low) == ("undecided", None)

@@ -161,3 +161,5 @@ def test_a_session_that_was_ended_early_decides_nothing(suite: Any, code: int, v
     judged = held.judged(stopped)
     assert judged["verdict"] == verdict
     assert "findings" not in judged
+    nothing = held.judged(SessionRuns(code=130))
+    assert nothing["because"] == ("It was stopped before its first run was over.",)

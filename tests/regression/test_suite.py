@@ -122,14 +122,14 @@ def test_every_mistake_is_said_at_once(tmp_path: Path) -> None:
         "$.target", "$.repetitions", "$.cases[0].surprise", "$.cases[0].scenario",
         "$.question of $.cases[1].scenario", "$.table of $.cases[1].scenario",
         "$.keys of $.cases[1].scenario", "$.load.operations of $.cases[1].scenario",
-        "$.cases[2].set",
+        "$.cases[2].set", "$.keys.shards of $.cases[2].set",
         "$.gates[0].measure", "$.cases[2].gates[0].least_effect", "$.cases[2].gates[1].measure",
     ]  # fmt: skip
     assert found[0].startswith("should be simulated, local, aws, or the URL of an endpoint")
     assert found[3].startswith("no scenario 'hotkeys'; there are aggregate-scan, ")
     assert " hotkey, " in found[3]
-    assert found[9].startswith("no measure 'p99'; there are: labels, accepted_units_per_s.read, ")
-    assert found[10] == "labels is exact: any change of it counts @ $.cases[2].gates[0].least_effect"
+    assert found[10].startswith("no measure 'p99'; there are: labels, accepted_units_per_s.read, ")
+    assert found[11] == "labels is exact: any change of it counts @ $.cases[2].gates[0].least_effect"
 
 
 def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
@@ -177,12 +177,46 @@ def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
             "no file {folder}/none.toml: a scenario's path begins at the suite's folder "
             "@ $.cases[0].scenario",
         ),
+        (
+            '[[gates]]\nmeasure = "p99_ms"\n' + case() + case("sharded", target="local", gates=[]),
+            "p99_ms is measured of real loads only, and every case that it is for is simulated: say another "
+            "target, or no such gate @ $.gates[0].measure",
+        ),
+        (
+            'target = "local"\n' + case(target="simulated") + '[[cases.gates]]\nmeasure = "p50_ms"\n',
+            "p50_ms is measured of real loads only, and every case that it is for is simulated: say another "
+            "target, or no such gate @ $.cases[0].gates[0].measure",
+        ),
         ("cases = 3\n", "Input should be a valid tuple, got 3 @ $.cases"),
         ("", "missing @ $.cases"),
     ],
 )
 def test_rules_of_several_fields(tmp_path: Path, text: str, said: str) -> None:
     assert said.replace("{folder}", str(tmp_path)) in mistakes(tmp_path, text)
+
+
+def test_a_latency_of_some_real_load_may_be_stated_for_all(tmp_path: Path) -> None:
+    text = '[[gates]]\nmeasure = "p99_ms"\n' + case() + case("sharded", target="local")
+    assert len(suite_of(tmp_path, text).cases) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "places"),
+    [
+        ([3, "load.nonsense=3", "noequals"], ["set[0]", "set", "load.nonsense of $.cases[0].set"]),
+        (["load.users=true=", "load.nonsense=3"], ["load.users of $.cases[0].set",
+                                                  "load.nonsense of $.cases[0].set"]),
+        ([3], ["set[0]"]),
+    ],
+)  # fmt: skip
+def test_one_mistake_of_a_setting_hides_no_other(
+    tmp_path: Path, settings: list[object], places: list[str]
+) -> None:
+    text = '[[gates]]\nmeasure = "labels"\n' * 2 + case(set=settings)
+    found = mistakes(tmp_path, text)
+    for place in (*places, "$.gates[1].measure"):
+        assert any(line.endswith(place) for line in found), found
+    assert len(found) == len(places) + 1
 
 
 JUNK = st.one_of(

@@ -98,7 +98,7 @@ class Testbed:
         self.progress.phase("preparing", words, run_id=self.run_id)
         self._claim = run_folder(self.plan, datetime.now(UTC))
         for note in self.plan.notes:
-            self.progress.say(f"table {scenario.table.name}: {note}")
+            self.progress.say(f"note: table {scenario.table.name}: {note}")
         target = self.target = self.plan.target or self._start_endpoint()
         description = self._prepare_tables(target, lasts_s)
         if self.plan.throttled_keys:

@@ -12,11 +12,12 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from keyheat.analysis.measures import MEASURES
-from keyheat.numbers import some
 from keyheat.pages.page import embedded, page, said_at, save, template
 from keyheat.pages.run.hero import PLACES
 from keyheat.pages.runs.found import UnreadPlace
+from keyheat.pages.runs.headline import headline
 from keyheat.pages.runs.rows import HistoryRun, RunRow, SuitePlace
+from keyheat.pages.runs.standing import MARKS
 from keyheat.pages.runs.trends import ScenarioTrend, TrendSeries, trends_of
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.records import Session
@@ -32,8 +33,8 @@ TITLES: Final[Mapping[str, str]] = {
     "p99_ms": "p99",
     "units_per_operation.write": "WCU per write",
     "units_per_operation.read": "RCU per read",
-    "mean_units_per_operation.write": "WCU per write",
-    "mean_units_per_operation.read": "RCU per read",
+    "mean_units_per_operation.write": "WCU per write, mean",
+    "mean_units_per_operation.read": "RCU per read, mean",
 }
 
 PlaceOf = Callable[[RunRow], str]
@@ -68,28 +69,14 @@ def content_of(
     words = WordNumbers({})
     numbers = {row.key: number for number, row in enumerate(rows)}
     return {
-        "sentence": sentence_of(rows, trends),
+        "sentence": headline(rows, trends),
         "columns": _columns(rows, words, place, link),
         "words": words.listed,
+        "marks": MARKS,
         "says": {name: measure.says for name, measure in MEASURES.items()},
         "trends": [_trend(trend, numbers) for trend in trends],
         "problems": [[str(problem.place), problem.why] for problem in problems],
     }
-
-
-def sentence_of(rows: Sequence[RunRow], trends: Sequence[ScenarioTrend]) -> str:
-    """The index in a sentence: how much there is, and what became worse."""
-    if not rows:
-        return "No run yet."
-    what = f"{some(len(rows), 'run')} of {some(len({row.scenario for row in rows}), 'scenario')}"
-    worse = [trend for trend in trends if trend.worse]
-    if worse:
-        names = sorted({trend.scenario for trend in worse})
-        rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        said = f"{', '.join(names[:3])}{rest} became worse"
-    else:
-        said = "nothing became worse"
-    return f"{what}: {said}." if trends else f"{what}."
 
 
 def _columns(
@@ -137,12 +124,15 @@ def _columns(
 def _trend(trend: ScenarioTrend, numbers: Mapping[str, int]) -> dict[str, Any]:
     return {
         "name": trend.name,
+        "suite": trend.suite,
         "scenario": trend.scenario,
         "target": trend.target,
         "says": trend.says,
         "setups": [[one.at, list(one.says)] for one in trend.setups],
         "left_out": trend.left_out,
         "worse": trend.worse,
+        "stands": trend.stands,
+        "sessions": [[numbers[one.row.key], one.mark] for one in trend.sessions],
         "rows": [numbers[row.key] for row in trend.rows],
         "series": [_series(one) for one in trend.series],
     }
@@ -157,10 +147,17 @@ def _series(one: TrendSeries) -> dict[str, Any]:
         "says": one.measure.says,
         "baseline": _short(one.baseline),
         "changes": [
-            [change.at, _short(change.before), _short(change.after), int(one.is_worse(change))]
+            [
+                change.at,
+                _short(change.before),
+                _short(change.after),
+                int(one.is_worse(change)),
+                int(one.lasts(change)),
+            ]
             for change in one.changes
         ],
         "worse": list(one.worse),
+        "now": _short(one.now),
     }
 
 
@@ -305,7 +302,9 @@ def _remembered(history: History) -> Iterator[HistoryRun]:
 
 def _of_session(history: History, session: Session, *, baseline: bool) -> Iterator[HistoryRun]:
     worse: dict[str, list[str]] = {}
-    for finding in history.findings(session):
+    findings = history.findings(session)
+    judged = {finding.case for finding in findings}
+    for finding in findings:
         if finding.failed:
             worse.setdefault(finding.case, []).append(finding.gate.measure)
     for kept in history.runs(session, side=None):
@@ -322,5 +321,7 @@ def _of_session(history: History, session: Session, *, baseline: bool) -> Iterat
                 side=kept.side,
                 baseline=baseline and candidate,
                 worse=tuple(worse.get(kept.case, ())) if candidate else (),
+                verdict=session.verdict,
+                judged=kept.case in judged,
             ),
         )

@@ -15,7 +15,9 @@ from keyheat.runfiles import SIMULATED
 
 if TYPE_CHECKING:
     from keyheat.pages.runs.found import FoundRun, State
+    from keyheat.regression.outcome import Verdict
 
+CANDIDATE: Final = "candidate"  # the side that a session measures
 KEY_DIGITS: Final = 12
 WORDS: Final["Mapping[State, str]"] = {
     "under way": "Under way",
@@ -33,9 +35,11 @@ class SuitePlace:
     case: str
     session: str
     repetition: int
-    side: str = "candidate"
+    side: str = CANDIDATE
     baseline: bool = False  # it is one of those that later ones are held against
     worse: tuple[str, ...] = ()  # measures, or `labels`, that were found to be worse than the baseline's
+    verdict: "Verdict | None" = None  # of the whole session; None: it has not ended
+    judged: bool = False  # gates of the case were held against a baseline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

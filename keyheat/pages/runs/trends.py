@@ -1,17 +1,17 @@
 """How a scenario went from run to run, what was changed on the way, and where a measure moved.
 
-    accepted  |  x x x     x x x         a picture holds runs of one scenario on one target from one machine,
-              |        x x       x x x   however often the table, its keys or the load were changed meanwhile
-    setup            ^   ^                ^: what was changed there is said in words
+    accepted  |  x x x     x x x         a picture holds runs of one scenario, or of one case of one suite,
+              |        x x       x x x   on one target from one machine, however often table, keys or load
+    setup            ^   ^               were changed meanwhile; ^: what was changed there is said in words
 
 A run that is not valid says nothing about the table, and is in none; neither is one of a baseline that was
-run again.
+run again. A session has its mark in either case.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +21,8 @@ from typing import Final
 from keyheat.analysis.measures import MEASURES, Measure
 from keyheat.analysis.summary import RunSummary
 from keyheat.pages.run.hero import PLACES
-from keyheat.pages.runs.rows import RunRow, local_path
+from keyheat.pages.runs.rows import CANDIDATE, RunRow, local_path
+from keyheat.pages.runs.standing import Mark, SessionMark, marks_of, standings_of
 from keyheat.regression.change_points import change_points
 from keyheat.regression.comparability import WHAT, in_fields, slight, suspects
 from keyheat.regression.outcome import Difference
@@ -33,12 +34,13 @@ MOST: Final = 200  # runs of a trend, the newest: what changed before them is no
 LEAST: Final = 2
 SHUFFLES: Final = 199
 DIGITS: Final = 4  # of a machine's digest
-CANDIDATE: Final = "candidate"
 LEAST_EFFECT: Final = 0.03  # relative: less is marked nowhere
 DRAWN: Final = (
     "accepted_units_per_s.write", "accepted_units_per_s.read", "throttle_share", "p99_ms",
 )  # fmt: skip
 MOST_SAID: Final = 3  # changes of a setup; further ones are counted
+MEAN: Final = "mean_"
+"""Begins the name of a measure that is a mean of the one whose name goes on behind it."""
 MEANINGLESS: Final = 0.01
 """Of the other direction's accepted units: less is a scenario's by-product, and not drawn."""
 
@@ -60,12 +62,18 @@ class TrendSeries:
     values: tuple[float | None, ...]
     baseline: float | None
     changes: tuple[TrendChange, ...]
-    worse: tuple[int, ...]  # places of runs that a gate found worse than the baseline
+    worse: tuple[int, ...]  # places of runs that a gate found worse than the baseline; some have no number
+    now: float | None  # the level of the newest session that has the measure
 
     def is_worse(self, change: TrendChange) -> bool:
         """Whether a change is for the worse."""
         sign = {"higher": -1, "lower": 1, "same": 0}[self.measure.better]
         return sign * (change.after - change.before) > 0
+
+    def lasts(self, change: TrendChange) -> bool:
+        """Whether the newest level is beyond the middle of a change, on the side to which it led."""
+        middle = (change.before + change.after) / 2
+        return self.now is not None and (self.now > middle) == (change.after > change.before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +86,14 @@ class SetupChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioTrend:
-    """Runs of one scenario, or of a suite's case, the oldest first. `says` tells those of one name apart."""
+    """Runs of one scenario, or of a suite's case, the oldest first. `says` tells those of one name apart.
+
+    `stands` is the mark of the case's newest session, where that is in this picture and the case is still in
+    its suite.
+    """
 
     name: str
+    suite: str  # empty: of none
     scenario: str
     target: str
     says: str
@@ -88,70 +101,104 @@ class ScenarioTrend:
     left_out: int  # older runs
     series: tuple[TrendSeries, ...]
     setups: tuple[SetupChange, ...]
+    sessions: tuple[SessionMark, ...]  # also those whose runs are not valid
+    stands: Mark | None = None
 
     @property
     def worse(self) -> bool:
-        """Whether the newest thing that is known about it is a change for the worse."""
-        return any(
-            (one.changes and one.is_worse(one.changes[-1])) or (one.worse and one.worse[-1] in self._newest)
+        """Whether it is worse by now: its newest session failed, or a change for the worse still lasts."""
+        return self.stands == "failed" or self.drifted
+
+    @property
+    def drifted(self) -> bool:
+        """Whether a change for the worse lasts that nobody has made the baseline."""
+        current = not self.suite or self.stands is not None
+        return current and any(
+            change.at > self._accepted and one.is_worse(change) and one.lasts(change)
             for one in self.series
+            for change in one.changes[-1:]
         )
 
     @property
-    def _newest(self) -> set[int]:
-        """Places of the runs of the newest session."""
-        last = self.rows[-1].place
-        return {
-            place
-            for place, row in enumerate(self.rows)
-            if last is not None and row.place is not None and row.place.session == last.session
-        }
+    def was_worse(self) -> bool:
+        """Whether it ever was."""
+        failed = any(one.mark == "failed" for one in self.sessions)
+        return failed or any(one.is_worse(change) for one in self.series for change in one.changes)
+
+    @property
+    def _accepted(self) -> int:
+        """The place of the first run of the newest session that began anew; 0 where none did."""
+        anew = [row.place.session for row in self.rows if row.place and row.place.verdict == "baseline"]
+        sessions = [row.place.session if row.place else "" for row in self.rows]
+        return sessions.index(anew[-1]) if anew else 0
+
+
+WEIGHTS: Final[Mapping[Mark | None, int]] = {"failed": 0, "invalid": 2, "unaccepted": 2}
+"""Which pictures come first, by how their cases stand; what has drifted comes between."""
 
 
 def trends_of(rows: Sequence[RunRow]) -> tuple[ScenarioTrend, ...]:
-    """A trend for all that was measured twice: those that became worse first, then the newest."""
+    """A trend for all that was measured twice: those that are worse by now first, then the newest."""
     groups: dict[tuple[str, ...], list[RunRow]] = {}
     for row in rows:
-        if row.comparable and row.summary is not None and (row.place is None or row.place.side == CANDIDATE):
+        if row.summary is not None and (row.place is None or row.place.side == CANDIDATE):
             groups.setdefault(_apart(row, row.summary), []).append(row)
-    chosen = {key: group for key, group in groups.items() if len(group) >= LEAST}
-    trends = [
-        _trend(key, sorted(group, key=lambda row: row.started_s), _told_apart(key, tuple(chosen)))
-        for key, group in chosen.items()
-    ]
-    return tuple(sorted(trends, key=lambda trend: (not trend.worse, -trend.rows[-1].started_s, trend.name)))
+    chosen = {
+        key: sorted(group, key=lambda row: row.started_s)
+        for key, group in groups.items()
+        if sum(row.comparable for row in group) >= LEAST
+    }
+    standings = standings_of(rows)
+    trends = [_trend(key, of_key, _told_apart(key, tuple(chosen))) for key, of_key in chosen.items()]
+    stand = (_standing(trend, standings.get((trend.suite, trend.name))) for trend in trends)
+    return tuple(sorted(stand, key=_order))
+
+
+def _standing(trend: ScenarioTrend, newest: SessionMark | None) -> ScenarioTrend:
+    """The trend with how its case stands, if the newest session of that is one of its own."""
+    here = newest is not None and any(one.row.key == newest.row.key for one in trend.sessions)
+    return replace(trend, stands=newest.mark) if newest is not None and here else trend
+
+
+def _order(trend: ScenarioTrend) -> tuple[int, float, str, str]:
+    weight = 1 if trend.drifted and trend.stands != "failed" else WEIGHTS.get(trend.stands, 3)
+    return weight, -trend.rows[-1].started_s, trend.name, trend.suite
 
 
 def _apart(row: RunRow, summary: RunSummary) -> tuple[str, ...]:
-    """What is never in one picture: name, target, and what else makes numbers those of another place."""
+    """What is never in one picture: suite, name, target, and what makes numbers those of another place."""
     setup = summary.setup
-    name = row.place.case if row.place is not None else row.scenario
+    suite, name = (row.place.suite, row.place.case) if row.place is not None else ("", row.scenario)
     table = setup.table.get("name")
     where = (str(table or ""), setup.region or "", setup.machine_says or "", setup.machine or "")
-    return (name, row.target, *where)
+    return (suite, name, row.target, *where)
 
 
 def _told_apart(key: tuple[str, ...], keys: Sequence[tuple[str, ...]]) -> str:
-    """By what it differs from others of its name and target, the digest of a machine only if words do not."""
-    alike = [one for one in keys if one[:2] == key[:2]]
-    *words, digest = key[2:]
-    said = [word for place, word in enumerate(words, 2) if len({one[place] for one in alike}) > 1 and word]
-    others = Counter(one[2:-1] for one in alike)
-    return ", ".join([*said, *([f"machine {digest[-DIGITS:]}"] if others[key[2:-1]] > 1 else [])])
+    """By what it differs from others of its suite, name and target; by a machine's digest if words do not."""
+    alike = [one for one in keys if one[:3] == key[:3]]
+    *words, digest = key[3:]
+    said = [word for place, word in enumerate(words, 3) if len({one[place] for one in alike}) > 1 and word]
+    others = Counter(one[3:-1] for one in alike)
+    return ", ".join([*said, *([f"machine {digest[-DIGITS:]}"] if others[key[3:-1]] > 1 else [])])
 
 
 def _trend(key: tuple[str, ...], group: Sequence[RunRow], says: str) -> ScenarioTrend:
-    rows = tuple(group[-MOST:])
+    """The trend of a group, the oldest first, whose runs that are not valid have marks only."""
+    valid = [row for row in group if row.comparable]
+    rows = tuple(valid[-MOST:])
     last = rows[-1]
     return ScenarioTrend(
-        name=key[0],
+        suite=key[0],
+        name=key[1],
         scenario=last.scenario,
         target=PLACES.get(last.target, last.target),
         says=says,
         rows=rows,
-        left_out=len(group) - len(rows),
+        left_out=len(valid) - len(rows),
         series=tuple(_series(rows)),
         setups=tuple(_setups(rows)),
+        sessions=marks_of([row for row in group if row.started_s >= rows[0].started_s]),
     )
 
 
@@ -204,7 +251,7 @@ def _read(folder: Path, run_id: str) -> Scenario | None:
 def _series(rows: Sequence[RunRow]) -> Iterator[TrendSeries]:
     failed = {name for row in rows if row.place for name in row.place.worse}
     names = [*DRAWN, *(name for name in MEASURES if name in failed and name not in DRAWN)]
-    columns = {name: _column(rows, name) for name in names}
+    columns = {name: _column(rows, name) for name in names if not _said_twice(rows, name, names)}
     most = max((_level(columns[name]) for name in DRAWN if name.startswith("accepted")), default=0.0)
     for name, values in columns.items():
         level = _level(values)
@@ -212,13 +259,21 @@ def _series(rows: Sequence[RunRow]) -> Iterator[TrendSeries]:
             continue
         if name.startswith("accepted") and level < MEANINGLESS * most:
             continue
+        levels = tuple(_levels(rows, values))
         yield TrendSeries(
             measure=MEASURES[name],
             values=values,
             baseline=_baseline(rows, values),
-            changes=_changes(MEASURES[name], tuple(_levels(rows, values))),
+            changes=_changes(MEASURES[name], levels),
             worse=tuple(place for place, row in enumerate(rows) if row.place and name in row.place.worse),
+            now=levels[-1][1],
         )
+
+
+def _said_twice(rows: Sequence[RunRow], name: str, names: Sequence[str]) -> bool:
+    """Whether a mean says of every run what the exact number beside it says."""
+    exact = name.removeprefix(MEAN)
+    return exact != name and exact in names and _column(rows, exact) == _column(rows, name)
 
 
 def _column(rows: Sequence[RunRow], name: str) -> tuple[float | None, ...]:

@@ -63,7 +63,7 @@ def _properties(outcome: SessionOutcome, case: CaseMade) -> Iterator[tuple[str, 
 def _setup(outcome: SessionOutcome) -> TestSuite:
     """What differs, as one test: an error where it forbids the comparison."""
     suite, test = TestSuite(_clean(f"{outcome.suite}.setup")), TestCase(SETUP, _clean(outcome.suite))
-    lines = [f"{one.case}: {one.what} was {one.before}, is {one.after}" for one in outcome.differences]
+    lines = [one.said for one in outcome.differences]
     if outcome.forced or outcome.paired:
         test.system_out = _clean("\n".join(lines))
     else:

@@ -33,18 +33,21 @@ def _parts(outcome: SessionOutcome) -> Iterator[str]:
         yield "**Forced**: the setups of the two sessions differ, so numbers may differ for that reason.\n"
     if outcome.question:
         yield f"{plain_in_markdown(outcome.question)}\n"
-    yield f"Session `{_code(outcome.session)}`, {plain_in_markdown(against(outcome))}.\n"
+    made = outcome.verdict != "not_compared"
+    if made:
+        yield f"Session `{_code(outcome.session)}`, {plain_in_markdown(against(outcome))}.\n"
     yield from _listed(outcome.because)
     yield from _reports(outcome)
     if outcome.measured:
         yield from _table(worst_first(outcome.measured))
     if outcome.differences:
         yield "What differs between the setups:\n"
-        yield from _listed(
-            [f"{one.case}: {one.what} was {one.before}, is {one.after}" for one in outcome.differences]
-        )
-    runs = some(sum(len(case.after) for case in outcome.cases), "run")
-    yield f"<sub>{runs} in {span(outcome.took_s)}, in `{_code(outcome.folder)}`.</sub>"
+        yield from _listed([one.said for one in outcome.differences])
+    if made:
+        runs = some(sum(len(case.after) for case in outcome.cases), "run")
+        yield f"<sub>{runs} in {span(outcome.took_s)}, in `{_code(outcome.folder)}`.</sub>"
+    else:
+        yield "<sub>Nothing was sent, and no session was begun.</sub>"
 
 
 def _listed(lines: Sequence[str]) -> Iterator[str]:
@@ -100,7 +103,8 @@ def annotations(outcome: SessionOutcome) -> tuple[str, ...]:
     if outcome.forced:
         warnings.insert(0, ("compared by force", "the setups of the two sessions differ"))
     if outcome.exit_code and not errors:
-        said = (headline(outcome), *outcome.because, *outcome.problems)
+        differ = (f"{one.said}." for one in outcome.differences)
+        said = (headline(outcome), *outcome.because, *differ, *outcome.problems)
         errors = [(f"keyheat regress {outcome.suite}", " ".join(said))]
     lines = [*_lines("error", errors, outcome.suite_path), *_lines("warning", warnings, outcome.suite_path)]
     if not outcome.exit_code:

@@ -46,7 +46,7 @@ from keyheat.regression.gates.comparison import (
 )
 from keyheat.regression.intervals import LEAST_RUNS, Ratio, critical, effect_of, ratio_of, runs_to_tell
 from keyheat.regression.outcome import Decision, GateFinding
-from keyheat.regression.phrases import relative, step, value
+from keyheat.regression.phrases import between, relative, step, value
 from keyheat.regression.session_noise import SessionNoise
 
 LOCAL, MILLISECONDS = "local", "ms"
@@ -210,7 +210,8 @@ def _value(compared: CaseComparison, side: Sequence[KnownValue]) -> str:
 
 
 def _in_words(ratio: Ratio) -> str:
-    return f"{relative(ratio.ratio - 1)} ({relative(ratio.low - 1)} to {relative(ratio.high - 1)})"
+    within = between(ratio.low - 1, ratio.high - 1)
+    return f"{relative(ratio.ratio - 1)} ({within})" if within else "how much it changed cannot be told"
 
 
 def _why(compared: CaseComparison, decision: Decision, ratio: Ratio, level: float, known: Sides) -> str:

@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from keyheat.analysis.measures import MEASURES
 from keyheat.regression.history.archive import archive
+from keyheat.regression.history.records import HistoryPoint
 from keyheat.regression.history.store import History
+from keyheat.regression.history.trend import Trend
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.runfiles import RUN, write_json
+from keyheat.terminal.regression import trends_text
 from tests.regression.runs import a_summary
 
 PAGE = (Path(__file__).parents[3] / "docs" / "history.md").read_text(encoding="utf-8")
@@ -93,6 +98,19 @@ def test_a_name_is_pinned_shown_and_taken_away(kept: Path, run: Run) -> None:
     assert "names that are: none" in again.err
     for wrong in ("pin 12 6", "pin '' 6", "show nothing", f"show {2**63}"):
         assert run(f"keyheat history {wrong}").code == 2
+
+
+def test_a_session_that_failed_for_want_of_a_number_is_named() -> None:
+    at = HistoryPoint(
+        session=2, started_at=datetime(2026, 11, 22, tzinfo=UTC), verdict="good", label=None, values=(1.0,)
+    )
+    lacking = Trend(
+        suite="s", case="chat", measure=MEASURES["shards_needed"], points=(at,), changes=(), regressed=(2, 3)
+    )
+    console = Console(width=100)
+    with console.capture() as captured:
+        console.print(trends_text([lacking]))
+    assert "shards_needed regressed in session 2, 3 (it had no number)" in captured.get()
 
 
 def test_trends_are_drawn_with_what_became_worse(kept: Path, run: Run) -> None:
