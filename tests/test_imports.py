@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 GROUND = {
     "addresses", "answer_size", "bounds", "claims", "masking", "numbers", "parquet", "runfiles", "shipped",
-    "validation", "words",
+    "terms", "validation", "words",
 }  # fmt: skip
 """Modules of `keyheat` itself: what every room stands on."""
 MAY_IMPORT = {

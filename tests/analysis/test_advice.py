@@ -129,7 +129,7 @@ STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
         "on-demand, not grown",
         {"rule": "on-demand-not-grown", "limit": 4_000,
          "demand": MeasuredDemand(3_900, by="cloudwatch")}, "pre_warm",
-        ("At least 3,900 WCU/s", "5,715 WCU/s", "one-time charge"), ("shard",),
+        ("at least 3,900 WCU/s", "5,715 WCU/s", "one-time charge"), ("shard",),
     ),
     (
         "at the maximum, whose demand is known from below only",
