@@ -34,9 +34,14 @@ if TYPE_CHECKING:
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run; with --out")
 @click.option("--out", "file", type=a_path, help="where the page of an evidence file goes")
+@click.option(
+    "--light", is_flag=True, help="pictures that stand still, and no script: report-light.html, for mail"
+)
 @further_analyzers
 @in_json("where the page is")
-def report(folder: Path | None, evidence: Path | None, file: Path | None, further: tuple[Path, ...]) -> int:
+def report(
+    folder: Path | None, evidence: Path | None, file: Path | None, light: bool, further: tuple[Path, ...]
+) -> int:
     """Write report.html from the files of a run, or a page about an evidence file."""
     from keyheat.pages.run.report import write_evidence_report, write_report
 
@@ -45,10 +50,10 @@ def report(folder: Path | None, evidence: Path | None, file: Path | None, furthe
         if further:
             raise click.UsageError("--with asks anew: keyheat analyze DIR --with FILE, and then report")
         with Working("drawing the report", bars):
-            written = write_report(folder, now)
+            written = write_report(folder, now, light=light)
     elif folder is None and evidence is not None and file is not None:
         with Working("drawing the report", bars):
-            diagnosis = write_evidence_report(evidence, file, now, further)
+            diagnosis = write_evidence_report(evidence, file, now, further, light=light)
         say_problems(diagnosis)
         written, code = file, WRONG_USE if diagnosis.problems else DONE
     else:

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from markupsafe import Markup
 
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.numbers import UNITS
@@ -24,6 +25,7 @@ from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.run.ticket import ticket
 from keyheat.pages.run.verdict import facts_of
+from keyheat.pages.stills import dark_rules, still
 from keyheat.pages.wording import MEANINGS
 from keyheat.runfiles import REPORT, write_atomically
 from keyheat.runs.formats import Diagnosis
@@ -31,6 +33,8 @@ from keyheat.runs.plausibility import read_evidence
 from keyheat.terms import MEANINGS as TERMS
 from keyheat.terms import titled
 from keyheat.words import READ, WRITE, capital
+
+LIGHT_REPORT: Final = "report-light.html"
 
 
 def whole_of(charts: Sequence[Chart], record: SecondsRecord) -> tuple[float, float]:
@@ -97,8 +101,13 @@ def _drawn(chart: Chart) -> tuple[float, float]:
     return epoch(start), epoch(end)
 
 
-def render(run: ReportRun, generated_at: datetime, *, plotlyjs: str | None = None) -> str:
-    """The whole page. `generated_at` is printed on it; `plotlyjs` replaces the library inlined."""
+def render(
+    run: ReportRun, generated_at: datetime, *, light: bool = False, plotlyjs: str | None = None
+) -> str:
+    """The whole page. `generated_at` is printed on it; `plotlyjs` replaces the library inlined.
+
+    One that is `light` has pictures that stand still, and no script.
+    """
     record = read_record(run)
     facts = facts_of(run, record)
     sections = charts_of(run, record, facts)
@@ -117,16 +126,21 @@ def render(run: ReportRun, generated_at: datetime, *, plotlyjs: str | None = Non
         constraints=[(swatch(constraint), capital(MEANINGS[constraint])) for constraint in MEANINGS],
         terms=[(titled(term), meaning) for term, meaning in TERMS.items()],
         generated_at=said_at(generated_at),
-        plotlyjs=library(plotlyjs),
+        plotlyjs=library("" if light else plotlyjs),
+        stills={chart.id: Markup(still(chart)) for chart in charts} if light else {},
+        more_styles=Markup(f"@media (prefers-color-scheme:dark){{{dark_rules()}}}") if light else "",
     )
 
 
-def write_report(run_dir: Path, generated_at: datetime) -> Path:
+def write_report(run_dir: Path, generated_at: datetime, *, light: bool = False) -> Path:
     """Write `report.html` into a run directory, whole or not at all, and return its path.
+
+    One that is `light` is a file beside it, `report-light.html`.
 
     Raises `FileProblem` where there is no readable `diagnosis.json`, or the directory cannot be written.
     """
-    return save(run_dir / REPORT, render(load_run(run_dir), generated_at))
+    path = run_dir / (LIGHT_REPORT if light else REPORT)
+    return save(path, render(load_run(run_dir), generated_at, light=light))
 
 
 def load_evidence(path: Path, further: Sequence[Path] = ()) -> ReportRun:
@@ -139,14 +153,19 @@ def load_evidence(path: Path, further: Sequence[Path] = ()) -> ReportRun:
 
 
 def write_evidence_report(
-    evidence: Path, path: Path, generated_at: datetime, further: Sequence[Path] = ()
+    evidence: Path,
+    path: Path,
+    generated_at: datetime,
+    further: Sequence[Path] = (),
+    *,
+    light: bool = False,
 ) -> Diagnosis:
     """Write the report of an evidence file, without the rest of a run, and give its diagnosis.
 
     `further` are analyzers of the user's own. Raises `FileProblem`.
     """
     run = load_evidence(evidence, further)
-    save(path, render(run, generated_at))
+    save(path, render(run, generated_at, light=light))
     return run.diagnosis
 
 
