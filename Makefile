@@ -11,7 +11,7 @@ WORKERS ?= 5
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 
-.PHONY: help demo install dev wheel quick test test-aws check lint types bench month attacks soak accuracy fidelity rules lock schema clean
+.PHONY: help demo install dev wheel quick test test-aws check lint types bench month gallery attacks soak accuracy fidelity rules lock schema clean
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make check     ruff, mypy --strict, and every test"
 	@echo "make bench     what each claim of speed is measured with (about 4 minutes)"
 	@echo "make month     30 nights under keyheat regress with three changes in them (about 3 minutes), and their page"
+	@echo "make gallery   every kind of page as pictures, wide, narrow, dark and on paper, in reports/samples (about 5 minutes)"
 	@echo "make attacks   what a hostile neighbour sends, where it takes too long for a test (about a minute)"
 	@echo "make soak      20 minutes at 3,000/s with a fault every few seconds: nothing leaks, hangs or is lost"
 	@echo "make accuracy  docs/accuracy.md: how often labels are right, on random tables (a few minutes)"
@@ -81,6 +82,9 @@ soak: dev
 
 month: dev
 	$(BIN)/python -m benchmarks.month
+
+gallery: dev
+	$(BIN)/python -m tests.gallery
 
 attacks: dev
 	$(BIN)/python -m benchmarks.attacks

@@ -28,8 +28,7 @@
 
   function follow(place, sheet) {
     const known = JSON.parse(place.dataset.known);
-    const partitions = known.partitions.map(([number, from, to, parent, since, units, refused]) =>
-      ({ number, from, to, parent, since, units, refused }));
+    const partitions = known.partitions.map(([number, from, to, parent, since]) => ({ number, from, to, parent, since }));
     const byNumber = new Map(partitions.map((one) => [one.number, one]));
     const cuts = partitions.filter((one) =>
       one.parent !== null && one.from > byNumber.get(one.parent).from && one.since >= sheet.start_s);
@@ -39,14 +38,22 @@
     const needle = place.querySelector(".needle");
     const said = place.querySelector(".moment-said");
     const drawing = place.querySelector("g.moment");
+    let rates = null;
     let playing = null;
+
+    // The units and throttles of each partition, as long as the run.
+    function unpacked() {
+      const of = (name, one) => column(sheet, name.replace("_0_", `_${one.number}_`));
+      rates ??= new Map(partitions.map((one) => [one, known.columns.map((name) => of(name, one))]));
+      return rates;
+    }
 
     function moment(step) {
       const at = sheet.start_s + step * sheet.step_s;
       const past = at + sheet.step_s;
       const fresh = Math.max(sheet.step_s, FRESH_PART * sheet.rows * sheet.step_s);
-      const all = partitions
-        .map((one) => ({ ...one, units: column(sheet, one.units)[step], refused: column(sheet, one.refused)[step] }))
+      const all = [...unpacked()]
+        .map(([one, [units, refused]]) => ({ ...one, units: units[step], refused: refused[step] }))
         .filter((one) => there(one.units));
       const parents = new Set(all.map((one) => one.parent));
       return {

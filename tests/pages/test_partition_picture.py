@@ -3,11 +3,12 @@
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from keyheat import parquet, runfiles
-from keyheat.pages.charts.partition_picture import MOST_BARS, placed
-from keyheat.pages.charts.partition_rates import read_ones
+from keyheat.pages.charts.partition_picture import MOST_BARS, Recorded, picture_of, placed
+from keyheat.pages.charts.partition_rates import PartitionRates, read_ones
 from keyheat.pages.charts.partitions import partition_chart
 from keyheat.pages.run.report import write_report
 from keyheat.runs.frames import of_partitions
@@ -104,6 +105,15 @@ def test_reads_of_an_index_have_a_picture_of_their_own():
     found = picture(SPLIT, Resource("by-day", "write"))
     assert found.said.startswith("0 s, at 12:00:03 UTC: the hottest is partition 0 (0 % to 100 %")
     assert 'class="refused"' not in found.still
+
+
+def test_where_no_partition_is_known_there_is_no_picture():
+    unknown = np.full(3, np.nan)
+    one = PartitionRates(
+        number=0, parent=None, since_s=0.0, from_share=0.0, units_per_s=unknown, refused_per_s=unknown
+    )
+    run = Recorded(ones=[one], direction="write", ceiling_per_s=1_000, start_s=0.0, step_s=1.0)
+    assert picture_of(run, str, "chart") is None
 
 
 @pytest.fixture

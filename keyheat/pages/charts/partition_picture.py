@@ -74,10 +74,12 @@ class Recorded:
 
     @property
     def unit(self) -> str:
+        """What is served: `WCU` or `RCU`."""
         return UNITS[self.direction]
 
     @property
     def steps(self) -> int:
+        """How many steps the run has."""
         return len(self.ones[0].units_per_s)
 
 
@@ -105,15 +107,23 @@ def placed(ones: Sequence[PartitionRates]) -> dict[int, Placed]:
     }  # fmt: skip
 
 
-def picture_of(recorded: Recorded, say: Callable[[float], str], picture_id: str) -> Picture:
-    """The picture of a run at its worst moment: with the most throttles, else the hottest partition."""
-    units, refused = _drawn(recorded.ones)
+def picture_of(recorded: Recorded, say: Callable[[float], str], picture_id: str) -> Picture | None:
+    """The picture of a run at its worst moment: with the most throttles, else the hottest partition.
+
+    None where no partition is known then. `say` tells a moment (epoch seconds).
+    """
+    places = placed(recorded.ones)
+    units, refused = _drawn(recorded.ones, places)
     hottest, lost = np.nan_to_num(units).max(axis=0), np.nansum(refused, axis=0)
     step = int(np.argmax(lost if lost.any() else hottest))
-    highest = max(float(hottest.max()), recorded.ceiling_per_s)
-    scale = _Scale(highest, float(np.nan_to_num(refused).max()), recorded.ceiling_per_s)
-    places = placed(recorded.ones)
     moment = _moment(recorded, places, units[:, step], refused[:, step], step)
+    if not moment.bars:
+        return None
+    scale = _Scale(
+        highest_per_s=max(float(hottest.max()), recorded.ceiling_per_s),
+        most_refused=float(np.nan_to_num(refused).max()),
+        ceiling_per_s=recorded.ceiling_per_s,
+    )
     return Picture(
         still=_still(moment, scale, picture_id),
         strip=_strip(hottest, lost, recorded, _cuts(places, recorded)),
@@ -122,33 +132,37 @@ def picture_of(recorded: Recorded, say: Callable[[float], str], picture_id: str)
         step=step,
         steps=recorded.steps,
         height_px=scale.base_px + KEYS_PX + NAMES_PX,
-        known={
-            "base_px": scale.base_px,
-            "unit": recorded.unit,
-            "ceiling": recorded.ceiling_per_s,
-            "highest": highest,
-            "refused": scale.most_refused,
-            "worst_s": recorded.start_s + step * recorded.step_s,
-            "partitions": [_plain(one, recorded) for one in places.values()],
-        },
+        known=_known(recorded, places, scale, moment.at_s),
     )
 
 
-def _plain(one: Placed, recorded: Recorded) -> list[Any]:
-    """A partition as the script reads it: its keys, what it came of and when, and its columns."""
-    share = [round(one.from_share, 6), round(one.to_share, 6)]
-    columns = [column(one.number, recorded.direction) for column in (units_column, refused_column)]
-    return [one.number, *share, one.parent, one.since_s, *columns]
+def _known(
+    recorded: Recorded, places: Mapping[int, Placed], scale: "_Scale", worst_s: float
+) -> dict[str, Any]:
+    """What the script draws with, beside the sheet; its columns are said of partition 0."""
+    return {
+        "unit": recorded.unit,
+        "base_px": scale.base_px,
+        "highest": scale.highest_per_s,
+        "refused": scale.most_refused,
+        "ceiling": scale.ceiling_per_s,
+        "worst_s": worst_s,
+        "columns": [column(0, recorded.direction) for column in (units_column, refused_column)],
+        "partitions": [
+            [one.number, round(one.from_share, 6), round(one.to_share, 6), one.parent, one.since_s]
+            for one in places.values()
+        ],
+    }
 
 
-def _drawn(ones: Sequence[PartitionRates]) -> tuple[Floats, Floats]:
+def _drawn(ones: Sequence[PartitionRates], places: Mapping[int, Placed]) -> tuple[Floats, Floats]:
     """Rates by partition and step, NaN where it is not there, or has split in that step."""
     units = np.array([one.units_per_s for one in ones])
     refused = np.array([one.refused_per_s for one in ones])
-    for one in ones:
-        if one.parent is not None:
-            there = np.isfinite(one.units_per_s)
-            units[one.parent, there] = refused[one.parent, there] = np.nan
+    for place in places.values():
+        if place.parent is not None:
+            there = np.isfinite(ones[place.number].units_per_s)
+            units[place.parent, there] = refused[place.parent, there] = np.nan
     return units, refused
 
 
@@ -208,7 +222,7 @@ def _cuts(places: Mapping[int, Placed], recorded: Recorded) -> list[Placed]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Scale:
     """What the heights stand for."""
 

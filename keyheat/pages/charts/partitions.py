@@ -29,7 +29,7 @@ from keyheat.words import Direction, Resource
 class PartitionChart(Chart):
     """The run as rows of key ranges, and above it a moment as a picture, with its own legend."""
 
-    picture: Picture
+    picture: Picture | None
     picture_legend: tuple[Swatch, ...]
 
 

@@ -1,0 +1,242 @@
+"""Every kind of page, made of made-up runs, as pictures: wide and narrow, light, dark and on paper.
+
+python -m tests.gallery                 pages and pictures in reports/samples, and index.html over all of them
+python -m tests.gallery FOLDER          the same in another folder
+
+It is for the eye: what a page must be, whoever changes it, tests/pages/test_gallery.py holds it to.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from keyheat.analysis.advice.proof import proof_of, tried
+from keyheat.analysis.advice.remedies import Remedy
+from keyheat.analysis.knee import Range, search
+from keyheat.cli.main import main as keyheat
+from keyheat.pages.comparison import write_comparison
+from keyheat.pages.fix import Fix, write_fix
+from keyheat.pages.knee import KneeAnswer, write_knee
+from keyheat.pages.regression import write_regression
+from keyheat.pages.run.report import write_evidence_report, write_report
+from keyheat.pages.runs.found import RunSearch
+from keyheat.pages.runs.index import Runs, write_runs
+from keyheat.pages.runs.rows import rows_of
+from keyheat.pages.samples.cases import CASES
+from keyheat.pages.samples.make import make_run
+from keyheat.pages.series import RunColumn, RunEntry, write_index
+from keyheat.pages.sweep import write_sweep
+from keyheat.pages.trial import write_page
+from keyheat.plan.prices import Billing, load_prices
+from keyheat.runfiles import REPORT
+from keyheat.scenario.scenario import load_scenario
+from keyheat.scenario.variants import changes
+from keyheat.trial.judgement import judged
+from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
+from tests.made_runs import FIRST, summary, written
+from tests.pages.test_answer_pages import step
+from tests.regression.outcomes import GOOD, REGRESSED
+from tests.trial.worlds import observed, trial_of
+
+SCENARIOS: Final = Path(__file__).parents[1] / "configs" / "scenarios"
+OUT: Final = Path("reports") / "samples"
+AT: Final = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
+Scheme = Literal["light", "dark", "print"]
+WIDE_PX, NARROW_PX, PAPER_PX = 1280, 390, 700
+WIDTHS: Final[Mapping[int, tuple[Scheme, ...]]] = {
+    WIDE_PX: ("light", "dark"),
+    NARROW_PX: ("light", "dark"),
+    PAPER_PX: ("print",),
+}
+SIMULATED: Final = ("country-index", "on-demand-switch")
+"""Scenarios whose reports have what no made-up run has: an index of its own, and partitions that split."""
+
+MakePage = Callable[[Path, Mapping[str, Path]], Path]
+
+
+def _report(name: str) -> MakePage:
+    return lambda folder, runs: write_report(runs[name], AT)
+
+
+def _simulated(name: str) -> MakePage:
+    def make(folder: Path, runs: Mapping[str, Path]) -> Path:
+        code = keyheat(["simulate", name, "--out", str(folder / name), "--quiet"])
+        assert code in (0, 1), f"keyheat simulate {name} ended with {code}"
+        return folder / name / REPORT
+
+    return make
+
+
+def _evidence(folder: Path, runs: Mapping[str, Path]) -> Path:
+    path = folder / "evidence.html"
+    write_evidence_report(runs["hotkey"] / "evidence.json", path, AT)
+    return path
+
+
+def _index(folder: Path, runs: Mapping[str, Path]) -> Path:
+    return write_index(folder, [RunEntry.of_run(run) for run in runs.values()], AT)
+
+
+def _compare(folder: Path, runs: Mapping[str, Path]) -> Path:
+    path = folder / "compare.html"
+    write_comparison(path, list(runs.values()), load_prices(), AT)
+    return path
+
+
+def _sweep(folder: Path, runs: Mapping[str, Path]) -> Path:
+    path, shards = folder / "sweep.html", {1: runs["hotkey"], 20: runs["sharded"]}
+    write_sweep(path, load_scenario(SCENARIOS / "sharded.toml"), shards, load_prices(), AT, margin=1.5)
+    return path
+
+
+def _knee(folder: Path, runs: Mapping[str, Path]) -> Path:
+    knee = search(step, Range(start=100, least=10, most=10_000, precision=0.05))
+    scenario = load_scenario(SCENARIOS / "hotkey.toml")
+    found = KneeAnswer(scenario=scenario, target="simulated", step_s=60, knee=knee, uses=())
+    return write_knee(folder / "knee.html", found, AT)
+
+
+def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
+    prices, names = load_prices(), ("hotkey", "sharded")
+    before, after = (load_scenario(SCENARIOS / f"{name}.toml") for name in names)
+    remedy = Remedy(
+        action="shard_writes", resource="table", direction="write", scenario=after, says="20 shards",
+        notes=("One user more reads.",), queries_per_read=(1, 20),
+    )  # fmt: skip
+    tries = [
+        tried(runs[name], one, Billing(prices)) for name, one in zip(names, (before, after), strict=True)
+    ]
+    fix = Fix(
+        scenario=before, remedy=remedy, changes=changes(before, after),
+        proof=proof_of(("partition", "table", "write"), tries[:1], tries[1:]),
+        columns=tuple(RunColumn.of_run(runs[name], prices) for name in names), target="local",
+    )  # fmt: skip
+    return write_fix(folder / "fix.html", fix, prices, AT)
+
+
+def _runs(folder: Path, runs: Mapping[str, Path]) -> Path:
+    place = folder / "many"
+    for hour in range(24):
+        written(place / f"a-{hour}", summary("alpha", hours=hour, accepted=1_000.0 if hour < 18 else 700.0))
+        written(place / f"b-{hour}", summary("beta", hours=hour, constraint="none", share=0.0))
+    found, problems = RunSearch().look([place], 0.0)
+    path = folder / "runs.html"
+    write_runs(path, Runs(rows=rows_of(found), problems=tuple(problems), folders=(place,)), FIRST)
+    return path
+
+
+def _trial(folder: Path, runs: Mapping[str, Path]) -> Path:
+    trial = trial_of(observed(["hot-key", "burst-spent"]))
+    return write_page(folder / "trial.html", trial, judged(trial.scenarios), AT)
+
+
+MADE_UP: Final[Mapping[str, MakePage]] = {
+    **{f"run-{case.name}": _report(case.name) for case in CASES},
+    "evidence": _evidence,
+    "index": _index,
+    "compare": _compare,
+    "sweep": _sweep,
+    "knee": _knee,
+    "fix": _fix,
+    "regression-good": lambda folder, runs: write_regression(folder / "good.html", GOOD, AT),
+    "regression-worse": lambda folder, runs: write_regression(folder / "worse.html", REGRESSED, AT),
+    "runs": _runs,
+    "trial": _trial,
+}
+"""Pages by name, and how each is made in a folder, of the made-up runs by name."""
+PAGES: Final[Mapping[str, MakePage]] = {**MADE_UP, **{f"run-{name}": _simulated(name) for name in SIMULATED}}
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """One picture: of which page, how wide, and in which colours."""
+
+    page: str
+    width_px: int
+    scheme: Scheme
+
+    @property
+    def file(self) -> str:
+        return f"{self.page}-{self.width_px}-{self.scheme}.png"
+
+
+def shots_of(pages: Iterable[str]) -> list[Shot]:
+    """Every picture of some pages, in the order of the pages."""
+    return [
+        Shot(page, width, scheme) for page in pages for width, schemes in WIDTHS.items() for scheme in schemes
+    ]
+
+
+DRAWN = """() => {
+    const charts = window.keyheat?.charts;
+    const next = charts && [...document.querySelectorAll(".chart")].find(one => charts.isStale(one.id));
+    next?.scrollIntoView();
+    return !next;
+}"""
+
+
+def take(browser: Any, page: Path, shots: Iterable[Shot], folder: Path) -> None:
+    """The pictures of one page, each of it as it is opened: nothing is left of another width or colour."""
+    for shot in shots:
+        context = browser.new_context(
+            viewport={"width": shot.width_px, "height": 900},
+            color_scheme="dark" if shot.scheme == "dark" else "light",
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        tab = context.new_page()
+        tab.goto(page.as_uri(), wait_until="load")
+        if shot.scheme == "print":
+            tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+            tab.emulate_media(media="print")
+        tab.wait_for_function(DRAWN, polling=50)
+        tab.evaluate("scrollTo(0, 0)")
+        tab.screenshot(path=folder / shot.file, full_page=True, animations="disabled")
+        context.close()
+
+
+def index_of(shots: Iterable[Shot], pages: Mapping[str, Path], folder: Path) -> str:
+    """A page with all pictures, a row for each page."""
+    rows = []
+    for name, mine in groupby(shots, key=lambda shot: shot.page):
+        link = escape(pages[name].relative_to(folder).as_posix())
+        pictures = "".join(
+            f'<a href="{shot.file}"><img src="{shot.file}" alt="{name}, {shot.width_px} px, {shot.scheme}"'
+            f' loading="lazy"><br>{shot.width_px} px, {shot.scheme}</a>'
+            for shot in mine
+        )
+        rows.append(f'<h2><a href="{link}">{name}</a></h2><div>{pictures}</div>')
+    style = (
+        "body{font:15px system-ui;margin:24px}div{display:flex;flex-wrap:wrap;gap:16px}"
+        "img{width:280px;height:420px;object-fit:cover;object-position:top;border:1px solid #ccc}"
+    )
+    head = f'<meta charset="utf-8"><title>Keyheat: every page</title><style>{style}</style>'
+    return f'<!doctype html><html lang="en">{head}<h1>Every page</h1>{"".join(rows)}</html>\n'
+
+
+def main(folder: Path) -> Path:
+    """Make every page and every picture; gives the path of the page over them."""
+    from playwright.sync_api import sync_playwright
+
+    pages_in = folder / "pages"
+    pages_in.mkdir(parents=True, exist_ok=True)
+    runs = {case.name: make_run(case, pages_in / case.name) for case in CASES}
+    pages = {name: make(pages_in, runs) for name, make in PAGES.items()}
+    shots = shots_of(pages)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=PATIENCE_MS)
+        for name, mine in groupby(shots, key=lambda shot: shot.page):
+            print(name, flush=True)
+            take(browser, pages[name], mine, folder)
+        browser.close()
+    path = folder / "index.html"
+    path.write_text(index_of(shots, pages, folder), encoding="utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    print(main((Path(sys.argv[1]) if len(sys.argv) > 1 else OUT).absolute()))
