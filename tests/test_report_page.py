@@ -1,4 +1,4 @@
-"""The commands of docs/report.md do what the page says."""
+"""The commands of docs/report-in-detail.md do what the page says."""
 
 import csv
 import re
@@ -11,7 +11,7 @@ from keyheat.pages.run.sheets import BUDGET_BYTES, MOST_POINTS
 from keyheat.runs.partitions import MOST_ROWS
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE = (DOCS / "report.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "report-in-detail.md").read_text(encoding="utf-8")
 COMMANDS = [
     "keyheat simulate hotkey --out reports/out/hotkey",
     "keyheat export reports/out/hotkey",

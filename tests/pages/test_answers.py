@@ -45,7 +45,7 @@ def test_the_five_questions_of_a_hot_key(story: Story) -> None:
     assert found["do"].said == "Shard the hot key (4 shards)"
     assert found["do"].beside == ("Simulated: no attempt throttled then, instead of 40 %.",)
     assert found["cost"].said == "$22.78 → $546 a month"
-    assert found["sure"].said == "98 % confidence"
+    assert found["sure"].said == "98 %"
 
 
 def test_what_ended_says_how_long_before_the_run_did(story: Story) -> None:

@@ -37,7 +37,7 @@ def test_the_verdict_is_the_first_sentence_and_has_the_numbers_of_its_run(sample
     text = " ".join(printed(run.diagnosis, run).split())
     assert text.startswith("Writes were throttled by a partition limit: one key, sha256:a045eb33f879, asked")
     assert "of its 4,000 WCU. partition as expected Since when" in text
-    assert "How sure 98 % confidence · DynamoDB said so, from" in text
+    assert "Confidence 98 % · DynamoDB said so, from" in text
 
 
 @pytest.mark.parametrize(

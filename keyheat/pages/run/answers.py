@@ -1,5 +1,5 @@
 """What a reader of a run asks first, each answered in a few words: since when, how bad, what to do, for how
-much, how sure. Page, terminal and ticket have them from here.
+much, with what confidence. Page, terminal and ticket have them from here.
 """
 
 import shlex
@@ -181,5 +181,5 @@ def _how_sure(run: ReportRun) -> Answer:
         by = "there is no throttle to explain"
     else:
         by = "no reasons, and nothing to infer the cause from"
-    said = "–" if verdict.rule in SHORT else f"{sureness(verdict)} confidence"
-    return Answer(id="sure", question="How sure", said=said, beside=(capital(f"{by}, {minutes}"),))
+    said = "–" if verdict.rule in SHORT else sureness(verdict)
+    return Answer(id="sure", question="Confidence", said=said, beside=(capital(f"{by}, {minutes}"),))
