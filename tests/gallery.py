@@ -32,6 +32,7 @@ from keyheat.pages.samples.make import make_run
 from keyheat.pages.series import RunColumn, RunEntry, write_index
 from keyheat.pages.sweep import write_sweep
 from keyheat.pages.trial import write_page
+from keyheat.pages.whatif import write_whatif
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import load_scenario
@@ -39,7 +40,7 @@ from keyheat.scenario.variants import changes
 from keyheat.trial.judgement import judged
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, summary, written
-from tests.pages.test_answer_pages import step
+from tests.pages.test_answer_pages import shards_of_hotkey, step
 from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
 
@@ -137,12 +138,14 @@ def _trial(folder: Path, runs: Mapping[str, Path]) -> Path:
 
 MADE_UP: Final[Mapping[str, MakePage]] = {
     **{f"run-{case.name}": _report(case.name) for case in CASES},
+    "run-light": lambda folder, runs: write_report(runs["hotkey"], AT, light=True),
     "evidence": _evidence,
     "index": _index,
     "compare": _compare,
     "sweep": _sweep,
     "knee": _knee,
     "fix": _fix,
+    "whatif": lambda folder, runs: write_whatif(folder / "whatif.html", shards_of_hotkey(), AT),
     "regression-good": lambda folder, runs: write_regression(folder / "good.html", GOOD, AT),
     "regression-worse": lambda folder, runs: write_regression(folder / "worse.html", REGRESSED, AT),
     "runs": _runs,
