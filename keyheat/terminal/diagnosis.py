@@ -179,7 +179,7 @@ def _labels(labels: Sequence[Label]) -> list[RenderableType]:
     say = _day_and_minute if days else clock
     table = Table(box=None, padding=(0, 1 if days else 2, 0, 0), pad_edge=False)
     for name in ("  from", "to", "resource", THROTTLED_BY, "throttles", CONFIDENCE):
-        right = name == "throttles"
+        right = name in ("throttles", CONFIDENCE)
         table.add_column(
             name, overflow="fold", no_wrap=name != "resource", justify="right" if right else "left"
         )
@@ -187,7 +187,7 @@ def _labels(labels: Sequence[Label]) -> list[RenderableType]:
         table.add_row(
             f"  {say(one.start.timestamp())}", say(one.end.timestamp()),
             f"{one.resource} {one.direction}s", NAMES[one.constraint].lower(), whole(one.throttles),
-            f"{percent(one.confidence):>4} {one.grade.removeprefix('cause_')}",
+            f"{percent(one.confidence)} {one.grade.removeprefix('cause_')}",
         )  # fmt: skip
     more = len(labels) - MOST_LABELS
     rest = [Text(f"  and {some(more, 'more label')}")] if more > 0 else []
