@@ -28,7 +28,8 @@ def printed(diagnosis, run=None, width=80, **how):
 def test_no_line_is_wider_than_the_screen_or_ends_in_spaces(samples, name, width):
     run = load_run(samples[name])
     for line in printed(run.diagnosis, run, width).splitlines():
-        assert len(line) <= width
+        command = line.lstrip().startswith("keyheat ")  # is whole, however long its path is, to be copied
+        assert len(line) <= width or command
         assert line == line.rstrip()
 
 
