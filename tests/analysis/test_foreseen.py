@@ -13,7 +13,7 @@ from keyheat.analysis.advice.rerun import Rerun
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.pages.run.verdict import outlook
+from keyheat.pages.run.advice import outlook
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
