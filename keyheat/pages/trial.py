@@ -58,6 +58,12 @@ def sentence_of(trial: Trial, judgement: Judgement) -> str:
     return f"{who} did otherwise than the model says, in {differs} of {some(compared, 'scenario')}."
 
 
+BUSY: Final = (
+    "Load and table share this machine: where it was busy with something else, the table had less time than "
+    "the model takes it to have. Try it again on a quiet machine before anything is made of it."
+)
+
+
 def notes_of(trial: Trial, judgement: Judgement) -> list[str]:
     """What explains the differences, what does not, and what was not measured."""
     said = [capital(explanation_words(one)) for one in judgement.explanations]
@@ -69,6 +75,8 @@ def notes_of(trial: Trial, judgement: Judgement) -> list[str]:
         for one in trial.scenarios
         if not comparable(one)
     ]
+    if judgement.differing and trial.target == "local":
+        said.append(BUSY)
     if not trial.complete:
         said.append("Not all six scenarios were run, which leaves more explanations possible.")
     return said
@@ -157,7 +165,7 @@ def _chart(one: Comparison) -> Chart:
     return Chart(
         id=f"chart-{one.scenario}",
         title="Admitted",
-        summary=f"{whole(totals[0])} units were admitted; the model says {whole(totals[1])}.",
+        summary=f"{whole(totals[0])} units were admitted in these seconds; the model says {whole(totals[1])}.",
         figure=made,
         legend=tuple(Swatch(name=name, role=role, mark="bar") for name, role, _side in sides),
     )
