@@ -165,7 +165,7 @@ def _chart(one: Comparison) -> Chart:
     return Chart(
         id=f"chart-{one.scenario}",
         title="Admitted",
-        summary=f"{whole(totals[0])} units were admitted in these seconds; the model says {whole(totals[1])}.",
+        summary=f"{whole(totals[0])} units were admitted meanwhile; the model says {whole(totals[1])}.",
         figure=made,
         legend=tuple(Swatch(name=name, role=role, mark="bar") for name, role, _side in sides),
     )
