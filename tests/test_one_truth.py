@@ -86,14 +86,15 @@ def by_summary(run: Path) -> Shown:
 
 def by_the_page(run: Path) -> Shown:
     text = text_of(run / "report.html")
-    if found := re.search(r"Throttled ([\d,]+) (\d\S* %) of ([\d,]+) attempts", text):
-        yield "throttles", "report.html", found[1]
-        yield "share", "report.html", found[2]
+    if found := re.search(r"How bad (\d\S* %) of attempts ([\d,]+) of ([\d,]+)", text):
+        yield "share", "report.html", found[1]
+        yield "throttles", "report.html", found[2]
         yield "attempts", "report.html", found[3]
     else:  # nothing was throttled: all of the load is what the sentence speaks of
         said = re.search(r"Nothing was throttled: (\S+ WCU/s) went through", text)
         assert said, text[:500]
         yield "accepted", "report.html", said[1]
+        yield "attempts", "report.html", re.search(r"How bad Nothing throttled none of ([\d,]+)", text)[1]  # type: ignore[index]
     yield "lasted", "report.html", re.search(r"UTC, ((?:\d+ (?:min|s) ?)+)", text)[1].strip()  # type: ignore[index]
 
 

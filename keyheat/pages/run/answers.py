@@ -95,8 +95,9 @@ def _throttled(run: ReportRun, facts: Facts) -> str:
 
 
 def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
-    if facts.run_attempts and facts.run_throttles:
-        yield f"{whole(facts.run_throttles)} of {whole(facts.run_attempts)}"
+    if facts.run_attempts and not _throttles_unknown(run, facts):
+        throttled = whole(facts.run_throttles) if facts.run_throttles else "none"
+        yield f"{throttled} of {whole(facts.run_attempts)}"
     if 0 < facts.of_constraint < facts.run_throttles:
         share = percent(facts.of_constraint / facts.run_throttles)
         yield f"{share} of them: {NAMES[run.diagnosis.verdict.constraint].lower()}"
