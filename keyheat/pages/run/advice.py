@@ -42,9 +42,14 @@ def cards(advice: Iterable[Recommendation]) -> tuple[AdviceCard, ...]:
 def amount_words(one: Recommendation) -> str:
     """How much of it: 4 shards, 2,000 units/s; nothing where it has no number."""
     if one.shards:
-        copies = one.action == "replicate_reads"
-        return some(one.shards, "copy" if copies else "shard", "copies" if copies else None)
+        return _counted(one.action, one.shards)
     return f"{whole(one.units)} units/s" if one.units else ""
+
+
+def _counted(action: str, shards: int) -> str:
+    """So many shards, or copies of what is read."""
+    copies = action == "replicate_reads"
+    return some(shards, "copy" if copies else "shard", "copies" if copies else None)
 
 
 def side_words(one: Recommendation) -> str:
@@ -62,11 +67,8 @@ def cure_of(diagnosis: Diagnosis) -> str | None:
     first = next((one for one in diagnosis.recommendations if one.kind == "cure" and _may_cure(one)), None)
     if first is None:
         return None
-    title = title_of(first.action, first.resource)
-    number = some(first.shards, "shard") if first.shards else None
-    if number is None and first.units is not None:
-        number = f"{whole(first.units)} units/s"
-    return f"{title[0].lower()}{title[1:]}" + (f" ({number})" if number else "")
+    amount = amount_words(first)
+    return _within(first.action, first.resource) + (f" ({amount})" if amount else "")
 
 
 def _may_cure(advice: Recommendation) -> bool:
@@ -76,14 +78,18 @@ def _may_cure(advice: Recommendation) -> bool:
 
 def step_words(step: CureStep) -> str:
     """One change of a cure, with its number, as a command within a sentence."""
-    title = title_of(step.action, step.resource)
-    said = title[0].lower() + title[1:]
+    said = _within(step.action, step.resource)
     if step.shards:
-        copies = step.action == "replicate_reads"
-        return f"{said} ({some(step.shards, 'copy' if copies else 'shard', 'copies' if copies else None)})"
+        return f"{said} ({_counted(step.action, step.shards)})"
     if step.units:
         return f"{said} {BEFORE_UNITS.get(step.action, 'to')} {units(step.units, step.direction)}"
     return said
+
+
+def _within(action: str, resource: str | None) -> str:
+    """What to do, as it is said within a sentence."""
+    title = title_of(action, resource)
+    return title[0].lower() + title[1:]
 
 
 def cure_words(cure: Cure) -> str:
@@ -125,12 +131,16 @@ def _foreseen(advice: Recommendation) -> str:
     return said
 
 
+def how_long_a_day(bill: MonthlyBill) -> str:
+    """For how much of each day a bill has the load go on."""
+    return "around the clock" if bill.hours_per_day == 24 else f"for {bill.hours_per_day:g} hours a day"
+
+
 def _bill(bill: MonthlyBill | None) -> str:
     if bill is None:
         return ""
     before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
-    often = "around the clock" if bill.hours_per_day == 24 else f"for {bill.hours_per_day:g} hours a day"
-    if_so = f"if the load goes on {often} ({bill.prices})"
+    if_so = f"if the load goes on {how_long_a_day(bill)} ({bill.prices})"
     if before == after:
         return f"The bill for capacity stays at {before} a month, {if_so}."
     through = ", for all that goes through then," if bill.by_request else ""

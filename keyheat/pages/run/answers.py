@@ -10,7 +10,7 @@ from pathlib import Path
 
 from keyheat.analysis.run_result import STILL_S
 from keyheat.numbers import NOTHING, a_month, percent, some, span, whole
-from keyheat.pages.run.advice import cure_of, simulated_words
+from keyheat.pages.run.advice import cure_of, how_long_a_day, simulated_words
 from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.verdict import Facts, grade_words, joined, sureness
 from keyheat.pages.wording import NAMES, SHORT, saying
@@ -166,9 +166,8 @@ def _cost(diagnosis: Diagnosis) -> Answer | None:
 
 
 def _priced(bill: MonthlyBill) -> str:
-    often = "around the clock" if bill.hours_per_day == 24 else f"for {bill.hours_per_day:g} hours a day"
     more = ", for all that goes through then" if bill.by_request else ""
-    return f"if the load goes on {often}{more}; {bill.prices}"
+    return f"if the load goes on {how_long_a_day(bill)}{more}; {bill.prices}"
 
 
 def _how_sure(run: ReportRun) -> Answer:
