@@ -86,7 +86,7 @@ def splits_of(
 
 
 MOST_ROWS, MOST_COLUMNS, NAMED_ROWS = 96, 720, 32
-REFUSED = [[0.0, LIGHT["account"]], [0.4, LIGHT["max_on_demand"]], [1.0, LIGHT["partition"]]]
+REFUSED = [[0.0, LIGHT["throttles0"]], [0.4, LIGHT["throttles1"]], [1.0, LIGHT["partition"]]]
 
 
 def partition_chart(
