@@ -322,24 +322,36 @@ class _Shards:
     divided: Direction | None = None  # whose keys; None: not known yet
 
     def __call__(self, candidate: Scenario, seed: int) -> SimulationOutcome:
-        of_index = self.index is not None and with_index_shards(self.scenario, self.index, 1) is not None
-        if of_index or asks_for_shards(candidate, self.simulator.folder):
+        if _shards_itself(self.scenario, candidate, self.index, self.simulator.folder):
             return self.simulator(candidate, seed)
         if self.divided is None:
             one = with_shards(self.scenario, 1)
             self.divided = most_throttled(self.simulator(one, one.seed))
-        change = in_shards(candidate.keys.shards, self.divided, self.index)
-        traffic = Altered(traffic_of(candidate, seed, self.simulator.folder), change)
+        traffic = _divided(candidate, seed, self.divided, self.index, self.simulator.folder)
         return self.simulator(candidate, seed, traffic)
 
 
 def sent_in(search: WhatIfSearch, trial: Trial, folder: Path = Path()) -> Traffic | None:
     """What was sent where the hot keys were divided on their way; None: what its load test sends."""
-    of_index = search.index is not None and with_index_shards(search.scenario, search.index, 1) is not None
-    if search.question != "shards" or of_index or asks_for_shards(trial.scenario, folder):
+    if search.question != "shards":
         return None
-    change = in_shards(trial.value, search.direction, search.index)
-    return Altered(traffic_of(trial.scenario, trial.scenario.seed, folder), change)
+    if _shards_itself(search.scenario, trial.scenario, search.index, folder):
+        return None
+    return _divided(trial.scenario, trial.scenario.seed, search.direction, search.index, folder)
+
+
+def _shards_itself(scenario: Scenario, candidate: Scenario, index: str | None, folder: Path) -> bool:
+    """Whether the shards are in what is sent: an index's that says which it has, or the load test's own."""
+    of_index = index is not None and with_index_shards(scenario, index, 1) is not None
+    return of_index or asks_for_shards(candidate, folder)
+
+
+def _divided(
+    candidate: Scenario, seed: int, direction: Direction, index: str | None, folder: Path
+) -> Altered:
+    """What the load test sends, with the hot keys of one direction divided on their way."""
+    change = in_shards(candidate.keys.shards, direction, index)
+    return Altered(traffic_of(candidate, seed, folder), change)
 
 
 def _sharded(scenario: Scenario, index: str | None, shards: int) -> Scenario:
