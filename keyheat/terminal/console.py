@@ -19,6 +19,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from keyheat.masking import plain, plain_json
+from keyheat.runfiles import from_here
 
 
 class PlainConsole(Console):
@@ -107,7 +108,7 @@ def asked(question: str, default: Number) -> Number:
 
 def shown(path: Path) -> str:
     """A path as a person would type it from here."""
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+    return str(from_here(path) or path)
 
 
 def strong(before: str, path: Path) -> Text:

@@ -27,7 +27,7 @@ from keyheat.load.transport.target import (
 from keyheat.load.users.items import ItemTemplate, ItemTooSmall
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
-from keyheat.runfiles import FileProblem
+from keyheat.runfiles import FileProblem, from_here
 from keyheat.runs.capabilities import Capabilities
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
@@ -101,8 +101,7 @@ class LoadPlan:
     @property
     def scenario_shown(self) -> str:
         """Where the scenario is, as a person here would type it: a run's files say no more of the machine."""
-        path = self.scenario_path.absolute()
-        return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
+        return str(from_here(self.scenario_path) or self.scenario_path.name)
 
 
 def check_options(

@@ -14,6 +14,7 @@ from keyheat.pages.run.advice import cure_of, how_long_a_day, simulated_words
 from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.verdict import Facts, grade_words, joined, sureness
 from keyheat.pages.wording import NAMES, SHORT, saying
+from keyheat.runfiles import from_here
 from keyheat.runs.formats import Diagnosis, MonthlyBill
 from keyheat.shipped import shipped
 from keyheat.words import capital, title_of
@@ -134,20 +135,22 @@ def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
 
 def _scenario_of(run: ReportRun) -> str | None:
     """The run's scenario as a verb takes it; one of ours by its name."""
-    path = run.manifest.scenario_path if run.manifest else None
-    if path is None:
+    said = run.manifest.scenario_path if run.manifest else None
+    if said is None:
         return None
-    ours = Path(path).parent == shipped("configs") / "scenarios"
-    return Path(path).stem if ours else shlex.quote(path if not Path(path).is_absolute() else Path(path).name)
+    path = Path(said)
+    if path.parent == shipped("configs") / "scenarios":
+        return path.stem
+    return shlex.quote(path.name if path.is_absolute() else said)
 
 
 def _as_typed(folder: Path | None, *, shared: bool) -> str | None:
     """A folder as a person here would type it; what is elsewhere is said by its name where that is shared."""
     if folder is None:
         return None
-    path, here = folder.absolute(), Path.cwd()
-    if path.is_relative_to(here) and path != here:
-        return shlex.quote(str(path.relative_to(here)))
+    path, near = folder.absolute(), from_here(folder)
+    if near is not None and near != Path():
+        return shlex.quote(str(near))
     return shlex.quote(path.name if shared else str(path))
 
 
