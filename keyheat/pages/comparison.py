@@ -14,8 +14,7 @@ import plotly.graph_objects as go
 
 from keyheat.numbers import measured, percent, some
 from keyheat.pages.charts.figures import Chart, Swatch, amounts, area, figure, heading
-from keyheat.pages.page import figures_json, library, page, said_at, save
-from keyheat.pages.run.hero import Stat
+from keyheat.pages.page import PageAnswer, figures_json, library, page, said_at, save
 from keyheat.pages.run.record import of_table
 from keyheat.pages.run.sections import Section
 from keyheat.pages.run.sheets import Floats, mean_rates, width_for
@@ -134,24 +133,6 @@ def _said(rates: RequestRates) -> str:
 
 NAME = "compare.html"
 MOST_NAMED = 5  # runs of one kind that the first sentence names
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageAnswer:
-    """The first screen of a page over several runs."""
-
-    kind: str
-    title: str
-    chip: str
-    role: str
-    sentence: str
-    question: str | None = None
-    where: str = ""
-    stats: tuple[Stat, ...] = ()
-    warnings: tuple[str, ...] = ()
-    expected: str | None = None  # how many runs came to what their scenarios expect; None where none says
-    surprise: bool = False
-    command: str | None = None  # that asks for it again
 
 
 def write_comparison(path: Path, folders: Sequence[Path], prices: Prices, generated_at: datetime) -> bool:

@@ -26,8 +26,9 @@ from keyheat.numbers import (
 )
 from keyheat.pages import comparison
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, held
-from keyheat.pages.comparison import PageAnswer, RequestRates, elapsed, over_elapsed, rates_of, write_page
-from keyheat.pages.run.hero import PLACES, Stat
+from keyheat.pages.comparison import RequestRates, elapsed, over_elapsed, rates_of, write_page
+from keyheat.pages.page import PageAnswer, Stat
+from keyheat.pages.run.hero import PLACES
 from keyheat.pages.run.record import TABLE_PERCENTILES
 from keyheat.pages.run.sections import Section
 from keyheat.pages.series import SERVICE, RunColumn

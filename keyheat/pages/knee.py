@@ -11,9 +11,8 @@ from keyheat.analysis.knee_steps import SHARE_MOST, LimitUse
 from keyheat.numbers import NOTHING, UNITS, exact_percent, measured, percent, rate, some, span, whole
 from keyheat.pages.charts.figures import PageTable
 from keyheat.pages.charts.knee import accepted_chart, throttled_chart
-from keyheat.pages.comparison import PageAnswer
-from keyheat.pages.page import figures_json, library, page, said_at, save
-from keyheat.pages.run.hero import PLACES, Stat
+from keyheat.pages.page import PageAnswer, Stat, figures_json, library, page, said_at, save
+from keyheat.pages.run.hero import PLACES
 from keyheat.pages.run.sections import Section
 from keyheat.pages.run.verdict import grade_words
 from keyheat.pages.wording import NAMES, limit_of

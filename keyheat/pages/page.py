@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,33 @@ TEMPLATES = (
     "page.html.j2", "index.html.j2", "answer.html.j2", "side-by-side.html.j2", "regression.html.j2",
     "runs.html.j2", "macros.html.j2", "style.css", *SCRIPTS,
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stat:
+    """One number of a first screen, with what it is and what it is to be held against."""
+
+    name: str
+    value: str
+    beside: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageAnswer:
+    """The first screen of a page over several runs."""
+
+    kind: str
+    title: str
+    chip: str
+    role: str
+    sentence: str
+    question: str | None = None
+    where: str = ""
+    stats: tuple[Stat, ...] = ()
+    warnings: tuple[str, ...] = ()
+    expected: str | None = None  # how many runs came to what their scenarios expect; None where none says
+    surprise: bool = False
+    command: str | None = None  # that asks for it again
 
 
 def page(name: str, **values: Any) -> str:

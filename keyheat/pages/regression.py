@@ -19,8 +19,7 @@ from markupsafe import Markup
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import some, span
-from keyheat.pages.page import page, said_at, save
-from keyheat.pages.run.hero import Stat
+from keyheat.pages.page import Stat, page, said_at, save
 from keyheat.regression.outcome import (
     CaseMade,
     Decision,

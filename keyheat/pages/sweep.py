@@ -22,8 +22,8 @@ from keyheat.numbers import (
     whole,
 )
 from keyheat.pages.charts.figures import Chart, Swatch, amounts, compact, figure, heading, joined, level
-from keyheat.pages.comparison import PageAnswer, warnings_of, write_page
-from keyheat.pages.run.hero import Stat
+from keyheat.pages.comparison import warnings_of, write_page
+from keyheat.pages.page import PageAnswer, Stat
 from keyheat.pages.run.record import TABLE_PERCENTILES, OperationLatency
 from keyheat.pages.run.sections import Section
 from keyheat.pages.series import RunColumn

@@ -10,9 +10,7 @@ import plotly.graph_objects as go
 from keyheat.model.behaviour import DEFAULT
 from keyheat.numbers import measured, some, whole
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, compact, figure, heading
-from keyheat.pages.comparison import PageAnswer
-from keyheat.pages.page import figures_json, library, page, said_at, save
-from keyheat.pages.run.hero import Stat
+from keyheat.pages.page import PageAnswer, Stat, figures_json, library, page, said_at, save
 from keyheat.pages.run.sections import Section
 from keyheat.pages.style import LIGHT
 from keyheat.trial.judgement import SEEDS, Comparison, Explanation, Guess, Judgement, comparable

@@ -9,9 +9,7 @@ from keyheat.analysis.knee_steps import LimitUse, used_by
 from keyheat.numbers import NOTHING, a_month, exact_percent, percent, some, whole
 from keyheat.pages.charts.figures import Chart, PageTable
 from keyheat.pages.charts.whatif import Pair, pairs_chart, tried_chart
-from keyheat.pages.comparison import PageAnswer
-from keyheat.pages.page import figures_json, library, page, said_at, save
-from keyheat.pages.run.hero import Stat
+from keyheat.pages.page import PageAnswer, Stat, figures_json, library, page, said_at, save
 from keyheat.pages.run.sections import Section
 from keyheat.pages.wording import limit_of
 from keyheat.plan.charges import monthly

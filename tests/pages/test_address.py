@@ -131,12 +131,12 @@ def test_the_bar_takes_little_of_a_phone(browser, address):
 
 def of(run_dir):
     run = load_run(run_dir)
-    return hero_of(run, facts_of(run, read_record(run))), run
+    return hero_of(run, facts_of(run, read_record(run)))
 
 
 def test_a_ticket_has_the_verdict_its_numbers_and_what_to_do(samples):
-    hero, run = of(samples["hotkey"])
-    text = ticket(hero, run)
+    hero = of(samples["hotkey"])
+    text = ticket(hero)
     assert text.startswith(
         "**hotkey: Partition limit** (as expected)\n\nWrites were throttled by a partition limit"
     )
@@ -145,8 +145,8 @@ def test_a_ticket_has_the_verdict_its_numbers_and_what_to_do(samples):
 
 
 def test_what_users_wrote_is_plain_in_a_ticket(samples):
-    hero, run = of(samples["hotkey"])
-    text = ticket(replace(hero, title="<b>[x](y)|\n# @all"), run)
+    hero = of(samples["hotkey"])
+    text = ticket(replace(hero, title="<b>[x](y)|\n# @all"))
     assert "\n# @all" not in text
     assert "<b>" not in text.replace("\\<", "")
     assert "[x]" not in text
@@ -154,12 +154,12 @@ def test_what_users_wrote_is_plain_in_a_ticket(samples):
 
 @pytest.mark.browser
 def test_the_button_copies_the_ticket(browser, samples, address):
-    hero, run = of(samples["hotkey"])
+    hero = of(samples["hotkey"])
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
     page.goto(address)
     page.get_by_role("button", name="Copy as Markdown").click()
     assert page.inner_text("#copied") == "Copied."
-    assert page.evaluate("navigator.clipboard.readText()") == ticket(hero, run)
+    assert page.evaluate("navigator.clipboard.readText()") == ticket(hero)
     assert page.evaluate("document.activeElement.id") == "copy"
     context.close()

@@ -23,15 +23,6 @@ PLACES = {"local": "local table", SIMULATED: "simulated"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stat:
-    """One number of a first screen, with what it is and what it is to be held against."""
-
-    name: str
-    value: str
-    beside: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Hero:
     """The first screen."""
 

@@ -119,7 +119,7 @@ def render(
         hero=hero,
         sections=sections,
         figures=figures_json(
-            charts, whole=whole_of(charts, record), numbers=numbers_of(charts), ticket=ticket(hero, run)
+            charts, whole=whole_of(charts, record), numbers=numbers_of(charts), ticket=ticket(hero)
         ),
         tables=tables_of(run, record),
         details=details_of(run),
