@@ -19,7 +19,7 @@ from keyheat.pages.run.sheets import packed
 from keyheat.pages.run.verdict import rival_words
 from keyheat.runfiles import write_atomically
 from keyheat.shipped import shipped
-from keyheat.words import capital, glued, title_of
+from keyheat.words import capital, glued
 
 SCRIPTS = ("sheets.js", "library.js", "page.js", "range.js", "ticket.js", "partitions.js")
 TEMPLATES = (
@@ -139,7 +139,6 @@ def _environment() -> Environment:
     )
     environment.filters["glued"] = glued
     environment.filters["capital"] = capital
-    environment.filters["title_of"] = title_of
     environment.filters["cards"] = cards
     environment.filters["amount_words"] = amount_words
     environment.filters["side_words"] = side_words

@@ -113,14 +113,13 @@ def render(
     sections = charts_of(run, record, facts)
     charts = [chart for section in sections for chart in section.charts]
     hero = hero_of(run, facts)
+    known = {"whole": whole_of(charts, record), "numbers": numbers_of(charts), "ticket": ticket(hero)}
     return page(
         "page.html.j2",
         run=run,
         hero=hero,
         sections=sections,
-        figures=figures_json(
-            charts, whole=whole_of(charts, record), numbers=numbers_of(charts), ticket=ticket(hero)
-        ),
+        figures="" if light else figures_json(charts, **known),
         tables=tables_of(run, record),
         details=details_of(run),
         constraints=[(swatch(constraint), capital(MEANINGS[constraint])) for constraint in MEANINGS],
