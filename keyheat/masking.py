@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any, Final
 from unicodedata import category, name, normalize
 
@@ -132,6 +133,13 @@ def _each(text: str, instead: Callable[[str], str]) -> str:
         sign if sign.isprintable() or sign in "\n\t" or category(sign) == "Zs" else instead(sign)
         for sign in text
     )
+
+
+def from_here(path: Path) -> Path | None:
+    """The path from the folder that somebody stands in; None where it is not below that,
+    so that what is kept or sent names no more of the machine."""
+    whole, here = path.absolute(), Path.cwd()
+    return whole.relative_to(here) if whole.is_relative_to(here) else None
 
 
 def mask_errors(client: Any) -> Any:

@@ -71,12 +71,6 @@ class CannotWrite(FileProblem):
     """A file that could not be written: a read-only folder, a full disk."""
 
 
-def from_here(path: Path) -> Path | None:
-    """The path from the folder that somebody stands in; None where it is not below that."""
-    whole, here = path.absolute(), Path.cwd()
-    return whole.relative_to(here) if whole.is_relative_to(here) else None
-
-
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file whole or not at all: `write` gets the open temporary file, which is then renamed.
 

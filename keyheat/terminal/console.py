@@ -18,8 +18,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from keyheat.masking import plain, plain_json
-from keyheat.runfiles import from_here
+from keyheat.masking import from_here, plain, plain_json
 
 
 class PlainConsole(Console):

@@ -25,9 +25,10 @@ from keyheat.load.transport.target import (
     target_at,
 )
 from keyheat.load.users.items import ItemTemplate, ItemTooSmall
+from keyheat.masking import from_here
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
-from keyheat.runfiles import FileProblem, from_here
+from keyheat.runfiles import FileProblem
 from keyheat.runs.capabilities import Capabilities
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec

@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from keyheat.analysis.run_result import STILL_S
+from keyheat.masking import from_here
 from keyheat.numbers import NOTHING, a_month, percent, some, span, whole
 from keyheat.pages.run.advice import cure_of, how_long_a_day, simulated_words
 from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.verdict import Facts, grade_words, joined, sureness
 from keyheat.pages.wording import NAMES, SHORT, saying
-from keyheat.runfiles import from_here
 from keyheat.runs.formats import Diagnosis, MonthlyBill
 from keyheat.shipped import shipped
 from keyheat.words import capital, title_of
