@@ -1,6 +1,7 @@
 """The index of runs in a real browser: searched, ordered, reached by address, moved by a server, on paper."""
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -152,10 +153,10 @@ def test_rows_come_as_they_are_needed_and_all_on_paper(visit, address):
 def test_a_trend_marks_what_changed(visit, address):
     page = visit(f"{address}#view=trends")
     first = page.locator(".picture").first
-    assert first.locator("h3").inner_text().startswith("alpha")
-    assert "became worse" in first.inner_text()
-    assert "Worse since 2026-11-02 06:00: 1,000 → 700 (−30 %)" in first.inner_text()
-    assert first.locator("path.worse").count() == 1
+    expect(first.locator("h3")).to_have_text(re.compile("^alpha"))
+    expect(first).to_contain_text("became worse")
+    expect(first).to_contain_text("Worse since 2026-11-02 06:00: 1,000 → 700 (−30 %)")
+    expect(first.locator("path.worse")).to_have_count(1)
     art = first.locator("svg").first
     assert "Worse since" in art.get_attribute("aria-label")
     art.hover(position={"x": 1, "y": 20})
@@ -169,7 +170,7 @@ def test_a_trend_says_between_what_its_numbers_were_not_where_its_axis_ends(visi
     page = visit(f"{address}#view=trends")
 
     def ends(scenario):
-        return page.locator(".picture", has_text=scenario).locator(".ends").all_inner_texts()
+        return page.locator(".picture", has_text=scenario).locator(".ends").all_text_contents()
 
     assert ends("alpha")[0] == "700 to 1,000"
     assert ends("beta")[:2] == ["always 1,000", "always 0 %"]
@@ -232,13 +233,13 @@ def test_every_verdict_of_a_session_has_its_own_mark_with_words(nights):
     )
     assert "not valid, so that nothing is decided in that of 2026-11-06 00:00" in said
     assert cells.nth(0).get_attribute("title").endswith("session 0\nsomebody is to look at it first")
-    assert nights.locator(".picture h3").inner_text() == "hotkey of s, local table, 8 runs"
+    expect(nights.locator(".picture h3")).to_have_text("hotkey of s, local table, 8 runs")
     assert violations(nights) == []
 
 
 def test_a_gate_that_failed_for_want_of_a_number_is_drawn_and_said(nights):
     shards = nights.locator("figure", has_text="Shards needed")
-    assert shards.locator(".ends").inner_text() == "1, or no number (1 run)"
+    expect(shards.locator(".ends")).to_have_text("1, or no number (1 run)")
     assert shards.locator(".bad").get_attribute("d").count("M") == 1
     assert "of which 1 had no number" in shards.locator("svg").get_attribute("aria-label")
 
