@@ -465,7 +465,11 @@ def test_what_is_wrong_is_said_all_at_once_and_nothing_is_written(
 
 @pytest.mark.parametrize(
     ("named", "said"),
-    [(None, "Missing argument 'SUITE'"), ("", "Missing"), ("keyheat/none.toml", "neither a file")],
+    [
+        (None, "which suite? A file, or one of ours: designs,"),
+        ("", "which suite?"),
+        ("keyheat/none.toml", "neither a file"),
+    ],
 )
 def test_a_schedule_without_its_suite_says_so(
     verb: Verb, monkeypatch: pytest.MonkeyPatch, named: str | None, said: str

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 from collections.abc import Callable
@@ -156,6 +157,55 @@ def test_capacity_that_was_taken_away_is_compared_and_named(verb: Verb) -> None:
     told = outcome("small")
     assert [one["what"] for one in told["suspects"]] == ["table.provisioned.write"]
     assert told["differences"] == []
+
+
+TRAFFIC = """
+format = "keyheat.suite/1"
+name = "short"
+question = "Is it as good as it was?"
+repetitions = 2
+
+[[gates]]
+measure = "throttle_share"
+least_effect = 0.01
+
+[[cases]]
+scenario = "hotkey"
+set = ["load.duration_s=10", "load.requests_per_s={per_s}", "keys.share={share}"]
+"""
+
+
+def traffic(per_s: int, share: float = 0.9) -> Path:
+    """The file of a suite on a hot key, with tonight's traffic."""
+    path = Path("short.toml")
+    path.write_text(TRAFFIC.format(per_s=per_s, share=share))
+    return path
+
+
+def test_more_throttles_of_slightly_more_load_are_no_regression(verb: Verb) -> None:
+    assert verb("regress", traffic(1_500), "--accept").code == 0
+    said = verb("regress", traffic(1_560), "--out", "night")
+    assert said.code == 0, said.out
+    assert said.says("Changed: scenario load.requests_per_s was 1,500, is 1,560 (hotkey).")
+    told = outcome("night")
+    (finding,) = told["findings"]
+    assert finding["after"] > 1.01 * finding["before"]
+    assert "under this session's load the baseline's own table does so, too" in finding["because"]
+    with History.open(Path("reports/history.sqlite")) as history:
+        assert len(history.runs(history.sessions()[0])) == 2, "the control is no part of the session"
+
+
+def test_a_hotter_key_is_a_regression_whatever_the_traffic(verb: Verb) -> None:
+    assert verb("regress", traffic(1_500), "--accept").code == 0
+    said = verb("regress", traffic(1_560, share=0.99))
+    assert said.code == 1
+    assert said.says("Changed: scenario keys.share was 0.9, is 0.99 (hotkey).")
+
+
+def test_without_the_baselines_runs_the_gate_decides_by_itself(verb: Verb) -> None:
+    assert verb("regress", traffic(1_500), "--accept", "--out", "first").code == 0
+    shutil.rmtree("first")
+    assert verb("regress", traffic(1_560)).code == 1
 
 
 def test_a_first_session_that_nobody_expected_wants_to_be_looked_at(verb: Verb) -> None:

@@ -55,12 +55,12 @@ def _optional(verb: Callable[..., int]) -> Callable[..., int]:
 
 
 @click.command()
-@click.argument("suite", envvar="KEYHEAT_SUITE")
+@click.argument("suite", envvar="KEYHEAT_SUITE", required=False)
 @_optional
 @guarded
 @some_prices
 def regress(
-    suite: str,
+    suite: str | None,
     history: Path | None,
     calibrate: bool,
     github: bool,
@@ -81,7 +81,7 @@ def regress(
     wanted = _wanted(said, github=github)
     asked = SessionOptions(**{part.name: said[part.name] for part in fields(SessionOptions)})
     _check(asked, calibrate=calibrate, compares=wanted.any or github)
-    loaded = find_suite(suite)
+    loaded = find_suite(suite or "")
     wanted.check()
     with History.open(history) as kept:
         guards = replace(guards, table=guards.table or loaded.table)

@@ -24,6 +24,7 @@ from keyheat.pages.regression import NAME, write_regression
 from keyheat.pages.run.report import write_report
 from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, scenarios_of
 from keyheat.regression.calibration import calibrate
+from keyheat.regression.control import control_scenarios
 from keyheat.regression.exports import Exports, content, write_summary
 from keyheat.regression.exports.markdown import annotations
 from keyheat.regression.history.archive import place_of
@@ -94,11 +95,35 @@ class SuiteSession:
         held = Held(suite=suite, baseline=baseline, noises=noises, **how)
         with self._session("regress") as session:
             made = make_runs(planned(self.suite, folder, before=before), hows, self._keeper(session))
+            controls = self._controls(held, made, hows, folder)
             outcome = outcome_of(
-                held, made, session, history=self.history.path, folder=folder, ended_at=datetime.now(UTC)
+                held,
+                made,
+                session,
+                history=self.history.path,
+                folder=folder,
+                ended_at=datetime.now(UTC),
+                controls=controls,
             )
             self.history.end(session, verdict=outcome.verdict, findings=outcome.findings)
         return self._pinned(session, outcome)
+
+    def _controls(
+        self, held: Held, made: SessionRuns, hows: Mapping[str, How], folder: Path
+    ) -> dict[str, list[RunSummary]]:
+        """What the baseline's own scenarios come to under this session's load, where that alone may be why
+        a gate fails. They are no part of the session, and no history keeps them.
+        """
+        cases = held.needs_control(made)
+        scenarios = control_scenarios(held.baseline, self.suite, cases) if held.baseline else {}
+        if not scenarios:
+            return {}
+        suite = replace(self.suite, cases=tuple(one for one in self.suite.cases if one.name in scenarios))
+        plan = [one for one in planned(suite, folder / "control", before=scenarios) if one.side == "before"]
+        bars.print(f"The load is slightly another: {', '.join(sorted(scenarios))} as it was, under this load")
+        controls = make_runs(plan, hows, lambda one, _summary: (one.folder.absolute().as_uri(), None))
+        made.code = controls.code  # somebody stopped it
+        return controls.of("before")
 
     def made_alike(self) -> tuple[Session, SessionRuns, Path]:
         """A/A runs: each case twice as often as the suite says, with nothing changed; never a baseline."""

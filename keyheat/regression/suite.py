@@ -170,13 +170,18 @@ class Suite:
 
 def find_suite(name_or_path: str) -> Suite:
     """A suite by its file, or by its name in configs/suites. Raises `SuiteError`."""
+    if not name_or_path:
+        raise SuiteError("keyheat regress", [f"which suite? A file, or one of ours: {_ours()} @ SUITE"])
     path = Path(name_or_path)
     if path.suffix != ".toml" and (path.is_dir() or not path.exists()):
         path = SUITES / f"{name_or_path}.toml"
     if not path.exists():
-        names = ", ".join(sorted(file.stem for file in SUITES.glob("*.toml")))
-        raise SuiteError(name_or_path, [f"neither a file nor one of ours: {names} @ SUITE"])
+        raise SuiteError(name_or_path, [f"neither a file nor one of ours: {_ours()} @ SUITE"])
     return load_suite(path)
+
+
+def _ours() -> str:
+    return ", ".join(sorted(file.stem for file in SUITES.glob("*.toml")))
 
 
 def load_suite(path: Path) -> Suite:

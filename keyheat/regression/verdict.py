@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import some
 from keyheat.regression.baseline import Baseline, refusal, told
 from keyheat.regression.comparability import differences, slight, suspects
+from keyheat.regression.control import Runs, controlled, discounted
 from keyheat.regression.gates.judge import judge
 from keyheat.regression.history.records import Session
 from keyheat.regression.outcome import (
@@ -174,8 +174,6 @@ STOPPED: Final = "It was stopped; what runs were made until then are kept."
 STOPPED_AT_ONCE: Final = "It was stopped before its first run was over."
 NOT_STARTED: Final = "A run was refused, so that nothing is decided."
 
-Runs = Mapping[str, Sequence[RunSummary]]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
@@ -188,8 +186,18 @@ class Held:
     accept: bool = False  # a first session is the baseline, whatever it says
     noises: Noises = field(default_factory=dict)  # how far good sessions are apart
 
-    def judged(self, made: SessionRuns) -> dict[str, Any]:
-        """Verdict, reasons, findings and differences, as an outcome has them."""
+    def needs_control(self, made: SessionRuns) -> frozenset[str]:
+        """The cases that fail while their load is slightly another: the load alone may be why."""
+        if made.code is not None or self.paired or self.baseline is None:
+            return frozenset()
+        said = self.judged(made)
+        return controlled(self.suite, said["findings"], said["suspects"])
+
+    def judged(self, made: SessionRuns, controls: Runs | None = None) -> dict[str, Any]:
+        """Verdict, reasons, findings and differences, as an outcome has them.
+
+        `controls`: runs of the baseline's scenarios under this session's load, of the cases that need them.
+        """
         if made.code is not None:
             verdict = verdict_of_code(made.code)
             stopped = STOPPED if made.runs else STOPPED_AT_ONCE
@@ -207,6 +215,8 @@ class Held:
             "changed": {one.case for one in changed},
         }
         findings = () if forbidden else judge(gates, before, after, **how)
+        if controls:
+            findings = discounted(findings, controls, after, gates)
         compared = self.baseline is not None
         expects = {case.name: case.expects for case in self.suite.cases}
         new = [case for case in self.suite.gates if compared and case not in before]
@@ -258,9 +268,16 @@ class Held:
 
 
 def outcome_of(
-    held: Held, made: SessionRuns, session: Session, *, history: Path, folder: Path, ended_at: datetime
+    held: Held,
+    made: SessionRuns,
+    session: Session,
+    *,
+    history: Path,
+    folder: Path,
+    ended_at: datetime,
+    controls: Runs | None = None,
 ) -> SessionOutcome:
-    """The outcome of a session whose runs are made."""
+    """The outcome of a session whose runs are made, and those of its controls."""
     suite = held.suite
     return SessionOutcome(
         suite=suite.name,
@@ -276,7 +293,7 @@ def outcome_of(
         paired=held.paired,
         cases=held.cases(made),
         problems=tuple(made.problems),
-        **held.judged(made),
+        **held.judged(made, controls),
     )
 
 
