@@ -266,7 +266,7 @@ def warnings_of(fix: Fix) -> list[str]:
 
 
 HEIGHT = 250
-LINES = (("before", "partition", "dash"), ("after", "good", "line"))
+LINES = (("before", "muted", "dash"), ("after", "good", "line"))
 DASHES = {"dash": "dash", "line": "solid"}
 
 

@@ -120,12 +120,12 @@ def _place(effects: float) -> float:
 NAME: Final = "regression.html"
 UNBROKEN: Final = 20
 ROLES: Final[dict[Verdict, str]] = {
-    "good": "none", "baseline": "none", "unaccepted": "invalid", "regressed": "partition",
+    "good": "none", "baseline": "none", "unaccepted": "invalid", "regressed": "failed",
     "invalid": "invalid", "not_compared": "invalid", "refused": "invalid", "interrupted": "invalid",
     "calibrated": "none",
 }  # fmt: skip
 TONES: Final[dict[Decision, str]] = {
-    "worse": "partition", "missing": "partition", "undecided": "ceiling", "better": "good", "same": "muted",
+    "worse": "failed", "missing": "failed", "undecided": "ceiling", "better": "good", "same": "muted",
 }  # fmt: skip
 
 

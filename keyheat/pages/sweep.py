@@ -268,7 +268,7 @@ def answer_of(sweep: Sweep) -> PageAnswer:
         kind="sweep over shards",
         title=sweep.scenario.name,
         chip=_chip(knee),
-        role="invalid" if knee is None else "none" if point else "partition",
+        role="invalid" if knee is None else "none" if point else "failed",
         sentence=sentence_of(sweep),
         question=sweep.scenario.question,
         where=f"{some(len(sweep.runs), 'run')}, shards {', '.join(str(shards) for shards, _ in sweep.runs)}",

@@ -109,7 +109,7 @@ def answer_of(trial: Trial, judgement: Judgement) -> PageAnswer:
         kind="trial",
         title="Field trial",
         chip="Nothing compared" if not compared else "Differs" if differs else "As the model says",
-        role="invalid" if not compared else "partition" if differs else "none",
+        role="invalid" if not compared else "failed" if differs else "none",
         sentence=sentence_of(trial, judgement),
         question="Does DynamoDB do here what the model says?",
         where=f"{where} · {trial.day:%Y-%m-%d} · Keyheat {trial.version}",

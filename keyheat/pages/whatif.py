@@ -75,7 +75,7 @@ def answer_of(found: WhatIfAnswer) -> PageAnswer:
         kind="what if",
         title=search.scenario.name,
         chip="Enough" if search.answer else "Not enough",
-        role="none" if search.answer else "partition",
+        role="none" if search.answer else "failed",
         sentence=sentence_of(search),
         question=f"{asked[search.question]}{whose} are enough, and what do they cost?",
         where=f"simulated · {some(len(search.candidates), 'number')} tried",

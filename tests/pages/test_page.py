@@ -196,7 +196,7 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("colours", [style.LIGHT, style.DARK], ids=["light", "dark"])
-@pytest.mark.parametrize("role", ["ink", "muted", "accent", "partition", "good", "ceiling"])
+@pytest.mark.parametrize("role", ["ink", "muted", "accent", "partition", "failed", "good", "ceiling"])
 def test_text_is_readable_on_the_page_and_on_cards(colours, role):
     assert min(contrast(colours[role], colours[ground]) for ground in ("page", "card")) >= 4.5
 

@@ -87,7 +87,7 @@ def test_single_queries_stand_in_for_whole_reads_only_where_it_is_said(sweep, ru
 
 def test_a_sweep_in_which_nothing_is_enough_says_what_came_nearest(sweep, runs):
     answer, _page = sweep({n: runs[n] for n in (1, 2)})
-    assert (answer.chip, answer.role) == ("Not enough", "partition")
+    assert (answer.chip, answer.role) == ("Not enough", "failed")
     assert answer.sentence.startswith("None of these is enough: 2 shards accepted most, 1,")
 
 
