@@ -107,7 +107,7 @@ def diagnose(
 ) -> Diagnosis:
     """Ask the analyzers, judge and advise. `client` is None where the load was not ours."""
     run = Run(evidence, directory, client=client)
-    heats = heats_of(evidence, client)
+    heats, index_heats = heats_of(evidence, client), index_heats_of(evidence, client)
     labels = labels_of(run, thresholds)
     generator = generator_of(run, thresholds)
     told = answers(further, run, thresholds)
@@ -116,11 +116,10 @@ def diagnose(
     advice = Advice()
     notable = labels if judged.constraint != "none" else ()
     if (notable or judged.constraint == "none") and not generator.bound:
-        every = (*heats, *index_heats_of(evidence, client))
         advice = advise(
             notable,
             evidence,
-            every,
+            (*heats, *index_heats),
             thresholds,
             client=client,
             scenario=scenario,
@@ -130,6 +129,9 @@ def diagnose(
         verdict=judged,
         labels=labels,
         hot_keys=tuple(key for one in _first(judged.direction, heats) for key in one.hottest),
+        hot_index_keys=tuple(
+            key.model_copy(update={"index": one.index}) for one in index_heats for key in one.hottest[:1]
+        ),
         recommendations=advice.recommendations,
         cure=advice.cure,
         demands=advice.demands,

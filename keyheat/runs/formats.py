@@ -253,6 +253,7 @@ class HotKey(Part):
     throttles: Count
     units_per_s: Quantity  # asked for while the key was hot
     direction: Direction | None = None
+    index: str | None = None  # whose partition key it is; None: the table's
 
 
 ThrottleShare = Annotated[float, Field(ge=0, le=1)]
@@ -360,6 +361,7 @@ class Diagnosis(Part):
     verdict: Verdict
     labels: tuple[Label, ...]
     hot_keys: tuple[HotKey, ...] = ()
+    hot_index_keys: tuple[HotKey, ...] = ()  # the hottest of each index whose own keys were counted
     recommendations: tuple[Recommendation, ...] = ()
     cure: Cure | None = None  # None: none was found, or the simulator does not repeat this run
     demands: tuple[Demand, ...] = ()  # empty where no schedule says them

@@ -58,7 +58,7 @@ def test_it_is_measured_diagnosed_and_shown_beside_the_table(
     assert shown.partitions is not None
     assert set(resources_of(shown.partitions)) == BOTH
     assert read_summary(folder).labels == ("index:table write partition",)
-    assert verb("analyze", folder).says("limit of index table (1,000 WCU/s")
+    assert verb("analyze", folder).says("limit of index table: one key,")
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Second by second: table, writes" in page
     assert "Second by second: index table, writes" in page

@@ -95,8 +95,7 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
     consumed, planned = _consumed(run, record, resource, spans), _scheduled(run, resource)
     of_labels = sum(label.throttles for label in labels_of(run.diagnosis, resource))
     attempts, throttled = _attempts(run, record)
-    keys = [key for key in run.diagnosis.hot_keys if key.direction in (None, resource.direction)]
-    hot_keys = sorted(keys, key=lambda key: -key.units_per_s)
+    hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
     return Facts(
         resource=resource,
         start_s=start_s,
@@ -119,6 +118,17 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
         region=run.diagnosis.region,
         beside=tuple(_others(run)),
     )
+
+
+def _keys_of(run: ReportRun, resource: Resource) -> Iterator[HotKey]:
+    """The keys that were counted of a resource, in its direction.
+
+    The table's say nothing of what met on one key of an index, and reads of an index are of its own keys.
+    """
+    diagnosis = run.diagnosis
+    for key in diagnosis.hot_keys if resource.index is None else diagnosis.hot_index_keys:
+        if key.index == resource.index and key.direction in (None, resource.direction):
+            yield key
 
 
 def _others(run: ReportRun) -> Iterator[tuple[str, float]]:
@@ -320,11 +330,8 @@ def _said(verdict: Verdict, facts: Facts) -> str:
 
 def _partition(facts: Facts) -> str:
     unit = UNITS[facts.resource.direction]
-    start = f"{_subject(facts)} were throttled by a partition limit"
-    if facts.resource.index is not None and facts.resource.direction == "write":
-        # The keys that were recorded are the table's: they do not tell what met on one key of the index.
-        start += f" of {facts.resource.place}"
-        return f"{start} ({whole(facts.ceiling_per_s)} {unit}/s on any one of its partitions){_used(facts)}."
+    of_index = "" if facts.resource.index is None else f" of {facts.resource.place}"
+    start = f"{_subject(facts)} were throttled by a partition limit{of_index}"
     key = facts.hot_key
     if key is not None and key.units_per_s > facts.ceiling_per_s:
         start += (
@@ -332,7 +339,8 @@ def _partition(facts: Facts) -> str:
             f"{whole(facts.ceiling_per_s)}"
         )
     else:
-        start += f" ({whole(facts.ceiling_per_s)} {unit}/s on any one partition)"
+        which = "of its partitions" if of_index else "partition"
+        start += f" ({whole(facts.ceiling_per_s)} {unit}/s on any one {which})"
     return f"{start}{_used(facts)}."
 
 
