@@ -19,7 +19,11 @@ from keyheat.pages.samples.make import make_run
 
 SLOWDOWN: Final = 6
 TIMES: Final = 5
-SIZES: Final = {"phone": {"width": 390, "height": 844}, "desk": {"width": 1280, "height": 844}, "tall desk": {"width": 1280, "height": 1080}}
+SIZES: Final = {
+    "phone": {"width": 390, "height": 844},
+    "desk": {"width": 1280, "height": 844},
+    "tall desk": {"width": 1280, "height": 1080},
+}
 CHROMIUM: Final = os.environ.get("KEYHEAT_CHROMIUM") or shutil.which("chromium")
 WATCHED: Final = """
 window.held = [];
