@@ -203,7 +203,9 @@
     show: (next) => {
       range = next;
       redraw(window.keyheat.charts.timed);
+      document.dispatchEvent(new Event("keyheat-range"));
     },
+    range: () => range,
     onChosen: (tell) => (chosen = tell),
     undrawn: () => stale.size,
     isStale: (id) => stale.has(id),

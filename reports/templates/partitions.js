@@ -1,8 +1,9 @@
 // Partitions at the moment that is chosen, or played: drawn as keyheat/pages/charts/partition_picture.py draws the
 // still of the worst one, from the sheet of the chart. Nothing is unpacked before somebody asks for another moment.
+// What is played is the page's range of time, which the strip below marks.
 (() => {
   "use strict";
-  const { content, column, clock } = window.keyheat;
+  const { content, charts, column, clock } = window.keyheat;
   const [TOP, REFUSED, SERVED, KEYS, NAMES] = [18, 56, 136, 8, 18];
   const MOST_BARS = 128;
   const NAMED_SHARE = 0.045;
@@ -35,7 +36,7 @@
     const base = known.base_px;
     const slider = place.querySelector("input");
     const [play, worst] = ["play", "worst"].map((name) => place.querySelector(`[data-do=${name}]`));
-    const needle = place.querySelector(".needle");
+    const [needle, chosen] = [".needle", ".chosen"].map((name) => place.querySelector(name));
     const said = place.querySelector(".moment-said");
     const drawing = place.querySelector("g.moment");
     let rates = null;
@@ -115,10 +116,27 @@
     }
 
     const step = () => Number(slider.value);
-    const each = Math.max(1, Math.ceil(sheet.rows / FRAMES));
+    const last = sheet.rows - 1;
+    let [first, end] = [0, last];
 
     function forward() {
-      show(step() >= sheet.rows - 1 ? 0 : Math.min(step() + each, sheet.rows - 1));
+      const each = Math.max(1, Math.ceil((end - first + 1) / FRAMES));
+      show(step() >= end || step() < first ? first : Math.min(step() + each, end));
+    }
+
+    // The steps of the page's range; where the moment lies outside of it, it goes to the nearest of them.
+    function within(range) {
+      const [from, to] = range ?? [sheet.start_s, sheet.start_s + sheet.rows * sheet.step_s];
+      const stepOf = (second) => Math.min(Math.max(second, 0), last);
+      first = stepOf(Math.floor((from - sheet.start_s) / sheet.step_s));
+      end = Math.max(first, stepOf(Math.ceil((to - sheet.start_s) / sheet.step_s) - 1));
+      chosen.setAttribute("x", share(first / sheet.rows));
+      chosen.setAttribute("width", range ? share((end + 1 - first) / sheet.rows) : "0");
+      const inside = Math.min(Math.max(step(), first), end);
+      if (inside !== step()) {
+        pause();
+        show(inside);
+      }
     }
 
     function pause() {
@@ -131,11 +149,11 @@
       forward();
       if (still.matches) return; // nothing moves but what is asked for
       play.textContent = "Pause";
-      playing = setInterval(() => (step() >= sheet.rows - 1 ? pause() : forward()), FRAME_MS);
+      playing = setInterval(() => (step() === end ? pause() : forward()), FRAME_MS);
     }
 
     slider.style.setProperty("--steps", sheet.rows);
-    slider.max = sheet.rows - 1; // the page may keep longer steps than the run has
+    slider.max = last; // the page may keep longer steps than the run has
     slider.value = Math.floor((known.worst_s - sheet.start_s) / sheet.step_s);
     slider.addEventListener("input", () => {
       pause();
@@ -147,8 +165,10 @@
       show(Math.floor((known.worst_s - sheet.start_s) / sheet.step_s));
     });
     still.addEventListener("change", pause);
+    document.addEventListener("keyheat-range", () => within(charts.range()));
     addEventListener("beforeprint", pause);
     pause();
+    within(charts.range());
     place.querySelector(".controls").hidden = false;
   }
 })();

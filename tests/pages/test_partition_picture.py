@@ -170,6 +170,22 @@ def test_a_run_is_played_to_its_end(page):
 
 
 @pytest.mark.browser
+def test_what_is_played_is_the_range_of_the_page(page):
+    opened = page()
+    rect = opened.locator(".whole .chosen").first
+    assert rect.get_attribute("width") == "0"
+    begins = opened.evaluate("window.keyheat.content.whole[0]")
+    opened.evaluate("range => window.keyheat.charts.show(range)", [begins + 2, begins + 4])
+    slider = opened.locator(".moments input").first
+    assert (rect.get_attribute("x"), rect.get_attribute("width")) == ("50%", "50%")
+    assert slider.input_value() == "2", "the worst moment, second 1, is outside"
+    opened.locator(".moments [data-do=play]").first.click()
+    opened.wait_for_function("() => document.querySelector('.moments [data-do=play]').textContent === 'Play'")
+    assert slider.input_value() == "3"
+    assert opened.wrong == []
+
+
+@pytest.mark.browser
 def test_nothing_moves_by_itself_where_motion_is_not_wanted(page):
     opened = page()
     opened.emulate_media(reduced_motion="reduce")
