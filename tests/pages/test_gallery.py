@@ -17,6 +17,15 @@ OUTLINE = """() => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")]
     .filter(one => one.getClientRects().length)
     .map(one => [Number(one.tagName[1]), one.textContent.trim()])"""
 
+REACHABLE = """() => [...document.querySelectorAll(
+        "a[href], button, input, select, textarea, summary, [tabindex='0']")]
+    .filter(one => !one.disabled && one.tabIndex >= 0 && one.checkVisibility({visibilityProperty: true}))
+    .map((one, place) => (one.dataset.place = place, one.outerHTML.slice(0, 120)))"""
+FOCUSED = """() => {
+    const one = document.activeElement, look = getComputedStyle(one);
+    return [one.dataset.place ?? null, look.outlineStyle !== "none" && look.outlineWidth !== "0px"];
+}"""
+
 
 def test_there_is_a_picture_of_every_page_in_every_size_and_scheme(tmp_path):
     shots = shots_of(PAGES)
@@ -52,3 +61,20 @@ def test_a_page_is_in_order_narrow_and_accessible(visit, samples, tmp_path, name
         page.emulate_media(color_scheme=scheme)
         assert violations(page) == [], scheme
     assert page.wrong == []
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_the_keyboard_alone_reaches_everything_and_shows_where_it_is(visit, samples, tmp_path, name):
+    page = visit(MADE_UP[name](tmp_path, samples).as_uri())
+    there = page.evaluate(REACHABLE)
+    reached, unseen = set(), []
+    for _ in range(len(there) + 1):  # a row more that comes as one goes down is reached as well
+        page.keyboard.press("Tab")
+        place, seen = page.evaluate(FOCUSED)
+        reached.add(place)
+        if place is not None and not seen:
+            unseen.append(there[int(place)])
+    assert [html for place, html in enumerate(there) if str(place) not in reached] == []
+    assert unseen == []

@@ -10,6 +10,7 @@ import numpy as np
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED, Seconds, ThrottleRows
 from keyheat.model.resources import Cause, parse_reason
+from keyheat.numbers import percent
 from keyheat.runs.capabilities import Known
 from keyheat.words import Direction, Resource
 
@@ -153,7 +154,7 @@ ALL = 0.995
 MOSTLY = 0.5
 
 LIMITS: Mapping[str, str] = {
-    "partition": "a partition's limit",
+    "partition": "a partition limit",
     "table": "the provisioned throughput",
     "max_on_demand": "the on-demand maximum",
     "account": "the account's quota for one table",
@@ -189,7 +190,7 @@ def throttling(recent: Counter[Refuser], seconds: int, hot: ThrottledKey | None)
     per_s = total / seconds
     rate = f"{per_s:,.0f}" if per_s >= 1 else f"{per_s:.1f}"
     share = number / total
-    part = "all" if share >= ALL else f"{share:.0%}"
+    part = "all" if share >= ALL else f"{percent(share)}"
     return Sentence(f"Throttling: {rate}/s, {part} {_by(refused, hot)}.", refused.constraint)
 
 
@@ -199,9 +200,9 @@ def _by(refused: Refuser, hot: ThrottledKey | None) -> str:
         if hot is not None and hot.share >= ALL:
             return f"from the partition of key {hot.name}{where}"
         if hot is not None and hot.share >= MOSTLY:
-            return f"for a partition's limit{where}, {hot.share:.0%} of them on key {hot.name}"
-        return f"for a partition's limit{where}, on many keys"
-    return f"for {LIMITS[refused.constraint]} of {whose(refused)}"
+            return f"by a partition limit{where}, {percent(hot.share)} of them on key {hot.name}"
+        return f"by a partition limit{where}, on many keys"
+    return f"by {LIMITS[refused.constraint]} of {whose(refused)}"
 
 
 def quiet(total: int, ago_s: int | None, used: tuple[float, float, str] | None) -> Sentence:
@@ -232,7 +233,7 @@ def ended(total: Counter[Refuser], elapsed_s: float, hot: ThrottledKey | None) -
         return Sentence(f"{after}: nothing was throttled.", "good")
     refused, number = total.most_common(1)[0]
     share = number / total.total()
-    part = "all" if share >= ALL else f"{share:.0%}"
+    part = "all" if share >= ALL else f"{percent(share)}"
     throttles = f"{total.total():,} throttle{'s' if total.total() != 1 else ''}"
     return Sentence(f"{after}: {throttles}, {part} {_by(refused, hot)}.", refused.constraint)
 
