@@ -26,7 +26,6 @@ from keyheat.endpoint.tables.catalog import Aim, Table, table_name
 from keyheat.model.resources import Cause, Refusal
 from keyheat.words import Direction
 
-HEADER = b"x-keyheat-fault"
 LOST: Mapping[str | None, Loss] = {"before": "all", "after": "all", "middle": "half"}
 NAMING = ("TableName", "ResourceArn", "StreamArn")
 """The members by which requests about a table itself name it."""
@@ -210,9 +209,9 @@ class Faults:
 
     def _strike(self, rule: FaultRule, name: str) -> None:
         """Note on the answer that a rule struck, once for each."""
-        delivery, line = self.service.delivery(), b"%b: %b\r\n" % (HEADER, name.encode())
-        if line not in delivery.head:
-            delivery.head += line
+        delivery = self.service.delivery()
+        if name not in delivery.faults:
+            delivery.faults += (name,)
             delivery.waits_s += (rule.delay_ms or 0.0) / 1_000
 
     def _end(self, rule: FaultRule, operation: str, tables: Mapping[str, Table]) -> None:
