@@ -82,7 +82,7 @@ def strikes(app: ServiceApp, send: Callable[[], Any]) -> bool:
     try:
         return header(send()) is not None
     except ClientError as error:
-        return header(error.response) is not None  # type: ignore[arg-type]
+        return header(dict(error.response)) is not None
 
 
 # Throttles.

@@ -20,8 +20,9 @@ pytestmark = pytest.mark.opens
 PAGE = (Path(__file__).parents[2] / "docs" / "fault-injection.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 START, *CURL = (line for kind, block in BLOCKS if kind == "sh" for line in block.splitlines())
+(EXAMPLE,) = (block for kind, block in BLOCKS if kind == "python")
 EXAMPLES: dict[str, Any] = {}
-exec(compile(*(block for kind, block in BLOCKS if kind == "python"), "docs/fault-injection.md", "exec"), EXAMPLES)  # fmt: skip # noqa: E501
+exec(compile(EXAMPLE, "docs/fault-injection.md", "exec"), EXAMPLES)
 TESTS = [name for name in EXAMPLES if name.startswith("test_")]
 
 
