@@ -113,6 +113,7 @@ schema: install
 	$(BIN)/keyheat schema > configs/scenario.schema.json
 	$(BIN)/keyheat schema suite > configs/suite.schema.json
 	$(BIN)/keyheat schema regression > configs/regression.schema.json
+	$(BIN)/keyheat schema faults > configs/faults.schema.json
 	$(BIN)/python docs/scenario.py
 
 clean:

@@ -1,15 +1,18 @@
-"""The local endpoint on one core, load from the other: requests per second, memory, and its longest stall.
+"""The local endpoint on one core, load from the other: start, requests per second, memory, and longest stall.
 
-python -m benchmarks.endpoint [--seconds 3] [--items 1000000] [--only rates,memory,stalls]
+python -m benchmarks.endpoint [--seconds 3] [--items 1000000] [--only start,rates,memory,stalls]
 """
 
 import argparse
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import boto3
@@ -25,6 +28,7 @@ ENDPOINT_CPU, LOAD_CPU = 0, 1
 UNLIMITED = 10_000.0  # scale of the rate limits: nothing throttles, but every gate is asked
 STORED = 100_000
 PER_GROUP = 10
+STARTS = 9
 TURNS = 2  # of each measurement, of which the best counts: other work on the machine only ever takes away
 
 FILLER = "x" * 980
@@ -182,7 +186,35 @@ def stalls(items: int, item_bytes: int) -> list[Row]:
     return [Row(what=what, measured=answered.longest_ms, unit="ms", at_most=50, note=note)]
 
 
-MEASUREMENTS = ("rates", "memory", "stalls")
+def start() -> list[Row]:
+    """From the start of a process to its line `ready`, and what it holds then."""
+    keyheat = str(Path(sys.executable).with_name("keyheat"))
+    rows = []
+    for words in ([keyheat, "local"], [sys.executable, "-m", "keyheat.endpoint"]):
+        took = sorted(_started([*words, "--port", "0"]) for _ in range(STARTS))
+        (took_s, cpu_s, _), what = took[0], " ".join([Path(words[0]).name, *words[1:]])
+        note = f"the soonest of {STARTS}, median {took[STARTS // 2][0]:.2f} s, CPU {cpu_s:.2f} s"
+        rows.append(Row(what=f"{what}: ready", measured=took_s, unit="s", at_most=0.5, note=note))
+        mb = max(one[2] for one in took)
+        rows.append(Row(what=f"{what}: empty", measured=mb, unit="MB", at_most=60))
+    return rows
+
+
+def _started(words: list[str]) -> tuple[float, float, float]:
+    """Seconds until it is ready, seconds of CPU until then, and its MB."""
+    began_s = perf_counter()
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        ready, took_s = child.stdout.readline(), perf_counter() - began_s
+        process = psutil.Process(child.pid)
+        cpu_s, mb = sum(process.cpu_times()[:2]), process.memory_info().rss / 1e6
+        child.terminate()
+    if not ready.startswith(b"ready "):
+        raise RuntimeError(f"{' '.join(words)} was not ready: {ready!r}")
+    return took_s, cpu_s, mb
+
+
+MEASUREMENTS = ("start", "rates", "memory", "stalls")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -203,6 +235,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not shutil.which("wrk"):
         print("wrk is not installed: a slower generator is used, and high rates are its, not the endpoint's")
     measurements: dict[str, Callable[[], list[Row]]] = {
+        "start": start,
         "rates": lambda: rates(options.seconds),
         "memory": memory,
         "stalls": lambda: stalls(options.items, options.item_bytes),

@@ -3,9 +3,7 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, ClassVar, Final, Literal
-
-from annotated_types import Ge
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 DONE, BROKEN, WRONG_USE, INVALID, REFUSED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes: all is well; a threshold broken or the load stopped; wrong use or bad input, nothing started;
@@ -56,7 +54,14 @@ def index_of(label: str | None) -> str | None:
     return None if label in (None, TABLE) else TABLE if label == INDEX_TABLE else label
 
 
-UnitsPerS = Annotated[float, Ge(0)]
+class NotNegative:
+    """What a reader of files, pydantic, holds a number to; said so that nobody else has to load it."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return {**handler(source), "ge": 0}
+
+
+UnitsPerS = Annotated[float, NotNegative()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Verbs that load a table, or simulate it: demo, run, sweep, simulate; and local, a table to be loaded."""
+"""Verbs that load a table, or simulate it: demo, run, sweep, simulate."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -22,7 +22,6 @@ from keyheat.cli.options import (
     some_prices,
 )
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, say_problems, simulated, tell_runs
-from keyheat.endpoint.options import EndpointOptions, endpoint_options
 from keyheat.load.run.jobs import Job, clear, find_scenario, find_scenarios, made, shard_jobs
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED
@@ -186,18 +185,6 @@ def sweep(
     said = {"page": str(folder / NAME), "sentence": answer.sentence} if answer else {}
     tell_runs(list(jobs.values()), codes, code, **said)
     return code
-
-
-@click.command()
-@endpoint_options
-def local(options: EndpointOptions) -> int:
-    """The local endpoint alone, for any DynamoDB client: it throttles as DynamoDB does.
-
-    It prints one line when it answers (ready http://127.0.0.1:8000) and serves until SIGTERM or Ctrl-C.
-    """
-    from keyheat.endpoint.__main__ import serve
-
-    return serve(options)
 
 
 def _series(jobs: Sequence[Job], how: How) -> list[int]:

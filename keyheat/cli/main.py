@@ -7,21 +7,21 @@ safety; 130 interrupted, files kept.
 A verb is loaded when it is called, and its stages inside it, so that `keyheat --help` waits for neither.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from importlib.metadata import version
 from io import StringIO
 
 import click
 
 from keyheat.masking import masked, speak_plainly
 from keyheat.shipped import require, sentence, shipped
-from keyheat.terminal.console import be_quiet, err, speak_json
 from keyheat.words import DONE, INTERRUPTED, INVALID, WRONG_USE
 
 Menu = Mapping[str, Mapping[str, tuple[str, str]]]
 """Sections of verbs: title -> name -> (module in `keyheat.cli`, what it does in a line)."""
 QUIET = "quiet"
+CONSOLE = "keyheat.terminal.console"
 HELP = ["-h", "--help"]
 
 
@@ -89,7 +89,7 @@ def _add_quiet(verb: click.Command) -> None:
                 ["-q", "--quiet"],
                 is_flag=True,
                 expose_value=False,
-                callback=lambda _context, _option, quiet: be_quiet(quiet),
+                callback=lambda _context, _option, quiet: _speak("be_quiet", quiet),
                 help="say nothing but problems: the exit code, files and --json hold the answer",
             )
         )
@@ -101,7 +101,7 @@ MENU: Menu = {
         "run": ("load", "load as a scenario says, then collect, analyze, report"),
         "simulate": ("load", "the same run on a virtual clock, in seconds"),
         "sweep": ("load", "a scenario with 1, 2, 4, 8, 16 shards: how many are enough?"),
-        "local": ("load", "the local endpoint alone, for any DynamoDB client"),
+        "local": ("local", "the local endpoint alone, for any DynamoDB client"),
     },
     "Before anything is sent": {
         "init": ("init", "a scenario of your own table, from its description; a suite of yours"),
@@ -151,13 +151,13 @@ cli = Verbs(
     help="Load a DynamoDB table, label every throttle, show it: is it the partition or the table?",
     epilog="New here? `keyheat simulate hotkey` needs no table and no AWS account, and ends in a report.",
 )
-click.version_option(version("keyheat"), prog_name="keyheat")(cli)
+click.version_option(package_name="keyheat", prog_name="keyheat")(cli)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and give its exit code. What a person can mend is one clear message, not a traceback."""
     speak_plainly()
-    speak_json(False)
+    _speak("speak_json", False)
     try:
         return cli.main(arguments, prog_name="keyheat", standalone_mode=False) or DONE
     except click.ClickException as error:
@@ -175,6 +175,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error), code)
 
 
+def _speak(how: str, differently: bool) -> None:
+    """Have the console speak so, or again as it does by itself: as one does that nobody has loaded yet.
+
+    It takes longer to load than all else that `keyheat local` needs of the command line.
+    """
+    if differently or CONSOLE in sys.modules:
+        getattr(import_module(CONSOLE), how)(differently)
+
+
 def _code_of(error: Exception) -> int | None:
     """The exit code of what a person can mend; None: a defect of ours."""
     from keyheat.runfiles import CannotWrite, FileProblem
@@ -186,6 +195,8 @@ def _code_of(error: Exception) -> int | None:
 
 def _show(error: click.ClickException) -> int:
     """Say what is wrong as click does, in plain text: it may quote a file, or an argument."""
+    from keyheat.terminal.console import err
+
     said = StringIO()
     error.show(said)
     err.print(said.getvalue().rstrip("\n"))
@@ -193,5 +204,7 @@ def _show(error: click.ClickException) -> int:
 
 
 def _complain(message: str, code: int) -> int:
+    from keyheat.terminal.console import err
+
     err.print(f"keyheat: {masked(message)}")
     return code

@@ -14,6 +14,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +25,9 @@ from keyheat.endpoint.options import ClientBounds, EndpointOptions, endpoint_opt
 from keyheat.endpoint.server import Housekeeping, Router, Server, build_router
 from keyheat.endpoint.service import Durations, Service, Streams
 from keyheat.words import INTERRUPTED, WRONG_USE
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.faults.rules import FaultRules
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -56,23 +61,35 @@ def serve(options: EndpointOptions) -> int:
             "no signature is checked",
             file=sys.stderr,
         )
+    try:
+        rules = None if options.faults is None else _rules(options.faults)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return WRONG_USE
     _raise_open_files(options.max_connections)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(_serve(options))
+            return runner.run(_serve(options, rules))
     except OSError as error:
         print(_why_not_listening(error, options), file=sys.stderr)
         return WRONG_USE
 
 
-async def _serve(options: EndpointOptions) -> int:
+def _rules(path: Path) -> "FaultRules":
+    """The rules of faults in a file. What reads them is loaded for nobody else. Raises `FaultRulesError`."""
+    from keyheat.endpoint.faults.rules import load_rules
+
+    return load_rules(path)
+
+
+async def _serve(options: EndpointOptions, rules: "FaultRules | None") -> int:
     loop = asyncio.get_running_loop()
     told_to_stop = asyncio.Event()
     _watch_signals(loop, told_to_stop)
     if options.exit_with_stdin:
         _watch_stdin(loop, told_to_stop)
     housekeeping = Housekeeping()
-    server = Server(_router(options), _bounds(options), housekeeping)
+    server = Server(_router(options, rules), _bounds(options), housekeeping)
     port = await server.start(options.host, options.port)
     housekeeping.start()
     print(f"ready http://{_in_url(options.host)}:{port}", flush=True)
@@ -81,7 +98,7 @@ async def _serve(options: EndpointOptions) -> int:
     return 0
 
 
-def _router(options: EndpointOptions) -> Router:
+def _router(options: EndpointOptions, rules: "FaultRules | None") -> Router:
     service = Service(
         clock=time.time,
         region=options.region,
@@ -95,7 +112,9 @@ def _router(options: EndpointOptions) -> Router:
         recordings={} if options.record else None,
     )
     hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
-    return build_router(service, CONTROL, DATA, publish_delay_s=options.publish_delay_s, hosts=hosts)
+    return build_router(
+        service, CONTROL, DATA, publish_delay_s=options.publish_delay_s, hosts=hosts, rules=rules
+    )
 
 
 def _bounds(options: EndpointOptions) -> ClientBounds:

@@ -31,7 +31,7 @@ OK = (
     b"x-amzn-RequestId: %b\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n%b"
 )
 FAILED = OK.replace(b"200 OK", b"%d %b")
-PHRASES = {400: b"Bad Request", 500: b"Internal Server Error"}
+PHRASES = {400: b"Bad Request", 500: b"Internal Server Error", 503: b"Service Unavailable"}
 # Only the member Count is followed by a bare number: attributes are objects, and quotes in text are escaped.
 COUNT = re.compile(rb'"Count":(\d+)')
 

@@ -14,8 +14,8 @@ from typing import Any, cast
 
 import httptools
 
+from keyheat.endpoint.delivery import Delivery, Exchange
 from keyheat.endpoint.options import ClientBounds
-from keyheat.model.nodes import Caller
 
 
 def response(
@@ -68,12 +68,12 @@ HEADER_BYTES = 100
 class Connections:
     """The open connections of one server, and what they share. `tick` counts seconds, roughly.
 
-    `made` counts connections, so that each has a number; `caller` has that of the request at hand.
+    `made` counts connections, so that each has a number; `caller` is the request at hand.
     """
 
     answer: Answer
     bounds: ClientBounds
-    caller: Caller = field(default_factory=Caller)
+    caller: Exchange = field(default_factory=Exchange)
     open: set["Connection"] = field(default_factory=set)
     made: int = 0
     tick: int = 0
@@ -271,23 +271,36 @@ class Connection(asyncio.Protocol):
         self.since = shared.tick
         shared.caller.connection = self._number
         raw = self._answer(method, url, headers, body) if method else TOO_LARGE
-        if shared.caller.waits_s:
-            self._think(shared.caller, raw, keep_alive)
-        else:
+        delivery = shared.caller.delivery
+        if delivery is None:
             self._send(raw, keep_alive)
+            return
+        shared.caller.delivery = None
+        if delivery.waits_s:
+            self._think(delivery, raw, keep_alive)
+        else:
+            self._deliver(delivery, raw, keep_alive)
 
-    def _think(self, caller: Caller, raw: bytes, keep_alive: bool) -> None:
+    def _think(self, delivery: Delivery, raw: bytes, keep_alive: bool) -> None:
         """Send an answer that takes its time when that is over; later requests wait for their turn."""
-        waits_s, caller.waits_s = caller.waits_s, 0.0
         self._thinking = True
         self._transport.pause_reading()
-        asyncio.get_running_loop().call_later(waits_s, self._thought, raw, keep_alive)
+        asyncio.get_running_loop().call_later(delivery.waits_s, self._thought, delivery, raw, keep_alive)
 
-    def _thought(self, raw: bytes, keep_alive: bool) -> None:
+    def _thought(self, delivery: Delivery, raw: bytes, keep_alive: bool) -> None:
         self._thinking = False
         if not self.closing:
-            self._send(raw, keep_alive)
+            self._deliver(delivery, raw, keep_alive)
             self._go_on()
+
+    def _deliver(self, delivery: Delivery, raw: bytes, keep_alive: bool) -> None:
+        """Send what is to arrive of an answer; where that is not all, nothing else comes after it."""
+        if delivery.loses == "none":
+            self._send(delivery.sent(raw), keep_alive)
+        else:
+            self._forget()
+            self._transport.write(delivery.sent(raw))
+            self.close()
 
     def _send(self, raw: bytes, keep_alive: bool) -> None:
         if keep_alive:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import click
@@ -64,6 +65,7 @@ class EndpointOptions:
     idle_s: int
     max_stream_bytes: int
     record: bool
+    faults: Path | None
     exit_with_stdin: bool
 
 
@@ -126,6 +128,10 @@ ALL = (
     ),
     click.option(
         "--record", is_flag=True, help="keep what each table was asked, key by key, at /_keyheat/recorded"
+    ),
+    click.option(
+        "--faults", metavar="FILE", type=click.Path(path_type=Path),
+        help="rules of faults, in TOML: throttles, errors, late and lost answers",
     ),
     click.option("--exit-with-stdin", is_flag=True, help="end when standard input, a pipe, ends"),
 )  # fmt: skip

@@ -15,10 +15,8 @@ from functools import cache
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from botocore.loaders import Loader
-from botocore.model import ListShape, MapShape, ServiceModel, Shape, StructureShape
-
 from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep, validation_error
+from keyheat.endpoint.shapes import ListShape, MapShape, Shape, StructureShape, shapes_of
 
 if TYPE_CHECKING:
     from keyheat.endpoint.service import Handler, Service
@@ -28,15 +26,9 @@ JAVA_NAMES = {"string": "String", "integer": "Integer", "long": "Long", "boolean
 VALID = {"string": str, "integer": int, "long": int, "boolean": bool}
 
 
-@cache
-def service_model(api: str = "dynamodb") -> ServiceModel:
-    """A service model as botocore ships it: DynamoDB's, or with `dynamodbstreams` that of its streams."""
-    return ServiceModel(Loader().load_service_model(api, "service-2"), api)
-
-
 def check_shape(operation: str, request: Mapping[str, Any], api: str = "dynamodb") -> None:
     """Raises SerializationException for a wrong type, ValidationException with every broken constraint."""
-    shape = service_model(api).operation_model(operation).input_shape
+    shape = shapes_of(api).input_of(operation)
     try:
         broken = list(_broken(shape, request, "")) if shape is not None else []
     except RecursionError:  # only an attribute's value can hold others of its kind
@@ -160,8 +152,8 @@ class Members:
 @cache
 def members_of(operation: str) -> Members:
     """The members of an operation's request, from the service model."""
-    shape = service_model().operation_model(operation).input_shape
-    assert isinstance(shape, StructureShape)
+    shape = shapes_of().input_of(operation)
+    assert shape is not None, "every operation on items takes a request"
     members = shape.members
     return Members(
         types={name: TYPES[member.type_name] for name, member in members.items()},

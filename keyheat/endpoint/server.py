@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
@@ -31,11 +31,15 @@ from keyheat.endpoint.dynamodb import (
     unknown_operation,
 )
 from keyheat.endpoint.errors import CORAL, ServiceError
+from keyheat.endpoint.faults.page import FaultsPage
 from keyheat.endpoint.http import Connection, Connections, Headers, response
 from keyheat.endpoint.options import ClientBounds
 from keyheat.endpoint.service import Handler, Service
 from keyheat.endpoint.stream_operations import STREAMS
 from keyheat.model.table import TableModel
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.faults.rules import FaultRules
 
 GUARD_LOG = logging.getLogger(__name__)
 KEPT = 64
@@ -143,7 +147,9 @@ class Router:
 
 
 PREFIX = b"/_keyheat/"
-NO_SUCH_PAGE = "no such page; there are health, requests, decisions?table=T, partitions?table=T and recorded"
+NO_SUCH_PAGE = (
+    "no such page; there are health, requests, decisions?table=T, partitions?table=T, recorded and faults"
+)
 ABOUT_A_TABLE: Mapping[str, Callable[[TableModel], object]] = {
     "decisions": lambda model: model.decisions.rows(),  # second by second
     "partitions": lambda model: model.partition_record(),  # step by step, for each partition
@@ -209,21 +215,27 @@ def build_router(
     *,
     publish_delay_s: float = 0.0,
     hosts: Hosts | None = None,
+    rules: "FaultRules | None" = None,
 ) -> Router:
     """Everything that answers requests for one service.
 
     `publish_delay_s`: seconds after a minute's end until CloudWatch serves it.
     `hosts`: the names by which it may be called besides this machine's own.
+    `rules`: faults that it begins with.
     """
     metrics = Metrics(service, publish_delay_s)
     ids = request_ids(random.Random())
     dynamodb = DynamoDB(
         service=service, ids=ids, user_error=metrics.user_error, tables_changed=metrics.note_tables
     )
+    named = operations(control, data, STREAMS)
+    faults = FaultsPage(service, named, dict(named))
+    if rules is not None:
+        faults.set(rules)
     return Router(
-        operations=operations(control, data, STREAMS),
+        operations=named,
         dynamodb=dynamodb,
-        pages=(CloudWatchPage(metrics, ids), Admin(service, dynamodb.asked)),
+        pages=(CloudWatchPage(metrics, ids), faults, Admin(service, dynamodb.asked)),
         guard=Guard(hosts or Hosts()),
     )
 

@@ -1,17 +1,18 @@
 """The service that one endpoint is: an account in a Region, with its tables, its streams and its clock."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
+from keyheat.endpoint.delivery import Delivery, Exchange
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
 from keyheat.endpoint.options import MOST_STREAM_BYTES
 from keyheat.endpoint.recording import Recording
 from keyheat.endpoint.stream import TableStream, View, label_at
-from keyheat.endpoint.tables.catalog import Catalog, Table
+from keyheat.endpoint.tables.catalog import Aim, Catalog, Table
 from keyheat.endpoint.values import INVALID
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.nodes import Caller
+from keyheat.model.resources import Refusal
 
 
 @dataclass(slots=True)
@@ -110,13 +111,29 @@ class Durations:
     transaction_s: float = 0.0  # that a transaction takes; others on its items meet it meanwhile
 
 
+class FaultInjection(Protocol):
+    """What operations on items ask before they ask for capacity, where somebody set rules of faults.
+
+    Each raises `ServiceError` for a request that comes to nothing as a whole.
+    """
+
+    def meet(self, operation: str, aim: Aim) -> None:
+        """One item, or one page: raises whatever befalls it."""
+
+    def refusals(self, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]:
+        """The items of a batch that are throttled, by their numbers."""
+
+    def reasons(self, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]:
+        """Why each item of a transaction cannot be had; None: it can."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Service:
     """Everything one endpoint holds. Handlers run one at a time, so nothing here is locked.
 
     `clock` gives epoch seconds; `scale` multiplies every rate limit; `seed` is that of the tables' models;
-    `caller` is the connection that the request at hand came on; `recordings` are of tables by name, None
-    where nobody asked for them.
+    `caller` is the request at hand; `recordings` are of tables by name, None where nobody asked for them;
+    `faults` go by the rules that somebody set, None where there are none.
     """
 
     clock: Callable[[], float]
@@ -127,8 +144,9 @@ class Service:
     durations: Durations = Durations()
     behaviour: Behaviour = DEFAULT
     streams: Streams = field(default_factory=Streams)
-    caller: Caller = field(default_factory=Caller)
+    caller: Exchange = field(default_factory=Exchange)
     recordings: dict[str, Recording] | None = None
+    faults: FaultInjection | None = None
     catalog: Catalog = field(init=False)
 
     def __post_init__(self) -> None:
@@ -137,6 +155,12 @@ class Service:
     def now_s(self) -> float:
         """Epoch seconds."""
         return self.clock()
+
+    def delivery(self) -> Delivery:
+        """How the answer to the request at hand goes, to be changed."""
+        if self.caller.delivery is None:
+            self.caller.delivery = Delivery()
+        return self.caller.delivery
 
     def table_arn(self, name: str) -> str:
         """The ARN of a table of this account, whether it exists or not."""

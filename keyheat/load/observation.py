@@ -12,12 +12,13 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContrib
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from http.client import HTTPException
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import gevent
@@ -185,18 +186,31 @@ def _never(_seconds: float) -> None:
 
 TOLD_WITHIN_S: Final = 30.0
 TOLD_BYTES: Final = 2**28
+Told = TypeVar("Told")
 
 
 class NotTold(Exception):
-    """The endpoint gave no record of its partitions; the message says why."""
+    """The endpoint does not say what is asked of it; the message says why."""
 
 
 def partitions_of(target: Target, table: str, start_s: float, end_s: float) -> pa.Table:
     """The rows of `partitions.parquet`, from `start_s` to `end_s`. Raises `NotTold`."""
+    page = f"partitions?table={quote(table)}"
+    return _told(target, page, lambda said: partitions_table(known_of(said), start_s, end_s))
+
+
+def faults_of(target: Target) -> Counter[str]:
+    """How often each rule of faults has struck since it was set on an endpoint of ours. Raises `NotTold`."""
+    return _told(
+        target, "faults", lambda said: Counter({rule["name"]: int(rule["struck"]) for rule in said["rules"]})
+    )
+
+
+def _told(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
+    """What a page of an endpoint of ours says. Raises `NotTold`."""
     try:
-        page = f"/_keyheat/partitions?table={quote(table)}"
-        said = json.loads(page_of(target, page, within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES))
-        return partitions_table(known_of(said), start_s, end_s)
+        said = page_of(target, f"/_keyheat/{page}", within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES)
+        return read(json.loads(said))
     except (OSError, HTTPException) as problem:
         raise NotTold(f"the endpoint did not answer: {problem}") from problem
     except (ValueError, KeyError, TypeError) as problem:

@@ -136,6 +136,10 @@ class LaneMeter:
         second = self.open if now_s < self.next_s else self._next(now_s)
         second.refused[cause] = second.refused.get(cause, 0) + count
 
+    def injected(self, cause: Cause, now_s: float) -> None:
+        """Record a throttle event of somebody else's making: its minute has it, the second does not."""
+        self.throttles.setdefault(cause, MinuteTallies()).of(int(now_s) // limits.MINUTE_S).merge(events(1))
+
     def consumed_by_minute(self) -> dict[int, MinuteTally]:
         """Consumed units of every minute with requests, the open second included."""
         return _with_open(self.consumed, self.open.start_s, MinuteTally(*_values(self.open)))

@@ -27,7 +27,6 @@ class Caller:
     """
 
     connection: int | None = None
-    waits_s: float = 0.0  # that the answer to the request at hand takes, beyond what it took to make
 
 
 @dataclass(slots=True)

@@ -45,6 +45,9 @@ _REASONS = {
     for cause in Cause
 }
 
+REASONS = tuple(_REASONS)
+"""All sixteen."""
+
 
 def parse_reason(reason: str) -> tuple[bool, Direction, Cause] | None:
     """What a throttling reason says: (an index's?, direction, cause). None for a reason we do not know."""

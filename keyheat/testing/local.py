@@ -26,6 +26,7 @@ from keyheat.simulator.masses import Masses
 from keyheat.terms import CONFIDENCE
 from keyheat.testing.checks import assert_no_hot_partition, require_share
 from keyheat.testing.failure import CheckFailed, text_of
+from keyheat.testing.faults import FaultFields, LocalFaults
 from keyheat.testing.subject import Chances, CheckedLoad
 from keyheat.words import LIMITS, Constraint, Direction, key_name, title_of
 
@@ -182,8 +183,18 @@ class LocalDynamoDB:
                 return tuple(names)
             more = {"ExclusiveStartTableName": last}
 
+    def faults(self, *rules: FaultFields, seed: int = 1, **rule: Unpack[FaultFields]) -> LocalFaults:
+        """Have requests meet faults from now on: by one rule in keywords, or by several.
+
+        They end with the `with` block, or with the test. Raises `ValueError` with everything that is wrong.
+        """
+        return LocalFaults(f"{self.url}/_keyheat/faults", self._opened).set(
+            [*rules, rule] if rule else rules, seed
+        )
+
     def clear(self) -> None:
-        """Delete every table, protected ones too."""
+        """Delete every table, protected ones too, and every rule of faults."""
+        LocalFaults(f"{self.url}/_keyheat/faults", self._opened).clear()
         for name in self.tables():
             if self._described(name).get("DeletionProtectionEnabled"):
                 self._ask("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import boto3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
+from botocore.exceptions import ConnectionClosedError
 
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.server import Router, build_router
@@ -56,6 +57,7 @@ class Direct:
     router: Router
 
     def send(self, request: AWSPreparedRequest) -> AWSResponse:
+        caller = self.router.dynamodb.service.caller
         headers = {
             name.lower().encode(): value if isinstance(value, bytes) else str(value).encode()
             for name, value in request.headers.items()
@@ -66,6 +68,11 @@ class Direct:
         raw = self.router.answer(
             request.method.encode(), url.encode(), headers, body if isinstance(body, bytes) else body.encode()
         )
+        delivery, caller.delivery = caller.delivery, None
+        if delivery is not None:
+            if delivery.loses != "none":
+                raise ConnectionClosedError(endpoint_url=request.url)
+            raw = delivery.sent(raw)
         status, answered, content = taken_apart(raw)
         return AWSResponse(request.url, status, answered, Body(content))
 

@@ -2,13 +2,12 @@
 
 import orjson
 import pytest
-from botocore.model import ListShape, MapShape, StructureShape
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.operations import CONTROL
-from keyheat.endpoint.requests import service_model
+from keyheat.endpoint.shapes import ListShape, MapShape, StructureShape, shapes_of
 from keyheat.endpoint.tables.catalog import NOT_HERE
 from tests.endpoint.account import Account, indexed, on_demand
 
@@ -69,7 +68,7 @@ def test_an_operation_answers_or_refuses(operation, data):
     account = Account()
     account.create(**indexed())
     account.call("CreateTable", **on_demand("other"))
-    shape = service_model().operation_model(operation).input_shape
+    shape = shapes_of().input_of(operation)
     request = data.draw(fitting(shape)) if shape is not None else {}
     orjson.dumps(answer(account, operation, request))
     for name in account.call("ListTables")["TableNames"]:

@@ -6,7 +6,7 @@ import pytest
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.endpoint.requests import service_model
+from keyheat.endpoint.shapes import shapes_of
 from tests.endpoint.asking import error_of
 from tests.endpoint.clients import client, service_app_at
 from tests.endpoint.streamed import KEYS, Streamed
@@ -114,7 +114,7 @@ def test_a_record_has_the_shape_and_the_size_that_aws_shows() -> None:
             StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
         )
         answer = streams.get_records(ShardIterator=iterator["ShardIterator"])
-        fits(service_model("dynamodbstreams").shape_for("GetRecordsOutput"), answer)
+        fits(shapes_of("dynamodbstreams").of("GetRecordsOutput"), answer)
         records += answer["Records"]
     assert [record["dynamodb"]["SizeBytes"] for record in records] == [26, 59, 38]
     first = records[0]
@@ -160,9 +160,9 @@ def test_a_table_names_its_latest_stream(streamed: Streamed) -> None:
             "TableName": "orders",
         }
     ]
-    fits(service_model("dynamodbstreams").shape_for("ListStreamsOutput"), {"Streams": listed})
+    fits(shapes_of("dynamodbstreams").of("ListStreamsOutput"), {"Streams": listed})
     answer = streamed.streams.describe_stream(StreamArn=streamed.arn)
-    fits(service_model("dynamodbstreams").shape_for("DescribeStreamOutput"), answer)
+    fits(shapes_of("dynamodbstreams").of("DescribeStreamOutput"), answer)
     assert answer["StreamDescription"]["StreamStatus"] == "ENABLED"
     assert answer["StreamDescription"]["KeySchema"] == KEYS
 

@@ -1,14 +1,21 @@
-"""The endpoint tells of its partitions when a run is over; what is no such answer is not taken for one."""
+"""The endpoint tells of partitions and faults when a run is over; what is no answer is taken for none."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from keyheat.load.observation import NotTold, partitions_of
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.observation import NotTold, faults_of, partitions_of
+from keyheat.load.record.generator import Health
+from keyheat.load.run.testbed import LOCAL
+from keyheat.load.run.testbed import Testbed as Bed
 from keyheat.load.transport.target import Target, target_at
+from keyheat.testing.local import LocalDynamoDB
 
 pytestmark = pytest.mark.opens
 
@@ -49,3 +56,37 @@ def test_another_answer_is_none(odd: Target, table: str, said: str) -> None:
 def test_nobody_there_is_said() -> None:
     with pytest.raises(NotTold, match="did not answer"):
         partitions_of(target_at("http://127.0.0.1:9"), "orders", 0.0, 10.0)
+
+
+@pytest.mark.parametrize("page", ["404", "coffee", "{_rules_: [{_name_: 1}]}"])
+def test_rules_of_faults_that_are_not_told_are_not_taken_for_none(odd: Target, page: str) -> None:
+    with pytest.raises(NotTold):
+        faults_of(replace(odd, url=f"{odd.url}/table={page.replace(' ', '%20')}"))
+
+
+@pytest.fixture
+def endpoint() -> Iterator[LocalDynamoDB]:
+    with EndpointProcess.start() as process:
+        yield LocalDynamoDB(process.url)
+
+
+def test_a_run_says_which_rules_struck_while_it_loaded_and_how_often(endpoint: LocalDynamoDB) -> None:
+    said: list[str] = []
+    bed = Bed(plan=Any, progress=SimpleNamespace(say=said.append), run_id="mine")  # type: ignore[arg-type]
+    bed.target = target_at(endpoint.url)
+    bed._folder = SimpleNamespace(manifest={"target": LOCAL})  # type: ignore[assignment]
+    health = Health()
+    bed.see_faults(health)
+    assert (said, health.missing) == ([], [])
+    with endpoint.faults({"name": "mine", "delay_ms": 1, "times": 3}, {"delay_ms": 1}) as faults:
+        endpoint.tables()
+        bed._struck = faults_of(bed.target)
+        for _ in range(4):
+            endpoint.tables()
+        bed.see_faults(health)
+        assert faults.struck() == 8
+    assert health.missing == said
+    assert said[0].endswith("labels take for the table's own doing: mine 2 times, rule-2 4 times")
+    bed.target = target_at("http://127.0.0.1:9")
+    bed.see_faults(health)
+    assert health.missing[1].startswith("whether rules of faults struck: the endpoint did not answer")

@@ -10,9 +10,9 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from html import escape
 from typing import Any
 from urllib.parse import parse_qsl
-from xml.sax.saxutils import escape
 
 import cbor2
 import orjson
@@ -197,7 +197,7 @@ def _write_xml_error(error: ServiceError, request_id: str) -> bytes:
     kind = "Sender" if error.status < 500 else "Receiver"
     return (
         f'<ErrorResponse xmlns="{XMLNS}"><Error><Type>{kind}</Type><Code>{error.code}</Code>'
-        f"<Message>{escape(error.message)}</Message></Error><RequestId>{request_id}</RequestId></ErrorResponse>"
+        f"<Message>{_elements(error.message)}</Message></Error><RequestId>{request_id}</RequestId></ErrorResponse>"
     ).encode()
 
 
@@ -208,7 +208,7 @@ def _elements(value: Any) -> str:
         return "".join(f"<member>{_elements(member)}</member>" for member in value)
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return escape(str(value))
+    return escape(str(value), quote=False)
 
 
 def _member(name: str, value: Any) -> str:

@@ -36,11 +36,12 @@ from keyheat.endpoint.items.single import (
 from keyheat.endpoint.itemstore import size_of
 from keyheat.endpoint.requests import Request, check_shape, checked, refuse_legacy
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import check_item
 from keyheat.model.limits import BATCH_GET_BYTES, BATCH_GET_ITEMS, BATCH_WRITE_ITEMS
 from keyheat.model.resources import Refusal
 from keyheat.model.units import read_units
+from keyheat.words import Direction
 
 DUPLICATES = "Provided list of item keys contains duplicates"
 Answer = dict[str, Any]
@@ -84,10 +85,16 @@ def batch_write_item(service: Service, request: Request) -> Answer:
     now_s, progress = service.now_s(), BatchProgress()
     unprocessed: dict[str, list[Any]] = {}
     metrics: dict[str, list[Any]] = {}
-    for table, asked, entry in writes:
+    refusals: dict[int, Refusal] = {}
+    if service.faults is not None:
+        aims = [Aim(table, Direction.WRITE, asked.key[0]) for table, asked, _ in writes]
+        refusals = service.faults.refusals("BatchWriteItem", aims)
+    for number, (table, asked, entry) in enumerate(writes):
         change = planned(table, asked, table.items.get(asked.key[0]))
         cost = bill(change)
-        refusal = table.model.admit_write(asked.key[1], cost.units, now_s, cost.index_writes)
+        refusal = refusals.get(number) or table.model.admit_write(
+            asked.key[1], cost.units, now_s, cost.index_writes
+        )
         if table.counting is not None:
             count_write(table.counting, asked.key[0], cost, refusal, now_s)
         if refusal is not None:
@@ -134,13 +141,19 @@ def batch_get_item(service: Service, request: Request) -> Answer:
     now_s, progress, total = service.now_s(), BatchProgress(), 0
     responses: dict[str, list[Any]] = {read.table.name: [] for read in reads}
     unprocessed: dict[str, Request] = {}
-    for read in reads:
+    refusals: dict[int, Refusal] = {}
+    if service.faults is not None:
+        aims = [Aim(read.table, Direction.READ, read.key[0]) for read in reads]
+        refusals = service.faults.refusals("BatchGetItem", aims)
+    for number, read in enumerate(reads):
         held = read.table.items.get(read.key[0])
         size = 0 if held is None else size_of(held)
         refusal = None
         if total + size <= BATCH_GET_BYTES:
             units = read_units(size, consistent=read.consistent)
-            refusal = read.table.model.admit_read(read.key[1], units, now_s, eventual=not read.consistent)
+            refusal = refusals.get(number) or read.table.model.admit_read(
+                read.key[1], units, now_s, eventual=not read.consistent
+            )
             if read.table.counting is not None:
                 read.table.counting.read_or_refused(read.key[0], units, refusal, now_s)
             if refusal is None:

@@ -33,11 +33,12 @@ from keyheat.endpoint.itemstore import Shelf, json_of, size_of
 from keyheat.endpoint.requests import Request, checked
 from keyheat.endpoint.schema import IndexSchema, KeySchema
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import Item, check_item
 from keyheat.model.keyspace import HASH_BYTES, WHOLE
 from keyheat.model.resources import Refusal
 from keyheat.model.units import read_units
+from keyheat.words import Direction
 
 FILTER = "FilterExpression"
 PROJECTION = "ProjectionExpression"
@@ -246,6 +247,9 @@ def _admit(service: Service, asked: ReadRequest, page: RecordPage, units: float,
     now_s, model = service.now_s(), asked.table.model
     at = position_of(asked.stored[0] if page.first is None else page.first)
     name = None if asked.index is None or asked.index.local else asked.index.name
+    if service.faults is not None:
+        partition = asked.stored[0] if asked.operation == "Query" else None
+        service.faults.meet(asked.operation, Aim(asked.table, Direction.READ, partition, asked.index))
     refusal = model.admit_read(at, units, now_s, index=name, eventual=not consistent)
     if asked.table.counting is not None:
         _count(asked.table.counting, asked, page, units, refusal, now_s)

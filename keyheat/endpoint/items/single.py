@@ -37,9 +37,10 @@ from keyheat.endpoint.items.capacity import (
 from keyheat.endpoint.itemstore import ItemChange, json_of, size_of
 from keyheat.endpoint.requests import Request, checked
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import INVALID, Item, check_item
 from keyheat.model.units import item_bytes, read_units
+from keyheat.words import Direction
 
 CONDITION = "ConditionExpression"
 Answer = dict[str, Any]
@@ -141,6 +142,8 @@ def _write(service: Service, operation: str, table: Table, asked: WriteRequest, 
     if table.ongoing.lasts_s and table.ongoing.meets(asked.key[0], now_s):
         table.model.minutes.transaction_conflict(now_s)
         raise transaction_conflict()
+    if service.faults is not None:
+        service.faults.meet(operation, Aim(table, Direction.WRITE, asked.key[0]))
     if asked.condition is not None and not asked.holds({} if old is None else orjson.loads(json_of(old))):
         new_bytes = 0 if asked.put is None else item_bytes(asked.put)
         admit(table, operation, asked.key, bill_of_failed(old, new_bytes), now_s)
@@ -206,6 +209,8 @@ def get_item(service: Service, request: Request) -> bytes | Answer:
     consistent = bool(request.get("ConsistentRead"))
     units = read_units(0 if held is None else size_of(held), consistent=consistent)
     now_s = service.now_s()
+    if service.faults is not None:
+        service.faults.meet("GetItem", Aim(table, Direction.READ, key[0]))
     refusal = table.model.admit_read(key[1], units, now_s, eventual=not consistent)
     if table.counting is not None:
         table.counting.read_or_refused(key[0], units, refusal, now_s)

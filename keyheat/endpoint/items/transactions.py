@@ -41,7 +41,7 @@ from keyheat.endpoint.items.single import (
 from keyheat.endpoint.itemstore import ItemChange, digest_of, json_of, size_of
 from keyheat.endpoint.requests import Request, check_shape, checked
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import check_item
 from keyheat.model.limits import TRANSACT_BYTES
 from keyheat.model.resources import Refusal
@@ -86,6 +86,9 @@ def transact_write_items(service: Service, request: Request) -> Answer:
     checked("TransactWriteItems", request)
     steps = [_step(service, entry, request) for entry in request["TransactItems"]]
     _check_distinct([(step.table.name, step.asked.key) for step in steps])
+    _meet_faults(
+        service, "TransactWriteItems", [Aim(step.table, Direction.WRITE, step.asked.key[0]) for step in steps]
+    )
     now_s, level = service.now_s(), level_of(request)
     token, tokens = request.get("ClientRequestToken"), steps[0].table.items.tokens
     if token is not None and tokens.seen(token, digest, now_s):
@@ -119,11 +122,21 @@ def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
         raise _cancelled([conflict if one else NO_REASON for one in met])
 
 
+def _meet_faults(service: Service, operation: str, aims: Sequence[Aim]) -> None:
+    """Raises TransactionCanceledException, or another error, where rules of faults strike."""
+    if service.faults is None:
+        return
+    reasons = service.faults.reasons(operation, aims)
+    if any(reasons):
+        raise _cancelled([reason or NO_REASON for reason in reasons])
+
+
 def _take_time(service: Service, steps: Sequence[TransactionStep], now_s: float) -> None:
     """The transaction is under way on its items until it is answered."""
     for step in steps:
         step.table.ongoing.begin((step.asked.key[0],), now_s)
-    service.caller.waits_s = service.durations.transaction_s
+    if service.durations.transaction_s:
+        service.delivery().waits_s += service.durations.transaction_s
 
 
 def _step(service: Service, entry: Any, request: Request) -> TransactionStep:
@@ -256,6 +269,7 @@ def transact_get_items(service: Service, request: Request) -> Answer:
         reads.append((table, checked_key(table.schema.keys, check_item(get["Key"])), get))
     _check_distinct([(table.name, key) for table, key, _ in reads])
     projections = [asked_projection(get) for _, _, get in reads]
+    _meet_faults(service, "TransactGetItems", [Aim(table, Direction.READ, key[0]) for table, key, _ in reads])
     _check_meetings([(table, key[0]) for table, key, _ in reads], service.now_s())
     held = [table.items.get(key[0]) for table, key, _ in reads]
     units = [read_units(size_of(one) if one else 0, consistent=True, transactional=True) for one in held]

@@ -11,14 +11,16 @@ from typing import Any, Literal
 
 from keyheat.endpoint.contributors import Insights
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
+from keyheat.endpoint.itemkeys import partition_end, shown
 from keyheat.endpoint.itemstore import ItemStore
-from keyheat.endpoint.schema import TableSchema, table_schema
+from keyheat.endpoint.schema import IndexSchema, TableSchema, table_schema
 from keyheat.endpoint.stream import TableStream
 from keyheat.endpoint.tables.throughput import table_capacity
 from keyheat.model.ongoing import OngoingTransactions
 from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.model.updates import CapacityHistory
+from keyheat.words import Direction
 
 NOT_HERE = (
     "GlobalTableSettingsReplicationMode",
@@ -161,6 +163,27 @@ class Table:
         self.schema = definition.schema
 
 
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a request asks of a table: one item, or a page of its items or of an index's.
+
+    `stored` is the key, or begins with its partition key; None where a page has none, as a scan's.
+    """
+
+    table: Table
+    direction: Direction
+    stored: bytes | None
+    index: IndexSchema | None = None
+
+    @property
+    def key(self) -> str | None:
+        """The partition key's value as text; where it has several attributes, that of the first one."""
+        if self.stored is None:
+            return None
+        keys = self.table.schema.keys if self.index is None else self.index.keys
+        return shown(keys, self.stored[: partition_end(self.stored)])[0]
+
+
 class Catalog:
     """Tables by name. `get` is on the path of every item request, so ready tables are kept apart."""
 
@@ -174,14 +197,14 @@ class Catalog:
         ready = self._ready.get(name_or_arn)
         if ready is not None:
             return ready
-        table = self._settled(_name(name_or_arn))
+        table = self._settled(table_name(name_or_arn))
         if table is None or table.status in ("CREATING", "DELETING"):
             raise resource_not_found()
         return table
 
     def find(self, name_or_arn: str) -> Table:
         """The table in whatever status, for a control request. Raises ResourceNotFoundException."""
-        name = _name(name_or_arn)
+        name = table_name(name_or_arn)
         table = self._settled(name)
         if table is None:
             raise resource_not_found(f"Requested resource not found: Table: {name} not found")
@@ -235,7 +258,7 @@ def require_idle(table: Table) -> None:
         )
 
 
-def _name(name_or_arn: str) -> str:
+def table_name(name_or_arn: str) -> str:
     """`orders` from `orders` or from the table's ARN."""
     if not name_or_arn.startswith("arn:"):
         return name_or_arn

@@ -230,6 +230,7 @@ class LoadRun:
             folder.manifest["timeline"] = [event.to_json() for event in self.timeline.log]
         folder.manifest |= self.ground.noted_at_end(ended_s)
         self.ground.see_company(self.record.health)
+        self.ground.see_faults(self.record.health)
         self.ground.write_partitions(ended_s)
         verdict = self.verdict(attempts=int(self.record.seconds.total()[ATTEMPTS]))
         if verdict.clock_jump_s:

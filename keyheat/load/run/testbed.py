@@ -3,7 +3,8 @@
 What is prepared is noted before it is, so that whatever ends the run, it is left as it was found.
 """
 
-from contextlib import ExitStack
+from collections import Counter
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from keyheat import parquet, runfiles
 from keyheat.claims import Claim
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.clock import SteadyClock, align
-from keyheat.load.observation import NotTold, Observation, ThrottledKeys, partitions_of
+from keyheat.load.observation import NotTold, Observation, ThrottledKeys, faults_of, partitions_of
 from keyheat.load.record.generator import Health, machine
 from keyheat.load.run.finish import Stages, clean_up
 from keyheat.load.run.plan import LoadPlan, run_folder
@@ -83,6 +84,7 @@ class Testbed:
     around: Observation | None = None  # the clock and the table's partitions, before and after
     started_s: float = 0.0
     clock: SteadyClock = field(default_factory=SteadyClock)  # every moment of the run is of this one
+    _struck: Counter[str] = field(default_factory=Counter)  # by rules of faults, before it loaded
     _claim: Claim | None = None
     _folder: RunFolder | None = None
     _stages: Stages | None = None
@@ -128,6 +130,21 @@ class Testbed:
             self.folder.manifest["shared_with"] = others
             who = ", ".join(f"run {one['run']} of {one['owner']}" for one in others)
             self.progress.say(f"this run was not alone: {who} loaded the same table meanwhile")
+
+    def see_faults(self, health: Health) -> None:
+        """Have `health` say which rules of faults struck meanwhile: the table did not do what they did."""
+        if self.target is None or self.folder.manifest["target"] != LOCAL:
+            return
+        try:
+            struck = faults_of(self.target) - self._struck
+        except NotTold as problem:
+            health.missing.append(f"whether rules of faults struck: {problem}")
+            return
+        if struck:
+            rules = ", ".join(f"{name} {count:,} times" for name, count in struck.items())
+            said = f"rules of faults struck, which labels take for the table's own doing: {rules}"
+            health.missing.append(said)
+            self.progress.say(said)
 
     def write_partitions(self, ended_s: float) -> None:
         """Write what each partition served and refused, where the endpoint is ours. Raises `FileProblem`."""
@@ -225,6 +242,9 @@ class Testbed:
         )
         if self.around.skew and self.around.skew.said:
             self.progress.say(self.around.skew.said)
+        if manifest["target"] == LOCAL:
+            with suppress(NotTold):  # which is said when the run has ended
+                self._struck = faults_of(target)
         self._folder = RunFolder(path, manifest | self.around.noted())
         self._folder.begin()
 

@@ -1,0 +1,36 @@
+"""What becomes of an answer on its way: most go at once; some wait, carry a word of ours, or get lost."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from keyheat.model.nodes import Caller
+
+HEADER: Final = b"x-keyheat-fault"
+"""Says that an answer is no doing of the model's, or not at that time."""
+Loss = Literal["none", "all", "half"]
+"""How much of an answer is lost with its connection: half is all of its head, and half of its body."""
+
+
+@dataclass(slots=True)
+class Delivery:
+    """An answer that waits for so long, names the rules of faults that struck, or ends its connection."""
+
+    waits_s: float = 0.0
+    faults: tuple[str, ...] = ()
+    loses: Loss = "none"
+
+    def sent(self, raw: bytes) -> bytes:
+        """What is sent of a whole response."""
+        if self.loses == "all":
+            return b""
+        if self.faults:
+            raw = raw.replace(b"\r\n", b"\r\n%b: %b\r\n" % (HEADER, ", ".join(self.faults).encode()), 1)
+        body = raw.index(b"\r\n\r\n") + 4
+        return raw if self.loses == "none" else raw[: body + (len(raw) - body) // 2]
+
+
+@dataclass(slots=True)
+class Exchange(Caller):
+    """The request at hand: the connection that it came on, and how its answer goes; None: at once."""
+
+    delivery: Delivery | None = None

@@ -1,0 +1,280 @@
+"""Faults as requests meet them: asked where a request would ask for capacity, once all else is checked.
+
+    request --checked--> rules --none strikes--> the table's model --> answer
+                           '--> a throttle, a conflict, an error, a lost or a late answer
+
+So what DynamoDB would refuse as invalid is refused as that, and a throttle takes the way of the model's own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any
+
+from keyheat.endpoint.delivery import Loss
+from keyheat.endpoint.dynamodb import Operation, internal_error
+from keyheat.endpoint.errors import (
+    CONFLICT,
+    ServiceError,
+    cancellation_code,
+    throttled,
+    transaction_conflict,
+)
+from keyheat.endpoint.faults.rules import FaultRule, FaultRules
+from keyheat.endpoint.service import Handler, Service
+from keyheat.endpoint.tables.catalog import Aim, Table, table_name
+from keyheat.model.resources import Cause, Refusal
+from keyheat.words import Direction
+
+LOST: Mapping[str | None, Loss] = {"before": "all", "after": "all", "middle": "half"}
+NAMING = ("TableName", "ResourceArn", "StreamArn")
+"""The members by which requests about a table itself name it."""
+
+
+@dataclass(slots=True)
+class RuleCount:
+    """A rule, how often it was asked about a request or an item that it is for, and how often it struck.
+
+    `unfit` counts those of tables in the mode that does not know its reason.
+    """
+
+    name: str
+    rule: FaultRule
+    rng: Random
+    asked: int = 0
+    struck: int = 0
+    unfit: int = 0
+
+    def meant(self, operation: str, aim: Aim) -> bool:
+        """Whether it is for a request for that."""
+        rule = self.rule
+        if rule.operations is not None and operation not in rule.operations:
+            return False
+        if rule.table is not None and rule.table != aim.table.name:
+            return False
+        if not (_throttles(rule, aim) if rule.throttle is not None else _reads(rule, aim)):
+            return False
+        if rule.conflict and not _meets_transactions(operation, aim):
+            return False
+        if rule.key is None and rule.key_prefix is None:
+            return True
+        key = aim.key
+        return key is not None and (key == rule.key or key.startswith(rule.key_prefix or "\0"))
+
+    def strikes(self, since_s: float) -> bool:
+        """Whether it strikes one that it is meant for, so long after the rules were set."""
+        rule = self.rule
+        if since_s < rule.from_s or (rule.to_s is not None and since_s >= rule.to_s):
+            return False
+        if rule.times is not None and self.struck >= rule.times:
+            return False
+        self.asked += 1
+        if rule.share < 1 and self.rng.random() >= rule.share:
+            return False
+        self.struck += 1
+        return True
+
+    def refusal(self, aim: Aim) -> Refusal | None:
+        """The refusal that its throttle is; None where a table of that mode has no such reason."""
+        assert self.rule.refuses is not None, "asked of a throttle"
+        of_index, direction, cause = self.rule.refuses
+        if cause in (OF_ON_DEMAND if aim.table.provisioned else OF_PROVISIONED):
+            self.unfit += 1
+            return None
+        return Refusal(self.rule.index if of_index else None, direction, cause)
+
+
+OF_ON_DEMAND, OF_PROVISIONED = (Cause.ACCOUNT, Cause.MAX_ON_DEMAND), (Cause.PROVISIONED,)
+"""https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/throttling-diagnosing-workflow.html"""
+
+
+def _reads(rule: FaultRule, aim: Aim) -> bool:
+    return rule.index is None or (aim.index is not None and aim.index.name == rule.index)
+
+
+def _throttles(rule: FaultRule, aim: Aim) -> bool:
+    """Whether the capacity that a throttle is about is asked for: a local index has its table's."""
+    assert rule.refuses is not None, "asked of a throttle"
+    of_index, direction, _cause = rule.refuses
+    if direction is not aim.direction:
+        return False
+    if direction is Direction.WRITE:
+        return not of_index or rule.index in aim.table.model.index_names
+    reads = None if aim.index is None or aim.index.local else aim.index.name
+    return reads == (rule.index if of_index else None)
+
+
+def _meets_transactions(operation: str, aim: Aim) -> bool:
+    single_read = aim.direction is Direction.READ and operation != "TransactGetItems"
+    return not single_read and operation != "BatchWriteItem"
+
+
+Met = dict[int, Refusal | None]
+"""Items that were struck by their numbers: by a throttle, or where that is None by a conflict."""
+
+
+@dataclass(slots=True)
+class Faults:
+    """The rules that are set, and what they have done since."""
+
+    service: Service
+    rules: FaultRules
+    counts: list[RuleCount] = field(init=False)
+    since_s: float = field(init=False)
+    _instead: ServiceError | None = None
+
+    def __post_init__(self) -> None:
+        self.since_s = self.service.now_s()
+        self.counts = [
+            RuleCount(name, rule, Random(f"{self.rules.seed} {name}"))
+            for name, rule in zip(self.rules.names, self.rules.rules, strict=True)
+        ]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Each rule as it was set, and how often it was asked, struck and did not fit."""
+        return [
+            {
+                **one.rule.model_dump(exclude_defaults=True), "name": one.name,
+                "asked": one.asked, "struck": one.struck, "unfit": one.unfit,
+            }
+            for one in self.counts
+        ]  # fmt: skip
+
+    # What operations on items ask.
+
+    def meet(self, operation: str, aim: Aim) -> None:
+        """One request for one item or page. Raises the error that answers it where a rule strikes."""
+        met, now_s = self._met(operation, (aim,)), self.service.now_s()
+        if not met:
+            return
+        refusal = met[0]
+        if refusal is None:
+            aim.table.model.minutes.transaction_conflict(now_s)
+            raise transaction_conflict()
+        if aim.table.counting is not None and aim.stored is not None:
+            aim.table.counting.refused(aim.stored, refusal, now_s)
+        aim.table.model.minutes.throttled_request(operation, now_s)
+        raise throttled(aim.table, refusal)
+
+    def refusals(self, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]:
+        """The items of a batch that are throttled, by their numbers. Raises `ServiceError` for the whole."""
+        met = self._met(operation, aims)
+        return {number: refusal for number, refusal in met.items() if refusal is not None}
+
+    def reasons(self, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]:
+        """Why each item of a transaction cannot be had, None: it can. Raises `ServiceError` for the whole."""
+        met, now_s = self._met(operation, aims), self.service.now_s()
+        reasons: list[dict[str, Any] | None] = [None] * len(aims)
+        throttled_tables: dict[str, Table] = {}
+        for number, refusal in met.items():
+            table = aims[number].table
+            if refusal is None:
+                table.model.minutes.transaction_conflict(now_s)
+                reasons[number] = {"Code": "TransactionConflict", "Message": CONFLICT}
+            else:
+                code, message = cancellation_code(table, refusal)
+                reasons[number] = {"Code": code, "Message": message}
+                throttled_tables[table.name] = table
+        for table in throttled_tables.values():
+            table.model.minutes.throttled_request(operation, now_s)
+        return reasons
+
+    def _met(self, operation: str, aims: Sequence[Aim]) -> Met:
+        """Which items are struck by which rule; delays and lost answers are noted on the way."""
+        met: Met = {}
+        for count in self.counts:
+            left = [n for n, aim in enumerate(aims) if n not in met and count.meant(operation, aim)]
+            if count.rule.by_item:
+                self._strike_items(count, aims, left, met)
+            elif left and count.strikes(self.service.now_s() - self.since_s):
+                self._strike(count.rule, count.name)
+                if count.rule.error or count.rule.cut:
+                    self._end(count.rule, operation, {aim.table.name: aim.table for aim in aims})
+                    break
+        return met
+
+    def _strike_items(self, count: RuleCount, aims: Sequence[Aim], numbers: Sequence[int], met: Met) -> None:
+        now_s = self.service.now_s()
+        for number in numbers:
+            refusal = None if count.rule.conflict else count.refusal(aims[number])
+            unfit = refusal is None and not count.rule.conflict
+            if unfit or not count.strikes(now_s - self.since_s):
+                continue
+            met[number] = refusal
+            self._strike(count.rule, count.name)
+            if refusal is not None:
+                resource = aims[number].table.model.resource(refusal.index)
+                lane = resource.read if refusal.direction is Direction.READ else resource.write
+                lane.meter.injected(refusal.cause, now_s)
+
+    def _strike(self, rule: FaultRule, name: str) -> None:
+        """Note on the answer that a rule struck, once for each."""
+        delivery = self.service.delivery()
+        if name not in delivery.faults:
+            delivery.faults += (name,)
+            delivery.waits_s += (rule.delay_ms or 0.0) / 1_000
+
+    def _end(self, rule: FaultRule, operation: str, tables: Mapping[str, Table]) -> None:
+        """The request as a whole comes to nothing, or its answer does. Raises where it is not carried out."""
+        if rule.cut is not None:
+            self.service.delivery().loses = LOST[rule.cut]
+            if rule.cut == "before":
+                raise internal_error()  # which nobody gets
+            return
+        if rule.error == 500:
+            for table in tables.values():
+                table.model.minutes.system_error(operation, self.service.now_s())
+        error = internal_error() if rule.error == 500 else unavailable()
+        if not rule.done:
+            raise error
+        self._instead = error
+
+    # What every request goes through while there are rules.
+
+    def around(self, operation: Operation) -> Operation:
+        """The operation, with the faults of requests that are for no item, and answers that are replaced."""
+
+        def handle(service: Service, request: dict[str, Any]) -> bytes | dict[str, Any]:
+            self._instead = None
+            if operation.tables is None:
+                self._meet_about(operation.name, request)
+            return self._answered(operation.handler, service, request)
+
+        return replace(operation, handler=handle)
+
+    def _answered(
+        self, handler: Handler, service: Service, request: dict[str, Any]
+    ) -> bytes | dict[str, Any]:
+        try:
+            answer = handler(service, request)
+        except ServiceError:
+            self._raise_instead()
+            raise
+        self._raise_instead()
+        return answer
+
+    def _raise_instead(self) -> None:
+        error, self._instead = self._instead, None
+        if error is not None:
+            raise error
+
+    def _meet_about(self, operation: str, request: Mapping[str, Any]) -> None:
+        """A request about a table itself, or about all. Raises the error that it is answered with."""
+        named = next((name for member in NAMING if isinstance(name := request.get(member), str)), None)
+        table = None if named is None else table_name(named)
+        for count in self.counts:
+            rule = count.rule
+            meant = rule.operations is None or operation in rule.operations
+            about_items = rule.by_item or (rule.key, rule.key_prefix, rule.index) != (None, None, None)
+            if not meant or about_items or (rule.table is not None and rule.table != table):
+                continue
+            if count.strikes(self.service.now_s() - self.since_s):
+                self._strike(rule, count.name)
+                if rule.error or rule.cut:
+                    self._end(rule, operation, {})
+                    return
+
+
+def unavailable() -> ServiceError:
+    """https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
+    return ServiceError("ServiceUnavailable", "DynamoDB is currently unavailable.", status=503)

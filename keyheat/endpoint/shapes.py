@@ -1,0 +1,107 @@
+"""What requests may hold, by DynamoDB's own model of its API: the one that every client is generated from.
+
+botocore ships it as a file, and has a reader that brings urllib3, dateutil and 10 MB along. The endpoint
+needs the names, types and bounds alone, so they are read here as they stand.
+"""
+
+import gzip
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+VERSION: Final = "2012-08-10"
+
+
+class Shape:
+    """What a value may be: a scalar, or a kind below; `metadata` has bounds, pattern and words."""
+
+    __slots__ = ("_shapes", "metadata", "type_name")
+
+    def __init__(self, description: dict[str, Any], shapes: "Shapes") -> None:
+        self.metadata = description
+        self.type_name: str = description["type"]
+        self._shapes = shapes
+
+
+class StructureShape(Shape):
+    """Members by name, some of them required."""
+
+    __slots__ = ()
+
+    @property
+    def members(self) -> dict[str, Shape]:
+        """What each member may be."""
+        return {name: self._shapes.of(one["shape"]) for name, one in self.metadata["members"].items()}
+
+    @property
+    def required_members(self) -> list[str]:
+        """The members that may not be left out."""
+        return list(self.metadata.get("required", ()))
+
+
+class ListShape(Shape):
+    """Any number of one kind."""
+
+    __slots__ = ()
+
+    @property
+    def member(self) -> Shape:
+        """What each part may be."""
+        return self._shapes.of(self.metadata["member"]["shape"])
+
+
+class MapShape(Shape):
+    """Values of one kind by key."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> Shape:
+        """What each value may be."""
+        return self._shapes.of(self.metadata["value"]["shape"])
+
+
+KINDS: Final[dict[str, type[Shape]]] = {"structure": StructureShape, "list": ListShape, "map": MapShape}
+
+
+class Shapes:
+    """The shapes of one API by name, each made when it is asked for."""
+
+    def __init__(self, model: dict[str, Any]) -> None:
+        self._descriptions: dict[str, dict[str, Any]] = model["shapes"]
+        self._inputs = {name: one.get("input", {}).get("shape") for name, one in model["operations"].items()}
+        self._made: dict[str, Shape] = {}
+
+    def of(self, name: str) -> Shape:
+        """The shape of that name."""
+        made = self._made.get(name)
+        if made is None:
+            description = self._descriptions[name]
+            made = self._made[name] = KINDS.get(description["type"], Shape)(description, self)
+        return made
+
+    def input_of(self, operation: str) -> StructureShape | None:
+        """The shape of an operation's request; None where it takes none."""
+        name = self._inputs[operation]
+        shape = None if name is None else self.of(name)
+        assert shape is None or isinstance(shape, StructureShape), "every request is a structure"
+        return shape
+
+
+@cache
+def shapes_of(api: str = "dynamodb") -> Shapes:
+    """The shapes of an API: DynamoDB's, or with `dynamodbstreams` those of its streams."""
+    found = find_spec("botocore")  # which is looked for, and not loaded
+    assert found is not None, "botocore is installed with Keyheat"
+    file = Path(str(found.origin)).parent / "data" / api / VERSION / "service-2.json.gz"
+    return Shapes(_bare(orjson.loads(gzip.decompress(file.read_bytes()))))
+
+
+def _bare(value: Any) -> Any:
+    """A description without the documentation in it, which is most of the file."""
+    if isinstance(value, dict):
+        return {name: _bare(one) for name, one in value.items() if name != "documentation"}
+    return [_bare(one) for one in value] if isinstance(value, list) else value

@@ -1,0 +1,137 @@
+"""Rules of faults are checked whole: every mistake at once, where it is, and what would be accepted."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from keyheat.endpoint.faults.rules import FaultRule, FaultRulesError, checked_rules, load_rules
+from keyheat.testing.faults import FaultFields
+
+ROOT = Path(__file__).parents[2]
+HOT = "TableWriteKeyRangeThroughputExceeded"
+Verb = Callable[..., Any]
+
+
+def errors_of(*rules: Any, **more: Any) -> list[str]:
+    with pytest.raises(FaultRulesError) as caught:
+        checked_rules("faults", {"rules": list(rules), **more})
+    return caught.value.errors
+
+
+@pytest.mark.parametrize(
+    ("rule", "error"),
+    [
+        ({}, "does nothing: it needs one of throttle, conflict, error, cut, or delay_ms @ $.rules[0]"),
+        ({"error": 500, "cut": "after"}, "has error and cut: one of them in a rule @ $.rules[0]"),
+        ({"error": 500, "shar": 0.1}, "unknown field, did you mean share? @ $.rules[0].shar"),
+        ({"error": 404}, "Input should be 500 or 503, got 404 @ $.rules[0].error"),
+        ({"cut": "there"}, "Input should be 'before', 'after' or 'middle', got 'there' @ $.rules[0].cut"),
+        ({"cut": "after", "done": True}, "only an error has it @ $.rules[0].done"),
+        ({"error": 500, "share": 0}, "Input should be greater than 0, got 0 @ $.rules[0].share"),
+        ({"error": 500, "share": "0.5"}, "Input should be a valid number, got '0.5' @ $.rules[0].share"),
+        ({"error": 500, "times": 0}, "Input should be greater than or equal to 1, got 0 @ $.rules[0].times"),
+        (
+            {"error": 500, "from_s": 5, "to_s": 5},
+            "should be later than from_s, 5, got 5 @ $.rules[0].to_s",
+        ),
+        (
+            {"error": 500, "key": "a", "key_prefix": "b"},
+            "has a key and a key_prefix: one of them in a rule @ $.rules[0]",
+        ),
+        (
+            {"delay_ms": 600_001},
+            "Input should be less than or equal to 600000, got 600001 @ $.rules[0].delay_ms",
+        ),
+        (
+            {"throttle": HOT[:-2]},
+            f"no reason for a throttle, did you mean {HOT}?, got {HOT[:-2]!r} @ $.rules[0].throttle",
+        ),
+        (
+            {"throttle": HOT, "index": "by_city"},
+            f"{HOT} is no reason of an index, which has Index... of its own @ $.rules[0].index",
+        ),
+        (
+            {"throttle": "IndexReadKeyRangeThroughputExceeded"},
+            "missing: IndexReadKeyRangeThroughputExceeded is the reason of an index @ $.rules[0].index",
+        ),
+        (
+            {"error": 500, "operations": ["GetItm"]},
+            "no operation 'GetItm', did you mean GetItem? @ $.rules[0].operations[0]",
+        ),
+        (
+            {"throttle": HOT, "operations": ["PutItem", "GetItem"]},
+            f"GetItem does not write, so that it never meets {HOT} @ $.rules[0].operations[1]",
+        ),
+        (
+            {"conflict": True, "operations": ["ListTables"]},
+            "ListTables is for no item: it can meet error, cut and delay_ms @ $.rules[0].operations[0]",
+        ),
+        (
+            {"error": 500, "index": "by_city", "operations": ["GetItem"]},
+            "GetItem reads no index: Query and Scan do @ $.rules[0].operations[0]",
+        ),
+        ({"error": 500, "key": "a", "operations": ["Scan"]}, "Scan is for no key @ $.rules[0].operations[0]"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_said_with_its_place_and_what_would_be_accepted(
+    rule: dict[str, Any], error: str
+) -> None:
+    assert errors_of(rule) == [error]
+
+
+def test_every_mistake_is_said_at_once() -> None:
+    errors = errors_of({"name": "a", "error": 1}, {"name": "a", "cut": 1}, 7, sed=2)
+    assert [error.rpartition(" @ ")[2] for error in errors] == [
+        "$.rules[0].error", "$.rules[1].cut", "$.rules[2]", "$.sed", "$.rules[1].name",
+    ]  # fmt: skip
+    assert errors_of() == ["needs 1 or more, and has 0 @ $.rules"]
+
+
+@pytest.mark.parametrize("content", [None, [], "rules", {"rules": 3}, {"rules": {}}, {"rules": [None]}])
+def test_what_is_no_list_of_rules_is_said_to_be_none(content: Any) -> None:
+    with pytest.raises(FaultRulesError):
+        checked_rules("faults", content)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("[[rules]\n", "not TOML"), ("a = " + "[" * 40 + "]" * 40, "too deep"), ("\udcff", "not UTF-8")],
+)
+def test_what_is_no_toml_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "faults.toml"
+    file.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(FaultRulesError, match=said):
+        load_rules(file)
+    with pytest.raises(FaultRulesError, match="cannot be read: No such file"):
+        load_rules(tmp_path / "none.toml")
+
+
+def test_what_is_accepted_is_what_the_file_says(tmp_path: Path) -> None:
+    file = tmp_path / "faults.toml"
+    file.write_text('seed = 7\n[[rules]]\nkey = 42\nerror = 500\n[[rules]]\nname = "late"\ndelay_ms = 5\n')
+    rules = load_rules(file)
+    assert (rules.seed, rules.names, rules.rules[0].key) == (7, ["rule-1", "late"], "42")
+
+
+@pytest.mark.slow
+def test_the_schema_is_the_one_that_is_shipped(verb: Verb) -> None:
+    said = verb("schema", "faults").out
+    assert said == (ROOT / "configs" / "faults.schema.json").read_text()
+    assert json.loads(said)["$id"] == "keyheat.faults/1"
+
+
+def test_a_test_in_python_says_rules_in_the_same_words() -> None:
+    assert set(get_type_hints(FaultFields)) == set(FaultRule.model_fields)
+
+
+@pytest.mark.slow
+def test_a_file_with_mistakes_starts_nothing(verb: Verb, tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "faults.toml"
+    file.write_text("[[rules]]\nerror = 404\n[[rules]]\n")
+    said = verb("local", "--port", "0", "--faults", file)
+    assert said.code == 2
+    assert said.out == ""
+    assert "2 errors\n  Input should be 500 or 503, got 404 @ $.rules[0].error\n  does nothing" in said.err

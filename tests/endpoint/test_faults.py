@@ -1,0 +1,348 @@
+"""Rules of faults: whom they strike, how that is answered, what is done all the same, and what counts it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ConnectionClosedError
+
+from keyheat.endpoint.faults.page import FaultsPage
+from keyheat.endpoint.faults.rules import checked_rules
+from keyheat.model.resources import REASONS, Cause, parse_reason
+from keyheat.words import Direction
+from tests.endpoint.account import index, indexed, on_demand, table, units
+from tests.endpoint.clients import ServiceApp, service_app_at
+
+WRITE_HOT, READ_HOT = "TableWriteKeyRangeThroughputExceeded", "TableReadKeyRangeThroughputExceeded"
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
+Rule = dict[str, Any]
+
+
+@pytest.fixture
+def app() -> ServiceApp:
+    """A table on demand, `orders`, with the index `by_city` and two items."""
+    made = service_app_at()
+    made.ddb.create_table(**(on_demand() | indexed(index(ProvisionedThroughput=None))))
+    for key in ("a", "b"):
+        put(made, key)
+    return made
+
+
+def page_of(app: ServiceApp) -> FaultsPage:
+    (page,) = (page for page in app.router.pages if isinstance(page, FaultsPage))
+    return page
+
+
+def set_rules(app: ServiceApp, *rules: Rule, seed: int = 1) -> None:
+    page_of(app).set(checked_rules("a test", {"seed": seed, "rules": list(rules)}))
+
+
+def struck(app: ServiceApp) -> list[int]:
+    faults = page_of(app).faults
+    assert faults is not None
+    return [row["struck"] for row in faults.rows()]
+
+
+def put(app: ServiceApp, key: str = "hot", *, to: str = "orders", **more: Any) -> Any:
+    item = {"pk": {"S": key}, "city": {"S": "rome"}}
+    return app.ddb.put_item(TableName=to, Item=item, **more)
+
+
+def get(app: ServiceApp, key: str) -> Any:
+    return app.ddb.get_item(TableName="orders", Key={"pk": {"S": key}})
+
+
+def query(app: ServiceApp, key: str, index: str | None = None) -> Any:
+    name, more = ("pk", {}) if index is None else ("city", {"IndexName": index})
+    return app.ddb.query(
+        TableName="orders", KeyConditionExpression=f"{name} = :k",
+        ExpressionAttributeValues={":k": {"S": key}}, **more,
+    )  # fmt: skip
+
+
+def there(app: ServiceApp, key: str) -> bool:
+    page_of(app).clear()
+    return "Item" in get(app, key)
+
+
+def refused(send: Callable[[], Any], code: str) -> dict[str, Any]:
+    with pytest.raises(ClientError) as caught:
+        send()
+    answer: Any = caught.value.response
+    assert answer["Error"]["Code"] == code
+    return dict(answer)
+
+
+def header(answer: dict[str, Any]) -> str | None:
+    said: str | None = answer["ResponseMetadata"]["HTTPHeaders"].get("x-keyheat-fault")
+    return said
+
+
+def strikes(app: ServiceApp, send: Callable[[], Any]) -> bool:
+    try:
+        return header(send()) is not None
+    except ClientError as error:
+        return header(dict(error.response)) is not None
+
+
+# Throttles.
+
+
+@pytest.mark.parametrize("mode", ["provisioned", "on demand"])
+@pytest.mark.parametrize("reason", REASONS)
+def test_every_reason_comes_as_the_exception_of_the_table_s_mode(reason: str, mode: str) -> None:
+    app = service_app_at()
+    provisioned = mode == "provisioned"
+    request = table(ProvisionedThroughput=units(5, 5)) if provisioned else on_demand()
+    request |= indexed(index(ProvisionedThroughput=units(5, 5) if provisioned else None))
+    app.ddb.create_table(**request)
+    parsed = parse_reason(reason)
+    assert parsed is not None
+    of_index, direction, cause = parsed
+    set_rules(app, {"throttle": reason, **({"index": "by_city"} if of_index else {})})
+    reads = {True: lambda: query(app, "rome", "by_city"), False: lambda: get(app, "a")}
+    send = reads[of_index] if direction is Direction.READ else lambda: put(app)
+    if (cause is Cause.PROVISIONED) > provisioned or (
+        cause in (Cause.ACCOUNT, Cause.MAX_ON_DEMAND) and provisioned
+    ):
+        assert header(send()) is None  # no table of that mode has such a reason
+        faults = page_of(app).faults
+        assert faults is not None
+        assert [(row["struck"], row["unfit"]) for row in faults.rows()] == [(0, 1)]
+        return
+    code = "ThrottlingException"
+    if provisioned:
+        code = "ProvisionedThroughputExceededException"
+    elif cause is Cause.ACCOUNT:
+        code = "RequestLimitExceeded"
+    answer = refused(send, code)
+    member = "throttlingReasons" if code == "ThrottlingException" else "ThrottlingReasons"
+    resource = f"{ARN}/index/by_city" if of_index else ARN
+    assert answer[member] == [{"reason": reason, "resource": resource}]
+    assert header(answer) == "rule-1"
+    assert struck(app) == [1]
+
+
+def test_items_of_a_batch_are_left_unprocessed_one_by_one(app: ServiceApp) -> None:
+    set_rules(app, {"throttle": WRITE_HOT, "key": "hot"}, {"throttle": READ_HOT, "key": "a"})
+    puts = [{"PutRequest": {"Item": {"pk": {"S": key}}}} for key in ("cold", "hot")]
+    answer = app.ddb.batch_write_item(RequestItems={"orders": puts})
+    assert answer["UnprocessedItems"] == {"orders": puts[1:]}
+    assert header(answer) == "rule-1"
+    keys = [{"pk": {"S": key}} for key in ("a", "b")]
+    answer = app.ddb.batch_get_item(RequestItems={"orders": {"Keys": keys}})
+    assert answer["UnprocessedKeys"] == {"orders": {"Keys": keys[:1]}}
+    assert [item["pk"]["S"] for item in answer["Responses"]["orders"]] == ["b"]
+    refused(lambda: app.ddb.batch_write_item(RequestItems={"orders": puts[1:]}), "ThrottlingException")
+    assert there(app, "cold")
+    assert not there(app, "hot")
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [({"throttle": WRITE_HOT}, "ThrottlingError"), ({"conflict": True}, "TransactionConflict")],
+)
+def test_a_transaction_is_cancelled_and_says_for_which_item(app: ServiceApp, rule: Rule, code: str) -> None:
+    set_rules(app, {**rule, "key": "hot", "operations": ["TransactWriteItems"]})
+    puts = [{"Put": {"TableName": "orders", "Item": {"pk": {"S": key}}}} for key in ("cold", "hot")]
+    answer = refused(lambda: app.ddb.transact_write_items(TransactItems=puts), "TransactionCanceledException")
+    assert [reason["Code"] for reason in answer["CancellationReasons"]] == ["None", code]
+    assert not there(app, "cold")
+
+
+def test_a_plain_write_meets_a_conflict_and_a_plain_read_and_a_batch_do_not(app: ServiceApp) -> None:
+    set_rules(app, {"conflict": True})
+    refused(lambda: put(app), "TransactionConflictException")
+    assert header(get(app, "a")) is None
+    puts = [{"PutRequest": {"Item": {"pk": {"S": "hot"}}}}]
+    assert app.ddb.batch_write_item(RequestItems={"orders": puts})["UnprocessedItems"] == {}
+    reads = [{"Get": {"TableName": "orders", "Key": {"pk": {"S": "a"}}}}]
+    refused(lambda: app.ddb.transact_get_items(TransactItems=reads), "TransactionCanceledException")
+
+
+# Whom a rule is for.
+
+
+@pytest.mark.parametrize(
+    ("rule", "meant", "others"),
+    [
+        ({"operations": ["GetItem"]}, ["get a"], ["put hot", "query a"]),
+        ({"table": "orders"}, ["put hot"], []),
+        ({"table": "others"}, [], ["put hot", "get a"]),
+        ({"key": "a"}, ["get a", "query a"], ["get b", "put hot", "scan"]),
+        ({"key_prefix": "h"}, ["put hot", "get hot"], ["get a", "scan"]),
+        ({"key": "rome"}, ["query rome by_city"], ["put rom"]),
+        ({"index": "by_city"}, ["query rome by_city"], ["query a", "put hot", "get a"]),
+        ({}, ["put hot", "get a", "query a", "scan", "describe"], []),
+        ({"operations": ["DescribeTable"], "table": "orders"}, ["describe"], ["put hot"]),
+    ],
+)
+def test_a_rule_strikes_those_that_it_is_for(
+    app: ServiceApp, rule: Rule, meant: list[str], others: list[str]
+) -> None:
+    def send(words: str) -> Any:
+        verb, *rest = words.split()
+        if verb == "scan":
+            return app.ddb.scan(TableName="orders")
+        if verb == "describe":
+            return app.ddb.describe_table(TableName="orders")
+        return {"put": put, "get": get, "query": query}[verb](app, *rest)
+
+    set_rules(app, {"error": 500, **rule})
+    assert [strikes(app, lambda: send(words)) for words in meant] == [True] * len(meant)  # noqa: B023
+    assert [strikes(app, lambda: send(words)) for words in others] == [False] * len(others)  # noqa: B023
+
+
+def test_a_number_is_named_by_its_digits(app: ServiceApp) -> None:
+    app.ddb.create_table(
+        **on_demand("counted", AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "N"}])
+    )
+    set_rules(app, {"error": 503, "key": 42})
+    read = {number: {"TableName": "counted", "Key": {"pk": {"N": number}}} for number in ("42", "420")}
+    assert refused(lambda: app.ddb.get_item(**read["42"]), "ServiceUnavailable")
+    assert header(app.ddb.get_item(**read["420"])) is None
+
+
+def test_a_rule_lasts_for_its_time_and_for_so_many_times(app: ServiceApp) -> None:
+    set_rules(app, {"error": 500, "from_s": 10, "to_s": 20, "times": 2})
+
+    def at(now_s: float) -> list[bool]:
+        app.clock.advance(now_s - (app.clock.now_s % 1_000))
+        return [strikes(app, lambda: get(app, "a")) for _ in range(3)]
+
+    assert at(9.9) == [False] * 3
+    assert at(10.0) == [True, True, False]
+    set_rules(app, {"error": 500, "to_s": 5})
+    assert at(14.9) == [True] * 3
+    assert at(15.0) == [False] * 3
+
+
+def test_the_same_requests_in_the_same_order_meet_the_same_faults(app: ServiceApp) -> None:
+    def drawn(seed: int, *before: Rule) -> list[bool]:
+        set_rules(app, *before, {"name": "half", "error": 500, "share": 0.5}, seed=seed)
+        return [strikes(app, lambda: get(app, "a")) for _ in range(200)]
+
+    first = drawn(1)
+    assert 60 < sum(first) < 140
+    assert drawn(1) == first
+    assert drawn(1, {"error": 503, "share": 0.5, "key": "nobody"}) == first  # each rule draws by itself
+    assert drawn(2) != first
+
+
+def test_the_share_of_a_whole_request_is_drawn_once_however_many_items_it_has(app: ServiceApp) -> None:
+    set_rules(app, {"error": 500, "share": 0.5})
+    keys = [{"pk": {"S": f"k{number}"}} for number in range(50)]
+    asked = [
+        strikes(app, lambda: app.ddb.batch_get_item(RequestItems={"orders": {"Keys": keys}}))
+        for _ in range(40)
+    ]
+    assert 8 < sum(asked) < 32
+
+
+def test_the_first_rule_that_strikes_counts_and_delays_add_up(app: ServiceApp) -> None:
+    set_rules(
+        app,
+        {"name": "late", "delay_ms": 30},
+        {"throttle": WRITE_HOT, "key": "hot", "delay_ms": 20},
+        {"error": 500},
+    )
+    answer = refused(lambda: put(app), "ThrottlingException")
+    assert (header(answer), struck(app)) == ("late, rule-2", [1, 1, 0])
+    answer = refused(lambda: put(app, "cold"), "InternalServerError")
+    assert (header(answer), struck(app)) == ("late, rule-3", [2, 1, 1])
+
+
+def test_what_dynamodb_refuses_as_invalid_is_refused_as_that(app: ServiceApp) -> None:
+    set_rules(app, {"throttle": WRITE_HOT}, {"error": 500})
+    refused(lambda: app.ddb.put_item(TableName="orders", Item={"city": {"S": "x"}}), "ValidationException")
+    refused(lambda: put(app, to="nobody"), "ResourceNotFoundException")
+    assert struck(app) == [0, 0]
+
+
+# What is done all the same.
+
+
+@pytest.mark.parametrize(
+    ("rule", "failure", "done"),
+    [
+        ({"throttle": WRITE_HOT}, ClientError, False),
+        ({"conflict": True}, ClientError, False),
+        ({"error": 500}, ClientError, False),
+        ({"error": 503, "done": False}, ClientError, False),
+        ({"error": 500, "done": True}, ClientError, True),
+        ({"error": 503, "done": True}, ClientError, True),
+        ({"cut": "before"}, ConnectionClosedError, False),
+        ({"cut": "after"}, ConnectionClosedError, True),
+        ({"cut": "middle"}, ConnectionClosedError, True),
+    ],
+)
+@pytest.mark.parametrize("send", ["put", "batch", "transaction"])
+def test_a_write_is_done_or_not_as_the_rule_says(
+    app: ServiceApp, rule: Rule, failure: type[Exception], done: bool, send: str
+) -> None:
+    sends = {
+        "put": lambda: put(app),
+        "batch": lambda: app.ddb.batch_write_item(
+            RequestItems={"orders": [{"PutRequest": {"Item": {"pk": {"S": "hot"}}}}]}
+        ),
+        "transaction": lambda: app.ddb.transact_write_items(
+            TransactItems=[{"Put": {"TableName": "orders", "Item": {"pk": {"S": "hot"}}}}]
+        ),
+    }
+    set_rules(app, rule)
+    if send == "batch" and "conflict" in rule:  # which meets no transaction
+        sends[send]()
+        assert struck(app) == [0]
+        return
+    with pytest.raises(failure):
+        sends[send]()
+    assert struck(app) == [1]
+    assert there(app, "hot") is done
+
+
+def test_an_error_that_stands_for_an_answer_stands_for_a_refusal_too(app: ServiceApp) -> None:
+    set_rules(app, {"error": 500, "done": True, "times": 1})
+    refused(lambda: put(app, ConditionExpression="pk = :k", ExpressionAttributeValues={":k": {"S": "no"}}),
+            "InternalServerError")  # fmt: skip
+    assert header(put(app)) is None
+
+
+# What counts it.
+
+
+def metric(app: ServiceApp, metric: str, **of: str) -> float:
+    app.clock.advance(120.0)
+    asked = app.cloudwatch.get_metric_statistics(
+        Namespace="AWS/DynamoDB",
+        MetricName=metric,
+        Dimensions=[{"Name": name, "Value": value} for name, value in {"TableName": "orders", **of}.items()],
+        StartTime=app.clock.now_s - 600, EndTime=app.clock.now_s, Period=60, Statistics=["Sum"],
+    )  # fmt: skip
+    return float(sum(point["Sum"] for point in asked["Datapoints"]))
+
+
+def test_cloudwatch_counts_what_aws_would_and_the_model_s_own_record_has_nothing_of_it(
+    app: ServiceApp,
+) -> None:
+    model = app.service.catalog.get("orders").model
+    before = model.decisions.rows()
+    set_rules(app, {"throttle": WRITE_HOT, "times": 3}, {"error": 500, "operations": ["GetItem"]})
+    for _ in range(3):
+        refused(lambda: put(app), "ThrottlingException")
+    refused(lambda: get(app, "a"), "InternalServerError")
+    assert model.decisions.rows() == before
+    assert metric(app, "WriteKeyRangeThroughputThrottleEvents") == 3.0
+    assert metric(app, "WriteThrottleEvents") == 3.0
+    assert metric(app, "ThrottledRequests", Operation="PutItem") == 3.0
+    assert metric(app, "SystemErrors", Operation="GetItem") == 1.0
+    assert struck(app) == [3, 1]
+
+
+def test_without_rules_nothing_is_in_the_way(app: ServiceApp) -> None:
+    plain = dict(app.router.operations)
+    set_rules(app, {"error": 500})
+    assert app.router.operations != plain
+    page_of(app).clear()
+    assert app.router.operations == plain
+    assert app.service.faults is None
+    assert header(put(app)) is None
