@@ -76,6 +76,7 @@ TESTED_ELSEWHERE = {
     "evidence.md": "test_evidence_page.py",
     "guards.md": "test_guards.py",
     "existing-tables.md": "test_existing_page.py",
+    "endpoint-state.md": "test_state_page.py",
     "fault-injection.md": "test_faults_page.py",
     "fix.md": "test_fix_docs.py",
     "history.md": "test_history_page.py",

@@ -24,6 +24,7 @@ from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.options import ClientBounds, EndpointOptions, endpoint_options
 from keyheat.endpoint.server import Housekeeping, Router, Server, build_router
 from keyheat.endpoint.service import Durations, Service, Streams
+from keyheat.endpoint.state.clock import ServiceClock
 from keyheat.words import INTERRUPTED, WRONG_USE
 
 if TYPE_CHECKING:
@@ -61,15 +62,23 @@ def serve(options: EndpointOptions) -> int:
             "no signature is checked",
             file=sys.stderr,
         )
+    clock = ServiceClock(time.time)
+    service = _service(options, clock)
     try:
         rules = None if options.faults is None else _rules(options.faults)
+        if options.snapshot or options.table or options.seed_items:
+            _begin(service, options)
     except ValueError as error:
         print(error, file=sys.stderr)
         return WRONG_USE
+    hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
+    router = build_router(
+        service, CONTROL, DATA, publish_delay_s=options.publish_delay_s, hosts=hosts, rules=rules, clock=clock
+    )
     _raise_open_files(options.max_connections)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(_serve(options, rules))
+            return runner.run(_serve(options, router))
     except OSError as error:
         print(_why_not_listening(error, options), file=sys.stderr)
         return WRONG_USE
@@ -82,14 +91,21 @@ def _rules(path: Path) -> "FaultRules":
     return load_rules(path)
 
 
-async def _serve(options: EndpointOptions, rules: "FaultRules | None") -> int:
+def _begin(service: Service, options: EndpointOptions) -> None:
+    """Fill a service with what somebody's files hold. Raises `CannotBegin`."""
+    from keyheat.endpoint.state.beginning import Beginning
+
+    Beginning(snapshot=options.snapshot, tables=options.table, items=options.seed_items).make(service)
+
+
+async def _serve(options: EndpointOptions, router: Router) -> int:
     loop = asyncio.get_running_loop()
     told_to_stop = asyncio.Event()
     _watch_signals(loop, told_to_stop)
     if options.exit_with_stdin:
         _watch_stdin(loop, told_to_stop)
     housekeeping = Housekeeping()
-    server = Server(_router(options, rules), _bounds(options), housekeeping)
+    server = Server(router, _bounds(options), housekeeping)
     port = await server.start(options.host, options.port)
     housekeeping.start()
     print(f"ready http://{_in_url(options.host)}:{port}", flush=True)
@@ -98,9 +114,9 @@ async def _serve(options: EndpointOptions, rules: "FaultRules | None") -> int:
     return 0
 
 
-def _router(options: EndpointOptions, rules: "FaultRules | None") -> Router:
-    service = Service(
-        clock=time.time,
+def _service(options: EndpointOptions, clock: ServiceClock) -> Service:
+    return Service(
+        clock=clock,
         region=options.region,
         scale=options.scale,
         seed=options.seed,
@@ -110,10 +126,6 @@ def _router(options: EndpointOptions, rules: "FaultRules | None") -> Router:
         behaviour=options.behaviour,
         streams=Streams(max_bytes=options.max_stream_bytes),
         recordings={} if options.record else None,
-    )
-    hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
-    return build_router(
-        service, CONTROL, DATA, publish_delay_s=options.publish_delay_s, hosts=hosts, rules=rules
     )
 
 

@@ -66,6 +66,9 @@ class EndpointOptions:
     max_stream_bytes: int
     record: bool
     faults: Path | None
+    snapshot: Path | None
+    table: tuple[Path, ...]
+    seed_items: tuple[tuple[str | None, Path], ...]
     exit_with_stdin: bool
 
 
@@ -89,6 +92,18 @@ def _behaviour(_context: click.Context, _option: click.Parameter, settings: tupl
         return behaving(settings)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
+
+
+def _seeds(
+    _context: click.Context, _option: click.Parameter, said: tuple[str, ...]
+) -> tuple[tuple[str | None, Path], ...]:
+    """Files of items, each with the table that is named before it."""
+    return tuple(_seed(one) for one in said)
+
+
+def _seed(said: str) -> tuple[str | None, Path]:
+    table, sign, path = said.partition("=")
+    return (table, Path(path)) if sign and not Path(said).exists() else (None, Path(said))
 
 
 WHOLE, SECONDS = click.IntRange(1, 2**31), Within(0)
@@ -132,6 +147,18 @@ ALL = (
     click.option(
         "--faults", metavar="FILE", type=click.Path(path_type=Path),
         help="rules of faults, in TOML: throttles, errors, late and lost answers",
+    ),
+    click.option(
+        "--snapshot", metavar="FILE", type=click.Path(path_type=Path),
+        help="tables and items to begin with, as GET /_keyheat/snapshot gave them",
+    ),
+    click.option(
+        "--table", metavar="FILE", type=click.Path(path_type=Path), multiple=True,
+        help="tables to begin with, as describe-table prints or create-table takes them; may be repeated",
+    ),
+    click.option(
+        "--seed-items", metavar="[TABLE=]FILE", multiple=True, callback=_seeds,
+        help="items to begin with, in lines of JSON, packed by gzip or not; may be repeated",
     ),
     click.option("--exit-with-stdin", is_flag=True, help="end when standard input, a pipe, ends"),
 )  # fmt: skip

@@ -35,6 +35,8 @@ from keyheat.endpoint.faults.page import FaultsPage
 from keyheat.endpoint.http import Connection, Connections, Headers, response
 from keyheat.endpoint.options import ClientBounds
 from keyheat.endpoint.service import Handler, Service
+from keyheat.endpoint.state.clock import ServiceClock
+from keyheat.endpoint.state.page import StatePage
 from keyheat.endpoint.stream_operations import STREAMS
 from keyheat.model.table import TableModel
 
@@ -148,7 +150,8 @@ class Router:
 
 PREFIX = b"/_keyheat/"
 NO_SUCH_PAGE = (
-    "no such page; there are health, requests, decisions?table=T, partitions?table=T, recorded and faults"
+    "no such page; there are health, requests, decisions?table=T, partitions?table=T, recorded, faults, "
+    "snapshot and advance"
 )
 ABOUT_A_TABLE: Mapping[str, Callable[[TableModel], object]] = {
     "decisions": lambda model: model.decisions.rows(),  # second by second
@@ -216,12 +219,14 @@ def build_router(
     publish_delay_s: float = 0.0,
     hosts: Hosts | None = None,
     rules: "FaultRules | None" = None,
+    clock: ServiceClock | None = None,
 ) -> Router:
     """Everything that answers requests for one service.
 
     `publish_delay_s`: seconds after a minute's end until CloudWatch serves it.
     `hosts`: the names by which it may be called besides this machine's own.
     `rules`: faults that it begins with.
+    `clock`: the service's, where its time may be moved on.
     """
     metrics = Metrics(service, publish_delay_s)
     ids = request_ids(random.Random())
@@ -235,7 +240,12 @@ def build_router(
     return Router(
         operations=named,
         dynamodb=dynamodb,
-        pages=(CloudWatchPage(metrics, ids), faults, Admin(service, dynamodb.asked)),
+        pages=(
+            CloudWatchPage(metrics, ids),
+            faults,
+            StatePage(service, clock),
+            Admin(service, dynamodb.asked),
+        ),
         guard=Guard(hosts or Hosts()),
     )
 

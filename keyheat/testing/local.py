@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Final, TypedDict, Unpack
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -192,6 +193,18 @@ class LocalDynamoDB:
             [*rules, rule] if rule else rules, seed
         )
 
+    def advance(self, seconds: float) -> None:
+        """Move the endpoint's time on: what it has saved up, splits and grows, and minutes of CloudWatch."""
+        self._said("advance", {"seconds": seconds})
+
+    def snapshot(self) -> bytes:
+        """Every table and its items, to be kept in a file or given back."""
+        return self._read(urllib.request.Request(f"{self.url}/_keyheat/snapshot"))
+
+    def restore(self, snapshot: bytes) -> None:
+        """Have what a snapshot has, and nothing else. Raises `ValueError` for one that is not whole."""
+        self._said("snapshot", snapshot)
+
     def clear(self) -> None:
         """Delete every table, protected ones too, and every rule of faults."""
         LocalFaults(f"{self.url}/_keyheat/faults", self._opened).clear()
@@ -291,11 +304,28 @@ class LocalDynamoDB:
         )
         return self._opened(asked)
 
+    def _said(self, page: str, content: bytes | Mapping[str, Any]) -> None:
+        """Tell the endpoint something. Raises `ValueError` with what is wrong with it."""
+        method, body = (
+            ("PUT", content) if isinstance(content, bytes) else ("POST", json.dumps(content).encode())
+        )
+        url, kind = f"{self.url}/_keyheat/{page}", {"Content-Type": "application/json"}
+        try:
+            self._read(urllib.request.Request(url, body, kind, method=method))
+        except HTTPError as refused:
+            with refused:
+                raise ValueError(json.load(refused)["error"]) from None
+
     def _opened(self, asked: urllib.request.Request) -> Any:
+        """The JSON that the endpoint answers."""
+        return json.loads(self._read(asked))
+
+    def _read(self, asked: urllib.request.Request) -> bytes:
         """What the endpoint answers; no proxy stands between."""
         straight = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with straight.open(asked, timeout=TIMEOUT_S) as answer:
-            return json.load(answer)
+            content: bytes = answer.read()
+            return content
 
 
 def _past_proxies(url: str) -> str:

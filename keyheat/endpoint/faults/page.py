@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from keyheat.endpoint.dynamodb import Operation
-from keyheat.endpoint.http import Headers, response
+from keyheat.endpoint.http import Headers, is_json, response
 from keyheat.endpoint.service import Service
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from keyheat.endpoint.faults.rules import FaultRules
 
 URL = b"/_keyheat/faults"
-JSON = b"application/json"
 MOST_BYTES = 1 << 20
 
 
@@ -64,7 +63,7 @@ class FaultsPage:
 
     def _put(self, headers: Headers, body: bytes) -> tuple[int, Any]:
         """Set rules, or say everything that is wrong with them; then those that there were stay."""
-        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != JSON:
+        if not is_json(headers):
             return 415, {"error": "rules are sent as Content-Type: application/json"}
         if len(body) > MOST_BYTES:
             return 413, {"error": f"rules have at most {MOST_BYTES:,} bytes"}

@@ -1,0 +1,76 @@
+"""Items that are there from the beginning: they cost no capacity, and no stream tells of them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key
+from keyheat.endpoint.items.capacity import check_size
+from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.values import check_item
+
+MOST_SAID: Final = 20
+FORM: Final = 'a line is an item in DynamoDB JSON, {"pk": {"S": "a"}}, or the same as the value of "Item"'
+
+
+@dataclass(slots=True)
+class SeededItems:
+    """The items of one file, put into a table line by line; what is wrong with lines is collected."""
+
+    table: Table
+    now_s: float
+    count: int = 0
+    wrong: list[str] = field(default_factory=list)
+    _more: int = 0
+
+    def put(self, lines: Iterable[bytes]) -> None:
+        """Put every line that is an item of the table."""
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                self._put(line, number)
+
+    def _put(self, line: bytes, number: int) -> None:
+        try:
+            self._store(_item_of(line))
+        except (ServiceError, ValueError) as error:
+            if len(self.wrong) < MOST_SAID:
+                self.wrong.append(f"{error} @ line {number:,}")
+            else:
+                self._more += 1
+
+    def _store(self, said: Any) -> None:
+        item, table = check_item(said), self.table
+        key = checked_item_key(table.schema.keys, item)
+        if table.schema.indexes:
+            check_index_keys(table.schema.indexes, item)
+        change = table.items.plan(key, table.items.get(key[0]), item)
+        check_size(change)
+        table.items.apply(change)
+        table.model.grown(key[1], change.new_bytes - change.old_bytes, self.now_s)
+        self.count += 1
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong, a line each."""
+        yield from self.wrong
+        if self._more:
+            yield f"and {self._more:,} lines more"
+
+
+def _item_of(line: bytes) -> Any:
+    try:
+        said = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"not JSON ({error}); {FORM}") from None
+    if not isinstance(said, dict):
+        raise ValueError(f"no item; {FORM}")
+    # As an export to S3 has it: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/S3DataExport.Output.html
+    wrapped = set(said) == {"Item"} and isinstance(said["Item"], dict)
+    return said["Item"] if wrapped and not _is_value(said["Item"]) else said
+
+
+def _is_value(content: dict[str, Any]) -> bool:
+    """Whether this is an attribute's value, of a table whose only attribute is called Item."""
+    return len(content) == 1 and not isinstance(next(iter(content.values())), dict)

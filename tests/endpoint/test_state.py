@@ -1,0 +1,218 @@
+"""What an endpoint begins with, keeps and is given back: whole, or not at all; and its clock."""
+
+import gzip
+import json
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.server import build_router
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.state.beginning import Beginning, CannotBegin
+from keyheat.endpoint.state.clock import MOST_S, ServiceClock
+from keyheat.endpoint.state.descriptions import creation_of, described_tables
+from keyheat.endpoint.state.snapshot import NoSnapshot, restore, snapshot
+from keyheat.endpoint.tables.describe import describe
+
+INDEX = {
+    "IndexName": "by-day",
+    "KeySchema": [{"AttributeName": "day", "KeyType": "HASH"}],
+    "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]},
+}
+UNITS = {"ReadCapacityUnits": 10, "WriteCapacityUnits": 20}
+ORDERS: dict[str, Any] = {
+    "TableName": "orders",
+    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "day")],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "ProvisionedThroughput": UNITS,
+    "GlobalSecondaryIndexes": [{**INDEX, "ProvisionedThroughput": UNITS}],
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+    "DeletionProtectionEnabled": True,
+    "Tags": [{"Key": "team", "Value": "shop"}],
+}
+ON_DEMAND = {
+    **{name: ORDERS[name] for name in ("AttributeDefinitions", "KeySchema")},
+    "TableName": "events",
+    "BillingMode": "PAY_PER_REQUEST",
+    "TableClass": "STANDARD_INFREQUENT_ACCESS",
+    "OnDemandThroughput": {"MaxReadRequestUnits": 100, "MaxWriteRequestUnits": 50},
+    "GlobalSecondaryIndexes": [INDEX],
+}
+NOW_S = 1_800_000_000.0
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service(clock=ServiceClock(lambda: NOW_S))
+
+
+def filled(service: Service) -> Service:
+    """Both tables, with two items of which one is in the index, and a setting."""
+    for request in (ORDERS, ON_DEMAND):
+        CONTROL["CreateTable"](service, request)
+    for item in ({"pk": {"S": "a"}}, {"pk": {"S": "b"}, "day": {"S": "monday"}, "total": {"N": "7"}}):
+        DATA["PutItem"](service, {"TableName": "orders", "Item": item})
+    service.catalog.find("orders").time_to_live = "ends"
+    return service
+
+
+def shown(service: Service) -> list[dict[str, Any]]:
+    """Every table as it is described, but for what says when it was made."""
+    changing = ("CreationDateTime", "TableId", "LatestStreamArn", "LatestStreamLabel", "BillingModeSummary")
+    described = (describe(table, NOW_S) for table in service.catalog)
+    return [{name: value for name, value in one.items() if name not in changing} for one in described]
+
+
+def test_a_described_table_is_created_as_it_was(service: Service) -> None:
+    before = shown(filled(service))
+    again = Service(clock=service.clock)
+    for table in service.catalog:
+        CONTROL["CreateTable"](again, creation_of(describe(table, NOW_S)))
+    unfilled = [{**one, "ItemCount": 0, "TableSizeBytes": 0} for one in before]
+    after = shown(again)
+    for one in (*unfilled, *after):
+        one.pop("GlobalSecondaryIndexes")
+    assert after == unfilled
+    assert again.catalog.find("orders").schema == service.catalog.find("orders").schema
+
+
+@pytest.mark.parametrize(
+    "content",
+    [{"Table": ORDERS}, ORDERS, [ORDERS], {"Tables": [{"Table": ORDERS}]}, [{"Table": ORDERS}]],
+)
+def test_a_file_of_tables_has_one_of_several_forms(content: object) -> None:
+    assert described_tables(content) == [ORDERS]
+
+
+@pytest.mark.parametrize("content", [{}, [], "orders", [ORDERS, 7], {"Table": []}, None])
+def test_a_file_without_a_table_says_what_would_be_one(content: object) -> None:
+    with pytest.raises(ValueError, match="describe-table prints"):
+        described_tables(content)
+
+
+def test_a_snapshot_is_all_of_a_service(service: Service) -> None:
+    kept = snapshot(filled(service))
+    other = Service(clock=service.clock)
+    CONTROL["CreateTable"](other, {**ON_DEMAND, "TableName": "goes"})
+    restore(other, kept)
+    assert shown(other) == shown(service)
+    assert snapshot(other) == kept
+    found = other.catalog.find("orders")
+    assert (found.time_to_live, found.tags) == ("ends", {"team": "shop"})
+    read = {"TableName": "orders", "IndexName": "by-day", "Select": "COUNT"}
+    assert json.loads(DATA["Scan"](other, read))["Count"] == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("part", [0.0, 0.1, 0.5, 0.9, 0.999])
+def test_a_snapshot_that_was_cut_off_changes_nothing(service: Service, part: float) -> None:
+    kept = snapshot(filled(service))
+    tables, streams = service.catalog, service.streams
+    with pytest.raises(NoSnapshot, match=r"keyheat\.snapshot/1"):
+        restore(service, kept[: int(len(kept) * part)])
+    assert (service.catalog, service.streams) == (tables, streams)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda kept: kept.replace(b'"pk":{"S":"a"}', b'"pk":{"N":"1"}'),
+        lambda kept: kept.replace(b'"items":2', b'"items":3'),
+        lambda kept: kept.replace(b'"items":2', b'"items":"two"'),
+        lambda kept: kept.replace(b'"tags":{"team":"shop"}', b'"tags":7'),
+        lambda kept: kept.replace(b"keyheat.snapshot/1", b"keyheat.snapshot/2"),
+        lambda kept: kept + b"{}\n",
+        lambda kept: b"[]\n" + kept,
+    ],
+)
+def test_a_damaged_snapshot_changes_nothing(service: Service, damage: Any) -> None:
+    kept = snapshot(filled(service))
+    assert damage(kept) != kept
+    with pytest.raises(NoSnapshot):
+        restore(service, damage(kept))
+    assert snapshot(service) == kept
+
+
+def files(folder: Path, items: bytes) -> Beginning:
+    (folder / "t.json").write_text(json.dumps({"Table": ORDERS}))
+    (folder / "i.jsonl").write_bytes(items)
+    return Beginning(tables=(folder / "t.json",), items=((None, folder / "i.jsonl"),))
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_items_are_there_from_the_beginning_for_nothing(
+    service: Service, tmp_path: Path, packed: bool
+) -> None:
+    lines = b'{"pk": {"S": "a"}, "day": {"S": "d"}}\n\n{"Item": {"pk": {"S": "b"}}}\n'
+    files(tmp_path, gzip.compress(lines) if packed else lines).make(service)
+    table = service.catalog.find("orders")
+    assert (len(table.items), table.items.index_len("by-day")) == (2, 1)
+    assert table.stream is not None
+    assert not list(table.model.decisions.rows())
+
+
+def test_every_line_that_is_no_item_is_named(service: Service, tmp_path: Path) -> None:
+    lines = [b'{"pk": {"S": "a"}}', b"rubbish", b'{"day": {"S": "d"}}', b'{"pk": "a"}', b"[]"]
+    lines += [b'{"pk": {"S": ""}}'] * 30
+    with pytest.raises(CannotBegin) as wrong:
+        files(tmp_path, b"\n".join(lines)).make(service)
+    said = str(wrong.value).splitlines()
+    assert [line.rpartition("@ ")[2] for line in said[:4]] == [f"line {n}" for n in (2, 3, 4, 5)]
+    assert "DynamoDB JSON" in said[0]
+    assert said[-1].endswith("and 14 lines more")
+
+
+@pytest.mark.parametrize(
+    ("beginning", "said"),
+    [
+        (Beginning(tables=(Path("none.json"),)), "none.json: "),
+        (Beginning(items=(("gone", Path("x")),)), "which table? --seed-items TABLE=x; tables are: none"),
+        (Beginning(snapshot=Path("none.jsonl")), "none.jsonl: "),
+    ],
+)
+def test_what_is_not_there_is_said(service: Service, beginning: Beginning, said: str) -> None:
+    with pytest.raises(CannotBegin, match=said.replace("?", r"\?")):
+        beginning.make(service)
+
+
+def test_time_goes_on_and_never_back() -> None:
+    clock = ServiceClock(lambda: NOW_S)
+    clock.advance(0.5)
+    clock.advance(MOST_S)
+    assert clock() == NOW_S + MOST_S + 0.5
+    for seconds in (0, -1, nan, inf, MOST_S + 1):
+        with pytest.raises(ValueError, match="15 days"):
+            clock.advance(seconds)
+    assert clock() == NOW_S + MOST_S + 0.5
+
+
+JSON = {b"content-type": b"application/json; charset=utf-8"}
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "headers", "body", "status"),
+    [
+        (b"POST", b"/_keyheat/advance", JSON, b'{"seconds": 60}', 200),
+        (b"POST", b"/_keyheat/advance", JSON, b'{"seconds": "60"}', 400),
+        (b"POST", b"/_keyheat/advance", JSON, b'{"seconds": true}', 400),
+        (b"POST", b"/_keyheat/advance", JSON, b'{"seconds": 60, "minutes": 1}', 400),
+        (b"POST", b"/_keyheat/advance", JSON, b"{", 400),
+        (b"POST", b"/_keyheat/advance", {b"content-type": b"text/plain"}, b'{"seconds": 60}', 415),
+        (b"GET", b"/_keyheat/advance", JSON, b"", 405),
+        (b"GET", b"/_keyheat/snapshot", {}, b"", 200),
+        (b"PUT", b"/_keyheat/snapshot", {}, b"{}", 400),
+        (b"POST", b"/_keyheat/snapshot", JSON, b"", 405),
+        (b"PUT", b"/_keyheat/snapshot", {b"origin": b"http://evil.example"}, b"{}", 403),
+        (b"POST", b"/_keyheat/advance", {**JSON, b"host": b"evil.example"}, b'{"seconds": 60}', 403),
+    ],
+)
+def test_it_is_asked_over_http_and_by_no_page_of_another_site(
+    method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, status: int
+) -> None:
+    clock = ServiceClock(lambda: NOW_S)
+    router = build_router(Service(clock=clock), CONTROL, DATA, clock=clock)
+    answer = router.answer(method, url, {b"host": b"127.0.0.1", **headers}, body)
+    assert int(answer.split()[1]) == status
+    assert clock.ahead_s == (60 if url.endswith(b"advance") and status == 200 else 0)
