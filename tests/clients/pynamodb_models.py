@@ -101,12 +101,12 @@ def waiters() -> str:
 
 def items() -> None:
     item = Order(
-        "ann", 1, bytes=b"\x00\xff", exact=-1.5e30, yes=True, words={"a", "b"}, numbers={1, 2},
+        "ann", 1, bytes=b"\x00\xff", exact=-1.5e-3, yes=True, words={"a", "b"}, numbers={1, 2},
         list=["x", {"deep": 1}], deep={"x": 1},
     )  # fmt: skip
     item.save()
     got = Order.get("ann", 1, consistent_read=True)
-    assert (got.bytes, got.exact, got.yes, got.deep.as_dict()) == (b"\x00\xff", -1.5e30, True, {"x": 1})
+    assert (got.bytes, got.exact, got.yes, got.deep.as_dict()) == (b"\x00\xff", -1.5e-3, True, {"x": 1})
     assert (got.words, got.numbers, got.list) == ({"a", "b"}, {1, 2}, ["x", {"deep": 1}])
     item.update(actions=[Order.state.set("sent"), Order.amount.add(1)])
     assert (item.state, item.amount) == ("sent", 1)
