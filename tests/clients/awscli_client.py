@@ -17,7 +17,9 @@ from botocore import xform_name
 from lowlevel import Body, LowLevel, Refused
 from told import SLOW_URL, URL, WHERE, tell
 
-ERROR = re.compile(r"An error occurred \((\w+)\) when calling the \w+ operation(?: \(.*?\))?: (.*)", re.DOTALL)
+ERROR = re.compile(
+    r"An error occurred \((\w+)\) when calling the \w+ operation(?: \(.*?\))?: (.*)", re.DOTALL
+)
 
 
 class Command:
@@ -53,8 +55,8 @@ class Command:
         if code == 0:
             return out.getvalue()
         match = ERROR.search(err.getvalue())
-        assert match is not None, (words, err.getvalue())
-        raise Refused(f"exit code {code}, `{match[1]}` on stderr", match[1], {"message": match[2].strip()})
+        assert (code, match is None) == (255, False), (words, err.getvalue())
+        raise Refused(f"`{match[1]}` on stderr", match[1], {"message": match[2].strip()})
 
 
 def paged(operation: str) -> bool:
