@@ -1,13 +1,16 @@
 """Every client that is installed does on a local table what docs/clients.md says."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from keyheat.endpoint.process import EndpointProcess
 from tests.clients.page import PAGE, kept, page_of
 from tests.clients.programs import CHECKS, CLIENTS, GO, ClientProgram, told_by, two_endpoints
+from tests.outside import a_readers_environment
 
 WAITS_LONG = ("aioboto3", "AWS CLI")  # ten attempts take half a minute, nearly all of it without work
 
@@ -67,3 +70,17 @@ def test_the_makefile_installs_what_the_programs_need() -> None:
     for path in needed:  # .clients/aioboto3/bin/python, tests/clients/node_modules
         assert path.relative_to(root).parts[1] in done.stdout, path
     assert len(needed) == 5
+
+
+@pytest.mark.opens
+def test_the_variables_of_the_page_send_a_client_that_is_told_nothing_there() -> None:
+    (exports,) = re.findall(
+        r"^```sh\n(export .*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    asks = "import boto3; print(boto3.client('dynamodb').list_tables()['TableNames'])"
+    with EndpointProcess.start() as local:
+        script = exports.replace("http://127.0.0.1:8000", local.url) + f'{sys.executable} -c "{asks}"'
+        done = subprocess.run(
+            ["sh", "-c", script], env=a_readers_environment(), capture_output=True, text=True, timeout=120
+        )
+    assert done.stdout == "[]\n", done.stderr
