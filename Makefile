@@ -11,7 +11,7 @@ WORKERS ?= 5
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 
-.PHONY: help demo install dev wheel quick test test-aws check lint types bench month gallery attacks soak accuracy fidelity rules lock schema clean
+.PHONY: help demo install dev wheel quick test test-aws check lint types bench month gallery attacks soak accuracy fidelity clients install-clients rules lock schema clean
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make soak      20 minutes at 3,000/s with a fault every few seconds: nothing leaks, hangs or is lost"
 	@echo "make accuracy  docs/accuracy.md: how often labels are right, on random tables (a few minutes)"
 	@echo "make fidelity  docs/fidelity.md: the model held against what others measured"
+	@echo "make clients   docs/clients.md: boto3, the JavaScript SDK and others on the local table (about 2 minutes)"
 	@echo "make rules     docs/rules.md and docs/examples/*.txt: every labelling rule, and what its example says"
 	@echo "make lock      bring both lock files up to date with pyproject.toml"
 	@echo "make schema    write configs/*.schema.json from the code"
@@ -98,6 +99,28 @@ accuracy: install
 fidelity: dev
 	$(BIN)/python -m tests.calibration.fidelity --write
 
+clients: install-clients
+	$(BIN)/python -m tests.clients.page --write
+
+# Each Python client has an environment of its own, since each wants another botocore. Go's SDK is Debian's: there is
+# nothing to build where that is not installed.
+CLIENTS := .clients
+PYTHON_CLIENTS := aioboto3 awscli pynamodb testcontainers
+GO_PATH := /usr/share/gocode
+GO_SDK := $(GO_PATH)/src/github.com/aws/aws-sdk-go-v2/service/dynamodb
+
+install-clients: $(CLIENTS)/.installed
+
+$(CLIENTS)/.installed: $(PYTHON_CLIENTS:%=tests/clients/%.lock) tests/clients/package-lock.json $(wildcard tests/clients/go/*.go) $(wildcard $(GO_SDK)) | dev
+	for client in $(PYTHON_CLIENTS); do \
+		$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(CLIENTS)/$$client && \
+		$(BIN)/uv pip sync --quiet --python $(CLIENTS)/$$client/bin/python tests/clients/$$client.lock || exit; \
+	done
+	npm ci --silent --ignore-scripts --prefix tests/clients
+	test ! -d $(GO_SDK) || ! command -v go >/dev/null || GO111MODULE=off GOPATH=$(GO_PATH) GOFLAGS= \
+		GOCACHE=$(CURDIR)/$(CLIENTS)/go-cache go build -o $(CLIENTS)/go-client tests/clients/go/*.go
+	@touch $@
+
 rules: install
 	$(BIN)/python docs/rules.py
 
@@ -108,6 +131,9 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --extra all --universal --python-ve
 lock: dev
 	$(LOCK) requirements-dev.lock --group dev
 	$(LOCK) requirements.lock --group build --constraint requirements-dev.lock
+	$(subst --extra all,,$(LOCK)) deploy/local.lock --group build --constraint requirements-dev.lock
+	for client in $(PYTHON_CLIENTS); do echo $$client | $(BIN)/uv pip compile - --universal --python-version 3.11 \
+		--no-header --no-emit-index-url --no-annotate --quiet --output-file tests/clients/$$client.lock || exit; done
 
 schema: install
 	$(BIN)/keyheat schema > configs/scenario.schema.json
@@ -117,4 +143,4 @@ schema: install
 	$(BIN)/python docs/scenario.py
 
 clean:
-	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(CLIENTS) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info

@@ -84,7 +84,13 @@ def parsed(where: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     "command",
     [
-        ["check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"],
+        [
+            "check-jsonschema",
+            "--builtin-schema",
+            "vendor.compose-spec",
+            "deploy/compose.yaml",
+            "deploy/compose.local.yaml",
+        ],
         ["kubernetes-validate", "--strict", "deploy/kubernetes.yaml"],
         ["kubernetes-validate", "--strict", f"{SCHEDULES}/kubernetes-cronjob.yaml"],
         [

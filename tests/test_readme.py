@@ -70,6 +70,7 @@ TESTED_ELSEWHERE = {
     "loadtests.md": "test_own_loadtest.py",
     "accuracy.md": "test_accuracy_page.py",
     "analyzers.md": "test_analyzers_page.py",
+    "clients.md": "test_clients.py",
     "contributor-insights.md": "test_insights_page.py",
     "dynamic-sharding.md": "test_dynamic_page.py",
     "endpoints.md": "test_probe_page.py",

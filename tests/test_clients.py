@@ -1,0 +1,86 @@
+"""Every client that is installed does on a local table what docs/clients.md says."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from keyheat.endpoint.process import EndpointProcess
+from tests.clients.page import PAGE, kept, page_of
+from tests.clients.programs import CHECKS, CLIENTS, GO, ClientProgram, told_by, two_endpoints
+from tests.outside import a_readers_environment
+
+WAITS_LONG = ("aioboto3", "AWS CLI")  # ten attempts take half a minute, nearly all of it without work
+
+
+@pytest.mark.opens
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "client",
+    [
+        pytest.param(one, id=one.name, marks=pytest.mark.long if one.name in WAITS_LONG else ())
+        for one in CLIENTS
+    ],
+)
+def test_a_client_does_what_the_page_says(client: ClientProgram) -> None:
+    if client.missing is not None:
+        pytest.skip(client.missing)
+    with two_endpoints() as urls:
+        told = told_by(client, urls)
+    said = kept()[client.name]
+    assert [one for one in told if one.outcome == "no"] == []
+    if client is GO and told[0] != said["client"]:
+        pytest.skip(f"the page is of {said['client'].words}, here is {told[0].words}: `make clients`")
+    assert {one.check: one for one in told} == said, "`make clients` writes the page anew"
+
+
+def test_the_page_is_what_was_told() -> None:
+    told = kept()
+    assert PAGE.read_text(encoding="utf-8") == page_of(told), "`make clients` writes the page anew"
+    assert list(told) == [one.name for one in CLIENTS]
+    assert all(list(of) == ["client", *CHECKS] for of in told.values())
+
+
+def test_a_client_that_is_missing_is_said_with_what_to_do(tmp_path: Path) -> None:
+    none = ClientProgram("Any", ("any",), tmp_path / "none")
+    assert none.missing == "Any is not installed: `make clients` installs it"
+
+
+@pytest.mark.opens
+def test_a_program_that_falls_over_says_why(tmp_path: Path) -> None:
+    broken = ClientProgram("Broken", ("python3", "-c", "raise SystemExit('no such module')"), tmp_path)
+    with pytest.raises(RuntimeError, match="Broken ended with 1: no such module"):
+        told_by(broken, ("", ""))
+
+
+@pytest.mark.opens
+def test_the_makefile_installs_what_the_programs_need() -> None:
+    root = PAGE.parents[1]
+    done = subprocess.run(
+        ["make", "--dry-run", "--always-make", "clients"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    needed = {client.needs for client in CLIENTS} - {Path(sys.executable)}
+    for path in needed:  # .clients/aioboto3/bin/python, tests/clients/node_modules
+        assert path.relative_to(root).parts[1] in done.stdout, path
+    assert len(needed) == 5
+
+
+@pytest.mark.opens
+def test_the_variables_of_the_page_send_a_client_that_is_told_nothing_there() -> None:
+    (exports,) = re.findall(
+        r"^```sh\n(export .*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    asks = "import boto3; print(boto3.client('dynamodb').list_tables()['TableNames'])"
+    with EndpointProcess.start() as local:
+        script = exports.replace("http://127.0.0.1:8000", local.url) + f'{sys.executable} -c "{asks}"'
+        done = subprocess.run(
+            ["sh", "-c", script], env=a_readers_environment(), capture_output=True, text=True, timeout=120
+        )
+    assert done.stdout == "[]\n", done.stderr
