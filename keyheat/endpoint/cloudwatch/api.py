@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from keyheat.endpoint.cloudwatch.expressions import MetricMath, MetricSeries, checked_expression
 from keyheat.endpoint.cloudwatch.insights import describe_insight_rules, get_insight_rule_report
 from keyheat.endpoint.cloudwatch.metrics import (
     MINUTE_S,
@@ -53,6 +54,16 @@ Measured = list[tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MathQuery:
+    """One MetricDataQuery that is worked out of others."""
+
+    id: str
+    expression: str
+    label: str
+    returned: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricQuery:
     """One MetricDataQuery: a statistic of a metric per period."""
 
@@ -63,6 +74,9 @@ class MetricQuery:
     unit: str | None
     label: str
     returned: bool
+
+
+Query = MetricQuery | MathQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +106,26 @@ def get_metric_data(metrics: Metrics, parameters: Parameters) -> dict[str, Any]:
         )
     page = _page(optional_text(parameters, "NextToken")) or MetricPage(0, metrics.published_until_s())
     view = metrics.view(start_s, min(end_s, page.until_s))
-    measured = [(query, _measured(query, view, descending)) for query in queries if query.returned]
+    metric_queries = {query.id: query for query in queries if isinstance(query, MetricQuery)}
+
+    def series(identifier: str) -> MetricSeries:
+        query = metric_queries[identifier]
+        return MetricSeries(dict(_measured(query, view)), query.period_s)
+
+    math = MetricMath(
+        [*metric_queries],
+        {query.id: query.expression for query in queries if isinstance(query, MathQuery)},
+        series,
+        int(start_s),
+        int(min(end_s, page.until_s)),
+    )
+    measured = [
+        (query, _ordered(query, view, math, descending=descending)) for query in queries if query.returned
+    ]
     return _in_pages(measured, page, most)
 
 
-def _queries(parameters: Parameters) -> list[MetricQuery]:
+def _queries(parameters: Parameters) -> list[Query]:
     raw = structures(parameters, "MetricDataQueries")
     if not raw:
         raise validation("The parameter MetricDataQueries is required.")
@@ -108,14 +137,16 @@ def _queries(parameters: Parameters) -> list[MetricQuery]:
     return queries
 
 
-def _query(raw: Parameters) -> MetricQuery:
+def _query(raw: Parameters) -> Query:
     identifier = text(raw, "Id")
     if ID.fullmatch(identifier) is None:
         raise validation(f'The value "{identifier}" for parameter "Id" does not match ^[a-z][a-zA-Z0-9_]*$.')
     if raw.get("Expression") is not None:
-        raise validation(
-            f"The local endpoint has no metric math: the query {identifier} has an Expression. "
-            "Ask for its metrics with MetricStat and compute with what comes back."
+        return MathQuery(
+            id=identifier,
+            expression=checked_expression(raw["Expression"]),
+            label=optional_text(raw, "Label") or identifier,
+            returned=flag(raw, "ReturnData", True),
         )
     if raw.get("MetricStat") is None:
         raise validation(f"The query {identifier} needs a MetricStat.")
@@ -156,15 +187,23 @@ def _descending(parameters: Parameters) -> bool:
     return order == "TimestampDescending"
 
 
-def _measured(query: MetricQuery, view: MetricsView, descending: bool) -> Measured:
-    """The statistic per period, in the order asked for."""
-    periods = by_period(view.points(query.metric, query.unit), query.period_s)
-    values = [(point.start_s, statistic(point, query.statistic)) for point in periods]
-    measured = [(start_s, value) for start_s, value in values if value is not None]
+def _ordered(query: Query, view: MetricsView, math: MetricMath, *, descending: bool) -> Measured:
+    """The values of a query, in the order asked for."""
+    if isinstance(query, MetricQuery):
+        measured = _measured(query, view)
+    else:
+        measured = [*math.series(query.id).values.items()]
     return measured[::-1] if descending else measured
 
 
-def _in_pages(measured: list[tuple[MetricQuery, Measured]], page: MetricPage, most: int) -> dict[str, Any]:
+def _measured(query: MetricQuery, view: MetricsView) -> Measured:
+    """The statistic per period."""
+    periods = by_period(view.points(query.metric, query.unit), query.period_s)
+    values = [(point.start_s, statistic(point, query.statistic)) for point in periods]
+    return [(start_s, value) for start_s, value in values if value is not None]
+
+
+def _in_pages(measured: list[tuple[Query, Measured]], page: MetricPage, most: int) -> dict[str, Any]:
     """The page's part of all datapoints; a query without any is in the first page, and complete."""
     results, skip, left = [], page.offset, most
     for query, points in measured:
@@ -181,7 +220,7 @@ def _in_pages(measured: list[tuple[MetricQuery, Measured]], page: MetricPage, mo
     return answer
 
 
-def _result(query: MetricQuery, points: Measured, is_whole: bool) -> dict[str, Any]:
+def _result(query: Query, points: Measured, is_whole: bool) -> dict[str, Any]:
     return {
         "Id": query.id,
         "Label": query.label,
