@@ -34,6 +34,7 @@ from keyheat.endpoint.errors import CORAL, ServiceError
 from keyheat.endpoint.faults.page import FaultsPage
 from keyheat.endpoint.http import Connection, Connections, Headers, response
 from keyheat.endpoint.options import ClientBounds
+from keyheat.endpoint.other_services import OtherServices
 from keyheat.endpoint.service import Handler, Service
 from keyheat.endpoint.state.clock import ServiceClock
 from keyheat.endpoint.state.page import StatePage
@@ -241,6 +242,7 @@ def build_router(
         operations=named,
         dynamodb=dynamodb,
         pages=(
+            OtherServices(service),
             CloudWatchPage(metrics, ids),
             faults,
             StatePage(service, clock),
