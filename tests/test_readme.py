@@ -86,6 +86,7 @@ TESTED_ELSEWHERE = {
     "plan.md": "test_plan_page.py",
     "pytest.md": "test_pytest_page.py",
     "regress.md": "test_regress_page.py",
+    "retries.md": "test_retries_page.py",
     "report-in-detail.md": "test_report_page.py",
     "regression-statistics.md": "test_statistics_page.py",
     "rules.md": "test_rules_page.py",

@@ -1,0 +1,175 @@
+"""What an SDK makes of a throttled request: how often it sends it again, after which pause, when it gives up.
+
+    throttled --attempts left? quota left?--> pause --> sent again ... --> accepted, or given up
+
+Since November 2026 the SDKs of AWS share one policy for DynamoDB; what botocore did by itself before is the
+other one that is still met. Transient errors have a shorter pause and a higher price; here it is throttles.
+https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
+https://aws.amazon.com/blogs/developer/updated-default-retry-behavior-for-aws-sdks-and-tools/
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import floor
+from typing import Final
+
+from keyheat.model.resources import Cause
+
+QUOTA_TOKENS: Final = 500.0
+"""Of one client: https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html"""
+UNRETRIED_TOKENS: Final = 1.0  # that a request which was accepted at once gives back
+Chance = Callable[[], float]
+"""Draws from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """One published policy. The pause before attempt n + 1 is `base_s` 2^(n - 1), at most `most_s`.
+
+    `attempts` counts the first one, too. `jitter`: the pause is drawn from 0 to that. `cost_tokens` is what a
+    retry takes from the client's quota, 0: there is none. `limits_rate`: the adaptive mode, in which a client
+    holds back what it sends. `account_too`: the account's limit is retried as well.
+    """
+
+    name: str
+    says: str
+    attempts: int
+    base_s: float = 1.0
+    most_s: float = 20.0
+    jitter: bool = True
+    cost_tokens: float = 5.0
+    limits_rate: bool = False
+    account_too: bool = True
+
+    def pause_s(self, attempt: int, chance: Chance) -> float:
+        """Seconds from the refusal of the `attempt`-th attempt to the next one."""
+        longest_s = min(self.base_s * 2.0 ** (attempt - 1), self.most_s)
+        return longest_s * chance() if self.jitter else longest_s
+
+    def retries(self, cause: Cause) -> bool:
+        """Whether a throttle of this cause is sent again at all."""
+        return self.attempts > 1 and (self.account_too or cause is not Cause.ACCOUNT)
+
+
+SHARED: Final = "four attempts, pauses of up to 1, 2 and 4 s, a quota of 500 tokens"
+NONE: Final = RetryPolicy(name="none", says="no retries", attempts=1, cost_tokens=0.0)
+POLICIES: Final = (
+    NONE,
+    RetryPolicy(
+        name="boto3-2025",
+        says="botocore before 1.44, legacy mode: ten attempts, pauses of 50 ms and twice as long each time",
+        attempts=10, base_s=0.05, most_s=25.6, jitter=False, cost_tokens=0.0, account_too=False,
+    ),
+    RetryPolicy(name="boto3-2026", says=f"botocore since 1.44, standard mode: {SHARED}", attempts=4),
+    RetryPolicy(
+        name="boto3-2026-adaptive",
+        says="the same in adaptive mode: the client also holds back what it sends",
+        attempts=4, limits_rate=True,
+    ),
+    *(
+        RetryPolicy(name=name, says=f"{sdk}, as of November 2026: {SHARED}", attempts=4)
+        for name, sdk in (("js-v3", "JavaScript v3"), ("go-v2", "Go v2"), ("java-v2", "Java v2"))
+    ),
+)  # fmt: skip
+"""`boto3-2025` has no longest pause; its ninth and last is 12.8 s. What other SDKs did before is not here."""
+USUAL: Final = ("none", "boto3-2025", "boto3-2026", "boto3-2026-adaptive")
+
+
+def policy_named(name: str) -> RetryPolicy:
+    """The policy of that name. Raises `ValueError` with those that there are."""
+    for policy in POLICIES:
+        if policy.name == name:
+            return policy
+    raise ValueError(f"no SDK {name!r}; there are {', '.join(one.name for one in POLICIES)}")
+
+
+@dataclass(slots=True)
+class RetryQuota:
+    """The tokens of one client. An accepted request gives back what its last retry cost, or one."""
+
+    tokens: float = QUOTA_TOKENS
+
+    def take(self, cost_tokens: float) -> bool:
+        """Whether a retry may be made; it is paid then."""
+        if cost_tokens > self.tokens:
+            return False
+        self.tokens -= cost_tokens
+        return True
+
+    def accepted(self, paid_tokens: float) -> None:
+        """A request has been accepted, its last retry paid so much, 0: it had none."""
+        self.tokens = min(QUOTA_TOKENS, self.tokens + (paid_tokens or UNRETRIED_TOKENS))
+
+
+LEAST_PER_S: Final = 0.5
+KEPT_PART: Final = 0.7  # of the rate at which a throttle came
+STEEPNESS: Final = 0.4
+NEWEST_PART: Final = 0.8
+HALF_S: Final = 0.5  # the rate is measured in steps of this
+MOST_TIMES: Final = 2.0  # the measured rate
+
+
+@dataclass(slots=True)
+class AdaptiveRate:
+    """What the adaptive mode lets one client send: less after a throttle, then more along a cubic curve.
+
+        rate = 0.4 (t - k)^3 + w        t: seconds since the last throttle, w: the rate at which it came
+        k = (w (1 - 0.7) / 0.4)^(1/3)   so that it begins at 0.7 w and is w again after k seconds
+
+    It begins with the first throttle. Who waits goes by the rate as it changes.
+    """
+
+    now_s: float
+    _limits: bool = False
+    _w_per_s: float = 0.0
+    _measured_per_s: float = 0.0
+    _fill_per_s: float = LEAST_PER_S
+    _tokens: float = 0.0
+    _filled_s: float = 0.0
+    _throttled_s: float = 0.0
+    _count: int = 0
+    _step_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._filled_s = self._throttled_s = self.now_s
+        self._step_s = floor(self.now_s)
+
+    def wait_s(self, at_s: float) -> float:
+        """Seconds until the first in line may send, at the rate as it is now; 0: at once."""
+        if not self._limits:
+            return 0.0
+        self._refill(at_s)
+        return max(0.0, (1.0 - self._tokens) / self._fill_per_s)
+
+    def sent(self) -> None:
+        """The first in line has sent, and taken its token."""
+        if self._limits:
+            self._tokens -= 1.0
+
+    def answered(self, at_s: float, *, throttled: bool) -> None:
+        """An attempt was answered."""
+        measured = self._measure(at_s)
+        if throttled:
+            self._w_per_s = min(measured, self._fill_per_s) if self._limits else measured
+            self._throttled_s, self._limits = at_s, True
+            rate = KEPT_PART * self._w_per_s
+        else:
+            k = (self._w_per_s * (1 - KEPT_PART) / STEEPNESS) ** (1 / 3)
+            rate = STEEPNESS * (at_s - self._throttled_s - k) ** 3 + self._w_per_s
+        self._refill(at_s)
+        self._fill_per_s = max(LEAST_PER_S, min(rate, MOST_TIMES * measured))
+        self._tokens = min(self._tokens, max(1.0, self._fill_per_s))
+
+    def _measure(self, at_s: float) -> float:
+        step_s = floor(at_s / HALF_S) * HALF_S
+        self._count += 1
+        if step_s > self._step_s:
+            newest = self._count / (step_s - self._step_s)
+            self._measured_per_s = NEWEST_PART * newest + (1 - NEWEST_PART) * self._measured_per_s
+            self._count, self._step_s = 0, step_s
+        return self._measured_per_s
+
+    def _refill(self, at_s: float) -> None:
+        earned = (at_s - self._filled_s) * self._fill_per_s
+        self._tokens = min(max(1.0, self._fill_per_s), self._tokens + earned)
+        self._filled_s = at_s

@@ -1,0 +1,160 @@
+"""What retries make of a demand, in a terminal and for programs: a sentence, and a row for each policy."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from keyheat.model.retries import QUOTA_TOKENS
+from keyheat.numbers import measured, milliseconds, percent, rate, some, span, whole
+from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.retrying import LONGEST_TAIL_S, SERVICE_S, RetriedRun
+from keyheat.terminal.layout import Paragraph
+
+FORMAT: Final = "keyheat.retries/1"
+COLUMNS: Final = ("SDK", "goodput", "attempts", "given up", "p50", "p99", "calm from")
+TAIL: Final = span(LONGEST_TAIL_S)
+NOTABLE: Final = 0.01  # retries for each request, from which throttling is said to feed on them
+
+
+def retries_text(scenario: Scenario, runs: Sequence[RetriedRun], clients: int) -> RenderableType:
+    """The whole answer, narrow enough for 80 columns. The first run is the one without retries."""
+    calm = not runs[0].calm_from_s
+    return Group(
+        Paragraph(sentence_of(runs), style="bold green" if calm else "bold"),
+        Text(""),
+        _table(runs),
+        Text(""),
+        *(Paragraph(note) for note in notes_of(scenario, runs, clients)),
+    )
+
+
+def sentence_of(runs: Sequence[RetriedRun]) -> str:
+    """The verdict: what the usual policy loses, and what the one that loses least makes of it."""
+    none, *others = runs
+    if not none.calm_from_s:
+        return f"Nothing is throttled, so nobody retries: all {whole(none.requests)} requests are accepted."
+    if not others:
+        return f"Without retries {percent(none.given_up_share)} of the requests are given up."
+    usual = next((one for one in others if one.policy.name == "boto3-2026"), others[0])
+    best = min(others, key=lambda one: (one.requests - one.accepted, one.within_s(0.99) or 0.0))
+    lost = _lost(usual)
+    said = f"With {usual.policy.name} {lost} of {some(usual.requests, 'request')} {_are(usual)} given up"
+    if usual.quota_ran_out:
+        said += f", {percent(usual.quota_ran_out / usual.given_up)} of them for want of retry quota"
+    if best is usual:
+        return f"{said}; of the policies that were tried none loses fewer."
+    return f"{said}; {best.policy.name} loses {_lost(best)}, and takes {_longer(usual, best)}."
+
+
+def _are(run: RetriedRun) -> str:
+    return "is" if run.given_up == 1 else "are"
+
+
+def _lost(run: RetriedRun) -> str:
+    if not run.waiting:
+        return percent(run.given_up_share) if run.given_up else "none"
+    left = percent((run.requests - run.accepted) / run.requests)
+    return f"{left}, given up or still waiting {TAIL} after the load"
+
+
+def _longer(usual: RetriedRun, best: RetriedRun) -> str:
+    """How much longer the slowest hundredth waits."""
+    before, after = usual.within_s(0.99), best.within_s(0.99)
+    if not before or after is None:
+        return f"{_time(after)} at p99"
+    return f"{_time(after)} at p99 instead of {_time(before)}"
+
+
+def notes_of(scenario: Scenario, runs: Sequence[RetriedRun], clients: int) -> list[str]:
+    """What has to be known beside the answer."""
+    none, *others = runs
+    said = [_feeding(one, none) for one in others if none.calm_from_s < one.calm_from_s and _insists(one)]
+    said += [
+        f"{one.policy.name} holds requests back, the middle one of them for {_time(one.within_s(0.5))}; "
+        f"its last throttle comes {span(one.calm_from_s)} after the beginning."
+        for one in others
+        if one.policy.limits_rate and none.calm_from_s
+    ]
+    said.append(
+        f"The demand of {scenario.name}, request by request on the simulator; {some(clients, 'client')}, "
+        f"each with a retry quota of {QUOTA_TOKENS:.0f} tokens (--clients N). An attempt takes "
+        f"{_time(SERVICE_S)}; response times are from when a request was due to its answer, goodput is while "
+        "the load lasts."
+    )
+    if any(task.operation.startswith(("batch", "transact")) for task in scenario.tasks):
+        said.append("What a batch hands back, and transactions that are cancelled, are sent again by no SDK.")
+    return said
+
+
+def _insists(run: RetriedRun) -> bool:
+    return run.attempts > (1 + NOTABLE) * run.requests
+
+
+def _feeding(run: RetriedRun, none: RetriedRun) -> str:
+    """That retries are throttled when the demand alone would not be."""
+    longer = span(run.calm_from_s - none.calm_from_s)
+    return (
+        f"{run.policy.name}: throttling goes on for {longer} after the demand alone would be throttled no "
+        f"more; it feeds on {some(run.attempts - run.requests, 'retry', 'retries')}."
+    )
+
+
+def _table(runs: Sequence[RetriedRun]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in COLUMNS:
+        table.add_column(name, justify="left" if name == "SDK" else "right", no_wrap=True)
+    for run in runs:
+        table.add_row(*_row(run))
+    return table
+
+
+def _row(run: RetriedRun) -> list[str]:
+    return [
+        run.policy.name,
+        rate(run.goodput_per_s, "").replace(" /s", "/s"),
+        f"x {measured(run.amplification)}",
+        percent(run.given_up_share) if run.given_up else "none",
+        _time(run.within_s(0.5)),
+        _time(run.within_s(0.99)),
+        f"{run.calm_from_s} s" if run.calm_from_s else "always",
+    ]
+
+
+def _time(seconds: float | None) -> str:
+    return milliseconds(None if seconds is None else round(seconds, 4) * 1000)
+
+
+def retries_json(scenario: Scenario, runs: Sequence[RetriedRun], clients: int) -> dict[str, Any]:
+    """The same for programs; times in seconds."""
+    return {
+        "format": FORMAT,
+        "scenario": scenario.name,
+        "clients": clients,
+        "sentence": sentence_of(runs),
+        "policies": [
+            {
+                "sdk": run.policy.name,
+                "says": run.policy.says,
+                "requests": run.requests,
+                "accepted": run.accepted,
+                "given_up": run.given_up,
+                "given_up_share": run.given_up_share,
+                "given_up_for_quota": run.quota_ran_out,
+                "waiting": run.waiting,
+                "attempts": run.attempts,
+                "amplification": run.amplification,
+                "goodput_per_s": run.goodput_per_s,
+                "consumed_units": run.units,
+                "p50_s": run.within_s(0.5),
+                "p99_s": run.within_s(0.99),
+                "load_s": run.load_s,
+                "throttled_until_s": run.calm_from_s,
+                "attempts_per_s": run.attempts_per_s,
+                "throttled_per_s": run.throttled_per_s,
+            }
+            for run in runs
+        ],
+    }

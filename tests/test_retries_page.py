@@ -1,0 +1,99 @@
+"""keyheat retries, and docs/retries.md: what its commands say, and its numbers are those of the code."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.load.run.jobs import find_scenario
+from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, policy_named
+from keyheat.simulator.retrying import MOST_REQUESTS, SERVICE_S, demand_of, retried
+from keyheat.terminal.retries import FORMAT, sentence_of
+
+pytestmark = pytest.mark.slow
+
+PAGE = (Path(__file__).parents[1] / "docs" / "retries.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^```sh\n(.*?)\n```$", PAGE, re.DOTALL | re.MULTILINE)
+SHORT = ("--duration", "20")  # until burst is spent
+
+
+def run(name: str, policy: str, *settings: str, clients: int = 10) -> Any:
+    loaded, path = find_scenario(name, ("load.duration_s=8", *settings))
+    return retried(loaded, demand_of(loaded, path.parent), policy_named(policy), clients=clients)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_its_commands_say_what_is_lost(verb: Callable[..., Any], command: str) -> None:
+    _program, *words = shlex.split(command)
+    said = verb(*words, *SHORT)
+    assert said.code == 0
+    assert said.says("are given up") or said.says("is given up")
+    assert said.says("goodput")
+
+
+def test_its_numbers_are_those_of_the_code() -> None:
+    for policy in POLICIES:
+        assert f"`{policy.name}`" in PAGE
+    assert f"{QUOTA_TOKENS:.0f} tokens a client" in PAGE
+    assert f"takes {SERVICE_S * 1000:.0f} ms" in PAGE
+    assert MOST_REQUESTS == 500_000
+
+
+def test_every_policy_meets_the_same_demand_and_none_is_a_run_without_retries() -> None:
+    runs = {policy.name: run("hotkey", policy.name) for policy in POLICIES[:4]}
+    assert len({one.requests for one in runs.values()}) == 1
+    none = runs["none"]
+    assert none.attempts == none.requests == none.accepted + none.given_up
+    assert none.amplification == 1.0
+    for one in runs.values():
+        assert one.accepted + one.given_up + one.waiting == one.requests
+        assert sum(one.attempts_per_s) == one.attempts
+        assert sum(one.throttled_per_s) == one.attempts - one.accepted
+    assert runs["boto3-2025"].attempts > 2 * none.attempts
+    assert runs["boto3-2026-adaptive"].given_up < none.given_up / 10
+    assert runs["boto3-2026-adaptive"].within_s(0.5) > none.within_s(0.5)
+
+
+def test_a_quota_runs_out_by_client() -> None:
+    few, many = (run("hotkey", "boto3-2026", clients=clients) for clients in (1, 1_000))
+    assert few.quota_ran_out > 0
+    assert many.quota_ran_out == 0
+    assert few.attempts < many.attempts
+    assert few.attempts - few.requests <= QUOTA_TOKENS / 5 + few.accepted
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    first, again = (run("too-small", "boto3-2026-adaptive") for _ in range(2))
+    assert first.attempts_per_s == again.attempts_per_s
+    assert first.response_s.tolist() == again.response_s.tolist()
+
+
+def test_what_is_not_throttled_is_not_retried() -> None:
+    calm = [run("sharded", name) for name in ("none", "boto3-2026")]
+    assert calm[1].attempts == calm[1].requests == calm[1].accepted
+    assert sentence_of(calm).startswith("Nothing is throttled, so nobody retries")
+
+
+def test_for_programs_it_is_one_object(verb: Callable[..., Any]) -> None:
+    said = json.loads(verb("retries", "hotkey", "--json", "--sdk", "boto3-2026", *SHORT).out)
+    assert (said["format"], said["scenario"], said["clients"]) == (FORMAT, "hotkey", 10)
+    assert [one["sdk"] for one in said["policies"]] == [NONE.name, "boto3-2026"]
+    assert all(one["requests"] == one["accepted"] + one["given_up"] for one in said["policies"])
+
+
+def test_more_than_can_be_tried_is_refused_with_what_to_do(verb: Callable[..., Any]) -> None:
+    said = verb("retries", "hotkey", "--duration", "400")
+    assert said.code == 2
+    assert "at most 500,000 are tried one by one" in " ".join(said.err.split())
+    assert "--duration S" in said.err
+
+
+@pytest.mark.parametrize("name", ["operations", "country-index", "replay", "read-hot"])
+def test_every_kind_of_request_is_one(name: str) -> None:
+    one = run(name, "boto3-2026")
+    assert one.requests > 0
+    assert one.accepted + one.given_up + one.waiting == one.requests
