@@ -40,6 +40,9 @@ class ClientBounds:
 BOUNDS = ClientBounds()
 MOST_STREAM_BYTES = 512 * MIB
 """Memory that one stream may keep from being freed, before its oldest entries are trimmed."""
+TRANSACTION_S = 0.005
+"""That a transaction takes where a person started the endpoint: those that overlap meet, as in AWS. Requests
+of one client's threads arrive some milliseconds apart, and a call by an SDK takes about as long by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,7 +66,8 @@ def error_of(app: ServiceApp, statement: str, *parameters: Any, **more: Any) -> 
 
 def item_of(app: ServiceApp, artist: str, song: str) -> dict[str, Any] | None:
     key = {"artist": {"S": artist}, "song": {"S": song}}
-    return app.ddb.get_item(TableName="music", Key=key).get("Item")
+    item: dict[str, Any] | None = app.ddb.get_item(TableName="music", Key=key).get("Item")
+    return item
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,9 @@ def test_an_index_is_read_by_its_keys_or_whole(app: ServiceApp) -> None:
 @pytest.mark.parametrize("where", ["", "WHERE artist IN ['rich', 'acme', 'abba']", "WHERE plays > 10"])
 @pytest.mark.parametrize("limit", [1, 2, 4])
 def test_pages_end_where_the_limit_is_and_go_on_there(app: ServiceApp, where: str, limit: int) -> None:
-    all_at_once, found, token = songs(app, where), [], {}
+    all_at_once = songs(app, where)
+    found: list[str] = []
+    token: dict[str, str] = {}
     for _ in range(20):
         page = run(app, f"SELECT * FROM music {where}", Limit=limit, **token)
         assert len(page["Items"]) <= limit

@@ -70,7 +70,8 @@ class ReadRequest:
 
 def query(service: Service, request: Request) -> bytes:
     """Items of one partition key, in the order of the sort key."""
-    table = service.catalog.get(checked("Query", request)["TableName"])
+    request = checked("Query", request)
+    table = service.catalog.get(request["TableName"])
     index = asked_index(table, request)
     require_expressions(request, (KIND, FILTER, PROJECTION))
     if request.get(KIND) is None:
@@ -84,7 +85,9 @@ def query(service: Service, request: Request) -> bytes:
     expressions.finish()
     stored = key_range(condition.tree, keys, expressions.values)
     if filtering is not None:
-        _check_no_key_filtered(filtering, keys)
+        _check_no_key_filtered(
+            filtering, keys, "QueryFilter" if request.get("QueryFilter") else "Filter Expression"
+        )
     descending = request.get("ScanIndexForward") is False
     asked = ReadRequest(
         operation="Query",
@@ -102,7 +105,8 @@ def query(service: Service, request: Request) -> bytes:
 
 def scan(service: Service, request: Request) -> bytes:
     """Items of the whole table or index, or of one of several equal segments of it, in hash order."""
-    table = service.catalog.get(checked("Scan", request)["TableName"])
+    request = checked("Scan", request)
+    table = service.catalog.get(request["TableName"])
     index = asked_index(table, request)
     expressions, filtering, projection = None, None, None
     if require_expressions(request, (FILTER, PROJECTION)):
@@ -146,12 +150,11 @@ def _filter_and_projection(
     )
 
 
-def _check_no_key_filtered(filtering: ParsedCondition, keys: KeySchema) -> None:
+def _check_no_key_filtered(filtering: ParsedCondition, keys: KeySchema, what: str) -> None:
     for attribute in attributes(keys):
         if attribute.name in filtering.attributes:
             raise validation_error(
-                "Filter Expression can only contain non-primary key attributes: "
-                f"Primary key attribute: {attribute.name}"
+                f"{what} can only contain non-primary key attributes: Primary key attribute: {attribute.name}"
             )
 
 

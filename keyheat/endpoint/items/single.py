@@ -200,27 +200,31 @@ def _only_all_old(request: Request) -> None:
 
 def put_item(service: "Service", request: Request) -> bytes | Answer:
     """Store an item, in the place of the one under its key."""
-    table = service.catalog.get(checked("PutItem", request)["TableName"])
+    request = checked("PutItem", request)
+    table = service.catalog.get(request["TableName"])
     _only_all_old(request)
     return _write(service, "PutItem", table, asked_put(table, request), request) or b"{}"
 
 
 def delete_item(service: "Service", request: Request) -> bytes | Answer:
     """Forget an item, if it is there."""
-    table = service.catalog.get(checked("DeleteItem", request)["TableName"])
+    request = checked("DeleteItem", request)
+    table = service.catalog.get(request["TableName"])
     _only_all_old(request)
     return _write(service, "DeleteItem", table, asked_delete(table, request), request) or b"{}"
 
 
 def update_item(service: "Service", request: Request) -> bytes | Answer:
     """Change an item, or make it if it is not there."""
-    table = service.catalog.get(checked("UpdateItem", request)["TableName"])
+    request = checked("UpdateItem", request)
+    table = service.catalog.get(request["TableName"])
     return _write(service, "UpdateItem", table, asked_update(table, request), request) or b"{}"
 
 
 def get_item(service: "Service", request: Request) -> bytes | Answer:
     """One item, or the named parts of it, read eventually consistent unless asked otherwise."""
-    table = service.catalog.get(checked("GetItem", request)["TableName"])
+    request = checked("GetItem", request)
+    table = service.catalog.get(request["TableName"])
     projection = asked_projection(request)
     key = checked_key(table.schema.keys, check_item(request["Key"]))
     held = table.items.get(key[0])

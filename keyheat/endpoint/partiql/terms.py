@@ -23,7 +23,7 @@ from keyheat.endpoint.expressions.trees import (
     Tree,
 )
 from keyheat.endpoint.partiql.statements import ListOf, MapOf, Parameter, Scalar, SetOf, Template
-from keyheat.endpoint.partiql.tokens import StatementReader, malformed
+from keyheat.endpoint.partiql.tokens import UNEXPECTED_TERM, StatementReader, malformed
 from keyheat.endpoint.values import canonical
 from keyheat.model.limits import NESTING_LEVELS
 
@@ -97,7 +97,7 @@ class Terms:
                 self.reader.want(",")
             name = self.reader.take()
             if name.kind not in ("string", "quoted"):
-                raise malformed("Unexpected term")
+                raise malformed(UNEXPECTED_TERM)
             self.reader.want(":")
             # The path in messages begins inside of an attribute's value.
             members[name.text] = self.value(f"{under}.{name.text}" if depth else "root", depth + 1)
@@ -140,7 +140,7 @@ class Terms:
                 f"Operator or function requires a document path; operator or function: {function}"
             )
         if function == "attribute_type" and not isinstance(arguments[1], Reference):
-            raise malformed("Unexpected term")
+            raise malformed(UNEXPECTED_TERM)
         return FunctionCall(function, tuple(arguments))
 
     def sum(self) -> Operand:
@@ -162,11 +162,16 @@ class Terms:
             )
         reader.counted()
         reader.want("(")
-        first = self.operand()
+        first = self._plain()
         reader.want(",")
-        second = self.operand()
+        second = self._plain()
         reader.want(")")
         return FunctionCall(function, (first, second))
+
+    def _plain(self) -> Operand:
+        if self.reader.calls:
+            raise malformed(UNEXPECTED_TERM)
+        return self.operand()
 
     def condition(self) -> Tree:
         """Conditions joined by AND and OR."""
@@ -207,6 +212,8 @@ class Terms:
 
     def _simple(self) -> Tree:
         reader, left = self.reader, self.operand()
+        if isinstance(left, FunctionCall) and left.function != "size":
+            return left
         reader.counted()
         if reader.took("IS"):
             return self._is(left)
@@ -214,22 +221,27 @@ class Terms:
             return self._comparison(left)
         negated = reader.took("NOT")
         if reader.took("BETWEEN"):
-            low = self.operand()
+            low = self._compared()
             reader.want("AND")
-            tree: Tree = Between(left, low, self.operand())
+            tree: Tree = Between(left, low, self._compared())
         elif reader.took("IN"):
             tree = In(left, self._choices())
-        elif isinstance(left, FunctionCall) and left.function != "size" and not negated:
-            return left
         else:
             raise reader.unexpected()
         return Not(tree) if negated else tree
+
+    def _compared(self) -> Operand:
+        """An operand that has a value, as all have but the functions that are conditions themselves."""
+        found = self.operand()
+        if isinstance(found, FunctionCall) and found.function != "size":
+            raise malformed(UNEXPECTED_TERM)
+        return found
 
     def _comparison(self, left: Operand) -> Comparison:
         sign = COMPARISONS[self.reader.take().text]
         if self.reader.next.kind == "end":
             raise malformed(NO_RIGHT_SIDE)
-        right = self.operand()
+        right = self._compared()
         if isinstance(left, Reference) and isinstance(right, PathValue):
             return Comparison(FLIPPED[sign], right, left)
         return Comparison(sign, left, right)
@@ -250,8 +262,8 @@ class Terms:
         end = "]" if self.reader.took("[") else ")"
         if end == ")":
             self.reader.want("(")
-        choices = [self.operand()]
+        choices = [self._compared()]
         while self.reader.took(","):
-            choices.append(self.operand())
+            choices.append(self._compared())
         self.reader.want(end)
         return tuple(choices)
