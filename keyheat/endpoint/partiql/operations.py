@@ -32,8 +32,9 @@ from keyheat.endpoint.partiql.statements import (
     Statement,
     writes,
 )
-from keyheat.endpoint.requests import Request, check_shape
+from keyheat.endpoint.requests import Request, check_shape, checked
 from keyheat.endpoint.service import Handler, Service
+from keyheat.model.limits import STATEMENT_CHARACTERS
 
 Answer = dict[str, Any]
 ONE, BATCH, TRANSACTION = "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"
@@ -78,8 +79,11 @@ def _readable(entries: Iterable[Request]) -> Iterator[Statement]:
 
 def execute_statement(service: Service, request: Request) -> Answer:
     """One statement: a page of a SELECT, or a write of one item."""
-    check_shape(ONE, request)
-    statement = parsed_statement(request["Statement"])
+    checked(ONE, request)
+    text = request["Statement"]
+    if not 1 <= len(text) <= STATEMENT_CHARACTERS:
+        check_shape(ONE, request)
+    statement = parsed_statement(text)
     if isinstance(statement, Select):
         return _page(service, statement, request)
     item, table, consumed = _written(service, metric_of(ONE, request), statement, request)

@@ -33,13 +33,12 @@ from keyheat.endpoint.partiql.statements import ITEM, Change, Insert, Select
 from keyheat.endpoint.schema import KeySchema
 from keyheat.endpoint.tables.catalog import Table
 from keyheat.endpoint.values import Item
+from keyheat.model.limits import STATEMENT_PARTITION_KEYS
 
 NO_KEY = "Where clause does not contain a mandatory equality on all key attributes"
 ORDER_ON_SCAN = (
     "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."
 )
-RANGES = 50
-"""Partition keys that one IN may name."""
 KEPT = 1024
 _RANGED = frozenset(("=", "<", "<=", ">", ">="))
 
@@ -160,9 +159,10 @@ def _apart(tree: Tree) -> Iterator[Tree]:
     if not isinstance(tree, In):
         yield tree
         return
-    if len(tree.choices) > RANGES:
+    if len(tree.choices) > STATEMENT_PARTITION_KEYS:
         raise validation_error(
-            f"IN takes at most {RANGES} values of a partition key; it has {len(tree.choices)}"
+            f"IN takes at most {STATEMENT_PARTITION_KEYS} values of a partition key; "
+            f"it has {len(tree.choices)}"
         )
     for choice in dict.fromkeys(tree.choices):
         yield Comparison("=", tree.tested, choice)

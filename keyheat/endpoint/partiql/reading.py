@@ -31,7 +31,7 @@ from keyheat.endpoint.partiql.statements import Select
 from keyheat.endpoint.requests import Request
 from keyheat.endpoint.service import Service
 from keyheat.endpoint.tables.catalog import Table
-from keyheat.endpoint.values import check_item
+from keyheat.endpoint.values import Item, check_item
 from keyheat.model.limits import PAGE_BYTES
 
 WRONG_TOKEN = "NextToken does not match request"
@@ -75,8 +75,7 @@ def selected(
     condition = checked_condition(plan.rest, values)
     selection = selection_of({}, table.schema.keys, index, columns_of(select))
     ranges = ranges_of(plan, keys, values) if plan.keyed else [WHOLE_LINE]
-    digest = xxh3_64_hexdigest(orjson.dumps([text, values], option=orjson.OPT_SORT_KEYS))
-    first, left = _begin(ranges, request.get("NextToken"), digest)
+    first, left = _begin(ranges, request.get("NextToken"), text, values)
     if left is not None:
         try:
             start = starting_key(check_item(left), table.schema.keys, index)
@@ -107,19 +106,24 @@ def selected(
         seen_bytes += page.scanned_bytes
         limit = None if limit is None else limit - page.scanned
         if page.last is not None:
-            answer.last, answer.token = page.last, _token(number, page.last, digest)
+            answer.last, answer.token = page.last, _token(number, page.last, text, values)
             break
         if number + 1 < len(ranges) and (limit == 0 or seen_bytes >= PAGE_BYTES):
-            answer.token = _token(number + 1, b"null", digest)
+            answer.token = _token(number + 1, b"null", text, values)
             break
     return answer
 
 
-def _token(number: int, last: bytes, digest: str) -> str:
-    return urlsafe_b64encode(b'[%d,%b,"%b"]' % (number, last, digest.encode())).decode()
+def _digest(text: str, values: Item) -> str:
+    """What a token is for, in a few letters."""
+    return xxh3_64_hexdigest(orjson.dumps([text, values], option=orjson.OPT_SORT_KEYS))
 
 
-def _begin(ranges: Sequence[Range], token: str | None, digest: str) -> tuple[int, Any]:
+def _token(number: int, last: bytes, text: str, values: Item) -> str:
+    return urlsafe_b64encode(b'[%d,%b,"%b"]' % (number, last, _digest(text, values).encode())).decode()
+
+
+def _begin(ranges: Sequence[Range], token: str | None, text: str, values: Item) -> tuple[int, Any]:
     """The range to go on in, and the key behind which. Raises ValidationException for a foreign token."""
     if token is None:
         return 0, None
@@ -127,7 +131,7 @@ def _begin(ranges: Sequence[Range], token: str | None, digest: str) -> tuple[int
         number, last, of = orjson.loads(urlsafe_b64decode(token))
     except (ValueError, TypeError):
         raise validation_error(WRONG_TOKEN) from None
-    if of != digest or type(number) is not int or not 0 <= number < len(ranges):
+    if of != _digest(text, values) or type(number) is not int or not 0 <= number < len(ranges):
         raise validation_error(WRONG_TOKEN)
     return number, last
 
