@@ -4,8 +4,9 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatem
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -16,7 +17,7 @@ from keyheat.endpoint.expressions.keyconditions import Range
 from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items.capacity import ConsumedCapacity
 from keyheat.endpoint.items.pages import selection_of, starting_key
-from keyheat.endpoint.items.reads import WHOLE_LINE, ReadRequest, asked_index, read
+from keyheat.endpoint.items.reads import WHOLE_LINE, PageRead, ReadRequest, asked_index, read
 from keyheat.endpoint.partiql.parsing import parsed_statement
 from keyheat.endpoint.partiql.plans import (
     Columns,
@@ -48,6 +49,13 @@ class Selected:
     last: bytes | None = None
     token: str | None = None
 
+    def add(self, page: PageRead) -> None:
+        """What one range had."""
+        self.consumed.add(page.consumed)
+        self.count += page.count
+        if page.count and page.items is not None:
+            self.items.append(page.items[1:-1])
+
     def json(self) -> bytes:
         """The list of items."""
         return b"[" + b",".join(self.items) + b"]"
@@ -65,51 +73,66 @@ def selected(
     select = parsed_statement(text)
     assert isinstance(select, Select), "others are writes"
     table = service.catalog.get(select.table)
-    index = asked_index(table, {"IndexName": select.index, "ConsistentRead": request.get("ConsistentRead")})
+    named = {"IndexName": select.index, "ConsistentRead": request.get("ConsistentRead")}
+    index = asked_index(table, named)
     keys = table.schema.keys if index is None else index.keys
     plan = key_plan(text, keys)
     if one and (index is not None or not plan.whole or len(plan.keyed) != 1):
         raise validation_error(ONE_ITEM)
     descending = descends(select, keys, plan)
     values = select.bound(parameters)
-    condition = checked_condition(plan.rest, values)
-    selection = selection_of({}, table.schema.keys, index, columns_of(select))
+    whole = ReadRequest(
+        operation=operation,
+        keyed=bool(plan.keyed),
+        table=table,
+        index=index,
+        stored=WHOLE_LINE,
+        descending=descending,
+        expressions=with_values(values),
+        filter=checked_condition(plan.rest, values),
+        selection=selection_of({}, table.schema.keys, index, columns_of(select)),
+    )
     ranges = ranges_of(plan, keys, values) if plan.keyed else [WHOLE_LINE]
-    first, left = _begin(ranges, request.get("NextToken"), text, values)
-    if left is not None:
+    digest = partial(_digest, text, values)
+    first = _go_on(whole, ranges, request.get("NextToken"), digest)
+    parts = [(number, replace(whole, stored=stored)) for number, stored in enumerate(ranges)][first:]
+    return _pages(service, parts, request, digest)
+
+
+def _go_on(asked: ReadRequest, ranges: list[Range], token: str | None, digest: Callable[[], str]) -> int:
+    """The range to go on in, of which is left what is behind the token's key. Raises ValidationException."""
+    if token is None:
+        return 0
+    number, last = _taken_apart(token, digest())
+    if not 0 <= number < len(ranges):
+        raise validation_error(WRONG_TOKEN)
+    if last is not None:
         try:
-            start = starting_key(check_item(left), table.schema.keys, index)
+            start = starting_key(check_item(last), asked.table.schema.keys, asked.index)
         except ServiceError:
             raise validation_error(WRONG_TOKEN) from None
-        low, high = ranges[first]
+        low, high = ranges[number]
         if not low <= start < high:
             raise validation_error(WRONG_TOKEN)
-        ranges[first] = (low, start) if descending else (start + b"\0", high)
+        ranges[number] = (low, start) if asked.descending else (start + b"\0", high)
+    return number
+
+
+def _pages(
+    service: Service, parts: Sequence[tuple[int, ReadRequest]], request: Request, digest: Callable[[], str]
+) -> Selected:
+    """One range after another, each admitted by itself, until the limit or 1 MB is reached."""
     answer, seen_bytes, limit = Selected(), 0, request.get("Limit")
-    for number, stored in enumerate(ranges[first:], first):
-        asked = ReadRequest(
-            operation=operation,
-            keyed=bool(plan.keyed),
-            table=table,
-            index=index,
-            stored=stored,
-            descending=descending,
-            expressions=with_values(values),
-            filter=condition,
-            selection=selection,
-        )
+    for number, asked in parts:
         page = read(service, asked, limit, consistent=bool(request.get("ConsistentRead")))
-        answer.consumed.add(page.consumed)
-        answer.count += page.count
-        if page.count and page.items is not None:
-            answer.items.append(page.items[1:-1])
+        answer.add(page)
         seen_bytes += page.scanned_bytes
         limit = None if limit is None else limit - page.scanned
         if page.last is not None:
-            answer.last, answer.token = page.last, _token(number, page.last, text, values)
+            answer.last, answer.token = page.last, _token(number, page.last, digest())
             break
-        if number + 1 < len(ranges) and (limit == 0 or seen_bytes >= PAGE_BYTES):
-            answer.token = _token(number + 1, b"null", text, values)
+        if number < parts[-1][0] and (limit == 0 or seen_bytes >= PAGE_BYTES):
+            answer.token = _token(number + 1, b"null", digest())
             break
     return answer
 
@@ -119,19 +142,17 @@ def _digest(text: str, values: Item) -> str:
     return xxh3_64_hexdigest(orjson.dumps([text, values], option=orjson.OPT_SORT_KEYS))
 
 
-def _token(number: int, last: bytes, text: str, values: Item) -> str:
-    return urlsafe_b64encode(b'[%d,%b,"%b"]' % (number, last, _digest(text, values).encode())).decode()
+def _token(number: int, last: bytes, digest: str) -> str:
+    return urlsafe_b64encode(b'[%d,%b,"%b"]' % (number, last, digest.encode())).decode()
 
 
-def _begin(ranges: Sequence[Range], token: str | None, text: str, values: Item) -> tuple[int, Any]:
-    """The range to go on in, and the key behind which. Raises ValidationException for a foreign token."""
-    if token is None:
-        return 0, None
+def _taken_apart(token: str, digest: str) -> tuple[int, Any]:
+    """The number of a range, and the key last read in it. Raises ValidationException for a foreign token."""
     try:
         number, last, of = orjson.loads(urlsafe_b64decode(token))
     except (ValueError, TypeError):
         raise validation_error(WRONG_TOKEN) from None
-    if of != _digest(text, values) or type(number) is not int or not 0 <= number < len(ranges):
+    if of != digest or type(number) is not int:
         raise validation_error(WRONG_TOKEN)
     return number, last
 
