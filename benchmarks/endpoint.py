@@ -44,6 +44,23 @@ UPDATE = Load(
     '"ExpressionAttributeValues":{":one":{"N":"1"}}}',
     keys=10_000,
 )
+CONDITION = ',"ConditionExpression":"attribute_exists(pk) AND size(#d) > :n",' + (
+    '"ExpressionAttributeNames":{"#d":"data"},"ExpressionAttributeValues":{":n":{"N":"1"}}}'
+)
+CONDITIONAL_PUT = replace(PUT, body=PUT.body.removesuffix("}") + CONDITION)
+EXPECTING_PUT = replace(PUT, body=PUT.body.removesuffix("}") + ',"Expected":{"none":{"Exists":false}}}')
+SELECT = Load(
+    operation="ExecuteStatement",
+    body='{"Statement":"SELECT * FROM bench WHERE pk = ?","Parameters":[{"S":"key-{n}"}]}',
+    keys=STORED,
+)
+SET = Load(
+    operation="ExecuteStatement",
+    body='{"Statement":"UPDATE bench SET data = ? WHERE pk = ?","Parameters":[{"S":"'
+    + FILLER
+    + '"},{"S":"key-{n}"}]}',
+    keys=STORED,
+)
 QUERY = Load(
     operation="Query",
     body='{"TableName":"grouped","IndexName":"by-group","KeyConditionExpression":"g = :g",'
@@ -120,11 +137,18 @@ def rates(seconds: float) -> list[Row]:
         require(ours(url, PUT, requests=STORED))
         gets = _measured(url, pid, GET, seconds)
         updates = _measured(url, pid, UPDATE, seconds)
+        conditional = _measured(url, pid, CONDITIONAL_PUT, seconds)
+        expecting = _measured(url, pid, EXPECTING_PUT, seconds)
+        selects, sets = _measured(url, pid, SELECT, seconds), _measured(url, pid, SET, seconds)
         fill_groups(url)
         queries = _measured(url, pid, QUERY, seconds)
     rows = [
         _rate("PutItem, 1 KB", *puts, at_least=12_000),
         _rate("GetItem, 1 KB", *gets, at_least=20_000),
+        _beside("PutItem with a condition", conditional, "PutItem", puts),
+        _beside("PutItem with Expected", expecting, "PutItem", puts),
+        _beside("ExecuteStatement, SELECT of one item", selects, "GetItem", gets),
+        _beside("ExecuteStatement, UPDATE of one item", sets, "PutItem", puts),
         _rate("UpdateItem, counter expression", *updates, at_least=4_000),
         _rate("Query, 10 items of an index over 100,000", *queries, at_least=4_000),
     ]
@@ -147,6 +171,12 @@ def _turn(url: str, pid: int, load: Load, seconds: float) -> tuple[Answered, flo
 def _rate(what: str, answered: Answered, cpu_us: float | None = None, at_least: float | None = None) -> Row:
     note = f"p99 {answered.p99_ms:.2f} ms" + ("" if cpu_us is None else f", CPU {cpu_us:.0f} us each")
     return Row(what=what, measured=answered.per_s, unit="requests/s", at_least=at_least, note=note)
+
+
+def _beside(what: str, mine: tuple[Answered, float], plain: str, theirs: tuple[Answered, float]) -> Row:
+    """A rate, and how it is to that of the operation without more to it."""
+    row = _rate(what, *mine)
+    return replace(row, note=f"{mine[0].per_s / theirs[0].per_s:.2f} times {plain}; {row.note}")
 
 
 def _rival_rates(seconds: float, puts: Answered) -> Iterator[list[Row]]:

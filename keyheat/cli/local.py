@@ -2,10 +2,10 @@
 
 import click
 
-from keyheat.endpoint.options import EndpointOptions, endpoint_options
+from keyheat.endpoint.options import TRANSACTION_S, EndpointOptions, endpoint_options
 
 
-@click.command()
+@click.command(context_settings={"default_map": {"transaction_s": TRANSACTION_S}})
 @endpoint_options
 def local(options: EndpointOptions) -> int:
     """The local endpoint alone, for any DynamoDB client: it throttles as DynamoDB does.

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any
 from zlib import crc32
@@ -18,6 +19,7 @@ import orjson
 
 from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep
 from keyheat.endpoint.http import Headers
+from keyheat.endpoint.partiql.operations import STATEMENTS, metric_of, tables_of
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import Handler, Service
 from keyheat.model.minutes import Minutes
@@ -68,6 +70,7 @@ TABLES_OF: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
     "BatchWriteItem": _batch_tables,
     "TransactGetItems": _transaction_tables,
     "TransactWriteItems": _transaction_tables,
+    **{name: partial(tables_of, name) for name in STATEMENTS},
 }
 RETURNS_ITEMS = {"Query", "Scan"}
 CHANGES_TABLES = {"CreateTable", "DeleteTable"}
@@ -82,6 +85,7 @@ class Operation:
     tables: Callable[[dict[str, Any]], Iterable[str]] | None
     returns_items: bool
     api: str = "dynamodb"
+    metric: Callable[[dict[str, Any]], str] | None = None  # where more than its name tells it apart
 
 
 def operations(
@@ -90,7 +94,13 @@ def operations(
     """Operations by the value of `X-Amz-Target` that names them."""
     named = [Operation(name, handler, None, False) for name, handler in control.items()]
     named += [
-        Operation(name, handler, TABLES_OF.get(name, _one_table), name in RETURNS_ITEMS)
+        Operation(
+            name,
+            handler,
+            TABLES_OF.get(name, _one_table),
+            name in RETURNS_ITEMS,
+            metric=partial(metric_of, name) if name in STATEMENTS else None,
+        )
         for name, handler in data.items()
     ]
     return {TARGET + operation.name.encode(): operation for operation in named} | {
@@ -159,7 +169,10 @@ class DynamoDB:
         """The datapoints of each table that a data request names."""
         if operation.tables is not None:
             for table in operation.tables(request):
-                yield self.service.catalog.get(table).model.minutes
+                try:
+                    yield self.service.catalog.get(table).model.minutes
+                except ServiceError:  # a statement of a batch may name a table that there is not
+                    continue
 
     def _completed(
         self, operation: Operation, request: dict[str, Any], out: bytes, latency_ms: float
@@ -167,8 +180,9 @@ class DynamoDB:
         now_s = self.service.now_s()
         found = COUNT.search(out) if operation.returns_items else None
         returned = int(found[1]) if found else None
+        name = operation.name if operation.metric is None else operation.metric(request)
         for minutes in self._minutes_of(operation, request):
-            minutes.completed(operation.name, latency_ms, now_s, returned)
+            minutes.completed(name, latency_ms, now_s, returned)
 
 
 def parsed(body: bytes) -> dict[str, Any]:

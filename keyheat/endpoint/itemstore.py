@@ -121,13 +121,13 @@ class RequestTokens:
             del self._known[oldest]
 
 
-def digest_of(request: dict[str, Any]) -> bytes:
+def digest_of(operations: Any) -> bytes:
     """What a transaction asks for, in 16 bytes; how much it wants to be told is not part of that.
 
     Raises ValidationException for values nested deeper than orjson writes, which is deeper than they may be.
     """
     try:
-        written = orjson.dumps(request.get("TransactItems"), option=orjson.OPT_SORT_KEYS)
+        written = orjson.dumps(operations, option=orjson.OPT_SORT_KEYS)
     except TypeError:
         raise nested_too_deep() from None
     return xxh3_128_digest(written)

@@ -10,6 +10,7 @@ from keyheat.endpoint.items.batches import batch_get_item, batch_write_item
 from keyheat.endpoint.items.reads import query, scan
 from keyheat.endpoint.items.single import delete_item, get_item, put_item, update_item
 from keyheat.endpoint.items.transactions import transact_get_items, transact_write_items
+from keyheat.endpoint.partiql.operations import STATEMENTS
 from keyheat.endpoint.requests import shape_checked
 from keyheat.endpoint.service import Handler, Service
 from keyheat.endpoint.tables.catalog import TableChange, require_idle
@@ -111,4 +112,5 @@ DATA: dict[str, Handler] = {
     "BatchGetItem": batch_get_item,
     "TransactWriteItems": transact_write_items,
     "TransactGetItems": transact_get_items,
+    **STATEMENTS,
 }

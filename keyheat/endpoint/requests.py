@@ -16,6 +16,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep, validation_error
+from keyheat.endpoint.legacy import LEGACY, translated
 from keyheat.endpoint.shapes import ListShape, MapShape, Shape, StructureShape, shapes_of
 
 if TYPE_CHECKING:
@@ -133,10 +134,6 @@ TYPES: dict[str, type] = {
     "string": str, "boolean": bool, "integer": int, "map": dict, "list": list, "structure": dict,
 }  # fmt: skip
 SIZED = ("integer", "list", "map")
-LEGACY = (
-    "Expected", "ConditionalOperator", "AttributeUpdates", "AttributesToGet",
-    "KeyConditions", "QueryFilter", "ScanFilter",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +163,8 @@ def members_of(operation: str) -> Members:
 def checked(operation: str, request: Request) -> Request:
     """The request, if its members have the API's types; nested values are not looked at.
 
-    Raises ValidationException or SerializationException. Parameters from before expressions are
-    refused: DynamoDB still takes them, but no current client of it sends them.
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LegacyConditionalParameters.html
+    One with parameters from before expressions is looked at whole, and has expressions then.
+    Raises ValidationException or SerializationException.
     """
     members = members_of(operation)
     for name, value in request.items():
@@ -184,17 +180,10 @@ def checked(operation: str, request: Request) -> Request:
     for name in members.required:
         if request.get(name) is None:
             check_shape(operation, request)
-    refuse_legacy(request)
-    return request
-
-
-def refuse_legacy(request: Request) -> None:
-    """Raises ValidationException for a parameter from before expressions."""
-    for name in LEGACY:
-        if name in request and request[name] is not None:
-            raise validation_error(
-                f"The legacy parameter {name} is not supported here; use an expression parameter instead"
-            )
+    if LEGACY.isdisjoint(request):
+        return request
+    check_shape(operation, request)
+    return translated(request)
 
 
 def _words(shape: Shape) -> list[str]:

@@ -17,6 +17,7 @@ the page that states it. Pages, under https://docs.aws.amazon.com/amazondynamodb
     batch         ../APIReference/API_BatchWriteItem.html, API_BatchGetItem.html
     transactions  ../APIReference/API_TransactWriteItems.html, API_TransactGetItems.html
     query         ../APIReference/API_Query.html
+    partiql       ../APIReference/API_ExecuteStatement.html, ql-reference.select.html
     tags          ../APIReference/API_ListTagsOfResource.html
     streams       ../APIReference/API_streams_GetRecords.html, API_streams_DescribeStream.html,
                   API_streams_ListStreams.html, API_streams_GetShardIterator.html, Streams.html
@@ -89,6 +90,8 @@ SIGNATURE_CLOCK_S: Final = 300  # seconds that a signature's time may be off, <=
 BATCH_WRITE_ITEMS: Final = 25  # items, <=, batch
 BATCH_WRITE_BYTES: Final = 16 * MIB  # bytes of a request, <=, batch
 BATCH_GET_ITEMS: Final = 100  # items, <=, batch
+STATEMENT_CHARACTERS: Final = 8_192  # of a PartiQL statement, <=, partiql
+STATEMENT_PARTITION_KEYS: Final = 50  # that its IN may name, <=, partiql
 BATCH_GET_BYTES: Final = 16 * MIB  # bytes of an answer, <=, batch
 TRANSACT_ITEMS: Final = 100  # items, <=, transactions
 TRANSACT_BYTES: Final = 4 * MIB  # bytes of all items, <=, transactions

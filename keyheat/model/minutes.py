@@ -96,7 +96,11 @@ class Minutes:
         """One successful API call; `returned_items` for Query and Scan."""
         self._count("SuccessfulRequestLatency", operation, latency_ms, now_s)
         if returned_items is not None:
-            self._count("ReturnedItemCount", operation, float(returned_items), now_s)
+            self.returned_items(operation, returned_items, now_s)
+
+    def returned_items(self, operation: str, count: int, now_s: float) -> None:
+        """So many items were answered by one API call."""
+        self._count("ReturnedItemCount", operation, float(count), now_s)
 
     def system_error(self, operation: str, now_s: float) -> None:
         """One API call that failed with HTTP 500."""
@@ -218,8 +222,15 @@ def _request_series(
         unit = MILLISECONDS if metric == "SuccessfulRequestLatency" else COUNT
         dimensions: Dimensions = () if metric == "UserErrors" else _resource(table, None)
         if operation is not None:
-            dimensions = (*dimensions, ("Operation", operation))
+            name, *further = operation.split(",")
+            dimensions = (*dimensions, ("Operation", name), *(_dimension(one) for one in further))
         yield MetricSeries(metric, unit, dimensions, limits.MINUTE_S, _points(track.tallies, minutes))
+
+
+def _dimension(text: str) -> tuple[str, str]:
+    """Name and value of `Verb=PartiQLSelect`, by which CloudWatch tells apart what one operation does."""
+    name, _, value = text.partition("=")
+    return name, value
 
 
 def _resource(table: str, index: str | None) -> Dimensions:

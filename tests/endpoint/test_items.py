@@ -170,9 +170,3 @@ def test_a_refused_read_says_so(service_app: Any) -> None:
         lambda _: ddb.get_item(TableName="small", Key={"pk": {"S": "a"}}, ConsistentRead=True)
     )
     assert error["ThrottlingReasons"][0]["reason"].startswith("TableRead")
-
-
-@pytest.mark.parametrize("legacy", ["AttributeUpdates", "Expected"])
-def test_parameters_from_before_expressions_are_refused(orders: Any, legacy: str) -> None:
-    error = refused(orders.update_item, TableName="orders", Key=KEY, **{legacy: {}})["Error"]
-    assert legacy in error["Message"]

@@ -34,7 +34,8 @@ from keyheat.endpoint.items.single import (
     shown_item,
 )
 from keyheat.endpoint.itemstore import size_of
-from keyheat.endpoint.requests import Request, check_shape, checked, refuse_legacy
+from keyheat.endpoint.legacy import translated
+from keyheat.endpoint.requests import Request, check_shape, checked
 from keyheat.endpoint.service import Service
 from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import check_item
@@ -190,8 +191,9 @@ def _asked_reads(service: Service, request: Request) -> Iterator[AskedRead]:
         if type(entry) is not dict or type(entry.get("Keys")) is not list or not entry["Keys"]:
             raise _misshapen("BatchGetItem", request)
         table = service.catalog.get(name)
-        refuse_legacy(entry)
-        projection = asked_projection(entry)
+        if entry.get("AttributesToGet") is not None:
+            check_shape("BatchGetItem", request)
+        projection = asked_projection(translated(entry))
         for named in entry["Keys"]:
             yield AskedRead(
                 table=table,

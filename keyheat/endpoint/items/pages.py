@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from keyheat.endpoint.errors import validation_error
-from keyheat.endpoint.expressions.compiler import Projection
+from keyheat.endpoint.expressions.compiler import KIND, Projection
 from keyheat.endpoint.itemkeys import NOT_THE_SCHEMA, attributes, key_of
 from keyheat.endpoint.itemstore import SIZE_BYTES, Shelf, projected_names, size_of
 from keyheat.endpoint.schema import IndexSchema, KeySchema, KeySchemaElement
@@ -97,7 +97,7 @@ def selection_of(
 ) -> Selection:
     """What the request selects. Raises ValidationException for a combination that DynamoDB does not take."""
     select = request.get("Select")
-    _check_select(select, index, projection)
+    _check_select(select, index, projection, "AttributesToGet" if request.get("AttributesToGet") else KIND)
     lacking = _lacking(keys, index, projection)
     if lacking and index is not None and not index.local:
         raise validation_error(
@@ -107,7 +107,9 @@ def selection_of(
     return Selection(select == "COUNT", projection, bool(lacking) or everything)
 
 
-def _check_select(select: str | None, index: IndexSchema | None, projection: Projection | None) -> None:
+def _check_select(
+    select: str | None, index: IndexSchema | None, projection: Projection | None, by: str
+) -> None:
     if select == "SPECIFIC_ATTRIBUTES" and projection is None:
         raise validation_error(
             "One or more parameter values were invalid: Must specify the AttributesToGet or "
@@ -115,7 +117,7 @@ def _check_select(select: str | None, index: IndexSchema | None, projection: Pro
         )
     if projection is not None and select not in (None, "SPECIFIC_ATTRIBUTES"):
         what = "only the Count" if select == "COUNT" else select
-        raise validation_error(f"Cannot specify the ProjectionExpression when choosing to get {what}")
+        raise validation_error(f"Cannot specify the {by} when choosing to get {what}")
     if select == "ALL_PROJECTED_ATTRIBUTES" and index is None:
         raise validation_error(
             INVALID + "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"

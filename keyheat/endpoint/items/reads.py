@@ -47,9 +47,13 @@ WHOLE_LINE: Range = (b"", b"\xff" * (HASH_BYTES + 1))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRequest:
-    """A query or a scan as a request states it."""
+    """A query or a scan as a request states it: of one partition key, or not.
+
+    `operation` is as its metrics have it, with a further dimension where there is one.
+    """
 
     operation: str
+    keyed: bool
     table: Table
     index: IndexSchema | None
     stored: Range
@@ -66,8 +70,9 @@ class ReadRequest:
 
 def query(service: Service, request: Request) -> bytes:
     """Items of one partition key, in the order of the sort key."""
-    table = service.catalog.get(checked("Query", request)["TableName"])
-    index = _index(table, request)
+    request = checked("Query", request)
+    table = service.catalog.get(request["TableName"])
+    index = asked_index(table, request)
     require_expressions(request, (KIND, FILTER, PROJECTION))
     if request.get(KIND) is None:
         raise validation_error(
@@ -80,10 +85,13 @@ def query(service: Service, request: Request) -> bytes:
     expressions.finish()
     stored = key_range(condition.tree, keys, expressions.values)
     if filtering is not None:
-        _check_no_key_filtered(filtering, keys)
+        _check_no_key_filtered(
+            filtering, keys, "QueryFilter" if request.get("QueryFilter") else "Filter Expression"
+        )
     descending = request.get("ScanIndexForward") is False
     asked = ReadRequest(
         operation="Query",
+        keyed=True,
         table=table,
         index=index,
         stored=_continued(table, index, request, stored, descending=descending, within=True),
@@ -97,8 +105,9 @@ def query(service: Service, request: Request) -> bytes:
 
 def scan(service: Service, request: Request) -> bytes:
     """Items of the whole table or index, or of one of several equal segments of it, in hash order."""
-    table = service.catalog.get(checked("Scan", request)["TableName"])
-    index = _index(table, request)
+    request = checked("Scan", request)
+    table = service.catalog.get(request["TableName"])
+    index = asked_index(table, request)
     expressions, filtering, projection = None, None, None
     if require_expressions(request, (FILTER, PROJECTION)):
         expressions = Expressions(request)
@@ -106,6 +115,7 @@ def scan(service: Service, request: Request) -> bytes:
         expressions.finish()
     asked = ReadRequest(
         operation="Scan",
+        keyed=False,
         table=table,
         index=index,
         stored=_continued(table, index, request, _segment(request), descending=False, within=False),
@@ -117,7 +127,8 @@ def scan(service: Service, request: Request) -> bytes:
     return _answer(service, asked, request)
 
 
-def _index(table: Table, request: Request) -> IndexSchema | None:
+def asked_index(table: Table, request: Request) -> IndexSchema | None:
+    """The index that a request names, if any. Raises ValidationException."""
     name = request.get("IndexName")
     if name is None:
         return None
@@ -139,12 +150,11 @@ def _filter_and_projection(
     )
 
 
-def _check_no_key_filtered(filtering: ParsedCondition, keys: KeySchema) -> None:
+def _check_no_key_filtered(filtering: ParsedCondition, keys: KeySchema, what: str) -> None:
     for attribute in attributes(keys):
         if attribute.name in filtering.attributes:
             raise validation_error(
-                "Filter Expression can only contain non-primary key attributes: "
-                f"Primary key attribute: {attribute.name}"
+                f"{what} can only contain non-primary key attributes: Primary key attribute: {attribute.name}"
             )
 
 
@@ -201,22 +211,40 @@ def _segment(request: Request) -> Range:
     return low, (WHOLE * (number + 1) // total).to_bytes(HASH_BYTES, "big")
 
 
-def _answer(service: Service, asked: ReadRequest, request: Request) -> bytes:
+@dataclass(frozen=True, slots=True)
+class PageRead:
+    """A page that was admitted: how many items match, their JSON, its end if there is more, its cost."""
+
+    count: int
+    scanned: int
+    scanned_bytes: int
+    items: bytes | None
+    last: bytes | None
+    consumed: ConsumedCapacity
+
+
+def read(service: Service, asked: ReadRequest, limit: int | None, *, consistent: bool) -> PageRead:
+    """Look at a page, ask for what it costs, and pick what is answered of it. Raises `ServiceError`."""
     keys = asked.shelf.between(*asked.stored, descending=asked.descending)
-    page = read_page(asked.shelf, keys, request.get("Limit"))
-    consistent = bool(request.get("ConsistentRead"))
+    page = read_page(asked.shelf, keys, limit)
     consumed = _consumed(asked, page, consistent=consistent)
     _admit(service, asked, page, consumed.total, consistent=consistent)
     count, items = _items(asked, page)
-    parts = [b'{"Count":%d,"ScannedCount":%d' % (count, len(page.records))]
-    if items is not None:
-        parts += [b',"Items":', items]
-    if page.more:
-        key = last_evaluated(page.records[-1], asked.table.schema.keys, asked.index)
-        parts += [b',"LastEvaluatedKey":', key]
+    more = page.records[-1] if page.more else None
+    last = None if more is None else last_evaluated(more, asked.table.schema.keys, asked.index)
+    return PageRead(count, len(page.records), page.total_bytes, items, last, consumed)
+
+
+def _answer(service: Service, asked: ReadRequest, request: Request) -> bytes:
+    page = read(service, asked, request.get("Limit"), consistent=bool(request.get("ConsistentRead")))
+    parts = [b'{"Count":%d,"ScannedCount":%d' % (page.count, page.scanned)]
+    if page.items is not None:
+        parts += [b',"Items":', page.items]
+    if page.last is not None:
+        parts += [b',"LastEvaluatedKey":', page.last]
     level = level_of(request)
     if level != "NONE":
-        told = rendered(asked.table.name, consumed, level)
+        told = rendered(asked.table.name, page.consumed, level)
         parts += [b',"ConsumedCapacity":', orjson.dumps(told)]
     parts.append(b"}")
     return b"".join(parts)
@@ -248,8 +276,9 @@ def _admit(service: Service, asked: ReadRequest, page: RecordPage, units: float,
     at = position_of(asked.stored[0] if page.first is None else page.first)
     name = None if asked.index is None or asked.index.local else asked.index.name
     if service.faults is not None:
-        partition = asked.stored[0] if asked.operation == "Query" else None
-        service.faults.meet(asked.operation, Aim(asked.table, Direction.READ, partition, asked.index))
+        partition = asked.stored[0] if asked.keyed else None
+        operation = asked.operation.partition(",")[0]
+        service.faults.meet(operation, Aim(asked.table, Direction.READ, partition, asked.index))
     refusal = model.admit_read(at, units, now_s, index=name, eventual=not consistent)
     if asked.table.counting is not None:
         _count(asked.table.counting, asked, page, units, refusal, now_s)
@@ -271,7 +300,7 @@ def _count(
     own = index is not None and not index.local
     keys, name = (index.keys, index.name) if index and own else (asked.table.schema.keys, None)
     stored = [key_of(keys, orjson.loads(json_of(record)))[0] for record in page.records]
-    if not stored and asked.operation == "Query":  # nothing there: the partition key alone was asked for
+    if not stored and asked.keyed:  # nothing there: the partition key alone was asked for
         stored = [asked.stored[0][: partition_end(asked.stored[0])]]
     if refusal is not None and stored:
         counting.refused(stored[0], refusal, now_s)

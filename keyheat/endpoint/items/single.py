@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Am
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from orjson import Fragment
@@ -23,6 +23,7 @@ from keyheat.endpoint.items.capacity import (
     TOO_LARGE,
     TOO_LARGE_TO_UPDATE,
     ConsumedCapacity,
+    WriteBill,
     admit,
     bill,
     bill_of_failed,
@@ -36,11 +37,13 @@ from keyheat.endpoint.items.capacity import (
 )
 from keyheat.endpoint.itemstore import ItemChange, json_of, size_of
 from keyheat.endpoint.requests import Request, checked
-from keyheat.endpoint.service import Service
 from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import INVALID, Item, check_item
 from keyheat.model.units import item_bytes, read_units
 from keyheat.words import Direction
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.service import Service
 
 CONDITION = "ConditionExpression"
 Answer = dict[str, Any]
@@ -97,7 +100,7 @@ def asked_update(table: Table, request: Request) -> WriteRequest:
         expressions.finish()
     key = checked_key(table.schema.keys, named)
     if update is not None:
-        _check_no_key(table, update)
+        check_no_key(table, update)
     return WriteRequest(key, named, condition, expressions, update=update or Update((), (), frozenset(), ()))
 
 
@@ -109,7 +112,8 @@ def _condition(request: Request, kinds: tuple[str, ...]) -> tuple[Expressions | 
     return expressions, None if text is None else expressions.condition(CONDITION, text)
 
 
-def _check_no_key(table: Table, update: Update) -> None:
+def check_no_key(table: Table, update: Update) -> None:
+    """Raises ValidationException for an update of an attribute that is part of the key."""
     keys = [attribute.name for attribute in attributes(table.schema.keys)]
     for path in update.paths:
         if path[0] in keys:
@@ -136,24 +140,37 @@ def planned(table: Table, asked: WriteRequest, old: bytes | None) -> ItemChange:
     return change
 
 
-def _write(service: Service, operation: str, table: Table, asked: WriteRequest, request: Request) -> Answer:
-    """Test, bill, ask and make one write; the answer without what ReturnValues wants."""
+def write(
+    service: "Service", operation: str, table: Table, asked: WriteRequest, shows_failed: str | None = None
+) -> tuple[ItemChange, WriteBill]:
+    """Test, bill, ask and make one write: what it changed and cost. Raises `ServiceError`.
+
+    `operation` is as its metrics have it, with a further dimension where there is one; `shows_failed`:
+    ReturnValuesOnConditionCheckFailure.
+    """
     now_s, old = service.now_s(), table.items.get(asked.key[0])
     if table.ongoing.lasts_s and table.ongoing.meets(asked.key[0], now_s):
         table.model.minutes.transaction_conflict(now_s)
         raise transaction_conflict()
     if service.faults is not None:
-        service.faults.meet(operation, Aim(table, Direction.WRITE, asked.key[0]))
+        service.faults.meet(operation.partition(",")[0], Aim(table, Direction.WRITE, asked.key[0]))
     if asked.condition is not None and not asked.holds({} if old is None else orjson.loads(json_of(old))):
         new_bytes = 0 if asked.put is None else item_bytes(asked.put)
         admit(table, operation, asked.key, bill_of_failed(old, new_bytes), now_s)
         table.model.minutes.conditional_check_failed(now_s)
-        raise condition_failed(old, request.get("ReturnValuesOnConditionCheckFailure"))
+        raise condition_failed(old, shows_failed)
     change = planned(table, asked, old)
     cost = bill(change)
     admit(table, operation, asked.key, cost, now_s)
     make(table, change, now_s)
-    answer: Answer = _returned(asked, change, request.get("ReturnValues"))
+    return change, cost
+
+
+def _write(service: "Service", operation: str, table: Table, asked: WriteRequest, request: Request) -> Answer:
+    """Make one write, and answer as the request wants."""
+    shows_failed = request.get("ReturnValuesOnConditionCheckFailure")
+    change, cost = write(service, operation, table, asked, shows_failed)
+    answer: Answer = returned(asked, change, request.get("ReturnValues"))
     level = level_of(request)
     if level != "NONE":
         answer["ConsumedCapacity"] = rendered(table.name, cost.consumed, level)
@@ -162,7 +179,8 @@ def _write(service: Service, operation: str, table: Table, asked: WriteRequest, 
     return answer
 
 
-def _returned(asked: WriteRequest, change: ItemChange, wish: Any) -> Answer:
+def returned(asked: WriteRequest, change: ItemChange, wish: Any) -> Answer:
+    """The member Attributes that ReturnValues wishes for, if any."""
     if wish is None or wish == "NONE":
         return {}
     held = change.old if wish in ("ALL_OLD", "UPDATED_OLD") else change.new
@@ -180,29 +198,33 @@ def _only_all_old(request: Request) -> None:
         raise validation_error("ReturnValues can only be ALL_OLD or NONE")
 
 
-def put_item(service: Service, request: Request) -> bytes | Answer:
+def put_item(service: "Service", request: Request) -> bytes | Answer:
     """Store an item, in the place of the one under its key."""
-    table = service.catalog.get(checked("PutItem", request)["TableName"])
+    request = checked("PutItem", request)
+    table = service.catalog.get(request["TableName"])
     _only_all_old(request)
     return _write(service, "PutItem", table, asked_put(table, request), request) or b"{}"
 
 
-def delete_item(service: Service, request: Request) -> bytes | Answer:
+def delete_item(service: "Service", request: Request) -> bytes | Answer:
     """Forget an item, if it is there."""
-    table = service.catalog.get(checked("DeleteItem", request)["TableName"])
+    request = checked("DeleteItem", request)
+    table = service.catalog.get(request["TableName"])
     _only_all_old(request)
     return _write(service, "DeleteItem", table, asked_delete(table, request), request) or b"{}"
 
 
-def update_item(service: Service, request: Request) -> bytes | Answer:
+def update_item(service: "Service", request: Request) -> bytes | Answer:
     """Change an item, or make it if it is not there."""
-    table = service.catalog.get(checked("UpdateItem", request)["TableName"])
+    request = checked("UpdateItem", request)
+    table = service.catalog.get(request["TableName"])
     return _write(service, "UpdateItem", table, asked_update(table, request), request) or b"{}"
 
 
-def get_item(service: Service, request: Request) -> bytes | Answer:
+def get_item(service: "Service", request: Request) -> bytes | Answer:
     """One item, or the named parts of it, read eventually consistent unless asked otherwise."""
-    table = service.catalog.get(checked("GetItem", request)["TableName"])
+    request = checked("GetItem", request)
+    table = service.catalog.get(request["TableName"])
     projection = asked_projection(request)
     key = checked_key(table.schema.keys, check_item(request["Key"]))
     held = table.items.get(key[0])

@@ -18,6 +18,7 @@ from orjson import Fragment
 
 from keyheat.endpoint.contributors import Insights
 from keyheat.endpoint.errors import CONFLICT, ServiceError, cancellation_code, validation_error
+from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items.capacity import (
     ConsumedCapacity,
@@ -53,6 +54,8 @@ Answer = dict[str, Any]
 AskedOp = tuple[Table, Op, bytes, WriteBill | None]
 """What a table is asked for: the operation, the stored key it is for, and for a write its bill."""
 NO_REASON = {"Code": "None"}
+FAILED = "ConditionalCheckFailed", "The conditional request failed"
+DUPLICATE = "DuplicateItem", "Duplicate primary key exists in table"
 ASK: dict[str, Callable[[Table, Request], WriteRequest]] = {
     "Put": asked_put,
     "Update": asked_update,
@@ -69,7 +72,10 @@ WANTED = {
 
 @dataclass(slots=True)
 class TransactionStep:
-    """One operation of a transaction: what is asked, what it would change and cost, why it cannot be."""
+    """One operation of a transaction: what is asked, what it would change and cost, why it cannot be.
+
+    `kind`: a key of `ASK`, or `Insert`, a put of an item that must not be there.
+    """
 
     kind: str
     table: Table
@@ -82,13 +88,23 @@ class TransactionStep:
 
 def transact_write_items(service: Service, request: Request) -> Answer:
     """Up to 100 puts, updates, deletes and condition checks of different items."""
-    digest = digest_of(request)
+    digest = digest_of(request.get("TransactItems"))
     checked("TransactWriteItems", request)
     steps = [_step(service, entry, request) for entry in request["TransactItems"]]
+    return write_together(service, "TransactWriteItems", steps, request, digest)
+
+
+def write_together(
+    service: Service, operation: str, steps: Sequence[TransactionStep], request: Request, digest: bytes
+) -> Answer:
+    """Make all of these writes, or none: what was consumed, if that is to be told.
+
+    `digest` is of what the request asks for, where it may come twice with one token; `operation` is as its
+    metrics have it, with a further dimension where there is one. Raises `ServiceError`.
+    """
     _check_distinct([(step.table.name, step.asked.key) for step in steps])
-    _meet_faults(
-        service, "TransactWriteItems", [Aim(step.table, Direction.WRITE, step.asked.key[0]) for step in steps]
-    )
+    aims = [Aim(step.table, Direction.WRITE, step.asked.key[0]) for step in steps]
+    _meet_faults(service, operation, aims)
     now_s, level = service.now_s(), level_of(request)
     token, tokens = request.get("ClientRequestToken"), steps[0].table.items.tokens
     if token is not None and tokens.seen(token, digest, now_s):
@@ -99,7 +115,7 @@ def transact_write_items(service: Service, request: Request) -> Answer:
     if sum(step.change.new_bytes for step in steps if step.change is not None) > TRANSACT_BYTES:
         raise validation_error("Collection size exceeded: Transaction request cannot exceed 4 MB")
     asked = [(step.table, _op(step), step.asked.key[0], step.cost) for step in steps]
-    _ask("TransactWriteItems", asked, now_s, [step.reason for step in steps])
+    _ask(operation, asked, now_s, [step.reason for step in steps])
     for step in steps:
         if step.change is not None:
             make(step.table, step.change, now_s)
@@ -126,7 +142,7 @@ def _meet_faults(service: Service, operation: str, aims: Sequence[Aim]) -> None:
     """Raises TransactionCanceledException, or another error, where rules of faults strike."""
     if service.faults is None:
         return
-    reasons = service.faults.reasons(operation, aims)
+    reasons = service.faults.reasons(operation.partition(",")[0], aims)
     if any(reasons):
         raise _cancelled([reason or NO_REASON for reason in reasons])
 
@@ -161,7 +177,8 @@ def _work_out(step: TransactionStep) -> None:
     if not step.asked.holds({} if old is None else orjson.loads(json_of(old))):
         new_bytes = 0 if step.asked.put is None else item_bytes(step.asked.put)
         step.cost = bill_of_failed(old, new_bytes, transactional=True)
-        step.reason = {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}
+        code, message = DUPLICATE if step.kind == "Insert" else FAILED
+        step.reason = {"Code": code, "Message": message}
         if old is not None and step.entry.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD":
             step.reason["Item"] = Fragment(json_of(old))
         return
@@ -259,17 +276,26 @@ def _rendered(consumed: dict[str, ConsumedCapacity], level: str, kind: str) -> A
 def transact_get_items(service: Service, request: Request) -> Answer:
     """Up to 100 items by key, as they are at one moment; each costs two strongly consistent reads."""
     checked("TransactGetItems", request)
-    reads: list[tuple[Table, Key, Request]] = []
+    reads: list[KeyedRead] = []
     for entry in request["TransactItems"]:
         get = entry.get("Get") if type(entry) is dict else None
         if type(get) is not dict or get.get("Key") is None or type(get.get("TableName")) is not str:
             check_shape("TransactGetItems", request)
             raise validation_error("TransactItems can only contain Get")
         table = service.catalog.get(get["TableName"])
-        reads.append((table, checked_key(table.schema.keys, check_item(get["Key"])), get))
+        key = checked_key(table.schema.keys, check_item(get["Key"]))
+        reads.append((table, key, asked_projection(get)))
+    return read_together(service, "TransactGetItems", reads, level_of(request))
+
+
+KeyedRead = tuple[Table, Key, Projection | None]
+"""An item by its key, and what is answered of it."""
+
+
+def read_together(service: Service, operation: str, reads: Sequence[KeyedRead], level: str) -> Answer:
+    """These items as they are at one moment; what was consumed, to a level. Raises `ServiceError`."""
     _check_distinct([(table.name, key) for table, key, _ in reads])
-    projections = [asked_projection(get) for _, _, get in reads]
-    _meet_faults(service, "TransactGetItems", [Aim(table, Direction.READ, key[0]) for table, key, _ in reads])
+    _meet_faults(service, operation, [Aim(table, Direction.READ, key[0]) for table, key, _ in reads])
     _check_meetings([(table, key[0]) for table, key, _ in reads], service.now_s())
     held = [table.items.get(key[0]) for table, key, _ in reads]
     units = [read_units(size_of(one) if one else 0, consistent=True, transactional=True) for one in held]
@@ -277,14 +303,13 @@ def transact_get_items(service: Service, request: Request) -> Answer:
         (table, Op(direction=Direction.READ, position=key[1], units=spent), key[0], None)
         for (table, key, _), spent in zip(reads, units, strict=True)
     ]
-    _ask("TransactGetItems", ops, service.now_s(), [None] * len(ops))
+    _ask(operation, ops, service.now_s(), [None] * len(ops))
     answer: Answer = {
         "Responses": [
             {} if one is None else {"Item": Fragment(shown_item(one, projection))}
-            for one, projection in zip(held, projections, strict=True)
+            for one, (_, _, projection) in zip(held, reads, strict=True)
         ]
     }
-    level = level_of(request)
     if level == "NONE":
         return answer
     consumed: dict[str, ConsumedCapacity] = {}

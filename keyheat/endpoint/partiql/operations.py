@@ -1,0 +1,218 @@
+"""ExecuteStatement, BatchExecuteStatement and ExecuteTransaction.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatement.html
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteTransaction.html
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from orjson import Fragment
+
+from keyheat.endpoint.errors import ServiceError, validation_error
+from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered
+from keyheat.endpoint.items.single import returned, write
+from keyheat.endpoint.items.transactions import (
+    DUPLICATE,
+    TransactionStep,
+    read_together,
+    write_together,
+)
+from keyheat.endpoint.itemstore import digest_of
+from keyheat.endpoint.partiql.parsing import parsed_statement
+from keyheat.endpoint.partiql.plans import asked_write
+from keyheat.endpoint.partiql.reading import keyed_read, selected
+from keyheat.endpoint.partiql.statements import (
+    VERBS,
+    Change,
+    Delete,
+    Insert,
+    Select,
+    Statement,
+    writes,
+)
+from keyheat.endpoint.requests import Request, check_shape, checked
+from keyheat.endpoint.service import Handler, Service
+from keyheat.model.limits import STATEMENT_CHARACTERS
+
+Answer = dict[str, Any]
+ONE, BATCH, TRANSACTION = "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"
+KINDS: dict[type[Statement], str] = {
+    Insert: "Insert", Change: "Update", Delete: "Delete", Select: "ConditionCheck",
+}  # fmt: skip
+"""As transactions call them."""
+CODES = {
+    "ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
+    "ThrottlingException": "ThrottlingError",
+    "ValidationException": "ValidationError",
+    "SerializationException": "ValidationError",
+}
+"""Those of the errors of a batch's statements that are not the exception's name without its last word."""
+
+
+def metric_of(operation: str, request: Request) -> str:
+    """The operation as CloudWatch tells it apart: by its verb, or by whether it reads or writes."""
+    if operation == ONE:
+        return f"{ONE},Verb={VERBS[type(parsed_statement(request['Statement']))]}"
+    entries = request["Statements" if operation == BATCH else "TransactStatements"]
+    writing = any(map(writes, _readable(entries)))
+    return f"{operation},OperationType={'Write' if writing else 'Read'}"
+
+
+def tables_of(operation: str, request: Request) -> set[str]:
+    """The tables that the statements of an answered request name."""
+    if operation == ONE:
+        return {parsed_statement(request["Statement"]).table}
+    entries = request["Statements" if operation == BATCH else "TransactStatements"]
+    return {statement.table for statement in _readable(entries)}
+
+
+def _readable(entries: Iterable[Request]) -> Iterator[Statement]:
+    """The statements that parse; what the others come to is said for each of them."""
+    for entry in entries:
+        try:
+            yield parsed_statement(entry["Statement"])
+        except ServiceError:
+            continue
+
+
+def execute_statement(service: Service, request: Request) -> Answer:
+    """One statement: a page of a SELECT, or a write of one item."""
+    checked(ONE, request)
+    text = request["Statement"]
+    if not 1 <= len(text) <= STATEMENT_CHARACTERS:
+        check_shape(ONE, request)
+    statement = parsed_statement(text)
+    if isinstance(statement, Select):
+        return _page(service, statement, request)
+    item, table, consumed = _written(service, metric_of(ONE, request), statement, request)
+    answer: Answer = {"Items": [] if item is None else [item]}
+    level = level_of(request)
+    return answer if level == "NONE" else {**answer, "ConsumedCapacity": rendered(table, consumed, level)}
+
+
+def _page(service: Service, select: Select, request: Request) -> Answer:
+    _check_no_exists(select)
+    parameters, operation = request.get("Parameters") or [], metric_of(ONE, request)
+    found = selected(service, operation, request["Statement"], parameters, request, one=False)
+    answer: Answer = {"Items": Fragment(found.json())}
+    if found.token is not None:
+        answer["NextToken"] = found.token
+    if found.last is not None:
+        answer["LastEvaluatedKey"] = Fragment(found.last)
+    table, level = service.catalog.get(select.table), level_of(request)
+    if level != "NONE":
+        answer["ConsumedCapacity"] = rendered(table.name, found.consumed, level)
+    table.model.minutes.returned_items(operation, found.count, service.now_s())
+    return answer
+
+
+def _check_no_exists(select: Select) -> None:
+    if select.exists:
+        raise validation_error("EXISTS is a condition of a transaction: use ExecuteTransaction")
+
+
+def _written(
+    service: Service, operation: str, statement: Statement, entry: Request
+) -> tuple[Any, str, ConsumedCapacity]:
+    """One write: what it returns, its table, its cost. An INSERT of an item that is there is an error."""
+    table = service.catalog.get(statement.table)
+    asked = asked_write(table, entry["Statement"], entry.get("Parameters") or [])
+    shows_failed = entry.get("ReturnValuesOnConditionCheckFailure")
+    try:
+        change, cost = write(service, operation, table, asked, shows_failed)
+    except ServiceError as error:
+        if not (isinstance(statement, Insert) and error.code == "ConditionalCheckFailedException"):
+            raise
+        raise ServiceError("DuplicateItemException", DUPLICATE[1], **error.members) from None
+    wish = statement.returning if isinstance(statement, Change | Delete) else "NONE"
+    return returned(asked, change, wish).get("Attributes"), table.name, cost.consumed
+
+
+def batch_execute_statement(service: Service, request: Request) -> Answer:
+    """Up to 25 statements, all reads of one item each or all writes; each comes to what it comes to."""
+    check_shape(BATCH, request)
+    entries, level = request["Statements"], level_of(request)
+    if len({writes(one) for one in _readable(entries)}) > 1:
+        raise validation_error("A batch must consist of either read statements or write statements, not both")
+    consumed: dict[str, ConsumedCapacity] = {}
+    operation = metric_of(BATCH, request)
+    answer: Answer = {"Responses": [_response(service, operation, entry, consumed) for entry in entries]}
+    if level != "NONE":
+        answer["ConsumedCapacity"] = [rendered(name, units, level) for name, units in consumed.items()]
+    return answer
+
+
+def _response(
+    service: Service, operation: str, entry: Request, consumed: dict[str, ConsumedCapacity]
+) -> Answer:
+    """What one statement of a batch came to, whose cost is added up by table."""
+    try:
+        statement = parsed_statement(entry["Statement"])
+        if isinstance(statement, Select):
+            item, table, cost = _one_item(service, operation, statement, entry)
+        else:
+            item, table, cost = _written(service, operation, statement, entry)
+    except ServiceError as error:
+        code = CODES.get(error.code) or error.code.removesuffix("Exception")
+        shown = {"Item": error.members["Item"]} if "Item" in error.members else {}
+        return {"Error": {"Code": code, "Message": error.message, **shown}}
+    consumed.setdefault(table, ConsumedCapacity()).add(cost)
+    return {"TableName": table} if item is None else {"TableName": table, "Item": item}
+
+
+def _one_item(
+    service: Service, operation: str, select: Select, entry: Request
+) -> tuple[Any, str, ConsumedCapacity]:
+    _check_no_exists(select)
+    parameters = entry.get("Parameters") or []
+    found = selected(service, operation, entry["Statement"], parameters, entry, one=True)
+    item = Fragment(found.items[0]) if found.items else None
+    return item, service.catalog.get(select.table).name, found.consumed
+
+
+def execute_transaction(service: Service, request: Request) -> Answer:
+    """Up to 100 statements on different items, all reads or all writes and checks; all are done or none."""
+    digest = digest_of(request.get("TransactStatements"))
+    check_shape(TRANSACTION, request)
+    entries = request["TransactStatements"]
+    statements = [_parsed_in(number, entry) for number, entry in enumerate(entries)]
+    operation = metric_of(TRANSACTION, request)
+    if len({writes(one) for one in statements}) > 1:
+        raise validation_error(
+            "A transaction must consist of either read statements or write statements, not both"
+        )
+    pairs = list(zip(statements, entries, strict=True))
+    if not writes(statements[0]):
+        reads = [
+            keyed_read(service.catalog.get(one.table), entry["Statement"], entry.get("Parameters") or [])
+            for one, entry in pairs
+        ]
+        return read_together(service, operation, reads, level_of(request))
+    steps = [_step(service, one, entry) for one, entry in pairs]
+    return {"Responses": [], **write_together(service, operation, steps, request, digest)}
+
+
+def _parsed_in(number: int, entry: Request) -> Statement:
+    try:
+        return parsed_statement(entry["Statement"])
+    except ServiceError as error:
+        raise validation_error(
+            f"Validation failed in TransactStatements[{number}]: {error.message}"
+        ) from None
+
+
+def _step(service: Service, statement: Statement, entry: Request) -> TransactionStep:
+    if isinstance(statement, Change | Delete) and statement.returning != "NONE":
+        raise validation_error("RETURNING is not supported in a transaction")
+    table = service.catalog.get(statement.table)
+    asked = asked_write(table, entry["Statement"], entry.get("Parameters") or [])
+    return TransactionStep(KINDS[type(statement)], table, asked, entry)
+
+
+STATEMENTS: dict[str, Handler] = {
+    ONE: execute_statement,
+    BATCH: batch_execute_statement,
+    TRANSACTION: execute_transaction,
+}

@@ -1,0 +1,264 @@
+"""What a statement stands for on its table: a write of one item, a read of one, or ranges of keys to look at.
+
+Of a condition the equalities on key attributes say which items; the rest is tested on them.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.select.html
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from typing import Any
+
+from keyheat.endpoint.errors import validation_error
+from keyheat.endpoint.expressions.compiler import Expressions, ParsedCondition, Projection
+from keyheat.endpoint.expressions.conditions import attributes_of, checks_of, compiled
+from keyheat.endpoint.expressions.keyconditions import Range, key_range
+from keyheat.endpoint.expressions.trees import (
+    Between,
+    Both,
+    Comparison,
+    DocumentPath,
+    FunctionCall,
+    In,
+    PathValue,
+    Reference,
+    Tree,
+    value_at,
+)
+from keyheat.endpoint.expressions.updates import Update, compiled_update
+from keyheat.endpoint.itemkeys import attributes, check_index_keys, checked_item_key, checked_key
+from keyheat.endpoint.items.single import CONDITION, WriteRequest, check_no_key
+from keyheat.endpoint.partiql.parsing import parsed_statement
+from keyheat.endpoint.partiql.statements import ITEM, Change, Insert, Select
+from keyheat.endpoint.schema import KeySchema
+from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.values import Item
+from keyheat.model.limits import STATEMENT_PARTITION_KEYS
+
+NO_KEY = "Where clause does not contain a mandatory equality on all key attributes"
+ORDER_ON_SCAN = (
+    "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."
+)
+KEPT = 1024
+_RANGED = frozenset(("=", "<", "<=", ">", ">="))
+
+
+class Columns(Projection):
+    """The columns of a SELECT: unlike those of an expression, each stands by itself, `a.b[0]` as `b[0]`."""
+
+    __slots__ = ()
+
+    def of(self, item: Item) -> Item:
+        """The columns that the item has."""
+        found = {_label(path): value_at(item, path) for path in self.paths}
+        return {label: value for label, value in found.items() if value is not None}
+
+
+def _label(path: DocumentPath) -> str:
+    named = max(at for at, step in enumerate(path) if isinstance(step, str))
+    return str(path[named]) + "".join(f"[{step}]" for step in path[named + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPlan:
+    """A condition taken apart for a key schema: conditions on the key, one for each range; and the rest."""
+
+    keyed: tuple[Tree, ...]
+    rest: ParsedCondition | None
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WritePlan:
+    """How a statement writes: which values are its key's, on which condition, and with which update."""
+
+    key: tuple[tuple[str, str], ...]
+    condition: ParsedCondition | None
+    update: Update | None
+
+
+def conjuncts(tree: Tree | None) -> Iterator[Tree]:
+    """The conditions that are all to hold."""
+    if isinstance(tree, Both) and tree.operator == "AND":
+        yield from conjuncts(tree.left)
+        yield from conjuncts(tree.right)
+    elif tree is not None:
+        yield tree
+
+
+def joined(trees: Iterable[Tree]) -> Tree | None:
+    """One condition for all of these."""
+    found = list(trees)
+    return reduce(lambda left, right: Both("AND", left, right), found) if found else None
+
+
+def _parsed(tree: Tree | None, kind: str) -> ParsedCondition | None:
+    if tree is None:
+        return None
+    nothing: frozenset[str] = frozenset()
+    return ParsedCondition(compiled(tree), tree, nothing, nothing, checks_of(tree, kind), attributes_of(tree))
+
+
+def _on(tree: Tree, name: str) -> bool:
+    """Whether a condition holds one attribute of the item against values alone."""
+    match tree:
+        case Comparison(sign, PathValue(path), Reference()):
+            return path == (name,) and sign in _RANGED
+        case Between(PathValue(path), Reference(), Reference()):
+            return path == (name,)
+        case FunctionCall("begins_with", (PathValue(path), Reference())):
+            return path == (name,)
+    return False
+
+
+def _equality(tree: Tree, name: str) -> bool:
+    return isinstance(tree, Comparison) and tree.operator == "=" and _on(tree, name)
+
+
+def _choices(tree: Tree, name: str) -> bool:
+    """Whether it is `name IN [values]`."""
+    return (
+        isinstance(tree, In)
+        and tree.tested == PathValue((name,))
+        and all(isinstance(choice, Reference) for choice in tree.choices)
+    )
+
+
+@lru_cache(KEPT)
+def key_plan(text: str, keys: KeySchema) -> KeyPlan:
+    """The ranges of keys that a SELECT looks at; none of them: all there is. Raises ValidationException."""
+    left = list(conjuncts(parsed_statement(text).where))
+    rest = _parsed(joined(left), "FilterExpression")
+    fixed: list[Tree] = []
+    for one in keys.partitions[1:]:
+        found = next((tree for tree in left if _equality(tree, one.name)), None)
+        if found is None:
+            return KeyPlan((), rest, False)
+        fixed.append(found)
+    first = keys.partition.name
+    chosen = next((tree for tree in left if _equality(tree, first) or _choices(tree, first)), None)
+    if chosen is None:
+        return KeyPlan((), rest, False)
+    whole = True
+    for one in keys.sorts:
+        of_sort = [tree for tree in left if _on(tree, one.name)]
+        found = next((tree for tree in of_sort if _equality(tree, one.name)), None)
+        if found is None:
+            whole = False
+            fixed += of_sort[:1]
+            break
+        fixed.append(found)
+    used = [chosen, *fixed]
+    rest = _parsed(joined(tree for tree in left if not any(tree is one for one in used)), "FilterExpression")
+    keyed = [joined([tree, *fixed]) for tree in _apart(chosen)]
+    return KeyPlan(tuple(tree for tree in keyed if tree is not None), rest, whole)
+
+
+def _apart(tree: Tree) -> Iterator[Tree]:
+    """`k IN [a, b]` as `k = a` and `k = b`."""
+    if not isinstance(tree, In):
+        yield tree
+        return
+    if len(tree.choices) > STATEMENT_PARTITION_KEYS:
+        raise validation_error(
+            f"IN takes at most {STATEMENT_PARTITION_KEYS} values of a partition key; "
+            f"it has {len(tree.choices)}"
+        )
+    for choice in dict.fromkeys(tree.choices):
+        yield Comparison("=", tree.tested, choice)
+
+
+def ranges_of(plan: KeyPlan, keys: KeySchema, values: Item) -> list[Range]:
+    """The stored keys that a keyed SELECT looks at, no range twice. Raises ValidationException."""
+    return list(dict.fromkeys(key_range(tree, keys, values) for tree in plan.keyed))
+
+
+def descends(select: Select, keys: KeySchema, plan: KeyPlan) -> bool:
+    """Whether the order that is asked for is the reverse of the keys'. Raises ValidationException."""
+    if not select.order:
+        return False
+    if select.where is None:
+        raise validation_error("Must have WHERE clause in the statement when using ORDER BY clause.")
+    if not plan.keyed:
+        raise validation_error(ORDER_ON_SCAN)
+    for name, _ in select.order:
+        if name not in [attribute.name for attribute in attributes(keys)]:
+            raise validation_error(
+                f"Variable reference {name} in ORDER BY clause must be part of the primary key"
+            )
+    if len(plan.keyed) > 1:
+        raise validation_error("The local endpoint does not support ORDER BY over several partition keys")
+    sorts = [attribute.name for attribute in keys.sorts]
+    directions = {descending for name, descending in select.order if name in sorts}
+    if len(directions) > 1:
+        raise validation_error("ORDER BY has one direction for all attributes of the sort key")
+    return directions == {True}
+
+
+@lru_cache(KEPT)
+def write_plan(text: str, keys: KeySchema) -> WritePlan:
+    """How a statement other than INSERT writes. Raises ValidationException where it has not the whole key."""
+    statement = parsed_statement(text)
+    left, key = list(conjuncts(statement.where)), []
+    for attribute in attributes(keys):
+        found = next((tree for tree in left if _equality(tree, attribute.name)), None)
+        if found is None:
+            raise validation_error(NO_KEY)
+        left = [tree for tree in left if tree is not found]
+        key.append((attribute.name, _name_of(found)))
+    there: Tree = FunctionCall("attribute_exists", (PathValue((keys.partition.name,)),))
+    gone: Tree = FunctionCall("attribute_not_exists", (PathValue((keys.partition.name,)),))
+    rest = joined(left)
+    if isinstance(statement, Change):
+        names = frozenset(name for name, _ in statement.values)
+        update = compiled_update(statement.actions, names)
+        return WritePlan(tuple(key), _parsed(joined([there, *left]), CONDITION), update)
+    if isinstance(statement, Select):  # EXISTS, or one item that is read
+        return WritePlan(tuple(key), _parsed(joined([there, *left]), CONDITION), None)
+    condition = None if rest is None else Both("OR", gone, rest)
+    return WritePlan(tuple(key), _parsed(condition, CONDITION), None)
+
+
+def _name_of(tree: Tree) -> str:
+    assert isinstance(tree, Comparison), "an equality on a key is a comparison"
+    assert isinstance(tree.right, Reference), "and with a value"
+    return tree.right.name
+
+
+@lru_cache(KEPT)
+def _not_there(keys: KeySchema) -> ParsedCondition | None:
+    return _parsed(FunctionCall("attribute_not_exists", (PathValue((keys.partition.name,)),)), CONDITION)
+
+
+def with_values(values: Item) -> Expressions:
+    """The values of a statement where those of an expression are."""
+    expressions = Expressions({})
+    expressions.values = values
+    return expressions
+
+
+def checked_condition(condition: ParsedCondition | None, values: Item) -> ParsedCondition | None:
+    """The condition, whose values have types that it takes. Raises ValidationException."""
+    for check in () if condition is None else condition.checks:
+        check(values)
+    return condition
+
+
+def asked_write(table: Table, text: str, parameters: Sequence[Any]) -> WriteRequest:
+    """The write that a statement is, or for EXISTS the check. Raises ValidationException."""
+    statement, keys = parsed_statement(text), table.schema.keys
+    values = statement.bound(parameters)
+    expressions = with_values(values)
+    if isinstance(statement, Insert):
+        item = values[ITEM]["M"]
+        key = checked_item_key(keys, item)
+        check_index_keys(table.schema.indexes, item)
+        return WriteRequest(key, item, _not_there(keys), expressions, put=item)
+    plan = write_plan(text, keys)
+    named = {name: values[reference] for name, reference in plan.key}
+    condition = checked_condition(plan.condition, values)
+    if plan.update is not None:
+        check_no_key(table, plan.update)
+        for check in plan.update.checks:
+            check(values)
+    return WriteRequest(checked_key(keys, named), named, condition, expressions, update=plan.update)

@@ -1,0 +1,172 @@
+"""SELECT: pages of items from one range of keys after another, or the one item of a whole key.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatement.html
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import orjson
+from xxhash import xxh3_64_hexdigest
+
+from keyheat.endpoint.errors import ServiceError, validation_error
+from keyheat.endpoint.expressions.keyconditions import Range
+from keyheat.endpoint.itemkeys import Key, checked_key
+from keyheat.endpoint.items.capacity import ConsumedCapacity
+from keyheat.endpoint.items.pages import selection_of, starting_key
+from keyheat.endpoint.items.reads import WHOLE_LINE, PageRead, ReadRequest, asked_index, read
+from keyheat.endpoint.partiql.parsing import parsed_statement
+from keyheat.endpoint.partiql.plans import (
+    Columns,
+    checked_condition,
+    descends,
+    key_plan,
+    ranges_of,
+    with_values,
+    write_plan,
+)
+from keyheat.endpoint.partiql.statements import Select
+from keyheat.endpoint.requests import Request
+from keyheat.endpoint.service import Service
+from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.values import Item, check_item
+from keyheat.model.limits import PAGE_BYTES
+
+WRONG_TOKEN = "NextToken does not match request"
+ONE_ITEM = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
+
+
+@dataclass(slots=True)
+class Selected:
+    """What a SELECT answers: items as JSON, how many, what it cost, and where it goes on."""
+
+    items: list[bytes] = field(default_factory=list)
+    count: int = 0
+    consumed: ConsumedCapacity = field(default_factory=ConsumedCapacity)
+    last: bytes | None = None
+    token: str | None = None
+
+    def add(self, page: PageRead) -> None:
+        """What one range had."""
+        self.consumed.add(page.consumed)
+        self.count += page.count
+        if page.count and page.items is not None:
+            self.items.append(page.items[1:-1])
+
+    def json(self) -> bytes:
+        """The list of items."""
+        return b"[" + b",".join(self.items) + b"]"
+
+
+def columns_of(select: Select) -> Columns | None:
+    """What is answered of each item; None: all of it."""
+    return Columns(select.paths) if select.paths else None
+
+
+def selected(
+    service: Service, operation: str, text: str, parameters: Sequence[Any], request: Request, *, one: bool
+) -> Selected:
+    """Read a page of a SELECT; `one`: it has to name one item by its whole key. Raises `ServiceError`."""
+    select = parsed_statement(text)
+    assert isinstance(select, Select), "others are writes"
+    table = service.catalog.get(select.table)
+    named = {"IndexName": select.index, "ConsistentRead": request.get("ConsistentRead")}
+    index = asked_index(table, named)
+    keys = table.schema.keys if index is None else index.keys
+    plan = key_plan(text, keys)
+    if one and (index is not None or not plan.whole or len(plan.keyed) != 1):
+        raise validation_error(ONE_ITEM)
+    descending = descends(select, keys, plan)
+    values = select.bound(parameters)
+    whole = ReadRequest(
+        operation=operation,
+        keyed=bool(plan.keyed),
+        table=table,
+        index=index,
+        stored=WHOLE_LINE,
+        descending=descending,
+        expressions=with_values(values),
+        filter=checked_condition(plan.rest, values),
+        selection=selection_of({}, table.schema.keys, index, columns_of(select)),
+    )
+    ranges = ranges_of(plan, keys, values) if plan.keyed else [WHOLE_LINE]
+    digest = partial(_digest, text, values)
+    first = _go_on(whole, ranges, request.get("NextToken"), digest)
+    parts = [(number, replace(whole, stored=stored)) for number, stored in enumerate(ranges)][first:]
+    return _pages(service, parts, request, digest)
+
+
+def _go_on(asked: ReadRequest, ranges: list[Range], token: str | None, digest: Callable[[], str]) -> int:
+    """The range to go on in, of which is left what is behind the token's key. Raises ValidationException."""
+    if token is None:
+        return 0
+    number, last = _taken_apart(token, digest())
+    if not 0 <= number < len(ranges):
+        raise validation_error(WRONG_TOKEN)
+    if last is not None:
+        try:
+            start = starting_key(check_item(last), asked.table.schema.keys, asked.index)
+        except ServiceError:
+            raise validation_error(WRONG_TOKEN) from None
+        low, high = ranges[number]
+        if not low <= start < high:
+            raise validation_error(WRONG_TOKEN)
+        ranges[number] = (low, start) if asked.descending else (start + b"\0", high)
+    return number
+
+
+def _pages(
+    service: Service, parts: Sequence[tuple[int, ReadRequest]], request: Request, digest: Callable[[], str]
+) -> Selected:
+    """One range after another, each admitted by itself, until the limit or 1 MB is reached."""
+    answer, seen_bytes, limit = Selected(), 0, request.get("Limit")
+    for number, asked in parts:
+        page = read(service, asked, limit, consistent=bool(request.get("ConsistentRead")))
+        answer.add(page)
+        seen_bytes += page.scanned_bytes
+        limit = None if limit is None else limit - page.scanned
+        if page.last is not None:
+            answer.last, answer.token = page.last, _token(number, page.last, digest())
+            break
+        if number < parts[-1][0] and (limit == 0 or seen_bytes >= PAGE_BYTES):
+            answer.token = _token(number + 1, b"null", digest())
+            break
+    return answer
+
+
+def _digest(text: str, values: Item) -> str:
+    """What a token is for, in a few letters."""
+    return xxh3_64_hexdigest(orjson.dumps([text, values], option=orjson.OPT_SORT_KEYS))
+
+
+def _token(number: int, last: bytes, digest: str) -> str:
+    return urlsafe_b64encode(b'[%d,%b,"%b"]' % (number, last, digest.encode())).decode()
+
+
+def _taken_apart(token: str, digest: str) -> tuple[int, Any]:
+    """The number of a range, and the key last read in it. Raises ValidationException for a foreign token."""
+    try:
+        number, last, of = orjson.loads(urlsafe_b64decode(token))
+    except (ValueError, TypeError):
+        raise validation_error(WRONG_TOKEN) from None
+    if of != digest or type(number) is not int:
+        raise validation_error(WRONG_TOKEN)
+    return number, last
+
+
+def keyed_read(table: Table, text: str, parameters: Sequence[Any]) -> tuple[Table, Key, Columns | None]:
+    """The item that a SELECT of a transaction names. Raises ValidationException where it names none."""
+    select, keys = parsed_statement(text), table.schema.keys
+    assert isinstance(select, Select), "others are writes"
+    values = select.bound(parameters)
+    plan = write_plan(text, keys)
+    if select.index is not None or not key_plan(text, keys).whole or key_plan(text, keys).rest is not None:
+        raise validation_error(
+            "A SELECT of a transaction names one item of a table by its whole key; "
+            "the local endpoint does not support further conditions in it"
+        )
+    named = {name: values[reference] for name, reference in plan.key}
+    return table, checked_key(keys, named), columns_of(select)

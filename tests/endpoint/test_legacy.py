@@ -1,0 +1,322 @@
+"""Parameters from before expressions, by unmodified boto3: done as expressions, and refused like them."""
+
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from tests.endpoint.account import BOTH, attributes
+from tests.endpoint.asking import error_of
+from tests.endpoint.clients import Direct, ServiceApp, client
+
+KEY = {"pk": {"S": "a"}, "sk": {"S": "1"}}
+VALUE, ONE = {"S": "v"}, {"N": "1"}
+INVALID = "One or more parameter values were invalid: "
+
+
+def filled(ddb: Any) -> Any:
+    """A table `orders` with three items of one partition key and one of another."""
+    ddb.create_table(
+        TableName="orders",
+        AttributeDefinitions=attributes("pk", "sk"),
+        KeySchema=BOTH,
+        BillingMode="PAY_PER_REQUEST",
+    )
+    for pk, sk, n in (("a", "1", "1"), ("a", "2", "2"), ("a", "3", "3"), ("b", "1", "9")):
+        item = {"pk": {"S": pk}, "sk": {"S": sk}, "n": {"N": n}, "tags": {"SS": ["x", f"t{n}"]}}
+        if sk == "3":
+            item["extra"] = {"S": "more"}
+        ddb.put_item(TableName="orders", Item=item)
+    return ddb
+
+
+@pytest.fixture
+def ddb(service_app: ServiceApp) -> Any:
+    return filled(service_app.ddb)
+
+
+def on(operator: str, *values: Any) -> dict[str, Any]:
+    return {"ComparisonOperator": operator, **({"AttributeValueList": list(values)} if values else {})}
+
+
+S = [{"S": text} for text in "0123"]
+N = [{"N": text} for text in "0123"]
+OF_A = {"pk": on("EQ", {"S": "a"})}
+READS: list[tuple[str, dict[str, Any], str]] = [
+    ("query", {"KeyConditions": OF_A}, "a1 a2 a3"),
+    ("query", {"KeyConditions": OF_A | {"sk": on("BETWEEN", S[1], S[2])}}, "a1 a2"),
+    ("query", {"KeyConditions": OF_A | {"sk": on("BEGINS_WITH", S[3])}}, "a3"),
+    ("query", {"KeyConditions": OF_A | {"sk": on("GT", S[1])}, "ScanIndexForward": False}, "a3 a2"),
+    ("query", {"KeyConditions": OF_A, "QueryFilter": {"n": on("GE", N[2])}}, "a2 a3"),
+    ("scan", {"ScanFilter": {"n": on("IN", N[1], N[3])}}, "a1 a3"),
+    ("scan", {"ScanFilter": {"tags": on("CONTAINS", {"S": "t2"})}}, "a2"),
+    ("scan", {"ScanFilter": {"tags": on("NOT_CONTAINS", {"S": "t2"})}}, "a1 a3 b1"),
+    ("scan", {"ScanFilter": {"n": on("NE", N[2])}}, "a1 a3 b1"),
+    ("scan", {"ScanFilter": {"n": on("LT", N[3]), "sk": on("LE", S[1])}}, "a1"),
+]
+MORE: list[tuple[str, dict[str, Any], str]] = [  # which moto takes for something else
+    (
+        "scan",
+        {"ScanFilter": {"n": on("EQ", N[1]), "extra": on("NOT_NULL")}, "ConditionalOperator": "OR"},
+        "a1 a3",
+    ),
+    ("query", {"KeyConditions": OF_A, "QueryFilter": {"n": on("GE", N[2]), "extra": on("NULL")}}, "a2"),
+]
+
+
+def found_by(ddb: Any, operation: str, request: dict[str, Any]) -> list[str]:
+    """The keys of what an operation found; a scan's in no order."""
+    items = getattr(ddb, operation)(TableName="orders", **request)["Items"]
+    keys = [item["pk"]["S"] + item["sk"]["S"] for item in items]
+    return sorted(keys) if operation == "scan" else keys
+
+
+@pytest.mark.slow
+def test_reads_find_what_they_find_in_moto(ddb: Any) -> None:
+    with mock_aws():
+        other = filled(client("dynamodb", None))  # type: ignore[arg-type]
+        theirs = [found_by(other, operation, request) for operation, request, _ in READS]
+    assert [found_by(ddb, operation, request) for operation, request, _ in READS] == theirs
+
+
+@pytest.mark.parametrize(("operation", "request_", "found"), READS + MORE)
+def test_reads_find(ddb: Any, operation: str, request_: dict[str, Any], found: str) -> None:
+    assert found_by(ddb, operation, request_) == found.split()
+
+
+def test_attributes_to_get_are_all_that_is_answered(ddb: Any) -> None:
+    names = {"AttributesToGet": ["n", "none"]}
+    wanted = {"n": ONE}
+    assert ddb.get_item(TableName="orders", Key=KEY, **names)["Item"] == wanted
+    batch = ddb.batch_get_item(RequestItems={"orders": {"Keys": [KEY], **names}})
+    assert batch["Responses"] == {"orders": [wanted]}
+    assert ddb.query(TableName="orders", KeyConditions=OF_A, Limit=1, **names)["Items"] == [wanted]
+    assert wanted in ddb.scan(TableName="orders", **names)["Items"]
+
+
+def updated(ddb: Any, **updates: Any) -> Any:
+    return ddb.update_item(TableName="orders", Key=KEY, AttributeUpdates=updates, ReturnValues="ALL_NEW")[
+        "Attributes"
+    ]
+
+
+def test_updates_put_add_and_delete(ddb: Any) -> None:
+    new = updated(
+        ddb,
+        status={"Action": "PUT", "Value": VALUE},
+        plain={"Value": VALUE},
+        n={"Action": "ADD", "Value": {"N": "4"}},
+        hits={"Action": "ADD", "Value": ONE},
+        tags={"Action": "DELETE", "Value": {"SS": ["x"]}},
+        log={"Action": "ADD", "Value": {"L": [ONE]}},
+    )
+    made = {"status": VALUE, "plain": VALUE, "n": {"N": "5"}, "hits": ONE, "tags": {"SS": ["t1"]}}
+    assert new == KEY | made | {"log": {"L": [ONE]}}
+    again = updated(ddb, log={"Action": "ADD", "Value": {"L": [VALUE]}}, plain={"Action": "DELETE"})
+    assert again["log"] == {"L": [ONE, VALUE]}
+    assert "plain" not in again
+    changed = ddb.update_item(
+        TableName="orders",
+        Key=KEY,
+        AttributeUpdates={"n": {"Action": "ADD", "Value": ONE}},
+        ReturnValues="UPDATED_NEW",
+    )
+    assert changed["Attributes"] == {"n": {"N": "6"}}
+
+
+@pytest.mark.parametrize(
+    ("expected", "holds"),
+    [
+        ({"n": {"Value": ONE}}, True),
+        ({"n": {"Value": {"N": "2"}, "Exists": True}}, False),
+        ({"none": {"Exists": False}}, True),
+        ({"n": {"Exists": False}}, False),
+        ({"n": on("BETWEEN", N[0], N[1]), "tags": on("CONTAINS", {"S": "x"})}, True),
+        ({"n": {"ComparisonOperator": "GT", "Value": ONE}}, False),
+    ],
+)
+def test_expected_is_a_condition(ddb: Any, expected: Any, holds: bool) -> None:
+    def write() -> None:
+        ddb.put_item(TableName="orders", Item=KEY, Expected=expected)
+
+    if holds:
+        write()
+        assert ddb.get_item(TableName="orders", Key=KEY)["Item"] == KEY
+    else:
+        assert error_of(write)[0] == "ConditionalCheckFailedException"
+        assert error_of(ddb.delete_item, TableName="orders", Key=KEY, Expected=expected)[0].startswith("Cond")
+    either = {**expected, "n": on("EQ", N[1]), "more": on("NULL")}
+    ddb.update_item(
+        TableName="orders",
+        Key={"pk": {"S": "c"}, "sk": {"S": "c"}},
+        Expected=either,
+        ConditionalOperator="OR",
+    )
+
+
+def test_the_resource_client_sends_them_too(service_app: ServiceApp) -> None:
+    filled(service_app.ddb)
+    resource = boto3.resource(
+        "dynamodb", region_name="us-east-1", aws_access_key_id="any", aws_secret_access_key="any"
+    )
+    resource.meta.client._endpoint.http_session = Direct(service_app.router)
+    orders = resource.Table("orders")
+    key = {"pk": "a", "sk": "1"}
+    orders.update_item(
+        Key=key,
+        AttributeUpdates={"n": {"Action": "ADD", "Value": 4}},
+        Expected={"n": {"ComparisonOperator": "LT", "AttributeValueList": [2]}},
+    )
+    assert orders.get_item(Key=key, AttributesToGet=["n"])["Item"] == {"n": 5}
+    found = resource.meta.client.execute_statement(
+        Statement="SELECT n FROM orders WHERE pk = ? AND sk = ?", Parameters=["a", "1"]
+    )
+    assert found["Items"] == [{"n": 5}]
+
+
+def refusals() -> list[Any]:
+    """What is wrong, by operation and members, and DynamoDB's words for it."""
+    put, update, scan, query = "put_item", "update_item", "scan", "query"
+    expected = "must be used with ComparisonOperator"
+    mixed = "Can not use both expression and non-expression parameters in the same request: "
+    return [
+        (
+            "get_item",
+            {"AttributesToGet": ["a"], "ProjectionExpression": "a"},
+            mixed
+            + "Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}",
+        ),
+        (
+            update,
+            {"AttributeUpdates": {}, "Expected": {}, "UpdateExpression": "", "ConditionExpression": ""},
+            mixed + "Non-expression parameters: {AttributeUpdates, Expected} "
+            "Expression parameters: {UpdateExpression, ConditionExpression}",
+        ),
+        (
+            query,
+            {
+                "KeyConditions": {},
+                "QueryFilter": {},
+                "ConditionalOperator": "OR",
+                "FilterExpression": "a",
+            },
+            mixed + "Non-expression parameters: {QueryFilter, ConditionalOperator, KeyConditions} "
+            "Expression parameters: {FilterExpression}",
+        ),
+        (
+            scan,
+            {"ScanFilter": {}, "ExpressionAttributeNames": {"#a": "a"}},
+            "ExpressionAttributeNames can only be specified when using expressions",
+        ),
+        (
+            put,
+            {"Expected": {"a": {"Exists": True, **on("EQ", ONE)}}},
+            INVALID + "Exists and ComparisonOperator cannot be used together for Attribute: a",
+        ),
+        (
+            put,
+            {"Expected": {"a": {"Value": ONE, **on("EQ", ONE)}}},
+            INVALID + "Value and AttributeValueList cannot be used together for Attribute: a",
+        ),
+        (
+            put,
+            {"Expected": {"a": on("EQ")}},
+            f"{INVALID}Value or AttributeValueList {expected}: EQ for Attribute: a",
+        ),
+        (
+            put,
+            {"Expected": {"a": {"AttributeValueList": [ONE]}}},
+            INVALID + "AttributeValueList can only be used with a ComparisonOperator for Attribute: a",
+        ),
+        (
+            put,
+            {"Expected": {"a": {}}},
+            INVALID + "Value must be provided when Exists is null for Attribute: a",
+        ),
+        (
+            put,
+            {"Expected": {"a": {"Exists": True}}},
+            INVALID + "Value must be provided when Exists is true for Attribute: a",
+        ),
+        (
+            put,
+            {"Expected": {"a": {"Exists": False, "Value": ONE}}},
+            INVALID + "Value cannot be used when Exists is false for Attribute: a",
+        ),
+        (
+            scan,
+            {"ScanFilter": {"a": on("BETWEEN", ONE)}},
+            INVALID + "Invalid number of argument(s) for the BETWEEN ComparisonOperator",
+        ),
+        (
+            scan,
+            {"ScanFilter": {"a": on("LT", {"SS": ["a"]})}},
+            INVALID + "ComparisonOperator LT is not valid for SS AttributeValue type",
+        ),
+        (
+            scan,
+            {"ScanFilter": {"a": on("IN", ONE, VALUE)}},
+            INVALID + "AttributeValues inside AttributeValueList must be of same type",
+        ),
+        (
+            scan,
+            {"ScanFilter": {"a": on("BETWEEN", N[2], N[1])}},
+            "The BETWEEN condition was provided a range where the lower bound is greater "
+            "than the upper bound",
+        ),
+        (
+            scan,
+            {"ConditionalOperator": "OR"},
+            "ConditionalOperator cannot be used without Filter or Expected",
+        ),
+        (
+            scan,
+            {"ConditionalOperator": "OR", "ScanFilter": {"a": on("NULL")}},
+            "ConditionalOperator can only be used when Filter or Expected has two or more elements",
+        ),
+        (query, {"KeyConditions": {}}, "Conditions can be of length 1 or 2 only"),
+        (
+            query,
+            {"KeyConditions": {"pk": on("NE", VALUE)}},
+            "Attempted conditional constraint is not an indexable operation",
+        ),
+        (query, {"KeyConditions": {"sk": on("EQ", VALUE)}}, "Query condition missed key schema element: pk"),
+        (
+            query,
+            {"KeyConditions": {"pk": on("EQ", VALUE)}, "QueryFilter": {"sk": on("EQ", VALUE)}},
+            "QueryFilter can only contain non-primary key attributes: Primary key attribute: sk",
+        ),
+        (
+            update,
+            {"AttributeUpdates": {"a": {"Action": "ADD"}}},
+            INVALID + "Only DELETE action is allowed when no attribute value is specified",
+        ),
+        (
+            update,
+            {"AttributeUpdates": {"a": {"Action": "ADD", "Value": VALUE}}},
+            INVALID + "ADD action is not supported for the type S",
+        ),
+        (
+            update,
+            {"AttributeUpdates": {"sk": {"Value": VALUE}}},
+            INVALID + "Cannot update attribute sk. This attribute is part of the key",
+        ),
+        (
+            scan,
+            {"AttributesToGet": ["a", "b", "a"]},
+            INVALID + "Duplicate value in attribute name: a",
+        ),
+        (
+            scan,
+            {"AttributesToGet": ["a"], "Select": "COUNT"},
+            "Cannot specify the AttributesToGet when choosing to get only the Count",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(("operation", "members", "message"), refusals())
+def test_refusals_are_in_dynamodbs_words(ddb: Any, operation: str, members: Any, message: str) -> None:
+    own: dict[str, Any] = {"put_item": {"Item": KEY}, "get_item": {"Key": KEY}, "update_item": {"Key": KEY}}
+    request = {"TableName": "orders", **own.get(operation, {}), **members}
+    assert error_of(getattr(ddb, operation), **request) == ("ValidationException", message)
