@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
-WORKERS ?= 5
+WORKERS ?= 6
 # Bytecode is written for what is imported, as it is imported: a fifth less on disk than all of it. It is written
 # whatever the shell says: where it is not, every process of a test compiles all that it imports, for 2 seconds.
 unexport PYTHONDONTWRITEBYTECODE

