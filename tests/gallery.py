@@ -6,12 +6,14 @@ python -m tests.gallery FOLDER          the same in another folder
 It is for the eye: what a page must be, whoever changes it, tests/pages/test_gallery.py holds it to.
 """
 
+import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -19,6 +21,8 @@ from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.knee import Range, search
 from keyheat.cli.main import main as keyheat
+from keyheat.load.record.record import Attempt, Record
+from keyheat.load.web.view import LiveView, Process, Subject
 from keyheat.pages.comparison import write_comparison
 from keyheat.pages.fix import Fix, write_fix
 from keyheat.pages.knee import KneeAnswer, write_knee
@@ -45,6 +49,7 @@ from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
 
 SCENARIOS: Final = Path(__file__).parents[1] / "configs" / "scenarios"
+STATIC: Final = Path(__file__).parents[1] / "keyheat" / "load" / "web" / "static"
 OUT: Final = Path("reports") / "samples"
 AT: Final = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
 Scheme = Literal["light", "dark", "print"]
@@ -136,6 +141,37 @@ def _trial(folder: Path, runs: Mapping[str, Path]) -> Path:
     return write_page(folder / "trial.html", trial, judged(trial.scenarios), AT)
 
 
+def _live(folder: Path, runs: Mapping[str, Path]) -> Path:
+    """The live page with everything inside, and an answer to what it asks for each second."""
+    record, began, seconds = Record(), int(AT.timestamp()), 90
+    for at, number in product(range(began, began + seconds), range(12)):
+        one = Attempt("PutItem", "write", "hot" if number < 8 else f"key-{number}", at + 0.5, 0, 100)
+        if at > began + 30 and number < 5:
+            record.throttled(one, 1.0, "TableWriteKeyRangeThroughputExceeded", None)
+        else:
+            record.accepted(one, 180.0)
+    list(record.heat["write"].close_windows(float("inf")))
+    subject = Subject(
+        run_id="hotkey", scenario="hotkey", question="How much does one key take?", beside=(),
+        table={"name": "orders", "billing_mode": "PROVISIONED", "provisioned": {"read": 100, "write": 4_000},
+               "max_on_demand": None, "indexes": []},
+        target="local", scale=1.0, started_s=float(began), duration_s=600.0, users=10,
+    )  # fmt: skip
+    me = Process(name="this process", state="running", users=10, cpu_percent=41.0, memory_bytes=1e8)
+    now = LiveView(subject).content(record, None, [me], missing=[], state="loading", end=began + seconds)
+    style, charts, script = (
+        (STATIC / name).read_text(encoding="utf-8") for name in ("live.css", "charts.js", "live.js")
+    )
+    answers = f"window.fetch = async () => new Response({json.dumps(json.dumps(now))});"
+    text = (STATIC / "live.html").read_text(encoding="utf-8")
+    text = re.sub(r"<link rel=.stylesheet.*>|<script .*</script>\n", "", text)
+    text = text.replace("</head>", f"<style>{style}</style>\n</head>")
+    text = text.replace("</body>", f"<script>{answers}{charts}{script}</script>\n</body>")
+    path = folder / "live.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 MADE_UP: Final[Mapping[str, MakePage]] = {
     **{f"run-{case.name}": _report(case.name) for case in CASES},
     "run-light": lambda folder, runs: write_report(runs["hotkey"], AT, light=True),
@@ -149,6 +185,7 @@ MADE_UP: Final[Mapping[str, MakePage]] = {
     "regression-good": lambda folder, runs: write_regression(folder / "good.html", GOOD, AT),
     "regression-worse": lambda folder, runs: write_regression(folder / "worse.html", REGRESSED, AT),
     "runs": _runs,
+    "live": _live,
     "trial": _trial,
 }
 """Pages by name, and how each is made in a folder, of the made-up runs by name."""

@@ -28,7 +28,7 @@ from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, titled
 MOST_BINS = 240
 LEGEND = (
     Swatch(name="accepted", role="accent", mark="area"),
-    Swatch(name="throttled", role="partition", mark="bar"),
+    Swatch(name="throttled", role="throttled", mark="bar"),
 )
 
 
@@ -94,7 +94,7 @@ def _chart(column: RunColumn, rates: RequestRates, chart_id: str, longest_s: int
     made.add_trace(_area("accepted", rates.accepted, rates.step_s, LIGHT["accent"], LIGHT["soft"]))
     if rates.throttled.any():
         made.add_trace(
-            _area("throttled", rates.throttled, rates.step_s, LIGHT["partition"], LIGHT["partition"])
+            _area("throttled", rates.throttled, rates.step_s, LIGHT["throttled"], LIGHT["throttled"])
         )
     return Chart(id=chart_id, title=column.label, summary=_said(rates), figure=made)
 

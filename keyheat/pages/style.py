@@ -2,7 +2,8 @@
 
 Charts are made in the light colours; the page's script swaps each for its dark partner, so every light colour
 stands for one role only. Each constraint has a hue and a pattern of its own, so that they can be told apart
-at a glance, without colour and on paper; what is hot, what went well and what failed have none of these hues.
+at a glance, without colour and on paper; what is hot, what went well, what failed, and throttles of which
+no limit is told have none of these hues.
 """
 
 from typing import Any
@@ -21,6 +22,7 @@ LIGHT = {
     "calm": "#d5dade",
     "good": "#3d7a1c",
     "failed": "#10161d",
+    "throttled": "#3d5268",
     "partition": "#cf2233",
     "table": "#6d3bb5",
     "max_on_demand": "#c05a0e",
@@ -46,6 +48,7 @@ DARK = {
     "calm": "#3a444e",
     "good": "#9ccb6c",
     "failed": "#f7fafd",
+    "throttled": "#b3c5d8",
     "partition": "#f2606c",
     "table": "#b595f2",
     "max_on_demand": "#f29a52",

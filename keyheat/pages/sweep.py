@@ -70,7 +70,7 @@ def _throttled(runs: Runs, enough: int | None) -> Chart | None:
     values = _values(runs, lambda one: _percent(one.measured.write.throttled_share) if one.measured else None)
     return _chart(
         "throttled", "Throttled writes", "% of the writes", runs, values, enough,
-        lambda value: percent(value / 100), role="partition",
+        lambda value: percent(value / 100), role="throttled",
     )  # fmt: skip
 
 

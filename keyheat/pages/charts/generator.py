@@ -164,7 +164,7 @@ def _outcomes(run: ReportRun, start_s: int, end_s: int) -> list[tuple[str, str, 
     own = of_table(run.seconds)
     second = np.asarray(own["second"].astype("int64"), np.int64)
     found = []
-    for name, role in (("accepted", "accent"), ("throttled", "partition"), ("errors", "error")):
+    for name, role in (("accepted", "accent"), ("throttled", "throttled"), ("errors", "error")):
         values = mean_rates(second, own[name].to_numpy(np.float64), start_s=start_s, end_s=end_s, width_s=1)
         if values.any():
             found.append((name, role, values))

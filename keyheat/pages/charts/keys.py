@@ -89,7 +89,7 @@ def key_chart(
             x=compact([key.units_per_s for key in top]),
             y=places,
             width=0.36,
-            marker={"color": [LIGHT["partition" if key.throttles else "accent"] for key in top]},
+            marker={"color": [LIGHT["throttled" if key.throttles else "accent"] for key in top]},
             customdata=[[safe(key.name), percent(key.share), whole(key.throttles)] for key in top],
             hovertemplate=f"%{{customdata[0]}}<br>%{{x:,}} {unit}/s, %{{customdata[1]}} of all<br>"
             "%{customdata[2]} throttles<extra></extra>",
@@ -126,7 +126,7 @@ def key_chart(
 def _legend(top: list[HeatOfKey], ceiling: str | None) -> tuple[Swatch, ...]:
     kinds = {bool(key.throttles) for key in top}
     entries = [
-        Swatch(name=f"{DEMAND}, with throttles", role="partition", mark="bar") if True in kinds else None,
+        Swatch(name=f"{DEMAND}, with throttles", role="throttled", mark="bar") if True in kinds else None,
         Swatch(name=f"{DEMAND}, no throttles", role="accent", mark="bar") if False in kinds else None,
         Swatch(name=f"one partition admits: {ceiling}", role="ceiling", mark="dot") if ceiling else None,
     ]

@@ -44,14 +44,14 @@ def throttled_chart(knee: Knee, unit: str) -> Chart:
     shares = [step.throttled_share for step in steps]
     made = _figure(knee, steps, unit, "% of the attempts")
     said = [percent(share) if share else "none" for share in shares]
-    made.add_trace(_line(steps, [share * 100 for share in shares], "partition", "throttled", said))
+    made.add_trace(_line(steps, [share * 100 for share in shares], "throttled", "throttled", said))
     worst = max(shares, default=0.0)
     return Chart(
         id="chart-throttled",
         title="Throttled",
         summary=f"At most {percent(worst)} of the attempts." if worst else "Nothing was throttled.",
         figure=made,
-        legend=(Swatch(name="throttled", role="partition", mark="line"), *_band(knee)),
+        legend=(Swatch(name="throttled", role="throttled", mark="line"), *_band(knee)),
     )
 
 

@@ -112,7 +112,7 @@ def _curve(latency: OperationLatency, dash: str) -> go.Scatter:
 
 
 def _role(latency: OperationLatency) -> str:
-    roles = {"accepted": "accent", "throttled": "partition", RESPONSE: "ink"}
+    roles = {"accepted": "accent", "throttled": "throttled", RESPONSE: "ink"}
     return roles.get(latency.outcome, "error")
 
 

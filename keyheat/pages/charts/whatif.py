@@ -35,13 +35,13 @@ def tried_chart(search: WhatIfSearch, unit: str, attempts: str) -> Chart:
     made.add_trace(
         go.Scatter(
             x=values, y=compact([one.share * 100 for one in tried]), mode="lines+markers", cliponaxis=False,
-            line={"color": LIGHT["partition"], "width": 2},
+            line={"color": LIGHT["throttled"], "width": 2},
             marker={
                 "opacity": 1,  # points of several sizes are half transparent by themselves
                 "size": [14 if one is found else 8 for one in tried],
                 "color": [LIGHT["good"] if one.enough else LIGHT["card"] for one in tried],
                 "line": {
-                    "color": [LIGHT["good"] if one.enough else LIGHT["partition"] for one in tried],
+                    "color": [LIGHT["good"] if one.enough else LIGHT["throttled"] for one in tried],
                     "width": 2,
                 },
             },
@@ -57,7 +57,7 @@ def tried_chart(search: WhatIfSearch, unit: str, attempts: str) -> Chart:
         summary=f"At most {percent(worst)} throttled; {enough}" if worst else f"Nothing throttled; {enough}",
         figure=made,
         legend=(
-            Swatch(name="throttled", role="partition", mark="line"),
+            Swatch(name="throttled", role="throttled", mark="line"),
             Swatch(name="enough", role="good", mark="bar"),
             Swatch(name=f"allowed: {exact_percent(search.share_most)}", role="ink", mark="dash"),
         ),

@@ -34,7 +34,7 @@ function scales(place, shown, largest) {
 }
 
 function frame(place, at, shown) {
-  const svg = element("svg", { viewBox: `0 0 ${at.width} ${HEIGHT}`, height: HEIGHT, role: "img" });
+  const svg = element("svg", { viewBox: `0 0 ${at.width} ${HEIGHT}`, height: HEIGHT, role: "img", "aria-label": place.getAttribute("aria-label") });
   for (const value of [0, at.top / 2, at.top]) {
     element("line", { class: "grid", x1: LEFT, x2: at.width - RIGHT, y1: at.y(value), y2: at.y(value) }, svg);
     const label = element("text", { x: LEFT - 8, y: at.y(value) + 4, "text-anchor": "end" }, svg);

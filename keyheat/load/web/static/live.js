@@ -33,7 +33,7 @@ const placeOf = one => `${one.index === null ? "table" : `index ${one.index}`}, 
 
 function span(seconds) {
   const whole = Math.round(seconds), minutes = Math.floor(whole / 60);
-  return minutes ? `${minutes} min ${whole % 60} s` : `${whole} s`;
+  return [minutes && `${minutes} min`, (whole % 60 || !minutes) && `${whole % 60} s`].filter(Boolean).join(" ");
 }
 
 function showHero(now) {
@@ -120,7 +120,7 @@ function showKeys(keys) {
     amount(`${number(one.asked_units)} ${one.unit}`), amount(`${number(100 * one.share)} %`),
   ]));
   rows("by_throttles", keys.by_throttles.map(one => [
-    keyCell(one.key, one.throttles / throttles, "partition"), amount(number(one.throttles)),
+    keyCell(one.key, one.throttles / throttles, "throttled"), amount(number(one.throttles)),
     amount(`${number(one.consumed_units)} ${one.unit}`),
   ]));
 }
