@@ -22,6 +22,7 @@ from keyheat.cli.options import (
     some_prices,
 )
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, say_problems, simulated, tell_runs
+from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
 from keyheat.load.run.jobs import Job, clear, find_scenario, find_scenarios, made, shard_jobs
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED
@@ -80,10 +81,10 @@ def demo(folder: Path) -> int:
 )
 @click.option(
     "--retries",
-    type=click.Choice(["off", "sdk"]),
-    default="off",
+    type=click.Choice(RETRIES),
+    default="client",
     show_default=True,
-    help="sdk: send again what the installed SDK would, after its back-off",
+    help=RETRIES_HELP,
 )
 @click.option(
     "--throttled-keys",

@@ -2,24 +2,27 @@
 
     throttled --attempts left? quota left?--> pause --> sent again ... --> accepted, or given up
 
-Since November 2026 the SDKs of AWS share one policy for DynamoDB; what botocore did by itself before is the
-other one that is still met. Transient errors have a shorter pause and a higher price; here it is throttles.
+Since November 2026 the SDKs of AWS share one policy for DynamoDB; what botocore did before is still met.
 https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
 https://aws.amazon.com/blogs/developer/updated-default-retry-behavior-for-aws-sdks-and-tools/
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from math import floor
-from typing import Final
+from typing import Any, Final, Literal
 
 from keyheat.model.resources import Cause
 
 QUOTA_TOKENS: Final = 500.0
 """Of one client: https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html"""
 UNRETRIED_TOKENS: Final = 1.0  # that a request which was accepted at once gives back
+RETRY_AFTER_MOST_S: Final = 5.0
+"""That a server's own wait (`x-amz-retry-after`) may add to a pause of the shared policy."""
 Chance = Callable[[], float]
 """Draws from 0 to 1."""
+Mode = Literal["standard", "adaptive", "legacy"]
+Sdk = Literal["none", "boto3-2025", "boto3-2026", "js-v3", "go-v2", "java-v2"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,51 +30,87 @@ class RetryPolicy:
     """One published policy. The pause before attempt n + 1 is `base_s` 2^(n - 1), at most `most_s`.
 
     `attempts` counts the first one, too. `jitter`: the pause is drawn from 0 to that. `cost_tokens` is what a
-    retry takes from the client's quota, 0: there is none. `limits_rate`: the adaptive mode, in which a client
-    holds back what it sends. `account_too`: the account's limit is retried as well.
+    retry of a throttle takes from the client's quota of `quota_tokens`, 0: there is none. Errors that are no
+    throttles (5xx, a lost connection) have a base and a price of their own. `limits_rate`: the adaptive mode,
+    in which a client holds back what it sends. `account_too`: the account's limit is retried as well.
+    `heeds_server`: a longer wait that the server asks for is kept.
     """
 
     name: str
     says: str
     attempts: int
     base_s: float = 1.0
+    transient_base_s: float = 0.025
     most_s: float = 20.0
     jitter: bool = True
+    quota_tokens: float = QUOTA_TOKENS
     cost_tokens: float = 5.0
+    transient_tokens: float = 14.0
     limits_rate: bool = False
     account_too: bool = True
+    heeds_server: bool = True
 
-    def pause_s(self, attempt: int, chance: Chance) -> float:
-        """Seconds from the refusal of the `attempt`-th attempt to the next one."""
-        longest_s = min(self.base_s * 2.0 ** (attempt - 1), self.most_s)
-        return longest_s * chance() if self.jitter else longest_s
+    def pause_s(
+        self, attempt: int, chance: Chance, *, transient: bool = False, asked_s: float | None = None
+    ) -> float:
+        """Seconds from the answer to the `attempt`-th attempt to the next one; the server `asked_s`."""
+        base_s = self.transient_base_s if transient else self.base_s
+        longest_s = min(base_s * 2.0 ** (attempt - 1), self.most_s)
+        pause_s = longest_s * chance() if self.jitter else longest_s
+        if asked_s is None or not self.heeds_server:
+            return pause_s
+        return max(pause_s, min(asked_s, pause_s + RETRY_AFTER_MOST_S))
 
     def retries(self, cause: Cause) -> bool:
         """Whether a throttle of this cause is sent again at all."""
         return self.attempts > 1 and (self.account_too or cause is not Cause.ACCOUNT)
 
 
+NONE: Final = RetryPolicy(
+    name="none", says="no retries", attempts=1, quota_tokens=0.0, cost_tokens=0.0, transient_tokens=0.0
+)
+HOLDS_BACK: Final = "in adaptive mode the client also holds back what it sends"
+
+
+def _shared(name: str, says: str, *, adaptive: str = "", **older: Any) -> dict[Mode, RetryPolicy]:
+    """The standard mode that the SDKs share since November 2026, and its adaptive one."""
+    one = RetryPolicy(name=name, says=says, **{"attempts": 4, **older})
+    return {
+        "standard": one,
+        "adaptive": replace(
+            one, name=adaptive or f"{name}-adaptive", says=f"{says}; {HOLDS_BACK}", limits_rate=True
+        ),
+    }
+
+
 SHARED: Final = "four attempts, pauses of up to 1, 2 and 4 s, a quota of 500 tokens"
-NONE: Final = RetryPolicy(name="none", says="no retries", attempts=1, cost_tokens=0.0)
-POLICIES: Final = (
-    NONE,
-    RetryPolicy(
-        name="boto3-2025",
-        says="botocore before 1.44, legacy mode: ten attempts, pauses of 50 ms and twice as long each time",
-        attempts=10, base_s=0.05, most_s=25.6, jitter=False, cost_tokens=0.0, account_too=False,
-    ),
-    RetryPolicy(name="boto3-2026", says=f"botocore since 1.44, standard mode: {SHARED}", attempts=4),
-    RetryPolicy(
-        name="boto3-2026-adaptive",
-        says="the same in adaptive mode: the client also holds back what it sends",
-        attempts=4, limits_rate=True,
-    ),
-    *(
-        RetryPolicy(name=name, says=f"{sdk}, as of November 2026: {SHARED}", attempts=4)
-        for name, sdk in (("js-v3", "JavaScript v3"), ("go-v2", "Go v2"), ("java-v2", "Java v2"))
-    ),
+_LEGACY: Final = RetryPolicy(
+    name="boto3-2025",
+    says="botocore before 1.44, legacy mode: ten attempts, pauses of 50 ms and twice as long each time",
+    attempts=10, base_s=0.05, transient_base_s=0.05, most_s=25.6, jitter=False,
+    quota_tokens=0.0, cost_tokens=0.0, transient_tokens=0.0, account_too=False, heeds_server=False,
 )  # fmt: skip
-"""`boto3-2025` has no longest pause; its ninth and last is 12.8 s. What other SDKs did before is not here."""
+_SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
+    "boto3-2025": {
+        "legacy": _LEGACY,
+        **_shared(
+            "boto3-2025-standard",
+            "botocore before 1.44, standard mode: three attempts, pauses of up to 1 and 2 s, a quota",
+            adaptive="boto3-2025-adaptive",
+            attempts=3, transient_base_s=1.0, transient_tokens=5.0, heeds_server=False,
+        ),
+    },
+    "boto3-2026": {
+        **_shared("boto3-2026", f"botocore since 1.44, standard mode: {SHARED}"),
+        "legacy": replace(_LEGACY, name="boto3-2026-legacy", says="botocore 1.44, legacy mode: as before"),
+    },
+    **{
+        name: _shared(name, f"{sdk}, as of November 2026: {SHARED}")
+        for name, sdk in (("js-v3", "JavaScript v3"), ("go-v2", "Go v2"), ("java-v2", "Java v2"))
+    },
+}  # fmt: skip
+"""By SDK and mode, the default first. Legacy mode has no longest pause; its ninth and last is 12.8 s."""
+POLICIES: Final = (NONE, *(policy for modes in _SDKS.values() for policy in modes.values()))
 USUAL: Final = ("none", "boto3-2025", "boto3-2026", "boto3-2026-adaptive")
 
 
@@ -83,11 +122,38 @@ def policy_named(name: str) -> RetryPolicy:
     raise ValueError(f"no SDK {name!r}; there are {', '.join(one.name for one in POLICIES)}")
 
 
+def modes_of(sdk: Sdk) -> tuple[Mode, ...]:
+    """The modes that an SDK has, its default first; none where there is no SDK."""
+    return tuple(_SDKS.get(sdk, ()))
+
+
+def policy_of(
+    sdk: Sdk, *, mode: Mode | None = None, attempts: int | None = None, quota_tokens: float | None = None
+) -> RetryPolicy:
+    """The policy of an SDK, with what an application sets itself. Raises `KeyError` for a mode it lacks."""
+    if sdk == "none":
+        return NONE
+    policy = _SDKS[sdk][mode or modes_of(sdk)[0]]
+    if attempts is not None and attempts != policy.attempts:
+        policy = _set(policy, f"attempts {attempts}", attempts=attempts)
+    if quota_tokens is not None and quota_tokens != policy.quota_tokens:
+        policy = _set(policy, f"quota {quota_tokens:g}", quota_tokens=quota_tokens)
+    return policy
+
+
+def _set(policy: RetryPolicy, said: str, **fields: Any) -> RetryPolicy:
+    return replace(policy, name=f"{policy.name}, {said}", says=f"{policy.says}; here {said}", **fields)
+
+
 @dataclass(slots=True)
 class RetryQuota:
     """The tokens of one client. An accepted request gives back what its last retry cost, or one."""
 
-    tokens: float = QUOTA_TOKENS
+    most_tokens: float = QUOTA_TOKENS
+    tokens: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tokens = self.most_tokens
 
     def take(self, cost_tokens: float) -> bool:
         """Whether a retry may be made; it is paid then."""
@@ -98,9 +164,11 @@ class RetryQuota:
 
     def accepted(self, paid_tokens: float) -> None:
         """A request has been accepted, its last retry paid so much, 0: it had none."""
-        self.tokens = min(QUOTA_TOKENS, self.tokens + (paid_tokens or UNRETRIED_TOKENS))
+        self.tokens = min(self.most_tokens, self.tokens + (paid_tokens or UNRETRIED_TOKENS))
 
 
+# AWS describes the adaptive mode in words only ("may delay the first attempt"); the numbers are those of its
+# SDKs' code, the same in botocore (retries/bucket.py, throttling.py, adaptive.py) and in JavaScript.
 LEAST_PER_S: Final = 0.5
 KEPT_PART: Final = 0.7  # of the rate at which a throttle came
 STEEPNESS: Final = 0.4

@@ -14,6 +14,7 @@ from pydantic import Field, PrivateAttr, ValidationError
 from keyheat.bounds import NotAccepted, parsed_json, parsed_toml, text_of
 from keyheat.scenario.lines import located, marked
 from keyheat.scenario.spec.attributes import NOT_DESCRIBED, AttributeSpec
+from keyheat.scenario.spec.client import ClientSpec
 from keyheat.scenario.spec.keys import KeysSpec, ShardingSpec
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.part import (
@@ -121,6 +122,10 @@ class Scenario(ScenarioPart):
     load: LoadSpec = LoadSpec()
     tasks: Annotated[tuple[TaskSpec, ...], Field(max_length=100)] = Field(
         (), description="what users do, for loadtest = 'operations', in place of load.operations"
+    )
+    client: ClientSpec = Field(
+        ClientSpec(),
+        description="what the application's SDK makes of throttles; absent: no request is sent twice",
     )
     cache: CacheSpec | None = Field(
         None, description="in front of reads; absent: every read goes to the table"

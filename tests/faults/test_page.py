@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.load.transport.answer import THROTTLES, Answer
-from keyheat.load.transport.boto import RetriedCall, SdkRetries
+from keyheat.load.transport.boto import SdkRetries
 from keyheat.load.transport.failures import (
     BAD_HTTP,
     CREDENTIALS,
@@ -16,6 +16,7 @@ from keyheat.load.transport.failures import (
     NO_UNITS,
     NOT_AN_ANSWER,
 )
+from keyheat.load.transport.retries import RetriedCall
 from tests.faults.account import KILLED
 from tests.faults.kinds import FAULTS
 

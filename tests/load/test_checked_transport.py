@@ -8,8 +8,9 @@ import pytest
 from keyheat.load.record.record import Attempt, Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.boto import RetriedCall, SdkRetries, given_up
+from keyheat.load.transport.boto import SdkRetries
 from keyheat.load.transport.failures import CheckedTransport
+from keyheat.load.transport.retries import RetriedCall, given_up
 from keyheat.load.users.outcomes import Batch, Note, RequestPart, Transaction, note_single
 from keyheat.runs.capabilities import ABSENT, Capabilities, CapabilityFinding
 

@@ -1,4 +1,4 @@
-"""Retries are botocore's own: a client of it and `SdkRetries` decide alike, attempt by attempt."""
+"""A client of botocore, `SdkRetries` and the published policy decide alike, attempt by attempt."""
 
 import json
 import random
@@ -16,7 +16,9 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.boto import RetriedCall, SdkRetries, given_up
+from keyheat.load.transport.boto import SdkRetries
+from keyheat.load.transport.retries import PolicyRetries, RetriedCall, Retries, given_up
+from keyheat.model.retries import policy_of
 
 pytestmark = pytest.mark.opens
 
@@ -116,7 +118,12 @@ def answer_of(reply: Reply) -> Answer:
     return Answer(status, body, 0.001, retry_after=headers.get("x-amz-retry-after"))
 
 
-def delays_of_ours(retries: SdkRetries, answers: list[Answer]) -> tuple[list[float], Answer]:
+def published(mode: str = "standard") -> PolicyRetries:
+    policy = policy_of("boto3-2026", mode=mode)  # type: ignore[arg-type]
+    return PolicyRetries(policy, clock=lambda: 0.0, chance=random.random)
+
+
+def delays_of_ours(retries: Retries, answers: list[Answer]) -> tuple[list[float], Answer]:
     call, delays = RetriedCall("DeleteItem"), list[float]()
     place = 0
     while (delay_s := retries.delay_s(call, answers[min(place, len(answers) - 1)])) is not None:
@@ -129,7 +136,7 @@ def delays_of_ours(retries: SdkRetries, answers: list[Answer]) -> tuple[list[flo
     ("mode", "name"),
     [
         *(("standard", name) for name in SCRIPTS),  # botocore's default; an application may say otherwise
-        *(("legacy", name) for name in ("throttled for good", "RequestLimitExceeded", "damaged")),
+        *(("legacy", name) for name in SCRIPTS),
     ],
 )
 def test_the_same_answers_are_retried_after_the_same_time(
@@ -147,6 +154,8 @@ def test_the_same_answers_are_retried_after_the_same_time(
     assert ours == pytest.approx(theirs)
     assert seen[0] == len(ours) + 1
     assert retries.mode == mode
+    random.seed(5)
+    assert delays_of_ours(published(mode), [answer_of(reply) for reply in script])[0] == pytest.approx(theirs)
 
 
 @pytest.mark.parametrize(
@@ -161,12 +170,15 @@ def test_a_connection_that_is_none_is_retried_alike(
     random.seed(5)
     refused = Answer(0, b"", 0.001, failure=failure)
     assert delays_of_ours(SdkRetries("us-east-1"), [refused])[0] == pytest.approx(theirs)
+    random.seed(5)
+    assert delays_of_ours(published(), [refused])[0] == pytest.approx(theirs)
     assert theirs
 
 
 def test_credentials_that_are_gone_are_not_retried() -> None:
     gone = Answer(0, b"", 0.001, failure="credentials")
-    assert delays_of_ours(SdkRetries("us-east-1"), [gone])[0] == []
+    for retries in (SdkRetries("us-east-1"), published()):
+        assert delays_of_ours(retries, [gone])[0] == []
     assert not given_up(gone)
 
 
@@ -174,11 +186,11 @@ def test_the_quota_of_a_client_is_used_up_alike(monkeypatch: pytest.MonkeyPatch)
     calls = 60
     with server([THROTTLED]) as (url, _):
         theirs = [len(delays) for delays in delays_of_botocore(url, calls, monkeypatch)]
-    retries = SdkRetries("us-east-1")
-    ends = [delays_of_ours(retries, [answer_of(THROTTLED)]) for _ in range(calls)]
-    assert [len(delays) for delays, _ in ends] == theirs
+    for retries in (SdkRetries("us-east-1"), published()):
+        ends = [delays_of_ours(retries, [answer_of(THROTTLED)]) for _ in range(calls)]
+        assert [len(delays) for delays, _ in ends] == theirs
+        assert all(given_up(answer) for _, answer in ends)
     assert sum(theirs) == 100  # 500 tokens, of which a retry of a throttled request takes 5
-    assert all(given_up(answer) for _, answer in ends)
 
 
 def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,10 +198,10 @@ def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPa
     calls = 160
     with server(script) as (url, _):
         theirs = [len(delays) for delays in delays_of_botocore(url, calls, monkeypatch)]
-    retries, left = SdkRetries("us-east-1"), [answer_of(reply) for reply in script]
-    ours = []
-    for _ in range(calls):
-        delays, _end = delays_of_ours(retries, left)
-        left = left[len(delays) + 1 :] or [answer_of(GOOD)]
-        ours.append(len(delays))
-    assert ours == theirs
+    for retries in (SdkRetries("us-east-1"), published()):
+        ours, left = [], [answer_of(reply) for reply in script]
+        for _ in range(calls):
+            delays, _end = delays_of_ours(retries, left)
+            left = left[len(delays) + 1 :] or [answer_of(GOOD)]
+            ours.append(len(delays))
+        assert ours == theirs

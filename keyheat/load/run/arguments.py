@@ -8,6 +8,12 @@ from typing import Any
 
 from keyheat.words import WRONG_USE
 
+RETRIES = ("client", "off", "sdk")
+RETRIES_HELP = (
+    "client: as the scenario's [client] says, off without one; off: every request is sent once; "
+    "sdk: sent again as the installed SDK would"
+)
+
 
 class ShowOurs(Action):
     """Shows our options and ends: Locust's own --help comes before it has read the file that has them."""
@@ -58,9 +64,9 @@ def _add_load(group: Any) -> None:
     )
     add(
         "--retries",
-        choices=("off", "sdk"),
-        default="off",
-        help="off: every request is sent once; sdk: sent again as the installed SDK would",
+        choices=RETRIES,
+        default="client",
+        help=RETRIES_HELP,
     )
     add(
         "--show-keys",

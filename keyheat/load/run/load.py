@@ -8,7 +8,7 @@ endpoint that is slow is another thing: its answers come, each after its time.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from math import inf
+from math import ceil, inf
 from pathlib import Path
 from random import Random
 from time import perf_counter
@@ -37,6 +37,7 @@ from keyheat.load.schedule import Schedule, even, exponential
 from keyheat.load.transport.answer import Transport
 from keyheat.load.transport.boto import Boto3Transport, SdkRetries
 from keyheat.load.transport.failures import CheckedTransport
+from keyheat.load.transport.retries import PolicyRetries, Retries
 from keyheat.load.transport.signed import SPREAD, SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
 from keyheat.load.users.collections import ReadThroughCache
@@ -96,7 +97,7 @@ class Order:
     show_keys: bool
     users: int  # in all processes
     part: int = 0  # which part of an open loop's arrivals this process sends, from 0
-    retries: str = "off"  # "off" | "sdk"
+    retries: str = "off"  # "off" | "sdk", the installed one | "client", the scenario's
     folder: str = ""  # the scenario's, where its trace is
     caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`), which a worker holds itself to as well
     share: float = 1.0  # of what it may consume that is this process's until it asks for more
@@ -129,7 +130,7 @@ class Load:
     unit: TargetUnit  # what the shape's rates are in
     loop: OpenLoop | ClosedLoop
     clock: SteadyClock  # which time every moment of the load is of
-    retries: SdkRetries | None = None
+    retries: Retries | None = None
     stopped: Event = field(default_factory=Event)
     stopped_s: float = inf  # epoch seconds from which on nothing is sent
     allowance: Allowance = field(default_factory=lambda: Allowance(Caps()))
@@ -233,11 +234,20 @@ def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = Non
         loop=_loop(order, items, record, started_s, clock),
         clock=clock,
         allowance=Allowance(Caps.from_wire(order.caps) if order.caps else Caps(), order.share),
-        retries=SdkRetries(order.region) if order.retries == "sdk" else None,
+        retries=_retries(order, clock),
         numbers=count(worker * USERS_PER_WORKER),
         key_name=None if items.values.plain else items.values.name,
         entries=IndexEntries.of(scenario.table),
     )
+
+
+def _retries(order: Order, clock: SteadyClock) -> Retries | None:
+    if order.retries == "sdk":
+        return SdkRetries(order.region)
+    client = order.scenario.client
+    if order.retries == "off" or client.sdk == "none":
+        return None
+    return PolicyRetries(client.policy, clients=ceil(client.clients / order.of), clock=clock)
 
 
 def _loop(

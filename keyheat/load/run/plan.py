@@ -150,7 +150,7 @@ def check_options(
         out=out,
         in_a_row=not options.headless,
         transport=options.transport,
-        retries=options.retries,
+        retries="off" if options.retries == "client" and scenario.client.sdk == "none" else options.retries,
         show_keys=options.show_keys or (scenario.invents_keys and options.table is None),
         progress=options.progress,
         report=not options.no_report,

@@ -11,7 +11,6 @@ https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 from zlib import crc32
@@ -44,11 +43,10 @@ from keyheat.load.transport.failures import (
     CREDENTIALS,
     CUT_OFF,
     DAMAGED,
-    NO_UNITS,
-    NOT_AN_ANSWER,
     damage,
     kind_of,
 )
+from keyheat.load.transport.retries import TAKEN, RetriedCall
 from keyheat.load.transport.target import Target, ca_bundle, credentials_for
 from keyheat.masking import mask_errors
 
@@ -170,11 +168,8 @@ def _kind_of(error: BotoCoreError) -> str:
     return named or kind_of(error)
 
 
-ATTEMPTS, GIVEN_UP, BACKOFF_S = "retries.attempts", "retries.given_up", "retries.backoff_s"
 NOT_WHOLE = (DAMAGED, CUT_OFF)
 """What botocore sees only by the CRC-32 of the body, which then is another one."""
-TAKEN = (NOT_AN_ANSWER, NO_UNITS)
-"""What botocore takes for an accepted answer."""
 EXCEPTIONS: dict[str, type[exceptions.HTTPClientError]] = {
     "timeout": exceptions.ReadTimeoutError,
     "connection_refused": exceptions.EndpointConnectionError,
@@ -185,15 +180,6 @@ EXCEPTIONS: dict[str, type[exceptions.HTTPClientError]] = {
     "tls": exceptions.SSLError,
 }
 """What botocore raises where nothing came back; else an `HTTPClientError`, of which all of these are."""
-
-
-@dataclass(slots=True)
-class RetriedCall:
-    """One call of an application, which may take several attempts."""
-
-    operation: str
-    attempts: int = 0
-    context: dict[str, Any] = field(default_factory=dict)  # what botocore keeps from one attempt to the next
 
 
 class SdkRetries:
@@ -207,8 +193,10 @@ class SdkRetries:
         )
         self.mode: str = self._client.meta.config.retries["mode"]
 
+    def hold_s(self, call: RetriedCall) -> float:
+        return 0.0
+
     def delay_s(self, call: RetriedCall, answer: Answer) -> float | None:
-        """Seconds to wait before this call is attempted again; None where it is over."""
         call.attempts += 1
         if answer.failure == CREDENTIALS:
             return None  # botocore retries what it sends, and this is before
@@ -236,12 +224,6 @@ class SdkRetries:
             return None
         delay = first_non_none_response(answers)
         return None if delay is None or delay is False else float(delay)
-
-
-def given_up(answer: Answer) -> bool:
-    """Whether a call ended with what an SDK would send again: its attempts, or its quota, were used up."""
-    failed = answer.failure is not None and answer.failure not in (CREDENTIALS, *TAKEN)
-    return answer.throttled or failed or answer.status >= 500
 
 
 class _Body:

@@ -23,7 +23,7 @@ from keyheat.words import DirectionName
 if TYPE_CHECKING:
     from keyheat.load.guard.budget import Reservation
     from keyheat.load.run.load import Load
-    from keyheat.load.transport.boto import SdkRetries
+    from keyheat.load.transport.retries import Retries
 
 
 def _add_options(parser: Any, **_more: Any) -> None:
@@ -176,9 +176,11 @@ class TableUser(locust.User):
             key = load.key_name(key)
         intended_s = self.pace.begin(now_s, cost)
         request = _Request(operation, body, key, direction, units, table, note)
-        answer = self._attempt(request, now_s, max(0, int((now_s - intended_s) * 1e6)))
-        if load.retries is not None:
-            answer = self._retry(load.retries, request, answer)
+        late_us = max(0, int((now_s - intended_s) * 1e6))
+        if load.retries is None:
+            answer = self._attempt(request, now_s, late_us)
+        else:
+            answer = self._call(load.retries, request, late_us)
         if cost and load.unit != "requests" and answer.accepted and not _unprocessed(answer):
             self.pace.settle(consumed(answer)[0] - cost)
         load.record.responded(operation, int((load.clock() - intended_s) * 1e6))
@@ -193,23 +195,44 @@ class TableUser(locust.User):
         request = _Request(operation, body, key, direction, units, None, None)
         return self._attempt(request, self.load.clock(), 0)
 
-    def _retry(self, retries: "SdkRetries", request: "_Request", answer: Answer) -> Answer:
-        """Send again what the SDK would, after the back-off that it would make; gives the last answer."""
-        from keyheat.load.transport.boto import ATTEMPTS, BACKOFF_S, GIVEN_UP, RetriedCall, given_up
+    def _call(self, retries: "Retries", request: "_Request", late_us: int) -> Answer:
+        """Send as an application's client does, and again where it would; gives the last answer."""
+        from keyheat.load.transport.retries import (
+            ATTEMPTS,
+            BACKOFF_S,
+            GIVEN_UP,
+            HELD_S,
+            RetriedCall,
+            given_up,
+        )
 
-        record, call = self.load.record, RetriedCall(request.operation)
-        while (delay_s := retries.delay_s(call, answer)) is not None:
-            began_s = self.load.clock()
-            if self.load.stopped.wait(delay_s):
-                raise locust.exception.StopUser
-            slept_s = self.load.clock() - began_s
-            record.backed_off(request.operation, int(slept_s * 1e6))
-            record.count(BACKOFF_S, slept_s)
-            record.count(ATTEMPTS)
-            answer = self._attempt(request, self.load.clock(), 0)
+        record, call = self.load.record, RetriedCall(request.operation, client=self.number)
+        pause_s: float | None = 0.0
+        while pause_s is not None:
+            slept_s = self._wait(pause_s)
+            held_s = 0.0
+            while hold_s := retries.hold_s(call):
+                held_s += self._wait(hold_s)
+            if slept_s or held_s:
+                record.backed_off(request.operation, int((slept_s + held_s) * 1e6))
+                record.count(BACKOFF_S, slept_s)
+                record.count(HELD_S, held_s)
+            if call.attempts:
+                record.count(ATTEMPTS)
+            answer = self._attempt(request, self.load.clock(), 0 if call.attempts else late_us)
+            pause_s = retries.delay_s(call, answer)
         if given_up(answer):
             record.count(GIVEN_UP)
         return answer
+
+    def _wait(self, wait_s: float) -> float:
+        """Wait as long as the load goes on; gives the seconds that it took."""
+        if not wait_s:
+            return 0.0
+        began_s = self.load.clock()
+        if self.load.stopped.wait(wait_s):
+            raise locust.exception.StopUser
+        return self.load.clock() - began_s
 
     def _attempt(self, request: "_Request", sent_s: float, late_us: int) -> Answer:
         """Send one request once, and record what came of it."""

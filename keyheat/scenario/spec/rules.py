@@ -10,6 +10,7 @@ from typing import Any
 from keyheat.scenario.shape import broken_shape
 from keyheat.scenario.sizes import broken_sizes
 from keyheat.scenario.spec.attributes import broken_attributes
+from keyheat.scenario.spec.client import broken_client
 from keyheat.scenario.spec.keys import broken_keys, broken_replay, broken_sharding
 from keyheat.scenario.spec.load import DURATION_S, broken_operations
 from keyheat.scenario.spec.tables import (
@@ -37,6 +38,7 @@ def broken_rules(raw: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(keys := raw.get("keys"), Mapping):
         yield from broken_keys(keys)
     yield from broken_replay(raw)
+    yield from broken_client(raw)
     yield from broken_timeline(raw, DURATION_S)
     yield from broken_tasks(raw)
     yield from broken_attributes(raw)

@@ -32,7 +32,17 @@ ASSUMED: Final = (
 FOUND: Final = "queries find what it has put by then, and not what your table holds"
 REPLACED: Final = "a put over an item whose index key changes writes that index twice, and there is none yet"
 MOST_KEPT: Final = 64
-NO_MATTER: Final = ("name", "question", "seed", "expects", "thresholds", "budget", "abort_on", "timeline")
+NO_MATTER: Final = (
+    "name",
+    "question",
+    "seed",
+    "expects",
+    "thresholds",
+    "budget",
+    "abort_on",
+    "client",
+    "timeline",
+)
 CAPACITY: Final = (
     "billing_mode",
     "provisioned",

@@ -1,0 +1,138 @@
+"""What is sent again, and when: as the published policy of a scenario's client says.
+
+    answer --a throttle, a transient error?--> attempts left? --> quota left? --> pause --> sent again
+
+The policy's numbers are the model's; here it is said of real answers which of them are retried, as the SDKs
+have it (botocore/retries/standard.py, botocore/data/_retry.json for the legacy mode).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final, Literal, Protocol
+
+from keyheat.load.transport.answer import Answer
+from keyheat.load.transport.failures import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER
+from keyheat.model.retries import AdaptiveRate, Chance, RetryPolicy, RetryQuota
+
+ATTEMPTS, GIVEN_UP = "retries.attempts", "retries.given_up"
+BACKOFF_S, HELD_S = "retries.backoff_s", "retries.held_s"
+TAKEN: Final = (NOT_AN_ANSWER, NO_UNITS)
+"""What an SDK takes for an accepted answer."""
+ACCOUNT: Final = "RequestLimitExceeded"
+THROTTLES: Final = frozenset(
+    {"ProvisionedThroughputExceededException", "ThrottlingException", "TransactionInProgressException",
+     "LimitExceededException", "HTTP429", ACCOUNT}
+)  # fmt: skip
+TRANSIENT: Final = frozenset(
+    {"ReplicatedWriteConflictException", "RequestTimeout", "RequestTimeoutException"}
+)
+TRANSIENT_STATUS: Final = frozenset({500, 502, 503, 504})
+Kind = Literal["throttle", "transient"]
+
+
+@dataclass(slots=True)
+class RetriedCall:
+    """One call of an application, which may take several attempts."""
+
+    operation: str
+    client: int = 0  # which of the application's clients makes it
+    attempts: int = 0
+    paid_tokens: float = 0.0  # for its last retry
+    context: dict[str, Any] = field(default_factory=dict)  # what botocore keeps from one attempt to the next
+
+
+class Retries(Protocol):
+    """What a client does about answers."""
+
+    def hold_s(self, call: RetriedCall) -> float:
+        """Seconds that the client holds the next attempt back, before it asks again; 0: it is sent now."""
+
+    def delay_s(self, call: RetriedCall, answer: Answer) -> float | None:
+        """Seconds to wait before this call is attempted again; None where it is over."""
+
+
+@dataclass(slots=True)
+class _Client:
+    quota: RetryQuota
+    rate: AdaptiveRate | None
+
+
+class PolicyRetries:
+    """The retries of the clients of one process under a published policy."""
+
+    def __init__(
+        self,
+        policy: RetryPolicy,
+        *,
+        clients: int = 1,
+        clock: Callable[[], float],
+        chance: Chance | None = None,
+    ) -> None:
+        self.policy = policy
+        self._clock = clock
+        self._chance = chance or Random().random
+        self._clients = [
+            _Client(RetryQuota(policy.quota_tokens), AdaptiveRate(clock()) if policy.limits_rate else None)
+            for _ in range(clients)
+        ]
+
+    def hold_s(self, call: RetriedCall) -> float:
+        rate = self._of(call).rate
+        if rate is None:
+            return 0.0
+        wait_s = rate.wait_s(self._clock())
+        if not wait_s:
+            rate.sent()
+        return wait_s
+
+    def delay_s(self, call: RetriedCall, answer: Answer) -> float | None:
+        call.attempts += 1
+        client, kind = self._of(call), kind_of(answer)
+        if client.rate is not None:
+            client.rate.answered(self._clock(), throttled=kind == "throttle")
+        if answer.accepted or answer.failure in TAKEN:
+            client.quota.accepted(call.paid_tokens)
+            return None
+        if kind is None or not self._again(kind, answer, call):
+            return None
+        transient = kind == "transient"
+        cost_tokens = self.policy.transient_tokens if transient else self.policy.cost_tokens
+        if self.policy.quota_tokens and not client.quota.take(cost_tokens):
+            return None
+        call.paid_tokens = cost_tokens
+        return self.policy.pause_s(
+            call.attempts, self._chance, transient=transient, asked_s=_asked_s(answer.retry_after)
+        )
+
+    def _of(self, call: RetriedCall) -> _Client:
+        return self._clients[call.client % len(self._clients)]
+
+    def _again(self, kind: Kind, answer: Answer, call: RetriedCall) -> bool:
+        if call.attempts >= self.policy.attempts:
+            return False
+        return self.policy.account_too or answer.error_code != ACCOUNT
+
+
+def kind_of(answer: Answer) -> Kind | None:
+    """As what an SDK sends an answer again; None: it does not."""
+    if answer.accepted or answer.failure in (CREDENTIALS, *TAKEN):
+        return None
+    if answer.failure is not None:
+        return "transient"
+    if answer.error_code in THROTTLES:
+        return "throttle"
+    transient = answer.error_code in TRANSIENT or answer.status in TRANSIENT_STATUS
+    return "transient" if transient else None
+
+
+def given_up(answer: Answer) -> bool:
+    """Whether a call ended with what an SDK would send again: its attempts, or its quota, were used up."""
+    return kind_of(answer) is not None
+
+
+def _asked_s(retry_after: str | None) -> float | None:
+    """The wait that the server asks for; one that is no number is ignored."""
+    if retry_after is None or not retry_after.isdecimal():
+        return None
+    return int(retry_after) / 1000

@@ -1,0 +1,55 @@
+"""The client of an application: whose retries a load, a simulation and a comparison of policies make."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, get_args
+
+from pydantic import Field
+
+from keyheat.model.retries import Mode, RetryPolicy, Sdk, modes_of, policy_of
+from keyheat.scenario.spec.part import ScenarioPart, is_number
+
+
+class ClientSpec(ScenarioPart):
+    """What the application's SDK makes of throttles and errors: how often it sends again, after which pause.
+
+    Without it every request is sent once, so that no throttle is hidden.
+    """
+
+    sdk: Sdk = Field("none", description="whose published policy; none: nothing is sent again")
+    mode: Mode | None = Field(None, description="absent: the SDK's default")
+    attempts: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        None, description="of a request, the first one included; absent: as the SDK has it"
+    )
+    quota_tokens: Annotated[float, Field(ge=0, le=1_000_000)] | None = Field(
+        None, description="that one client has for retries; 0: no quota; absent: as the SDK has it"
+    )
+    clients: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        1,
+        description="clients of the SDK that share the load, mostly processes, each with a quota of its own; "
+        "of several workers each has at least one",
+    )
+
+    @property
+    def policy(self) -> RetryPolicy:
+        """What becomes of a throttled request."""
+        return policy_of(self.sdk, mode=self.mode, attempts=self.attempts, quota_tokens=self.quota_tokens)
+
+
+def broken_client(raw: Mapping[str, Any]) -> Iterator[str]:
+    """Every disagreement within `[client]`, as `message @ $.path`."""
+    client = raw.get("client")
+    if not isinstance(client, Mapping):
+        return
+    sdk, mode = client.get("sdk", "none"), client.get("mode")
+    if sdk == "none":
+        for name in ("mode", "attempts", "quota_tokens"):
+            if client.get(name) is not None:
+                yield f"whose {name} is that? say which sdk @ $.client.{name}"
+    elif sdk in get_args(Sdk) and mode in get_args(Mode) and mode not in modes_of(sdk):
+        yield f"{sdk} has no mode {mode!r}; it has {', '.join(modes_of(sdk))} @ $.client.mode"
+    elif sdk in get_args(Sdk) and is_number(client.get("quota_tokens")) and not _has_quota(sdk, mode):
+        yield f"{sdk} has no retry quota in legacy mode @ $.client.quota_tokens"
+
+
+def _has_quota(sdk: Sdk, mode: Any) -> bool:
+    return (mode if mode in get_args(Mode) else modes_of(sdk)[0]) != "legacy"
