@@ -34,9 +34,10 @@ TOP_KEYS = 64
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """The most used keys: their names, their shares, and the partition that each of them is on."""
+    """The most used keys: their names and hashes, their shares, and the partition that each of them is on."""
 
     names: tuple[str, ...]
+    points: tuple[bytes, ...]
     shares: Floats
     partitions: Places
 
@@ -114,7 +115,8 @@ class PartitionShares:
             numbers, names = self._most_used(masses)
             boundaries = np.array([point(at) for at in self._boundaries], np.uint64)
             partitions = np.searchsorted(boundaries, masses.points[numbers], side="right")
-            found = self._top[masses] = Top(names, masses.shares[numbers], partitions)
+            points = tuple(int(at).to_bytes(HASH_BYTES, "big") for at in masses.points[numbers])
+            found = self._top[masses] = Top(names, points, masses.shares[numbers], partitions)
         return found
 
     def _most_used(self, masses: Masses) -> tuple[Places, tuple[str, ...]]:

@@ -8,14 +8,13 @@ pass, and each partition serves of that what it can. `fill` finds x. Refusals ar
 the order in which a request asks them. The few requests of a quiet second are asked one by one.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from keyheat.model.resources import Cause, Refusal
-from keyheat.model.table import IndexWrite, Op, TableModel
-from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses, sent_together
+from keyheat.model.table import TableModel
+from keyheat.simulator.asking import Outcome, answer_of, ask, ops_of, outcomes_of
+from keyheat.simulator.flow import Flow, FlowAnswer, sent_together
 from keyheat.simulator.meetings import Meetings, told
 from keyheat.simulator.serving import serve_reads, serve_writes
 from keyheat.simulator.shares import FlowArrivals, FlowDemand, TableShares
@@ -33,90 +32,15 @@ def one_by_one(
     kinds = sent_together(flows)
     of_kind = np.repeat(np.arange(len(kinds)), [requests[places[0]] for places in kinds])
     rng.shuffle(of_kind)
-    outcomes: list[list[Refusal | None]] = [[] for _ in flows]
+    outcomes: list[list[Outcome]] = [[] for _ in flows]
     moments_s = np.sort(rng.random(len(of_kind))) + now_s
     for at_s, number in zip(moments_s.tolist(), of_kind.tolist(), strict=True):
         items = [place for place in kinds[number] for _ in range(flows[place].items)]
-        refusals = _ask(ground, [flows[place] for place in items], at_s, rng)
-        first = flows[items[0]]
-        cancelled = first.together and any(refusals)
-        for place, refusal in zip(items, refusals, strict=True):
-            if refusal or not cancelled:
-                outcomes[place].append(refusal)
-        if cancelled or all(refusals):
-            ground.model.minutes.throttled_request(first.operation, at_s)
-    return [_answer(ground, flow, found) for flow, found in zip(flows, outcomes, strict=True)]
-
-
-def _ask(
-    ground: TableShares, items: Sequence[Flow], at_s: float, rng: np.random.Generator
-) -> list[Refusal | None]:
-    """One request with an item of each of these flows: an answer for each."""
-    model, flow = ground.model, items[0]
-    ops = [_op(ground, each, at_s, rng) for each in items]
-    if flow.together:
-        return model.admit_together(ops, at_s)
-    if flow.direction is Direction.READ:
-        return [
-            model.admit_read(op.position, op.units, at_s, index=op.index, eventual=op.eventual) for op in ops
-        ]
-    return [model.admit_write(op.position, op.units, at_s, op.index_writes) for op in ops]
-
-
-def _op(ground: TableShares, flow: Flow, at_s: float, rng: np.random.Generator) -> Op:
-    (position,) = ground.shares(flow.index).positions(flow.keys, None, 1, at_s, rng)
-    entries = tuple(
-        IndexWrite(
-            entry.index,
-            ground.shares(entry.index).positions(entry.keys, None, 1, at_s, rng)[0],
-            entry.units,
-        )
-        for entry in flow.index_writes
-    )
-    return Op(
-        direction=flow.direction,
-        position=position,
-        units=flow.units,
-        index=flow.index,
-        index_writes=entries,
-        eventual=flow.eventual,
-    )
-
-
-def _uses(
-    ground: TableShares, flow: Flow, items: int, refused: Counter[tuple[str | None, Cause]]
-) -> KeyUses | None:
-    """What the most used keys asked for, in the mean: which keys the requests had is not kept."""
-    top = ground.shares(flow.index).top(flow.keys)
-    if top is None:
-        return None
-    own = refused[flow.index, Cause.KEY_RANGE]
-    return KeyUses(
-        index=flow.index,
-        names=top.names,
-        asked=items * top.shares,
-        by_partition=own * top.shares,
-        by_limits=(refused.total() - own) * top.shares,
-    )
-
-
-def _answer(ground: TableShares, flow: Flow, outcomes: Sequence[Refusal | None]) -> FlowAnswer:
-    refused: Counter[tuple[str | None, Cause]] = Counter(
-        (refusal.index, refusal.cause) for refusal in outcomes if refusal is not None
-    )
-    accepted = len(outcomes) - refused.total()
-    index_units: Counter[str] = Counter()
-    for entry in flow.index_writes:
-        index_units[entry.index] += entry.units * accepted  # type: ignore[assignment]
-    return FlowAnswer(
-        flow=flow,
-        attempts=len(outcomes),
-        accepted=accepted,
-        units=accepted * flow.units,
-        index_units=index_units,
-        refused=refused,
-        uses=_uses(ground, flow, len(outcomes), refused),
-    )
+        ops = [ops_of(ground, flows[place], 1, at_s, rng)[0] for place in items]
+        refusals = ask(ground.model, flows[items[0]], ops, at_s)
+        for place, outcome in outcomes_of(flows[items[0]], ops, refusals):
+            outcomes[items[place]].append(outcome)
+    return [answer_of(ground, flow, found) for flow, found in zip(flows, outcomes, strict=True)]
 
 
 FEW_ITEMS = 32
