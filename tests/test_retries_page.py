@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from keyheat.load.run.jobs import find_scenario
-from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, policy_named
-from keyheat.simulator.retrying import MOST_REQUESTS, SERVICE_S, demand_of, retried
+from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, USUAL, policy_named
+from keyheat.simulator.clients import SERVICE_S
+from keyheat.simulator.retrying import MOST_REQUESTS, demand_of, retried
 from keyheat.terminal.retries import FORMAT, sentence_of
 
 pytestmark = pytest.mark.slow
@@ -44,7 +45,7 @@ def test_its_numbers_are_those_of_the_code() -> None:
 
 
 def test_every_policy_meets_the_same_demand_and_none_is_a_run_without_retries() -> None:
-    runs = {policy.name: run("hotkey", policy.name) for policy in POLICIES[:4]}
+    runs = {policy.name: run("hotkey", policy.name) for policy in map(policy_named, USUAL)}
     assert len({one.requests for one in runs.values()}) == 1
     none = runs["none"]
     assert none.attempts == none.requests == none.accepted + none.given_up

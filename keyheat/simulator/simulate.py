@@ -18,6 +18,7 @@ from keyheat.scenario.changes import TimelineEvent
 from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
+from keyheat.simulator.clients import RetriedTables
 from keyheat.simulator.flow import Counting, Flow, FlowAnswer, KeyHistory, Traffic
 from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.wave import Wave
@@ -230,27 +231,30 @@ def simulate(
     seen: Callable[[ClientRecord], None] | None = None,
     counts_only: bool = False,
     until: Callable[[ClientRecord], bool] | None = None,
+    with_retries: bool = False,
 ) -> Simulation:
     """Send the scenario's load to a model of its tables: the same seed gives the same result, bit by bit.
 
     `traffic` is sent in place of what the scenario's load test sends; `folder` is the scenario's, where its
     trace is. `progress` is told every second how much of the run is done, from 0 to 1, and `seen` what the
     client has seen until then. `counts_only`: for its outcome, and not for its files (see `ClientRecord`). A
-    run for which `until` becomes true ends there.
+    run for which `until` becomes true ends there. `with_retries`: what is throttled is sent again as the
+    scenario's client does, request by request; else each request is sent once.
     """
     seed = scenario.seed if seed is None else seed
     if traffic is None:
         traffic = traffic_of(scenario, seed=seed, folder=folder)
-    waves = _waves(scenario, started_s, seed, behaviour)
+    models = models_of(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
+    tables = _tables(scenario, models, started_s, seed, behaviour, with_retries)
     timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
     client = ClientRecord(counts_only=counts_only)
     seconds = int(np.ceil(scenario.load.duration_s))
     for at_s in range(seconds):
         now_s = started_s + at_s
-        timeline(waves[scenario.table.name].model, now_s)
+        timeline(models[scenario.table.name], now_s)
         flows = traffic.second(at_s)
-        answers = _send(waves, flows, now_s, own=scenario.table.name)
-        traffic.answered(at_s, answers)
+        answers = tables.second(flows, now_s)
+        traffic.answered(at_s, answers[: len(flows)])
         client.saw(int(now_s), answers)
         if seen is not None:
             seen(client)
@@ -265,34 +269,66 @@ def simulate(
         seed=seed,
         started_s=started_s,
         ended_s=started_s + seconds,
-        models={name: wave.model for name, wave in waves.items()},
+        models=models,
         client=client,
         log=timeline.log,
-        counted=dict(traffic.counts) if isinstance(traffic, Counting) else {},
+        counted={
+            **(traffic.counts if isinstance(traffic, Counting) else {}),
+            **(tables.tally.counts if isinstance(tables, RetriedTables) else {}),
+        },
     )
 
 
-def _waves(scenario: Scenario, started_s: float, seed: int, behaviour: Behaviour) -> dict[str, Wave]:
-    waves = {}
-    for number, table in enumerate((scenario.table, *scenario.companions)):
-        model = TableModel(
+def models_of(
+    scenario: Scenario, *, started_s: float, seed: int, behaviour: Behaviour = DEFAULT
+) -> dict[str, TableModel]:
+    """A model of each of a scenario's tables, by name: its own first."""
+    return {
+        table.name: TableModel(
             capacity_of(table),
             now_s=started_s,
             scale=scenario.local.scale,
             seed=seed + number,
             behaviour=behaviour,
         )
-        stated = scenario.local.transaction_s
-        transaction_s = behaviour.transaction_s if stated is None else stated
-        waves[table.name] = Wave(model, np.random.default_rng((seed, number)), transaction_s)
-    return waves
+        for number, table in enumerate((scenario.table, *scenario.companions))
+    }
 
 
-def _send(waves: Mapping[str, Wave], flows: Sequence[Flow], now_s: float, *, own: str) -> list[FlowAnswer]:
-    """Every flow to its table; the answers are in the order of the flows. Tables without flows grow, too."""
-    answers: dict[int, FlowAnswer] = {}
-    for name, wave in waves.items():
-        places = [place for place, flow in enumerate(flows) if (flow.table or own) == name]
-        found = wave.second([flows[place] for place in places], now_s)
-        answers |= dict(zip(places, found, strict=True))
-    return [answers[place] for place in range(len(flows))]
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """Tables under clients that send each request once: a second is worked out at a time."""
+
+    waves: Mapping[str, Wave]
+    own: str
+
+    def second(self, flows: Sequence[Flow], now_s: float) -> list[FlowAnswer]:
+        """Every flow to its table; answers are in the order of the flows. Tables without flows grow, too."""
+        answers: dict[int, FlowAnswer] = {}
+        for name, wave in self.waves.items():
+            places = [place for place, flow in enumerate(flows) if (flow.table or self.own) == name]
+            found = wave.second([flows[place] for place in places], now_s)
+            answers |= dict(zip(places, found, strict=True))
+        return [answers[place] for place in range(len(flows))]
+
+
+def _tables(
+    scenario: Scenario,
+    models: Mapping[str, TableModel],
+    started_s: float,
+    seed: int,
+    behaviour: Behaviour,
+    with_retries: bool,
+) -> _Tables | RetriedTables:
+    stated, own, client = scenario.local.transaction_s, scenario.table.name, scenario.client
+    transaction_s = behaviour.transaction_s if stated is None else stated
+    if with_retries and client.policy.attempts > 1:
+        return RetriedTables(
+            models, own=own, policy=client.policy, clients=client.clients, started_s=started_s,
+            rng=np.random.default_rng((seed, 7)), transaction_s=transaction_s,
+        )  # fmt: skip
+    waves = {
+        name: Wave(model, np.random.default_rng((seed, number)), transaction_s)
+        for number, (name, model) in enumerate(models.items())
+    }
+    return _Tables(waves, own)

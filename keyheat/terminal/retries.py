@@ -10,7 +10,8 @@ from rich.text import Text
 from keyheat.model.retries import QUOTA_TOKENS
 from keyheat.numbers import measured, milliseconds, percent, rate, some, span, whole
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.retrying import LONGEST_TAIL_S, SERVICE_S, RetriedRun
+from keyheat.simulator.clients import SERVICE_S
+from keyheat.simulator.retrying import LONGEST_TAIL_S, RetriedRun
 from keyheat.terminal.layout import Paragraph
 
 FORMAT: Final = "keyheat.retries/1"
