@@ -201,7 +201,13 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
         _under_way(job, seed) as watch,
     ):
         simulation = simulate(
-            scenario, seed=seed, traffic=traffic, folder=folder, progress=bar.show, seen=watch.seen
+            scenario,
+            seed=seed,
+            traffic=traffic,
+            folder=folder,
+            progress=bar.show,
+            seen=watch.seen,
+            with_retries=True,
         )
         bar.analyzing()
         named = how.show_keys or (sent is None and scenario.invents_keys)

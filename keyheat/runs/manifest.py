@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field
 
@@ -163,6 +163,26 @@ class PartitionsNoted(PartitionFacts):
     missing: tuple[str, ...] = ()
 
 
+class RetryCost(NamedTuple):
+    """What retries cost a run: attempts and pauses of its requests, and those that failed all the same."""
+
+    requests: int
+    again: int  # further attempts
+    given_up: int
+    backoff_s: float  # pauses of all requests together
+    held_s: float  # what the adaptive mode held them back
+
+    @property
+    def amplification(self) -> float:
+        """Attempts for each request."""
+        return (self.requests + self.again) / self.requests
+
+    @property
+    def given_up_share(self) -> float:
+        """Requests that the application saw fail."""
+        return self.given_up / self.requests
+
+
 class Manifest(LenientPart):
     """One run: what was asked, when, against what, with which versions, and how it went.
 
@@ -201,6 +221,20 @@ class Manifest(LenientPart):
     clock_skew_s: Annotated[float, Field(ge=-MOST_SKEW_S, le=MOST_SKEW_S)] = 0.0
     """By how much the service's clock was ahead of that of the machine which wrote the run's files."""
     partitions: PartitionsNoted | None = None
+
+    @property
+    def retry_cost(self) -> RetryCost | None:
+        """What retries cost; None where every request was sent once."""
+        counted = {name: self.counted.get(f"retries.{name}", 0) for name in (*RetryCost._fields, "attempts")}
+        if not counted["requests"]:
+            return None
+        return RetryCost(
+            requests=int(counted["requests"]),
+            again=int(counted["attempts"]),
+            given_up=int(counted["given_up"]),
+            backoff_s=counted["backoff_s"],
+            held_s=counted["held_s"],
+        )
 
     @property
     def clock_jump_s(self) -> float:

@@ -39,6 +39,7 @@ class _Request:
     ops: list[Op]
     due_s: float
     client: "_Client"
+    ready_s: float = 0.0  # when its client would have sent it, were its rate not limited
     attempts: int = 0
     paid_tokens: float = 0.0
 
@@ -62,6 +63,7 @@ class RetryTally:
     quota_ran_out: int = 0
     given_up: int = 0
     backoff_s: float = 0.0
+    held_s: float = 0.0
     response_s: list[float] = field(default_factory=list)
     attempts: Counter[int] = field(default_factory=Counter)
     accepted: Counter[int] = field(default_factory=Counter)
@@ -72,7 +74,8 @@ class RetryTally:
         """As a load generator counts them, for `run.json`."""
         again = self.attempts.total() - self.requests
         return {
-            "retries.attempts": again, "retries.given_up": self.given_up, "retries.backoff_s": self.backoff_s
+            "retries.requests": self.requests, "retries.attempts": again, "retries.given_up": self.given_up,
+            "retries.backoff_s": self.backoff_s, "retries.held_s": self.held_s,
         }  # fmt: skip
 
 
@@ -181,6 +184,7 @@ class RetriedTables:
         if client.rate is None:
             self._attempt(request, at_s)
             return
+        request.ready_s = at_s
         client.waiting.append(request)
         self._serve(client, at_s)
 
@@ -195,7 +199,9 @@ class RetriedTables:
                     self._at(client.wakes_s, client)
                 return
             client.rate.sent()
-            self._attempt(client.waiting.popleft(), at_s)
+            request = client.waiting.popleft()
+            self.tally.held_s += at_s - request.ready_s
+            self._attempt(request, at_s)
 
     def _attempt(self, request: _Request, at_s: float) -> None:
         flow, client = request.flows[0], request.client

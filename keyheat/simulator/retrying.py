@@ -47,8 +47,8 @@ class _Noting:
         if self.requests > MOST_REQUESTS:
             raise TooManyRequests(
                 f"{self.name} asks for too many requests: at most {MOST_REQUESTS:,} are tried one by one, "
-                f"and its first {at_s + 1:.0f} s have more: take a shorter time (--duration S), or less of it "
-                "(--set load.requests_per_s=N)"
+                f"and its first {at_s + 1:.0f} s have more: take a shorter time (--duration S), or less "
+                "of it (--set load.requests_per_s=N)"
             )
         return flows
 

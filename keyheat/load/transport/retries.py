@@ -15,7 +15,7 @@ from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER
 from keyheat.model.retries import AdaptiveRate, Chance, RetryPolicy, RetryQuota
 
-ATTEMPTS, GIVEN_UP = "retries.attempts", "retries.given_up"
+REQUESTS, ATTEMPTS, GIVEN_UP = "retries.requests", "retries.attempts", "retries.given_up"
 BACKOFF_S, HELD_S = "retries.backoff_s", "retries.held_s"
 TAKEN: Final = (NOT_AN_ANSWER, NO_UNITS)
 """What an SDK takes for an accepted answer."""

@@ -197,16 +197,10 @@ class TableUser(locust.User):
 
     def _call(self, retries: "Retries", request: "_Request", late_us: int) -> Answer:
         """Send as an application's client does, and again where it would; gives the last answer."""
-        from keyheat.load.transport.retries import (
-            ATTEMPTS,
-            BACKOFF_S,
-            GIVEN_UP,
-            HELD_S,
-            RetriedCall,
-            given_up,
-        )
+        from keyheat.load.transport import retries as made
 
-        record, call = self.load.record, RetriedCall(request.operation, client=self.number)
+        record, call = self.load.record, made.RetriedCall(request.operation, client=self.number)
+        record.count(made.REQUESTS)
         pause_s: float | None = 0.0
         while pause_s is not None:
             slept_s = self._wait(pause_s)
@@ -215,14 +209,14 @@ class TableUser(locust.User):
                 held_s += self._wait(hold_s)
             if slept_s or held_s:
                 record.backed_off(request.operation, int((slept_s + held_s) * 1e6))
-                record.count(BACKOFF_S, slept_s)
-                record.count(HELD_S, held_s)
+                record.count(made.BACKOFF_S, slept_s)
+                record.count(made.HELD_S, held_s)
             if call.attempts:
-                record.count(ATTEMPTS)
+                record.count(made.ATTEMPTS)
             answer = self._attempt(request, self.load.clock(), 0 if call.attempts else late_us)
             pause_s = retries.delay_s(call, answer)
-        if given_up(answer):
-            record.count(GIVEN_UP)
+        if made.given_up(answer):
+            record.count(made.GIVEN_UP)
         return answer
 
     def _wait(self, wait_s: float) -> float:

@@ -23,7 +23,7 @@ from keyheat.pages.charts.figures import (
 from keyheat.pages.run.record import ReportRun, SecondsRecord, of_table
 from keyheat.pages.run.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean_rates, width_for
 from keyheat.pages.style import LIGHT
-from keyheat.runs.manifest import GeneratorHealth
+from keyheat.runs.manifest import GeneratorHealth, Manifest
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.scenario.shape import LoadShape
 from keyheat.terms import DEMAND, P99, titled
@@ -130,6 +130,8 @@ def generator_summary(run: ReportRun, step_s: int = 1) -> str:
     if health.late_ms_p99 is not None:
         said.append(f"Requests left {milliseconds(health.late_ms_p99)} late ({P99}).")
     said += _counted(run.manifest.counted if run.manifest else {})
+    if run.manifest is not None:
+        said += _retried(run.manifest)
     if run.totals.errors:
         kinds = ", ".join(
             f"{name} {whole(count)}" for name, count in sorted(run.totals.errors_by_kind.items())
@@ -139,7 +141,7 @@ def generator_summary(run: ReportRun, step_s: int = 1) -> str:
 
 
 def _counted(counted: Mapping[str, float]) -> list[str]:
-    """Arrivals of an open loop that did not start in time, and what retries took."""
+    """Arrivals of an open loop that did not start in time."""
     said = []
     if "arrivals.late" in counted:
         late, dropped = int(counted["arrivals.late"]), int(counted.get("arrivals.dropped", 0))
@@ -148,15 +150,21 @@ def _counted(counted: Mapping[str, float]) -> list[str]:
             f"{some(dropped, 'arrival')} could not start within a second, and "
             f"{'was' if dropped == 1 else 'were'} dropped."
         )
-    attempts, given_up = (int(counted.get(f"retries.{name}", 0)) for name in ("attempts", "given_up"))
-    if attempts:
-        said.append(
-            f"Retries as the SDK makes them: {some(attempts, 'further attempt')}, for which users waited "
-            f"{span(counted.get('retries.backoff_s', 0.0))} in all; {some(given_up, 'request')} still failed."
-        )
-    elif given_up:
-        said.append(f"The SDK's quota allowed no retry of {some(given_up, 'request')}.")
     return said
+
+
+def _retried(manifest: Manifest) -> list[str]:
+    """What retries took, and what they did not save."""
+    cost = manifest.retry_cost
+    if cost is None:
+        return []
+    said = [f"{measured(cost.amplification)} attempts for each of {some(cost.requests, 'request')}"]
+    if cost.again:
+        said.append(f"{some(cost.again, 'retry', 'retries')} after pauses of {span(cost.backoff_s)} in all")
+    if cost.held_s:
+        said.append(f"requests held back for {span(cost.held_s)} in all")
+    share = f"{some(cost.given_up, 'request')} ({percent(cost.given_up_share)})" if cost.given_up else "none"
+    return [f"What retries cost: {', '.join(said)}; {share} given up."]
 
 
 def _outcomes(run: ReportRun, start_s: int, end_s: int) -> list[tuple[str, str, Floats]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from keyheat.analysis.run_result import STILL_S
 from keyheat.masking import from_here
-from keyheat.numbers import NOTHING, a_month, percent, some, span, whole
+from keyheat.numbers import NOTHING, a_month, measured, percent, some, span, whole
 from keyheat.pages.run.advice import cure_of, how_long_a_day, simulated_words
 from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.verdict import Facts, grade_words, joined, sureness
@@ -102,6 +102,9 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
     if 0 < facts.of_constraint < facts.run_throttles:
         share = percent(facts.of_constraint / facts.run_throttles)
         yield f"{share} of them: {NAMES[run.diagnosis.verdict.constraint].lower()}"
+    if run.manifest and (cost := run.manifest.retry_cost) is not None:
+        given_up = f"{percent(cost.given_up_share)} of requests" if cost.given_up else "none"
+        yield f"with retries: {measured(cost.amplification)} attempts a request, {given_up} given up"
     if not facts.units_hold:
         yield "its units are not judged: they are not DynamoDB's"
 

@@ -1,0 +1,55 @@
+"""Clients that retry, on the simulator: the comparison of policies and a simulated run are one thing."""
+
+import pytest
+
+from keyheat.load.run.jobs import find_scenario
+from keyheat.simulator.retrying import demand_of, retried
+from keyheat.simulator.simulate import Simulation, simulate
+from keyheat.words import Direction
+
+pytestmark = pytest.mark.slow
+
+
+def simulated(*settings: str) -> Simulation:
+    scenario, path = find_scenario("hotkey", ("load.duration_s=8", *settings))
+    return simulate(scenario, folder=path.parent, with_retries=True)
+
+
+def test_a_simulated_run_is_what_the_comparison_says_of_its_policy() -> None:
+    settings = ("client.sdk='boto3-2026'", "client.clients=10")
+    scenario, path = find_scenario("hotkey", ("load.duration_s=8", *settings))
+    compared = retried(scenario, demand_of(scenario, path.parent), scenario.client.policy, clients=10)
+    run = simulate(scenario, folder=path.parent, with_retries=True)
+    assert run.client.attempts[Direction.WRITE] == sum(compared.attempts_per_s[:8])
+    assert run.client.throttled[Direction.WRITE] == sum(compared.throttled_per_s[:8])
+    counted = run.counted
+    assert counted["retries.requests"] == compared.requests
+    assert counted["retries.requests"] + counted["retries.attempts"] == run.client.attempts[Direction.WRITE]
+    assert 0 < counted["retries.given_up"] <= compared.given_up
+
+
+def test_hot_keys_have_their_own_retries() -> None:
+    run = simulated("client.sdk='boto3-2025'")
+    (name, (asked, throttles, consumed)), *_ = sorted(
+        run.client.keys[Direction.WRITE].run.items(), key=lambda item: -item[1][0]
+    )
+    attempts, throttled = run.client.attempts[Direction.WRITE], run.client.throttled[Direction.WRITE]
+    assert name == "hot"
+    assert throttles >= 0.9 * throttled > 0
+    assert asked > 0.9 * attempts  # 0.9 of the requests, and nearly all that are sent again
+    assert asked == pytest.approx(consumed + throttles)
+
+
+def test_without_retries_it_is_the_run_that_it_was() -> None:
+    scenario, path = find_scenario("hotkey", ("load.duration_s=8", "client.sdk='boto3-2026'"))
+    plain, _path = find_scenario("hotkey", ("load.duration_s=8",))
+    assert (
+        simulate(scenario, folder=path.parent).client.attempts
+        == simulate(plain, folder=path.parent, with_retries=True).client.attempts
+    )
+
+
+def test_adaptive_clients_hold_back() -> None:
+    run = simulated("client.sdk='js-v3'", "client.mode='adaptive'")
+    assert run.counted["retries.held_s"] > 0
+    assert run.client.throttled[Direction.WRITE] < 0.2 * run.client.attempts[Direction.WRITE]
