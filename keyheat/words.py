@@ -135,6 +135,7 @@ TITLES: Final = {
     "back_off": "Retry with jitter, or queue",
     "cache_reads": "Cache the popular items",
     "change_index_key": "Shard the index's partition key",
+    "client_retries": "Let the SDK send again",
     "collect_evidence": "Collect more evidence",
     "on_demand": "Switch to on-demand mode",
     "pre_warm": "Pre-warm the table",

@@ -37,6 +37,7 @@ class _Noting:
 
     name: str
     sent: Traffic
+    most: int
     seconds: list[Sequence[Flow]] = field(default_factory=list)
     requests: float = 0.0
 
@@ -44,9 +45,9 @@ class _Noting:
         flows = self.sent.second(at_s)
         self.seconds.append(flows)
         self.requests += fsum(flow.requests for flow in flows)
-        if self.requests > MOST_REQUESTS:
+        if self.requests > self.most:
             raise TooManyRequests(
-                f"{self.name} asks for too many requests: at most {MOST_REQUESTS:,} are tried one by one, "
+                f"{self.name} asks for too many requests: at most {self.most:,} are tried one by one, "
                 f"and its first {at_s + 1:.0f} s have more: take a shorter time (--duration S), or less "
                 "of it (--set load.requests_per_s=N)"
             )
@@ -56,12 +57,16 @@ class _Noting:
         self.sent.answered(at_s, answers)
 
 
-def demand_of(scenario: Scenario, folder: Path) -> Seconds:
-    """What a scenario's load test sends, second by second, where nobody retries.
+def demand_of(
+    scenario: Scenario, folder: Path = Path(), *, traffic: Traffic | None = None, most: int = MOST_REQUESTS
+) -> Seconds:
+    """What a scenario's load test sends, or `traffic` in its place, where nobody retries, second by second.
 
-    Raises `TooManyRequests`, and `ScenarioError` for a load test of which nobody can say it.
+    `folder` is the scenario's. Raises `TooManyRequests` for more than the `most`, and `ScenarioError` for a
+    load test of which nobody can say it.
     """
-    noting = _Noting(scenario.name, traffic_of(scenario, scenario.seed, folder))
+    sent = traffic_of(scenario, scenario.seed, folder) if traffic is None else traffic
+    noting = _Noting(scenario.name, sent, most)
     simulate(scenario, traffic=noting, folder=folder, counts_only=True)
     return noting.seconds
 

@@ -200,3 +200,33 @@ def test_only_the_named_side_is_divided() -> None:
     assert len(write.keys.points) == 4
     again = altered.second(1)[1]
     assert len(again.keys.points) == 4
+
+
+PEAK = HOT_KEY.replace(
+    "requests_per_s = 2000\nduration_s = 60\n",
+    'users = 20\nduration_s = 60\narrivals = "constant"\n[load.shape]\nkind = "steps"\n'
+    "steps = [{per_s = 100, for_s = 20}, {per_s = 1250, for_s = 16}, {per_s = 100, for_s = 24}]\n",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        (PEAK, True),
+        (PEAK + '[client]\nsdk = "boto3-2026"\n', False),  # it has them
+        (HOT_KEY.replace("duration_s = 60", "duration_s = 20"), False),  # it goes on
+        (PEAK.replace("1250", "2500"), False),  # more than they carry soon
+    ],
+    ids=["a peak", "with retries", "for ever", "too much"],
+)
+def test_a_peak_that_is_soon_over_is_for_the_clients_retries(
+    text: str, offered: bool, numbers: Thresholds
+) -> None:
+    diagnosis, _ = diagnosis_of(text, numbers)
+    actions = [one.action for one in diagnosis.recommendations]
+    assert ("client_retries" in actions, "back_off" in actions) == (offered, not offered)
+    if offered:
+        setting = advice(diagnosis, "client_retries")
+        assert setting.kind == "mitigation"
+        assert "none of 24,400 requests is given up" in setting.expected

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand, demand, demand_of_all
+from keyheat.analysis.advice.client import client_setting
 from keyheat.analysis.advice.cures import Limit, advice_for, cured
 from keyheat.analysis.advice.rerun import rerun_of
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
@@ -70,6 +71,9 @@ def advise(
     else:
         carried = on_burst(scenario, asked) if scenario else ()
         advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, found[0].heaviest), carried)
+        retries = client_setting(rerun, labels, evidence.window.end.timestamp())
+        if retries is not None:  # more than the word that waiting helps
+            advice = [retries, *(one for one in advice if one.action != "back_off")]
     return Advice(_in_order(advice), cure, tuple(_demands(asked, evidence.scale)))
 
 
