@@ -10,6 +10,11 @@ P99: Final = "p99"
 SERVICE_TIME: Final = "service time"
 RESPONSE_TIME: Final = "response time"
 CPU_WAIT: Final = "CPU wait"
+GOODPUT: Final = "goodput"
+AMPLIFICATION: Final = "amplification"
+GIVEN_UP: Final = "given up"
+RETRY_QUOTA: Final = "retry quota"
+ADAPTIVE_MODE: Final = "adaptive mode"
 
 MEANINGS: Final = {
     DEMAND: "What the load asks for, whether it is accepted or not: requests or capacity units a second.",
@@ -24,6 +29,15 @@ MEANINGS: Final = {
     RESPONSE_TIME: "Of one request, from when it was due to its last answer: with queueing and retries, as a "
     "caller feels it.",
     CPU_WAIT: "The part of the time in which the load generator was ready to run and had no CPU.",
+    GOODPUT: "Requests that were accepted while the load lasted, a second; retries are not counted.",
+    AMPLIFICATION: "Attempts for each request: how many times the demand the table is asked for, because "
+    "what is throttled is sent again.",
+    GIVEN_UP: "A request whose caller got the error: after the last attempt, or at once where the "
+    "retry quota had run out.",
+    RETRY_QUOTA: "Tokens of one client, which each retry takes and accepted requests give back; without them "
+    "nothing is sent again.",
+    ADAPTIVE_MODE: "A mode of an SDK's retries in which the client also limits its own rate: less after a "
+    "throttle, then slowly more. What it holds back waits.",
 }
 """What each is, in a sentence."""
 

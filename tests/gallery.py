@@ -27,6 +27,7 @@ from keyheat.pages.comparison import write_comparison
 from keyheat.pages.fix import Fix, write_fix
 from keyheat.pages.knee import KneeAnswer, write_knee
 from keyheat.pages.regression import write_regression
+from keyheat.pages.retries import write_retries
 from keyheat.pages.run.report import write_evidence_report, write_report
 from keyheat.pages.runs.found import RunSearch
 from keyheat.pages.runs.index import Runs, write_runs
@@ -44,7 +45,7 @@ from keyheat.scenario.variants import changes
 from keyheat.trial.judgement import judged
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, summary, written
-from tests.pages.test_answer_pages import shards_of_hotkey, step
+from tests.pages.test_answer_pages import retries_of_hotkey, shards_of_hotkey, step
 from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
 
@@ -182,6 +183,7 @@ MADE_UP: Final[Mapping[str, MakePage]] = {
     "knee": _knee,
     "fix": _fix,
     "whatif": lambda folder, runs: write_whatif(folder / "whatif.html", shards_of_hotkey(), AT),
+    "retries": lambda folder, runs: write_retries(folder / "retries.html", retries_of_hotkey(), AT),
     "regression-good": lambda folder, runs: write_regression(folder / "good.html", GOOD, AT),
     "regression-worse": lambda folder, runs: write_regression(folder / "worse.html", REGRESSED, AT),
     "runs": _runs,

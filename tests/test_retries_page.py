@@ -28,7 +28,10 @@ def run(name: str, policy: str, *settings: str, clients: int = 10) -> Any:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_its_commands_say_what_is_lost(verb: Callable[..., Any], command: str) -> None:
+def test_its_commands_say_what_is_lost(
+    verb: Callable[..., Any], command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     _program, *words = shlex.split(command)
     said = verb(*words, *SHORT)
     assert said.code == 0
@@ -84,6 +87,27 @@ def test_for_programs_it_is_one_object(verb: Callable[..., Any]) -> None:
     assert (said["format"], said["scenario"], said["clients"]) == (FORMAT, "hotkey", 10)
     assert [one["sdk"] for one in said["policies"]] == [NONE.name, "boto3-2026"]
     assert all(one["requests"] == one["accepted"] + one["given_up"] for one in said["policies"])
+
+
+def test_the_answer_as_a_page(
+    verb: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = verb(
+        "retries", "hotkey", "--sdk", "boto3-2026", "--out", "retries.html", "--json", "--duration", "4"
+    )
+    answer = json.loads(said.out)
+    assert answer["page"] == "retries.html"
+    text = (tmp_path / "retries.html").read_text(encoding="utf-8").replace("\u00a0", " ")
+    assert f'<h1 id="verdict">{answer["sentence"]}</h1>' in text
+    again = "keyheat retries hotkey --set load.duration_s=4.0 --sdk boto3-2026"
+    assert f"<code>{again}</code>" in text
+
+
+def test_a_page_that_cannot_be_written_is_said(verb: Callable[..., Any], tmp_path: Path) -> None:
+    said = verb("retries", "hotkey", "--out", str(tmp_path), "--duration", "2")
+    assert said.code == 2
+    assert str(tmp_path) in "".join(said.err.split())
 
 
 def test_more_than_can_be_tried_is_refused_with_what_to_do(verb: Callable[..., Any]) -> None:

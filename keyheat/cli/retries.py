@@ -1,11 +1,14 @@
 """The verb retries: what the retries of SDKs make of a demand that is throttled."""
 
+from datetime import UTC, datetime
+from pathlib import Path
+
 import click
 
-from keyheat.cli.options import a_scenario, changed, in_json
+from keyheat.cli.options import a_path, a_scenario, changed, command_of, in_json
 from keyheat.load.run.jobs import find_scenario
 from keyheat.model.retries import POLICIES, USUAL, policy_named
-from keyheat.terminal.console import answer, bars, err
+from keyheat.terminal.console import answer, bars, err, out, strong
 from keyheat.words import DONE
 
 
@@ -26,8 +29,11 @@ from keyheat.words import DONE
     show_default=True,
     help="clients of the SDK that share the demand, each with a retry quota of its own: processes, mostly",
 )
+@click.option("--out", "file", type=a_path, help="a page goes there, too: retries.html")
 @in_json("the answer")
-def retries(scenario: str, settings: tuple[str, ...], sdks: tuple[str, ...], clients: int) -> int:
+def retries(
+    scenario: str, settings: tuple[str, ...], sdks: tuple[str, ...], clients: int, file: Path | None
+) -> int:
     """What the retries of SDKs make of SCENARIO's throttles: what is given up, how long the rest takes.
 
     The same demand is sent, request by request, to the simulator: for each policy, and without retries.
@@ -46,5 +52,14 @@ def retries(scenario: str, settings: tuple[str, ...], sdks: tuple[str, ...], cli
             runs.append(retried(loaded, demand, policy, clients=clients, progress=bar.show))
     for line in assumptions_of(loaded, path.parent):
         err.print(line)
-    answer(lambda: retries_json(loaded, runs, clients), lambda: retries_text(loaded, runs, clients))
+    page = {}
+    if file is not None:
+        from keyheat.pages.retries import RetriesAnswer, write_retries
+
+        command = command_of(click.get_current_context(), "--out")
+        found = RetriesAnswer(scenario=loaded, runs=tuple(runs), clients=clients, command=command)
+        page["page"] = str(write_retries(file, found, datetime.now(UTC)))
+    answer(lambda: retries_json(loaded, runs, clients) | page, lambda: retries_text(loaded, runs, clients))
+    if file is not None:
+        out.print(strong("The page: ", file))
     return DONE

@@ -11,7 +11,7 @@ from keyheat.analysis.knee_steps import SHARE_MOST, LimitUse
 from keyheat.numbers import NOTHING, UNITS, exact_percent, measured, percent, rate, some, span, whole
 from keyheat.pages.charts.figures import PageTable
 from keyheat.pages.charts.knee import accepted_chart, throttled_chart
-from keyheat.pages.page import PageAnswer, Stat, figures_json, library, page, said_at, save
+from keyheat.pages.page import PageAnswer, Stat, write_answer
 from keyheat.pages.run.hero import PLACES
 from keyheat.pages.run.sections import Section
 from keyheat.pages.run.verdict import grade_words
@@ -281,20 +281,6 @@ READING: Final = (
 )
 
 
-def render(found: KneeAnswer, generated_at: datetime, *, plotlyjs: str | None = None) -> str:
-    """The page."""
-    sections = sections_of(found)
-    return page(
-        "answer.html.j2",
-        answer=answer_of(found),
-        sections=sections,
-        reading=READING,
-        figures=figures_json([chart for section in sections for chart in section.charts]),
-        generated_at=said_at(generated_at),
-        plotlyjs=library(plotlyjs),
-    )
-
-
 def write_knee(path: Path, found: KneeAnswer, generated_at: datetime) -> Path:
     """Write the page; gives its path. Raises `CannotWrite`."""
-    return save(path, render(found, generated_at))
+    return write_answer(path, answer_of(found), sections_of(found), READING, generated_at)

@@ -1,6 +1,5 @@
 """A trial in words and as a page: what DynamoDB did beside what the model says, and what explains it."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +9,7 @@ import plotly.graph_objects as go
 from keyheat.model.behaviour import DEFAULT
 from keyheat.numbers import measured, some, whole
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, compact, figure, heading
-from keyheat.pages.page import PageAnswer, Stat, figures_json, library, page, said_at, save
+from keyheat.pages.page import PageAnswer, Stat, write_answer
 from keyheat.pages.run.sections import Section
 from keyheat.pages.style import LIGHT
 from keyheat.trial.judgement import SEEDS, Comparison, Explanation, Guess, Judgement, comparable
@@ -197,20 +196,6 @@ READING: Final = (
 )
 
 
-def render(trial: Trial, judgement: Judgement, generated_at: datetime, *, plotlyjs: str | None = None) -> str:
-    """The page, of what is shared alone."""
-    sections: Sequence[Section] = sections_of(judgement)
-    return page(
-        "answer.html.j2",
-        answer=answer_of(trial, judgement),
-        sections=sections,
-        reading=READING,
-        figures=figures_json([chart for section in sections for chart in section.charts]),
-        generated_at=said_at(generated_at),
-        plotlyjs=library(plotlyjs),
-    )
-
-
 def write_page(path: Path, trial: Trial, judgement: Judgement, generated_at: datetime) -> Path:
     """Write the page; gives its path. Raises `CannotWrite`."""
-    return save(path, render(trial, judgement, generated_at))
+    return write_answer(path, answer_of(trial, judgement), sections_of(judgement), READING, generated_at)

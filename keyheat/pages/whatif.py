@@ -9,7 +9,7 @@ from keyheat.analysis.knee_steps import LimitUse, used_by
 from keyheat.numbers import NOTHING, a_month, exact_percent, percent, some, whole
 from keyheat.pages.charts.figures import Chart, PageTable
 from keyheat.pages.charts.whatif import Pair, pairs_chart, tried_chart
-from keyheat.pages.page import PageAnswer, Stat, figures_json, library, page, said_at, save
+from keyheat.pages.page import PageAnswer, Stat, write_answer
 from keyheat.pages.run.sections import Section
 from keyheat.pages.wording import limit_of
 from keyheat.plan.charges import monthly
@@ -217,20 +217,6 @@ READING: Final = (
 )
 
 
-def render(found: WhatIfAnswer, generated_at: datetime, *, plotlyjs: str | None = None) -> str:
-    """The page."""
-    sections = sections_of(found)
-    return page(
-        "answer.html.j2",
-        answer=answer_of(found),
-        sections=sections,
-        reading=READING,
-        figures=figures_json([chart for section in sections for chart in section.charts]),
-        generated_at=said_at(generated_at),
-        plotlyjs=library(plotlyjs),
-    )
-
-
 def write_whatif(path: Path, found: WhatIfAnswer, generated_at: datetime) -> Path:
     """Write the page; gives its path. Raises `CannotWrite`."""
-    return save(path, render(found, generated_at))
+    return write_answer(path, answer_of(found), sections_of(found), READING, generated_at)

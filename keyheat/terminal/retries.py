@@ -39,8 +39,7 @@ def sentence_of(runs: Sequence[RetriedRun]) -> str:
         return f"Nothing is throttled, so nobody retries: all {whole(none.requests)} requests are accepted."
     if not others:
         return f"Without retries {percent(none.given_up_share)} of the requests are given up."
-    usual = next((one for one in others if one.policy.name == "boto3-2026"), others[0])
-    best = min(others, key=lambda one: (one.requests - one.accepted, one.within_s(0.99) or 0.0))
+    usual, best = usual_of(runs), best_of(runs)
     lost = _lost(usual)
     said = f"With {usual.policy.name} {lost} of {some(usual.requests, 'request')} {_are(usual)} given up"
     if usual.quota_ran_out:
@@ -48,6 +47,18 @@ def sentence_of(runs: Sequence[RetriedRun]) -> str:
     if best is usual:
         return f"{said}; of the policies that were tried none loses fewer."
     return f"{said}; {best.policy.name} loses {_lost(best)}, and takes {_longer(usual, best)}."
+
+
+def usual_of(runs: Sequence[RetriedRun]) -> RetriedRun:
+    """The policy that the answer is about: boto3's default, else the first that was tried."""
+    _none, *others = runs
+    return next((one for one in others if one.policy.name == "boto3-2026"), [*others, *runs][0])
+
+
+def best_of(runs: Sequence[RetriedRun]) -> RetriedRun:
+    """The policy that loses least, and of several such the quickest."""
+    _none, *others = runs
+    return min(others or runs, key=lambda one: (one.requests - one.accepted, one.within_s(0.99) or 0.0))
 
 
 def _are(run: RetriedRun) -> str:
@@ -65,26 +76,36 @@ def _longer(usual: RetriedRun, best: RetriedRun) -> str:
     """How much longer the slowest hundredth waits."""
     before, after = usual.within_s(0.99), best.within_s(0.99)
     if not before or after is None:
-        return f"{_time(after)} at p99"
-    return f"{_time(after)} at p99 instead of {_time(before)}"
+        return f"{duration(after)} at p99"
+    return f"{duration(after)} at p99 instead of {duration(before)}"
 
 
 def notes_of(scenario: Scenario, runs: Sequence[RetriedRun], clients: int) -> list[str]:
     """What has to be known beside the answer."""
+    return [*found_in(runs), *worked_out(scenario, clients)]
+
+
+def found_in(runs: Sequence[RetriedRun]) -> list[str]:
+    """Where throttling feeds on itself, and what the adaptive mode holds back."""
     none, *others = runs
     said = [_feeding(one, none) for one in others if none.calm_from_s < one.calm_from_s and _insists(one)]
     said += [
-        f"{one.policy.name} holds requests back, the middle one of them for {_time(one.within_s(0.5))}; "
-        f"its last throttle comes {span(one.calm_from_s)} after the beginning."
+        f"{one.policy.name} holds requests back, the middle one of them for {duration(one.within_s(0.5))}; "
+        f"its last throttle comes {one.calm_from_s} s after the beginning."
         for one in others
         if one.policy.limits_rate and none.calm_from_s
     ]
-    said.append(
+    return said
+
+
+def worked_out(scenario: Scenario, clients: int) -> list[str]:
+    """How the answer was found, and what it leaves out."""
+    said = [
         f"The demand of {scenario.name}, request by request on the simulator; {some(clients, 'client')}, "
         f"each with a retry quota of {QUOTA_TOKENS:.0f} tokens (--clients N). An attempt takes "
-        f"{_time(SERVICE_S)}; response times are from when a request was due to its answer, goodput is while "
-        "the load lasts."
-    )
+        f"{duration(SERVICE_S)}; response times are from when a request was due to its answer, "
+        "goodput is while the load lasts."
+    ]
     if any(task.operation.startswith(("batch", "transact")) for task in scenario.tasks):
         said.append("What a batch hands back, and transactions that are cancelled, are sent again by no SDK.")
     return said
@@ -108,23 +129,25 @@ def _table(runs: Sequence[RetriedRun]) -> Table:
     for name in COLUMNS:
         table.add_column(name, justify="left" if name == "SDK" else "right", no_wrap=True)
     for run in runs:
-        table.add_row(*_row(run))
+        table.add_row(*row_of(run))
     return table
 
 
-def _row(run: RetriedRun) -> list[str]:
+def row_of(run: RetriedRun) -> list[str]:
+    """A policy's row of the table."""
     return [
         run.policy.name,
         rate(run.goodput_per_s, "").replace(" /s", "/s"),
         f"x {measured(run.amplification)}",
         percent(run.given_up_share) if run.given_up else "none",
-        _time(run.within_s(0.5)),
-        _time(run.within_s(0.99)),
+        duration(run.within_s(0.5)),
+        duration(run.within_s(0.99)),
         f"{run.calm_from_s} s" if run.calm_from_s else "always",
     ]
 
 
-def _time(seconds: float | None) -> str:
+def duration(seconds: float | None) -> str:
+    """A response time, as it is said everywhere here."""
     return milliseconds(None if seconds is None else round(seconds, 4) * 1000)
 
 

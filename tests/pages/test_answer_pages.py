@@ -1,6 +1,7 @@
-"""Pages of a fix, a knee and a what-if search in a browser: drawn, nothing fetched, narrow, dark, to read."""
+"""Pages of a fix, a knee, a what-if search and retries in a browser: drawn, nothing fetched, narrow, dark."""
 
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -8,14 +9,18 @@ import pytest
 from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.knee import KneeStep, Range, search
+from keyheat.model.retries import USUAL, policy_named
 from keyheat.pages.fix import Fix, write_fix
 from keyheat.pages.knee import KneeAnswer, write_knee
+from keyheat.pages.retries import RetriesAnswer, write_retries
 from keyheat.pages.series import RunColumn
 from keyheat.pages.whatif import WhatIfAnswer, answered, write_whatif
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
-from keyheat.scenario.variants import changes
+from keyheat.scenario.variants import changes, with_demand
+from keyheat.simulator.retrying import demand_of, retried
 from keyheat.simulator.search import smallest_capacity, smallest_shards
+from keyheat.terminal.retries import COLUMNS, row_of, sentence_of
 from keyheat.words import Direction
 from tests.browsing import all_drawn
 from tests.pages.axe import violations
@@ -52,6 +57,7 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
         "fix": write_fix(folder / "fix.html", fix, prices, AT).as_uri(),
         "knee": write_knee(folder / "knee.html", found, AT).as_uri(),
         "whatif": write_whatif(folder / "whatif.html", shards_of_hotkey(), AT).as_uri(),
+        "retries": write_retries(folder / "retries.html", retries_of_hotkey(), AT).as_uri(),
     }
 
 
@@ -59,6 +65,15 @@ def shards_of_hotkey() -> WhatIfAnswer:
     """Found at a tenth of the allowed share's usual strictness: few numbers have to be simulated."""
     found = smallest_shards(scenario_of("hotkey"), share_most=0.2)
     return answered(found, load_prices(), 2, "keyheat whatif hotkey shards --throttle-share 0.2")
+
+
+@cache
+def retries_of_hotkey() -> RetriesAnswer:
+    """Seconds enough to spend the burst, and to see who goes on after the load."""
+    scenario = with_demand(scenario_of("hotkey"), 2_000, 8)
+    demand = demand_of(scenario, SCENARIOS)
+    runs = tuple(retried(scenario, demand, policy_named(name), clients=10) for name in USUAL)
+    return RetriesAnswer(scenario=scenario, runs=runs, clients=10, command="keyheat retries hotkey")
 
 
 def step(demand: float, again: int) -> KneeStep:
@@ -73,7 +88,7 @@ def step(demand: float, again: int) -> KneeStep:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["fix", "knee", "whatif"])
+@pytest.mark.parametrize("name", ["fix", "knee", "whatif", "retries"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pages, name, dark):
     page = visit(pages[name], dark=dark)
@@ -85,7 +100,7 @@ def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pa
     assert page.wrong == []
 
 
-@pytest.mark.parametrize("name", ["fix", "knee", "whatif"])
+@pytest.mark.parametrize("name", ["fix", "knee", "whatif", "retries"])
 def test_a_phone_does_not_scroll_sideways(visit, pages, name):
     page = visit(pages[name], width=360)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -112,6 +127,17 @@ def test_the_answer_of_a_what_if_search_is_first_and_its_numbers_are_in_tables(v
     assert rows[0] == ["measure", "1 shard", "2 shards"]
     assert rows[3] == ["demand, of one partition of the table, writes", "184 %", rows[3][2]]
     assert page.locator("#command").inner_text().endswith("keyheat whatif hotkey shards --throttle-share 0.2")
+
+
+def test_what_retries_make_is_first_and_every_policy_has_its_picture_and_its_row(visit, pages):
+    page, found = visit(pages["retries"]), retries_of_hotkey()
+    assert page.locator("#verdict").inner_text().replace("\u00a0", " ") == sentence_of(found.runs)
+    table = page.locator("#requests .counts tr").all_inner_texts()
+    rows = [row.replace("\u00a0", " ").split("\t") for row in table]
+    assert rows == [list(COLUMNS), *(row_of(run) for run in found.runs)]
+    pictures = page.locator("#seconds h3").all_inner_texts()
+    assert [words.split(":")[0] for words in pictures] == list(USUAL)
+    assert page.locator("#command").inner_text().endswith("keyheat retries hotkey")
 
 
 def test_a_capacity_is_held_against_the_one_that_is_there():

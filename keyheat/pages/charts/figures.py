@@ -129,6 +129,19 @@ def heading(text: str, top: float) -> dict[str, Any]:
     return note(text, x=0, y=top, xanchor="left", yanchor="bottom", yshift=3)
 
 
+def named_rows(names: Sequence[str]) -> tuple[list[int], list[dict[str, Any]], dict[str, Any]]:
+    """Rows of bars from top to bottom, each below its name: their places, the names, and the axis.
+
+    A name above its bar costs no width, as one beside it would.
+    """
+    places = [-place for place in range(len(names))]
+    notes = [
+        note(safe(name), x=0, y=place, yref="y", xanchor="left", yanchor="bottom", yshift=14)
+        for place, name in zip(places, names, strict=True)
+    ]
+    return places, notes, {"visible": False, "fixedrange": True, "range": [places[-1] - 0.5, 0.65]}
+
+
 def level(value: float, role: str, dash: str) -> dict[str, Any]:
     """A limit as a line across the panel; the legend names it, with its number."""
     return {

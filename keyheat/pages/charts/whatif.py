@@ -6,7 +6,17 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from keyheat.numbers import exact_percent, percent, whole
-from keyheat.pages.charts.figures import Chart, Swatch, amounts, compact, figure, heading, level, note, safe
+from keyheat.pages.charts.figures import (
+    Chart,
+    Swatch,
+    amounts,
+    compact,
+    figure,
+    heading,
+    level,
+    named_rows,
+    safe,
+)
 from keyheat.pages.charts.knee import ticks
 from keyheat.pages.style import LIGHT
 from keyheat.simulator.search import WhatIfSearch
@@ -85,20 +95,14 @@ def pairs_chart(
 ) -> Chart:
     """Two bars for each quantity, one below the other, under its name; `limit` is a line across them all."""
     made = figure(height=AROUND_PX + PAIR_PX * len(pairs), barmode="group")
-    places = [-place for place in range(len(pairs))]
+    places, names, rows = named_rows([pair.name for pair in pairs])
     known = [value for pair in pairs for value in (pair.before, pair.after) if value is not None]
     most = max([*known, limit or 0.0], default=0.0)
     made.update_layout(
         bargap=0.5,
-        annotations=[
-            heading(counted, 1.0),
-            *(
-                note(safe(pair.name), x=0, y=place, yref="y", xanchor="left", yanchor="bottom", yshift=14)
-                for place, pair in zip(places, pairs, strict=True)
-            ),
-        ],
+        annotations=[heading(counted, 1.0), *names],
         xaxis=amounts(range=[0, most * 1.3 or 1.0], nticks=4),
-        yaxis={"visible": False, "fixedrange": True, "range": [places[-1] - 0.5, 0.65]},
+        yaxis=rows,
         shapes=[] if limit is None else [_line(limit)],
     )
     values = [[pair.after for pair in pairs], [pair.before for pair in pairs]]

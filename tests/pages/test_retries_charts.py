@@ -1,0 +1,98 @@
+"""Pictures of retry policies: what they add up to, and runs that are out of the ordinary."""
+
+from dataclasses import replace
+from datetime import datetime
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from keyheat.model.retries import policy_named
+from keyheat.pages.charts.retries import MOST_POINTS, fates_chart, fates_of, response_chart, time_charts
+from keyheat.pages.retries import RetriesAnswer, write_retries
+from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.retrying import SERVICE_S, RetriedRun
+from keyheat.terminal.retries import sentence_of
+
+SCENARIO = load_scenario(Path(__file__).parents[2] / "configs" / "scenarios" / "hotkey.toml")
+
+
+def run(name: str, *, at_once: int = 60, later: int = 0, waiting: int = 0, tail_s: int = 0) -> RetriedRun:
+    """A hundred requests in ten seconds, of which so many were accepted, at once and later."""
+    throttled = 100 - at_once
+    return RetriedRun(
+        policy=policy_named(name), load_s=10, requests=100, accepted=at_once + later,
+        accepted_in_time=at_once, waiting=waiting, attempts=100 + later, units=float(at_once + later),
+        response_s=np.array([SERVICE_S] * at_once + [1.5] * later),
+        attempts_per_s=(10,) * 10 + (0,) * (tail_s - 1) + (later,) * bool(tail_s),
+        throttled_per_s=(throttled // 10,) * 10 + (0,) * tail_s, quota_ran_out=0,
+    )  # fmt: skip
+
+
+NONE = run("none")
+BUSY = run("boto3-2026", later=20, tail_s=3)
+STUCK = run("boto3-2026-adaptive", at_once=10, later=50, waiting=40, tail_s=5)
+ALL = (NONE, BUSY, STUCK)
+
+
+def shares(chart: Any) -> dict[str, list[float]]:
+    names = [entry.name for entry in chart.legend]
+    return {name: list(trace.x) for name, trace in zip(names, chart.figure.data, strict=True)}
+
+
+def test_every_request_has_one_fate_and_every_bar_is_the_whole() -> None:
+    assert [fates_of(one) for one in ALL] == [(60, 0, 40, 0), (60, 20, 20, 0), (10, 50, 0, 40)]
+    drawn = shares(fates_chart(ALL))
+    assert list(drawn) == ["accepted at once", "accepted later", "given up", "still waiting"]
+    assert [sum(parts) for parts in zip(*drawn.values(), strict=True)] == [100, 100, 100]
+
+
+def test_a_fate_that_nobody_had_is_not_in_the_legend() -> None:
+    assert list(shares(fates_chart([NONE]))) == ["accepted at once", "given up"]
+
+
+def test_a_policy_under_which_nothing_was_accepted_has_no_response_time() -> None:
+    nothing = run("boto3-2026", at_once=0)
+    chart = response_chart([NONE, nothing])
+    assert len(chart.figure.data) == 1
+    assert chart.table is not None
+    assert chart.table.rows[1] == ("boto3-2026", *["–"] * 5)
+    assert response_chart([nothing]).figure.data == ()
+
+
+def test_accepted_and_throttled_add_up_to_the_attempts_on_one_scale() -> None:
+    charts = time_charts(ALL)
+    assert len({tuple(chart.figure.layout.yaxis.range) for chart in charts}) == 1
+    assert {tuple(chart.figure.layout.xaxis.range) for chart in charts} == {(0, 15)}
+    for one, chart in zip(ALL, charts, strict=True):
+        accepted, throttled = (trace.y for trace in chart.figure.data[:2])
+        sums = np.add(accepted, throttled)[:-1]  # the last step is held once more, for its width
+        assert sums.tolist() == list(one.attempts_per_s)
+
+
+def test_a_long_run_is_drawn_in_means_and_told_in_few_rows() -> None:
+    long = replace(NONE, attempts_per_s=(10,) * 86_400, throttled_per_s=(4,) * 86_400, load_s=86_400)
+    (chart,) = time_charts([long])
+    assert len(chart.figure.data[0].y) <= MOST_POINTS + 1
+    assert chart.table is not None
+    assert len(chart.table.rows) <= 24
+    assert chart.table.rows[0] == ("0", "10", "4", "40 %")
+
+
+@pytest.mark.parametrize("runs", [(NONE,), (NONE, STUCK), ALL], ids=["none alone", "waiting", "all"])
+def test_the_page_says_the_terminals_sentence(
+    runs: tuple[RetriedRun, ...], tmp_path: Path, generated_at: datetime
+) -> None:
+    found = RetriesAnswer(scenario=SCENARIO, runs=runs, clients=1, command="keyheat retries hotkey")
+    text = write_retries(tmp_path / "r.html", found, generated_at).read_text(encoding="utf-8")
+    assert f'<h1 id="verdict">{sentence_of(runs)}</h1>' in unescape(text).replace("\u00a0", " ")
+
+
+def test_what_is_not_throttled_is_well(tmp_path: Path, generated_at: datetime) -> None:
+    calm = tuple(run(name, at_once=100) for name in ("none", "boto3-2026"))
+    found = RetriesAnswer(scenario=SCENARIO, runs=calm, clients=1, command="keyheat retries hotkey")
+    text = write_retries(tmp_path / "r.html", found, generated_at).read_text(encoding="utf-8")
+    assert 'class="hero none"' in text
+    assert "No throttles" in text
