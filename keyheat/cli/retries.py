@@ -7,7 +7,7 @@ import click
 
 from keyheat.cli.options import a_path, a_scenario, changed, command_of, in_json
 from keyheat.load.run.jobs import find_scenario
-from keyheat.model.retries import POLICIES, USUAL, policy_named
+from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
 from keyheat.terminal.console import answer, bars, err, out, strong
 from keyheat.words import DONE
 
@@ -25,18 +25,18 @@ from keyheat.words import DONE
 @click.option(
     "--clients",
     type=click.IntRange(1, 10_000),
-    default=10,
-    show_default=True,
-    help="clients of the SDK that share the demand, each with a retry quota of its own: processes, mostly",
+    help="clients of the SDK that share the demand, each with a retry quota of its own: processes, mostly  "
+    f"[default: the scenario's, or {CLIENTS}]",
 )
 @click.option("--out", "file", type=a_path, help="a page goes there, too: retries.html")
 @in_json("the answer")
 def retries(
-    scenario: str, settings: tuple[str, ...], sdks: tuple[str, ...], clients: int, file: Path | None
+    scenario: str, settings: tuple[str, ...], sdks: tuple[str, ...], clients: int | None, file: Path | None
 ) -> int:
     """What the retries of SDKs make of SCENARIO's throttles: what is given up, how long the rest takes.
 
-    The same demand is sent, request by request, to the simulator: for each policy, and without retries.
+    The same demand is sent, request by request, to the simulator: without retries, as the scenario's client
+    does where it says so, and for each policy.
     """
     from keyheat.simulator.rehearsal import assumptions_of
     from keyheat.simulator.retrying import demand_of, retried
@@ -44,10 +44,12 @@ def retries(
     from keyheat.terminal.retries import retries_json, retries_text
 
     loaded, path = find_scenario(scenario, settings)
-    names = dict.fromkeys(("none", *(sdks or USUAL)))
+    own = loaded.client
+    clients = clients or (CLIENTS if own.sdk == "none" else own.clients)
+    tried = dict.fromkeys((NONE, own.policy, *map(policy_named, sdks or USUAL)))
     demand = demand_of(loaded, path.parent)
     runs = []
-    for policy in map(policy_named, names):
+    for policy in tried:
         with Simulating(f"{loaded.name}, {policy.name}", loaded.load.duration_s, bars) as bar:
             runs.append(retried(loaded, demand, policy, clients=clients, progress=bar.show))
     for line in assumptions_of(loaded, path.parent):

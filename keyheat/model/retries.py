@@ -111,7 +111,9 @@ _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
 }  # fmt: skip
 """By SDK and mode, the default first. Legacy mode has no longest pause; its ninth and last is 12.8 s."""
 POLICIES: Final = (NONE, *(policy for modes in _SDKS.values() for policy in modes.values()))
-USUAL: Final = ("none", "boto3-2025", "boto3-2026", "boto3-2026-adaptive")
+CLIENTS: Final = 10
+"""Among which a load is taken to be shared, where nobody says how many processes an application has."""
+USUAL: Final = ("boto3-2026", "boto3-2025", "boto3-2026-adaptive")
 
 
 def policy_named(name: str) -> RetryPolicy:

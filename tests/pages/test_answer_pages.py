@@ -72,7 +72,7 @@ def retries_of_hotkey() -> RetriesAnswer:
     """Seconds enough to spend the burst, and to see who goes on after the load."""
     scenario = with_demand(scenario_of("hotkey"), 2_000, 8)
     demand = demand_of(scenario, SCENARIOS)
-    runs = tuple(retried(scenario, demand, policy_named(name), clients=10) for name in USUAL)
+    runs = tuple(retried(scenario, demand, policy_named(name), clients=10) for name in ("none", *USUAL))
     return RetriesAnswer(scenario=scenario, runs=runs, clients=10, command="keyheat retries hotkey")
 
 
@@ -136,7 +136,7 @@ def test_what_retries_make_is_first_and_every_policy_has_its_picture_and_its_row
     rows = [row.replace("\u00a0", " ").split("\t") for row in table]
     assert rows == [list(COLUMNS), *(row_of(run) for run in found.runs)]
     pictures = page.locator("#seconds h3").all_inner_texts()
-    assert [words.split(":")[0] for words in pictures] == list(USUAL)
+    assert [words.split(":")[0] for words in pictures] == ["none", *USUAL]
     assert page.locator("#command").inner_text().endswith("keyheat retries hotkey")
 
 

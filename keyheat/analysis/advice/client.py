@@ -5,13 +5,11 @@ from typing import Final
 
 from keyheat.analysis.advice.rerun import Rerun
 from keyheat.analysis.run_result import STILL_S
-from keyheat.model.retries import policy_named
+from keyheat.model.retries import CLIENTS, policy_named
 from keyheat.numbers import milliseconds, some
 from keyheat.runs.formats import Label, Recommendation
 from keyheat.simulator.retrying import RetriedRun, TooManyRequests, demand_of, retried
 
-CLIENTS: Final = 10
-"""Among which the load is taken to be shared: nobody says how many processes an application has."""
 MOST_REQUESTS: Final = 120_000
 """Each is asked by itself: some seconds of work."""
 TRIED: Final = ("boto3-2026", "boto3-2026-adaptive")
