@@ -56,5 +56,8 @@ for (const { endpoint, calls, chance, options } of JSON.parse(process.argv[2])) 
   client.destroy();
 }
 const { Retry } = await import("@smithy/core/retry").catch(() => ({}));
-const { version } = JSON.parse(readFileSync(new URL("node_modules/@aws-sdk/client-dynamodb/package.json", import.meta.url)));
-console.log(JSON.stringify({ version, of_2026: Retry?.v2026 === true, told }));
+const versions = ["@aws-sdk/client-dynamodb", "@smithy/core"].map((name) => {
+  const { version } = JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url)));
+  return `${name} ${version}`;
+});
+console.log(JSON.stringify({ versions, of_2026: Retry?.v2026 === true, told }));

@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.opens, pytest.mark.slow]
 SDK = next(client for client in CLIENTS if client.name == "JavaScript SDK v3")
 POLICY = policy_named("js-v3")
 LONGER = replace(POLICY, attempts=8)  # by itself it ends before the longest pause
-NEW = {"AWS_NEW_RETRIES_2026": "true"}
-"""Which of the versions that have both policies takes the new one."""
+NEW = {"AWS_NEW_RETRIES_2026": "true", "SMITHY_NEW_RETRIES_2026": "true"}
+"""What makes a version that has both policies take the new one; @smithy/core has no other from 3.40 on."""
 LOTS = Random(5)
 
 
@@ -89,8 +89,8 @@ def told() -> dict[str, list[Call]]:
     if not said["of_2026"]:
         (most,) = found["ThrottlingException"]
         pytest.skip(
-            f"@aws-sdk/client-dynamodb {said['version']} retries as before 2026: {most.attempts} attempts, "
-            f"pauses of {most.pauses_ms} ms at {scripts['ThrottlingException'].chance:g} of the longest"
+            f"{' and '.join(said['versions'])} retry as before 2026: {most.attempts} attempts, pauses of "
+            f"{most.pauses_ms} ms at {scripts['ThrottlingException'].chance:g} of the longest"
         )
     assert [sum(one.attempts for one in of) for of in found.values()] == [seen[0] for _url, seen in ends]
     return found
