@@ -10,16 +10,10 @@ import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
-from keyheat.regression.exports import metrics as exported
-from keyheat.regression.exports.metrics import (
-    NotSent,
-    check_otlp,
-    metrics,
-    name_of,
-    prometheus_text,
-    send_otlp,
-    write_prometheus,
-)
+from keyheat import otlp
+from keyheat.metrics import name_of, prometheus_text
+from keyheat.otlp import NotSent, check_otlp
+from keyheat.regression.exports.metrics import metrics, send_otlp, write_prometheus
 from keyheat.regression.outcome import SessionOutcome
 from tests.outside import free_port
 from tests.regression.outcomes import GOOD, HOSTILE, HOSTILE_WORDS, INVALID, OUTCOMES, REGRESSED
@@ -28,7 +22,7 @@ Sample = tuple[str, tuple[tuple[str, str], ...]]
 
 
 def samples(outcome: SessionOutcome) -> dict[Sample, float]:
-    families = list(text_string_to_metric_families(prometheus_text(outcome).decode()))
+    families = list(text_string_to_metric_families(prometheus_text(metrics(outcome)).decode()))
     assert all(family.type == "gauge" and family.documentation for family in families)
     found = [sample for family in families for sample in family.samples]
     assert all(sample.timestamp is None for sample in found), "collectors of files take none"
@@ -70,7 +64,7 @@ def test_what_is_not_known_is_not_there() -> None:
 def test_labels_from_outside_are_escaped(tmp_path: Path) -> None:
     write_prometheus(tmp_path / "keyheat.prom", HOSTILE_WORDS)
     assert ("keyheat_regress_exit_code", (("suite", HOSTILE),)) in samples(HOSTILE_WORDS)
-    assert (tmp_path / "keyheat.prom").read_bytes() == prometheus_text(HOSTILE_WORDS)
+    assert (tmp_path / "keyheat.prom").read_bytes() == prometheus_text(metrics(HOSTILE_WORDS))
 
 
 @pytest.fixture
@@ -136,10 +130,9 @@ def test_a_collector_that_does_not_take_them_is_an_error(collector: Any) -> None
 
 
 @pytest.mark.opens
-def test_a_collector_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exported, "PATIENCE_S", 0.2)
+def test_a_collector_that_is_not_there_is_an_error() -> None:
     with pytest.raises(NotSent, match="did not take the metrics: "):
-        send_otlp(f"http://127.0.0.1:{free_port()}", GOOD)
+        send_otlp(f"http://127.0.0.1:{free_port()}", GOOD, patience_s=0.2)
 
 
 @pytest.mark.opens
@@ -163,6 +156,6 @@ def test_an_address_that_is_none_is_refused_before_anything_is_sent(url: str) ->
 
 
 def test_without_the_libraries_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exported, "NEEDED", "opentelemetry_that_is_not_there.exporter")
+    monkeypatch.setattr(otlp, "NEEDED", "opentelemetry_that_is_not_there.exporter")
     with pytest.raises(ValueError, match=r"pip install 'keyheat\[otel\]'"):
         check_otlp("http://localhost:4318")
