@@ -6,7 +6,7 @@ The SDK's data and its exporter are used, its instruments are not: what is sent 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -77,7 +77,6 @@ class Collector:
 
     address: str
     scope: str
-    resource: Mapping[str, str] = field(default_factory=dict)
     patience_s: float = PATIENCE_S
 
     @cached_property
@@ -86,15 +85,15 @@ class Collector:
 
         return OTLPMetricExporter(endpoint=self.address, timeout=self.patience_s)
 
-    def send(self, metrics: Iterable[Metric], *, began_s: float, at_s: float) -> None:
+    def send(self, metrics: Iterable[Metric], of: Labels, *, began_s: float, at_s: float) -> None:
         """Send them, and wait until they are taken; the times are epoch seconds. Raises `NotSent`.
 
-        `began_s`: when what counters count began.
+        `of`: whose they are, as OpenTelemetry names a resource; `began_s`: when what counters count began.
         """
         from opentelemetry.sdk.metrics.export import MetricExportResult
 
         with _errors() as said:
-            result = self._exporter.export(self._data(metrics, int(began_s * 1e9), int(at_s * 1e9)))
+            result = self._exporter.export(self._data(metrics, of, int(began_s * 1e9), int(at_s * 1e9)))
         if result is not MetricExportResult.SUCCESS:
             why = "; ".join(said) or "it gave no reason"
             raise NotSent(masked(f"the collector at {self.address} did not take the metrics: {why}"))
@@ -103,14 +102,14 @@ class Collector:
         """Nothing more is sent; what waits to be sent again is given up."""
         self._exporter.shutdown()
 
-    def _data(self, metrics: Iterable[Metric], began_ns: int, at_ns: int) -> "sdk.MetricsData":
+    def _data(self, metrics: Iterable[Metric], of: Labels, began_ns: int, at_ns: int) -> "sdk.MetricsData":
         """The points as the SDK collects them, without a thread that would send them again and again."""
         from opentelemetry.sdk.metrics.export import Metric as Sent
         from opentelemetry.sdk.metrics.export import MetricsData, ResourceMetrics, ScopeMetrics
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-        named = {"service.name": "keyheat", "service.version": version("keyheat"), **self.resource}
+        named = {"service.name": "keyheat", "service.version": version("keyheat"), **of}
         sent = [
             Sent(name=one.name, description=one.says, unit=one.unit, data=_points(one, began_ns, at_ns))
             for one in metrics

@@ -32,7 +32,7 @@ def schema_beside(kind: str, file: Path) -> str | None:
 RUN_FILES: Final = ("pyarrow", "pandas", "hdrh")
 """What reads and writes the files of a run: the extras `load` and `report` bring it both."""
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
-    "load": ("locust", "gevent", "geventhttpclient", "msgpack", "zmq"),
+    "load": ("locust", "gevent", "geventhttpclient", "msgpack", "prometheus_client", "zmq"),
     "report": ("plotly", "jinja2", "markupsafe", "flask", "werkzeug", *RUN_FILES),
     "regress": ("scipy", "junitparser", "prometheus_client", "fsspec"),
     "otel": ("opentelemetry",),

@@ -92,10 +92,9 @@ def write_prometheus(path: Path, outcome: SessionOutcome) -> None:
 
 def send_otlp(url: str, outcome: SessionOutcome, *, patience_s: float = PATIENCE_S) -> None:
     """Send the metrics and wait until they are taken. Raises `NotSent`, and `ValueError` as `check_otlp`."""
-    named = {"keyheat.session": outcome.session}
-    collector = Collector(check_otlp(url), SCOPE, named, patience_s)
-    ended_s = outcome.ended_at.timestamp()
+    collector, ended_s = Collector(check_otlp(url), SCOPE, patience_s), outcome.ended_at.timestamp()
+    of = {"keyheat.session": outcome.session}
     try:
-        collector.send(metrics(outcome), began_s=ended_s - outcome.took_s, at_s=ended_s)
+        collector.send(metrics(outcome), of, began_s=ended_s - outcome.took_s, at_s=ended_s)
     finally:
         collector.close()
