@@ -106,9 +106,10 @@ class Exporters:
     def _follow(self) -> None:
         while True:
             gevent.sleep(self._exports.every_s)
-            self._send()
+            self.send()
 
-    def _send(self) -> None:
+    def send(self) -> None:
+        """Send what is known now; where nobody takes it, that is noted."""
         subject = self._live.subject
         if self._collector is None or subject is None:
             return
@@ -130,7 +131,7 @@ class Exporters:
         if self._sending is not None:
             self._sending.kill()
         if not self._gone:
-            self._send()
+            self.send()
         self._collector.close()
         if self._lost:
             times = f"{self._lost} of {self._sent} times"
