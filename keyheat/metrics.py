@@ -8,6 +8,7 @@ https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetric
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -17,8 +18,19 @@ if TYPE_CHECKING:
 PREFIX: Final = "keyheat"
 SUFFIXES: Final = {"s": "seconds", "{unit}/s": "per_second"}
 BEYOND: Final = "+Inf"
+TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""The content type of `prometheus_text`.
+https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format"""
 
 Labels = Mapping[str, str]
+
+
+@cache
+def own_version() -> str:
+    """Keyheat's version, as it is installed: it is read from a file, and asked for every second."""
+    from importlib.metadata import version  # the endpoint starts without it
+
+    return version("keyheat")
 
 
 @dataclass(frozen=True, slots=True)

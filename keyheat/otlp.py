@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from keyheat.masking import masked
-from keyheat.metrics import Distribution, Labels, Metric
+from keyheat.metrics import Distribution, Labels, Metric, own_version
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics import export as sdk
@@ -109,7 +108,7 @@ class Collector:
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-        named = {"service.name": "keyheat", "service.version": version("keyheat"), **of}
+        named = {"service.name": "keyheat", "service.version": own_version(), **of}
         sent = [
             Sent(name=one.name, description=one.says, unit=one.unit, data=_points(one, began_ns, at_ns))
             for one in metrics

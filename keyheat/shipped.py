@@ -32,9 +32,9 @@ def schema_beside(kind: str, file: Path) -> str | None:
 RUN_FILES: Final = ("pyarrow", "pandas", "hdrh")
 """What reads and writes the files of a run: the extras `load` and `report` bring it both."""
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
-    "load": ("locust", "gevent", "geventhttpclient", "msgpack", "prometheus_client", "zmq"),
+    "load": ("locust", "gevent", "geventhttpclient", "msgpack", "zmq"),
     "report": ("plotly", "jinja2", "markupsafe", "flask", "werkzeug", *RUN_FILES),
-    "regress": ("scipy", "junitparser", "prometheus_client", "fsspec"),
+    "regress": ("scipy", "junitparser", "fsspec"),
     "otel": ("opentelemetry",),
 }
 """Extra -> the modules that only those import who use it; the first is what it is for."""

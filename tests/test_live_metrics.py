@@ -25,6 +25,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric as Sent
 from prometheus_client.parser import text_string_to_metric_families
 
 from keyheat import runfiles
+from keyheat.endpoint.metrics import METRICS as LOCAL_METRICS
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.web.metrics import LOAD_METRICS
 from keyheat.metrics import name_of
@@ -258,8 +259,8 @@ def test_compose_gives_grafana_the_dashboard_and_the_prometheus_that_loads_send_
 
 
 def test_the_page_names_every_metric_with_its_kind_and_meaning() -> None:
-    rows = re.findall(r"^\| `(keyheat_load_\w+)` \| (\w+) \|[^|]*\| (.*) \|$", PAGE, re.MULTILINE)
-    assert rows == [(name_of(one), one.kind, one.says) for one in LOAD_METRICS]
+    rows = re.findall(r"^\| `(keyheat_\w+)` \| (\w+) \|[^|]*\| (.*) \|$", PAGE, re.MULTILINE)
+    assert rows == [(name_of(one), one.kind, one.says) for one in (*LOAD_METRICS, *LOCAL_METRICS)]
 
 
 @pytest.mark.opens

@@ -309,9 +309,11 @@ def spans_of(counts: Counts, bounds_us: Sequence[float]) -> tuple[tuple[int, ...
     what all durations come to, in microseconds. Buckets are taken whole: both are right to a thousandth.
     """
     least, middle = _values_us()
-    edges = np.searchsorted(least, bounds_us, side="right")
-    spans = (int(part.sum()) for part in np.split(counts, edges))
-    return tuple(spans), float(counts @ middle)
+    held = np.flatnonzero(counts)  # few of some 20,000 buckets
+    spans = np.bincount(
+        np.searchsorted(bounds_us, least[held]), weights=counts[held], minlength=len(bounds_us) + 1
+    )
+    return tuple(map(int, spans)), float((counts[held] * middle[held]).sum())
 
 
 def percentile_of(counts: Counts, percent: float) -> int:

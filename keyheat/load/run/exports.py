@@ -7,7 +7,6 @@ from socket import gethostname
 from typing import Any, Final
 
 from keyheat.otlp import check_otlp, in_environment
-from keyheat.shipped import require
 
 HERE: Final = "127.0.0.1"
 INTERVAL: Final = "OTEL_METRIC_EXPORT_INTERVAL"  # milliseconds
@@ -42,8 +41,6 @@ def exports_of(
     host, port = options.prometheus_host, options.prometheus_port
     if port is not None and not 0 <= port <= 65_535:
         errors.append(f"--prometheus-port {port} is no port: 1 to 65535, or 0 for any that is free")
-    if port is not None:
-        _note(errors, lambda: require("load", ["prometheus_client"]))
     if host is not None and port is None:
         errors.append(
             f"--prometheus-host {host} says where a port is to be: say which, --prometheus-port 9464"
@@ -61,7 +58,7 @@ def _note(errors: list[str], check: Callable[[], Any]) -> Any:
     """What a check gives; None where it raises, which is noted."""
     try:
         return check()
-    except (ModuleNotFoundError, ValueError) as error:
+    except ValueError as error:
         errors.append(str(error))
         return None
 

@@ -16,12 +16,10 @@ from keyheat.addresses import Hosts
 from keyheat.load.run.exports import Exports
 from keyheat.load.web.live import LiveRun
 from keyheat.masking import masked
-from keyheat.metrics import prometheus_text
+from keyheat.metrics import TEXT, prometheus_text
 from keyheat.otlp import Collector, NotSent
 
 PATH: Final = "/metrics"
-TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
-"""https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format"""
 SCOPE: Final = "keyheat.load"
 INTERVAL: Final = "OTEL_METRIC_EXPORT_INTERVAL"  # milliseconds
 EVERY_S: Final = (

@@ -7,7 +7,6 @@ files name them, by digests unless it shows keys, and only the hottest: at most 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import version
 from typing import Any, Final, Literal
 
 from keyheat.load import pacer
@@ -18,7 +17,7 @@ from keyheat.load.record.sketch import KeyTotals
 from keyheat.load.transport import boto
 from keyheat.load.web.readings import TOP_KEYS
 from keyheat.load.web.view import LiveView, Process
-from keyheat.metrics import PREFIX, Distribution, Labels, Metric
+from keyheat.metrics import PREFIX, Distribution, Labels, Metric, own_version
 from keyheat.words import Direction, Resource, label_of
 
 OUTCOMES: Final = {"accepted": ACCEPTED, "throttled": THROTTLED, "error": ERRORS}
@@ -103,7 +102,7 @@ def _run(view: LiveView, seen: Seen) -> Iterator[Metric]:
     subject = view.subject
     labels = {
         "run": subject.run_id, "scenario": subject.scenario, "table": subject.table["name"],
-        "target": subject.target, "version": version("keyheat"),
+        "target": subject.target, "version": own_version(),
     }  # fmt: skip
     yield _of(INFO, (labels, 1.0))
     yield _of(LOADING, ({}, float(seen.loading)))

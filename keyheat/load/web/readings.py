@@ -11,20 +11,13 @@ import numpy as np
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED, Seconds, ThrottleRows
 from keyheat.load.record.sketch import SETTLED_S
-from keyheat.model.resources import Cause, parse_reason
+from keyheat.model.resources import parse_reason
 from keyheat.numbers import percent
 from keyheat.runs.capabilities import Known
 from keyheat.words import Direction, Resource
 
 SHOWN_S = 300
 TAIL = 50_000  # rows, the newest, in which the hottest throttled key is looked for
-
-CONSTRAINTS = {
-    Cause.KEY_RANGE: "partition",
-    Cause.PROVISIONED: "table",
-    Cause.MAX_ON_DEMAND: "max_on_demand",
-    Cause.ACCOUNT: "account",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +31,7 @@ class Refuser:
     @property
     def constraint(self) -> str:
         known = parse_reason(self.reason or "")
-        return CONSTRAINTS[known[2]] if known else "undetermined"
+        return known[2].constraint if known else "undetermined"
 
 
 @dataclass(slots=True)
