@@ -90,6 +90,7 @@ def parsed(where: str) -> list[dict[str, Any]]:
             "vendor.compose-spec",
             "deploy/compose.yaml",
             "deploy/compose.local.yaml",
+            "deploy/compose.grafana.yaml",
         ],
         ["kubernetes-validate", "--strict", "deploy/kubernetes.yaml"],
         ["kubernetes-validate", "--strict", f"{SCHEDULES}/kubernetes-cronjob.yaml"],

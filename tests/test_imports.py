@@ -12,8 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 GROUND = {
-    "addresses", "answer_size", "bounds", "claims", "masking", "numbers", "parquet", "runfiles", "shipped",
-    "terms", "validation", "words",
+    "addresses", "answer_size", "bounds", "claims", "masking", "metrics", "numbers", "otlp", "parquet",
+    "runfiles", "shipped", "terms", "validation", "words",
 }  # fmt: skip
 """Modules of `keyheat` itself: what every room stands on."""
 MAY_IMPORT = {

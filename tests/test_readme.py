@@ -68,6 +68,7 @@ TESTED = {FIRST, *MAKE, LOCUST, WITHOUT_A_PAGE, *STEPS, OWN_SCENARIO, SIMULATED,
 # Pages whose commands have a test of their own, beside what the page is about.
 TESTED_ELSEWHERE = {
     "loadtests.md": "test_own_loadtest.py",
+    "live-metrics.md": "test_live_metrics.py",
     "accuracy.md": "test_accuracy_page.py",
     "analyzers.md": "test_analyzers_page.py",
     "clients.md": "test_clients.py",

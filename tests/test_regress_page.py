@@ -11,7 +11,8 @@ import pytest
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.cli.main import cli
-from keyheat.regression.exports.metrics import prometheus_text
+from keyheat.metrics import prometheus_text
+from keyheat.regression.exports.metrics import metrics
 from keyheat.regression.outcome import EXIT_CODES
 from tests.regression.outcomes import REGRESSED
 
@@ -85,7 +86,9 @@ def test_the_exit_codes_are_those_of_the_code() -> None:
 
 def test_the_metrics_are_those_that_are_written() -> None:
     """A measure of its own name stands for each of them."""
-    written = set(re.findall(r"^# TYPE (\w+) gauge$", prometheus_text(REGRESSED).decode(), re.MULTILINE))
+    written = set(
+        re.findall(r"^# TYPE (\w+) gauge$", prometheus_text(metrics(REGRESSED)).decode(), re.MULTILINE)
+    )
     of_measures = {f"keyheat_measure_{name.replace('.', '_')}" for name in MEASURES}
     told = set(re.findall(r"`(keyheat_(?:regress|gate)_\w+)`", PAGE))
     assert told == written - of_measures

@@ -91,6 +91,10 @@ def demo(folder: Path) -> int:
     is_flag=True,
     help="have CloudWatch Contributor Insights name throttled keys during the run, which costs on AWS",
 )
+@click.option(
+    "--prometheus-port", type=int, metavar="PORT", help="let Prometheus read metrics there while it loads"
+)
+@click.option("--otlp", metavar="URL", help="send metrics to an OpenTelemetry collector while it loads")
 @no_collect
 @in_json("the runs and what came out")
 @guarded
@@ -103,6 +107,8 @@ def run(
     transport: str,
     retries: str,
     throttled_keys: bool,
+    prometheus_port: int | None,
+    otlp: str | None,
     quick: bool,
     guards: Guards,
     prices: Path,
@@ -120,6 +126,8 @@ def run(
         )
     options = ["--transport", transport, "--retries", retries, "--prices", str(prices)]
     options += ["--throttled-keys"] if throttled_keys else []
+    options += [f"--prometheus-port={prometheus_port}"] if prometheus_port is not None else []
+    options += [f"--otlp={otlp}"] if otlp is not None else []
     listed, several = price_list(prices), len(loaded) > 1
     if several:
         folder = series_place(folder, "compare")

@@ -33,6 +33,7 @@ from keyheat.endpoint.dynamodb import (
 from keyheat.endpoint.errors import CORAL, ServiceError
 from keyheat.endpoint.faults.page import FaultsPage
 from keyheat.endpoint.http import Connection, Connections, Headers, response
+from keyheat.endpoint.metrics import MetricsPage
 from keyheat.endpoint.options import ClientBounds
 from keyheat.endpoint.other_services import OtherServices
 from keyheat.endpoint.service import Handler, Service
@@ -151,8 +152,8 @@ class Router:
 
 PREFIX = b"/_keyheat/"
 NO_SUCH_PAGE = (
-    "no such page; there are health, requests, decisions?table=T, partitions?table=T, recorded, faults, "
-    "snapshot and advance"
+    "no such page; there are health, requests, metrics, decisions?table=T, partitions?table=T, recorded, "
+    "faults, snapshot and advance"
 )
 ABOUT_A_TABLE: Mapping[str, Callable[[TableModel], object]] = {
     "decisions": lambda model: model.decisions.rows(),  # second by second
@@ -246,6 +247,7 @@ def build_router(
             CloudWatchPage(metrics, ids),
             faults,
             StatePage(service, clock),
+            MetricsPage(service, dynamodb.asked),
             Admin(service, dynamodb.asked),
         ),
         guard=Guard(hosts or Hosts()),

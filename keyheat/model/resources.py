@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Final, Literal
 
 from keyheat.model import limits
-from keyheat.words import Capacity, Direction
+from keyheat.words import Capacity, Constraint, Direction
 
 BillingMode = Literal["PROVISIONED", "PAY_PER_REQUEST"]
 
@@ -18,6 +18,19 @@ class Cause(StrEnum):
     PROVISIONED = "ProvisionedThroughputExceeded"
     ACCOUNT = "AccountLimitExceeded"
     MAX_ON_DEMAND = "MaxOnDemandThroughputExceeded"
+
+    @property
+    def constraint(self) -> Constraint:
+        """What labels call it."""
+        return _CONSTRAINTS[self]
+
+
+_CONSTRAINTS: Final[dict[Cause, Constraint]] = {
+    Cause.KEY_RANGE: "partition",
+    Cause.PROVISIONED: "table",
+    Cause.ACCOUNT: "account",
+    Cause.MAX_ON_DEMAND: "max_on_demand",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,13 @@ import boto3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from botocore.exceptions import ConnectionClosedError
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.server import Router, build_router
 from keyheat.endpoint.service import Service
+from keyheat.metrics import TEXT
 
 START_S = 1_800_000_000.0  # begins a minute, and a period of five
 
@@ -116,3 +119,12 @@ def service_app_at(
     service = Service(clock=clock, scale=scale, seed=seed, **more)
     router = build_router(service, CONTROL, DATA, publish_delay_s=publish_delay_s)
     return ServiceApp(clock, service, router)
+
+
+def read_by_prometheus(app: ServiceApp, name: str) -> list[Sample]:
+    """The samples of one metric of `/_keyheat/metrics`; a counter's name is without `_total`."""
+    raw = app.router.answer(b"GET", b"/_keyheat/metrics", {b"host": b"127.0.0.1:8000"}, b"")
+    status, headers, body = taken_apart(raw)
+    assert (status, headers["content-type"]) == (200, TEXT)
+    families = text_string_to_metric_families(body.decode())
+    return [sample for family in families if family.name == name for sample in family.samples]

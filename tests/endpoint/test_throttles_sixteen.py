@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.endpoint.account import index, indexed, on_demand, table, units
-from tests.endpoint.clients import ServiceApp, service_app_at
+from tests.endpoint.clients import ServiceApp, read_by_prometheus, service_app_at
 
 SCALE = 0.01
 MOST_REQUESTS = 1_500
@@ -190,6 +190,10 @@ def test_a_reason_reaches_boto3_and_cloudwatch(case):
     if of_index:
         assert total(app, f"{direction}ThrottleEvents", TableName="orders") == 0.0
     assert total(app, "ThrottledRequests", TableName="orders", Operation=error.operation_name) == 1.0
+    (throttle,) = read_by_prometheus(app, "keyheat_local_throttles")
+    assert throttle.value == 1.0
+    assert (throttle.labels["table"], throttle.labels["reason"]) == ("orders", case.reason)
+    assert throttle.labels["resource"] == ("by_city" if case.reason.startswith("Index") else "table")
 
 
 def cause_metric(reason: str) -> tuple[str, dict[str, str]]:

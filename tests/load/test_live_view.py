@@ -7,14 +7,16 @@ import pytest
 
 from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Attempt, Record
-from keyheat.load.record.sketch import KeyHeat
+from keyheat.load.record.rows import ATTEMPTS, ERRORS
+from keyheat.load.record.sketch import SETTLED_S, KeyHeat
 from keyheat.load.web.readings import (
     SHOWN_S,
     Refuser,
-    RequestTotals,
+    RunTotals,
     ThrottledKey,
     ThrottleTally,
     ended,
+    of_requests,
     quiet,
     throttling,
 )
@@ -186,15 +188,17 @@ def test_reading_on_counts_every_throttle_once_and_forgets_old_seconds() -> None
 
 
 def test_totals_settle_and_stay_right() -> None:
-    record, totals = Record(), RequestTotals()
+    record, totals = Record(), RunTotals()
     for second in range(1_000):
         record.accepted(attempt(second), 1.0)
         if second % 10 == 0:
             record.failed(attempt(second), "timeout")
             found = totals.until(record.seconds, START, START + second + 1)
-    assert found == (991 + 100, 100)
-    assert totals.until(record.seconds, START, START + 1_000) == (1_100, 100)
-    assert len(totals._open) == SHOWN_S
+    assert (of_requests(found, ATTEMPTS), of_requests(found, ERRORS)) == (991 + 100, 100)
+    assert totals.until(record.seconds, START, START + 1_000) == {
+        (None, "write", "PutItem"): [1_100, 1_000, 0, 100, 1_000.0]
+    }
+    assert len(totals._open) == SETTLED_S
 
 
 def test_what_is_sent_to_the_page_does_not_grow_with_the_run() -> None:

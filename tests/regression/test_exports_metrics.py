@@ -1,26 +1,17 @@
 """Metrics: Prometheus' own parser reads them, and a collector on loopback gets the same by OTLP."""
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
-from keyheat.regression.exports import metrics as exported
-from keyheat.regression.exports.metrics import (
-    NotSent,
-    check_otlp,
-    metrics,
-    name_of,
-    prometheus_text,
-    send_otlp,
-    write_prometheus,
-)
+from keyheat import otlp
+from keyheat.metrics import name_of, prometheus_text
+from keyheat.otlp import NotSent, check_otlp
+from keyheat.regression.exports.metrics import metrics, send_otlp, write_prometheus
 from keyheat.regression.outcome import SessionOutcome
+from tests.collector import OtlpCollector, otlp_collector, points_of
 from tests.outside import free_port
 from tests.regression.outcomes import GOOD, HOSTILE, HOSTILE_WORDS, INVALID, OUTCOMES, REGRESSED
 
@@ -28,7 +19,7 @@ Sample = tuple[str, tuple[tuple[str, str], ...]]
 
 
 def samples(outcome: SessionOutcome) -> dict[Sample, float]:
-    families = list(text_string_to_metric_families(prometheus_text(outcome).decode()))
+    families = list(text_string_to_metric_families(prometheus_text(metrics(outcome)).decode()))
     assert all(family.type == "gauge" and family.documentation for family in families)
     found = [sample for family in families for sample in family.samples]
     assert all(sample.timestamp is None for sample in found), "collectors of files take none"
@@ -70,48 +61,26 @@ def test_what_is_not_known_is_not_there() -> None:
 def test_labels_from_outside_are_escaped(tmp_path: Path) -> None:
     write_prometheus(tmp_path / "keyheat.prom", HOSTILE_WORDS)
     assert ("keyheat_regress_exit_code", (("suite", HOSTILE),)) in samples(HOSTILE_WORDS)
-    assert (tmp_path / "keyheat.prom").read_bytes() == prometheus_text(HOSTILE_WORDS)
+    assert (tmp_path / "keyheat.prom").read_bytes() == prometheus_text(metrics(HOSTILE_WORDS))
 
 
 @pytest.fixture
-def collector() -> Iterator[Any]:
-    """A collector on loopback; it keeps what it is sent, and answers with `.status`."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            server.taken.append((self.path, self.headers["Content-Type"], body))  # type: ignore[attr-defined]
-            self.send_response(server.status)  # type: ignore[attr-defined]
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Nothing on stderr."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    server.taken, server.status = [], 200  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def collector() -> Iterator[OtlpCollector]:
+    with otlp_collector() as server:
+        yield server
 
 
 @pytest.mark.opens
-def test_a_collector_gets_every_point(collector: Any) -> None:
+def test_a_collector_gets_every_point(collector: OtlpCollector) -> None:
     send_otlp(f"http://127.0.0.1:{collector.server_port}", REGRESSED)
-    ((path, kind, body),) = collector.taken
+    ((path, kind, _body),) = collector.taken
     assert (path, kind) == ("/v1/metrics", "application/x-protobuf")
-    (resource,) = ExportMetricsServiceRequest.FromString(body).resource_metrics
-    named = {one.key: one.value.string_value for one in resource.resource.attributes}
+    named, sent = collector.last()
     assert (named["service.name"], named["keyheat.session"]) == ("keyheat", "s7")
-    (scope,) = resource.scope_metrics
     got = {
-        (one.name, one.unit, tuple(sorted((a.key, a.value.string_value) for a in point.attributes))): (
-            point.as_double
-        )
-        for one in scope.metrics
-        for point in one.gauge.data_points
+        (name, one.unit, labels): value
+        for name, one in sent.items()
+        for labels, value in points_of(one).items()
     }
     expected = {
         (metric.name, metric.unit, tuple(sorted(labels.items()))): value
@@ -122,13 +91,13 @@ def test_a_collector_gets_every_point(collector: Any) -> None:
 
 
 @pytest.mark.opens
-def test_a_path_of_ones_own_is_kept(collector: Any) -> None:
+def test_a_path_of_ones_own_is_kept(collector: OtlpCollector) -> None:
     send_otlp(f"http://127.0.0.1:{collector.server_port}/otlp/v1/metrics", GOOD)
     assert [path for path, _kind, _body in collector.taken] == ["/otlp/v1/metrics"]
 
 
 @pytest.mark.opens
-def test_a_collector_that_does_not_take_them_is_an_error(collector: Any) -> None:
+def test_a_collector_that_does_not_take_them_is_an_error(collector: OtlpCollector) -> None:
     collector.status = 400
     with pytest.raises(NotSent, match=r"did not take the metrics: .*400"):
         send_otlp(f"http://127.0.0.1:{collector.server_port}", GOOD)
@@ -136,17 +105,16 @@ def test_a_collector_that_does_not_take_them_is_an_error(collector: Any) -> None
 
 
 @pytest.mark.opens
-def test_a_collector_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exported, "PATIENCE_S", 0.2)
+def test_a_collector_that_is_not_there_is_an_error() -> None:
     with pytest.raises(NotSent, match="did not take the metrics: "):
-        send_otlp(f"http://127.0.0.1:{free_port()}", GOOD)
+        send_otlp(f"http://127.0.0.1:{free_port()}", GOOD, patience_s=0.2)
 
 
 @pytest.mark.opens
 @pytest.mark.parametrize(
     "url", ["http://me:s3cr3t@127.0.0.1:{port}", "http://127.0.0.1:{port}/v1/metrics?api_key=s3cr3t"]
 )
-def test_a_collectors_password_is_in_no_words(collector: Any, url: str) -> None:
+def test_a_collectors_password_is_in_no_words(collector: OtlpCollector, url: str) -> None:
     collector.status = 400
     with pytest.raises(NotSent, match="did not take") as refused:
         send_otlp(url.format(port=collector.server_port), GOOD)
@@ -163,6 +131,6 @@ def test_an_address_that_is_none_is_refused_before_anything_is_sent(url: str) ->
 
 
 def test_without_the_libraries_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exported, "NEEDED", "opentelemetry_that_is_not_there.exporter")
+    monkeypatch.setattr(otlp, "NEEDED", "opentelemetry_that_is_not_there.exporter")
     with pytest.raises(ValueError, match=r"pip install 'keyheat\[otel\]'"):
         check_otlp("http://localhost:4318")

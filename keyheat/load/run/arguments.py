@@ -31,6 +31,7 @@ class ShowOurs(Action):
 def add_options(parser: Any) -> None:
     """Add our options to Locust's parser; a word that is not said anywhere comes from the scenario."""
     _add_load(parser.add_argument_group("Keyheat", "what is loaded, and where the answer goes"))
+    _add_exports(parser.add_argument_group("Keyheat's metrics", "of the load, for others, while it goes on"))
     _add_guards(parser.add_argument_group("Keyheat's guards", "what may be touched, and what it may cost"))
 
 
@@ -91,6 +92,23 @@ def _add_load(group: Any) -> None:
         "--no-report",
         action="store_true",
         help="write the run's files and no report",
+    )
+
+
+def _add_exports(group: Any) -> None:
+    add = group.add_argument
+    add(
+        "--prometheus-port",
+        metavar="PORT",
+        type=int,
+        help="have Prometheus read them at /metrics, such as 9464",
+    )
+    add("--prometheus-host", metavar="ADDRESS", help="where that port is; default 127.0.0.1")
+    add(
+        "--otlp",
+        metavar="URL",
+        help="send them to an OpenTelemetry collector, such as http://localhost:4318; default "
+        "$OTEL_EXPORTER_OTLP_ENDPOINT",
     )
 
 

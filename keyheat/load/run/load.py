@@ -135,6 +135,7 @@ class Load:
     stopped_s: float = inf  # epoch seconds from which on nothing is sent
     allowance: Allowance = field(default_factory=lambda: Allowance(Caps()))
     silence: Silence = field(default_factory=Silence)  # how long nothing has been answered
+    cpu_percent: float = 0.0  # of a core, in the last second
     under_way: dict[int, float] = field(default_factory=dict)  # users by number, since when (epoch seconds)
     numbers: "count[int]" = field(default_factory=count)
     ledger: Ledger | None = None  # what writes were acknowledged; only where somebody reads
@@ -302,7 +303,8 @@ def beat(load: Load, after: Callable[[], None]) -> None:
         gevent.sleep(max(0.0, next_s - perf_counter()))
         next_s = next_beat_s(next_s, perf_counter())
         health = load.record.health
-        health.cpu_percent_max = max(health.cpu_percent_max, process.cpu_percent())
+        load.cpu_percent = process.cpu_percent()
+        health.cpu_percent_max = max(health.cpu_percent_max, load.cpu_percent)
         before_s, starved_s = starved_s, starved_until_now_s()
         last_s, beat_s = beat_s, perf_counter()
         if before_s is not None and starved_s is not None:

@@ -15,6 +15,8 @@ from typing import Any
 from keyheat.claims import Claim, claim, claim_new, claim_numbered
 from keyheat.load.guard.budget import WrongBudget, budget_of
 from keyheat.load.run.arguments import several
+from keyheat.load.run.exports import Exports, exports_of
+from keyheat.load.run.progress import RunProgress
 from keyheat.load.tables.control import AutoScaling
 from keyheat.load.transport.target import (
     Target,
@@ -93,6 +95,7 @@ class LoadPlan:
     align: bool = True
     probe: bool = True
     endpoint: Capabilities | None = None  # what the target can do; None: nobody has looked yet
+    exports: Exports = field(default_factory=Exports)  # where its metrics go while it loads
 
     @property
     def free(self) -> bool:
@@ -129,6 +132,7 @@ def check_options(
     prices = _prices(options, errors)
     out = Path(options.out).absolute() if options.out else None
     _check_folder(out, errors)
+    exports = exports_of(options, os.environ, errors, RunProgress(options.progress).say)
     if options.throttled_keys and options.no_report:
         errors.append(
             "say either --throttled-keys or --no-report: the keys are read when the metrics are collected, "
@@ -168,6 +172,7 @@ def check_options(
         prices=prices,
         align=not options.no_align,
         probe=not options.no_probe,
+        exports=exports,
     )
 
 

@@ -31,7 +31,9 @@ from keyheat.load.tables.existing import unsuited
 from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.target import TargetError
 from keyheat.load.web.callers import callers_of, keep_out
-from keyheat.load.web.page import LivePage, serve
+from keyheat.load.web.exporters import CannotExport, Exporters
+from keyheat.load.web.live import LiveRun
+from keyheat.load.web.page import serve
 from keyheat.masking import masked, speak_plainly
 from keyheat.runfiles import FileProblem
 from keyheat.words import INTERRUPTED, INVALID, REFUSED, WRONG_USE
@@ -67,21 +69,22 @@ def _worker_quits(environment: Any, **_more: Any) -> None:
 def _master_side(environment: Any, runner: Any) -> None:
     switch = KillSwitch(getcurrent())
     switch.install()
-    plan = _plan_or_exit(environment)
+    live = LiveRun(environment)
+    plan, exporters = _plan_or_exit(environment, live)
     options = environment.parsed_options
     take_numbers(options, plan.scenario)
     environment.stop_timeout = environment.stop_timeout or STOP_TIMEOUT_S
     if plan.progress:
         logging.getLogger("locust.stats_logger").disabled = True
     session = switch.leaving = LocustSession(environment, plan, switch.arm)
+    if environment.web_ui is not None or plan.exports.any:
+        session.live, session.exporters = live, exporters
     if environment.web_ui is not None:
-        session.page = LivePage(environment)
-        if all(hasattr(user, "needs_sort_key") for user in environment.user_classes):  # all are users of ours
-            session.page.goes_to = environment.host = (
-                plan.target.url if plan.target else "an endpoint of its own"
-            )
+        ours = all(hasattr(user, "needs_sort_key") for user in environment.user_classes)
+        if ours:
+            environment.host = plan.target.url if plan.target else "an endpoint of its own"
         keep_out(callers_of(plan, options, RunProgress(plan.progress).say), environment.web_ui)
-        serve(session.page, environment.web_ui, session.spent)
+        serve(live, environment.web_ui, session.spent, asks_where=not ours)
     if options.headless:  # Locust's own limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
     if isinstance(runner, MasterRunner):
@@ -100,8 +103,11 @@ def _send_no_more(environment: Any, **_more: Any) -> None:
         load.stop()
 
 
-def _plan_or_exit(environment: Any) -> LoadPlan:
-    """The checked plan; where there is none, say why and end Locust. Nothing has started yet."""
+def _plan_or_exit(environment: Any, live: LiveRun) -> tuple[LoadPlan, Exporters]:
+    """The checked plan, and what exports its metrics; where either cannot be had, say why and end Locust.
+
+    Nothing has started yet, and nobody was asked, when exports begin.
+    """
     try:
         checked = check_options(
             environment.parsed_options,
@@ -114,11 +120,13 @@ def _plan_or_exit(environment: Any) -> LoadPlan:
             ],
             idle=without_tasks(environment.user_classes, environment.parsed_options),
         )
-        return with_endpoint(consented(preflight(checked, environment.user_classes)))
+        exporters = Exporters(checked.exports, live, RunProgress(checked.progress).say)
+        exporters.start()
+        return with_endpoint(consented(preflight(checked, environment.user_classes))), exporters
     except KeyboardInterrupt:
         tell("keyheat: interrupted; nothing was started")
         sys.exit(INTERRUPTED)
-    except (InputError, TableError) as error:
+    except (InputError, TableError, CannotExport) as error:
         for line in getattr(error, "errors", [str(error)]):
             tell(f"keyheat: {masked(line)}")
         sys.exit(REFUSED if isinstance(error, TableRefused) else WRONG_USE)
@@ -141,7 +149,8 @@ class LocustSession:
         self._interrupted = False
         self.duration_s: float | None = None
         self._timer: Greenlet | None = None
-        self.page: LivePage | None = None  # there is none in a headless run
+        self.live: LiveRun | None = None  # where somebody looks
+        self.exporters: Exporters | None = None
 
     def on_start(self, environment: Any, **_more: Any) -> None:
         """A test starts: begin a run, or end Locust's start of users before there are any."""
@@ -160,8 +169,8 @@ class LocustSession:
             run.begin(environment, distributed=isinstance(runner, MasterRunner))
         except (TableError, EndpointError, FileProblem, TargetError) as error:
             self._progress.say(str(error))
-            if self.page is not None:
-                self.page.refuse(str(error))
+            if self.live is not None:
+                self.live.refuse(str(error))
             environment.process_exit_code = REFUSED if isinstance(error, TableRefused) else WRONG_USE
             spawn(runner.quit if environment.parsed_options.headless else runner.stop)
             raise GreenletExit from error  # ends the greenlet that would go on to start users
@@ -174,8 +183,8 @@ class LocustSession:
         finally:
             self._beginning = None
         self._run, self._ending = run, None
-        if self.page is not None:
-            self.page.begin(run)
+        if self.live is not None:
+            self.live.begin(run)
         if self.duration_s is not None:
             get_hub().loop.update_now()
             self._timer = spawn_later(self.duration_s, runner.quit)
@@ -186,8 +195,8 @@ class LocustSession:
             self._run.watch.close()
         if self._run is not None and self._run.gatherer is not None:
             self._run.gatherer.halting = True
-        if self.page is not None:
-            self.page.stop()
+        if self.live is not None:
+            self.live.stop()
 
     def on_stop(self, environment: Any, **_more: Any) -> None:
         """A test has stopped and its users with it: finish the run."""
@@ -249,6 +258,8 @@ class LocustSession:
         elif self._ending is not None and not self._ending.ready():
             self._cancel()
         self._wait(self._ending)
+        if self.exporters is not None:
+            self.exporters.close()
         if self._interrupted:
             environment.process_exit_code = INTERRUPTED
         elif environment.process_exit_code is None:

@@ -3,26 +3,21 @@
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import add
 from typing import Any
 
 import numpy as np
 
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED, Seconds, ThrottleRows
-from keyheat.model.resources import Cause, parse_reason
+from keyheat.load.record.sketch import SETTLED_S
+from keyheat.model.resources import parse_reason
 from keyheat.numbers import percent
 from keyheat.runs.capabilities import Known
 from keyheat.words import Direction, Resource
 
 SHOWN_S = 300
 TAIL = 50_000  # rows, the newest, in which the hottest throttled key is looked for
-
-CONSTRAINTS = {
-    Cause.KEY_RANGE: "partition",
-    Cause.PROVISIONED: "table",
-    Cause.MAX_ON_DEMAND: "max_on_demand",
-    Cause.ACCOUNT: "account",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +31,7 @@ class Refuser:
     @property
     def constraint(self) -> str:
         known = parse_reason(self.reason or "")
-        return CONSTRAINTS[known[2]] if known else "undetermined"
+        return known[2].constraint if known else "undetermined"
 
 
 @dataclass(slots=True)
@@ -44,13 +39,15 @@ class ThrottleTally:
     """Throttles by what refused them: over the run, and in each of the last seconds."""
 
     total: Counter[Refuser] = field(default_factory=Counter)
+    by_operation: Counter[tuple[str, Refuser]] = field(default_factory=Counter)  # the same, over the run
     by_second: dict[int, Counter[Refuser]] = field(default_factory=dict)
     _read: int = 0
 
     def read_on(self, rows: ThrottleRows) -> None:
         """Count the rows that were added since the last call; forget seconds that are no longer shown."""
-        for second, refused, number in _counted(rows, self._read):
+        for second, operation, refused, number in _counted(rows, self._read):
             self.total[refused] += number
+            self.by_operation[operation, refused] += number
             self.by_second.setdefault(second, Counter())[refused] += number
         self._read = len(rows)
         newest = max(self.by_second, default=0)
@@ -65,11 +62,11 @@ class ThrottleTally:
         return found
 
 
-def _counted(rows: ThrottleRows, start: int) -> Iterator[tuple[int, Refuser, int]]:
-    """Second, what refused, and how many, of the rows from `start` on."""
+def _counted(rows: ThrottleRows, start: int) -> Iterator[tuple[int, str, Refuser, int]]:
+    """Second, operation, what refused it, and how many, of the rows from `start` on."""
     if len(rows) <= start:
         return
-    names, base = ("index", "direction", "reason"), len(rows.words)
+    names, base = ("index", "direction", "reason", "operation"), len(rows.words)
     seconds = np.frombuffer(rows.columns["at"], dtype=np.int64)[start:] // 1_000_000
     first = int(seconds.min())
     code = seconds - first
@@ -80,8 +77,8 @@ def _counted(rows: ThrottleRows, start: int) -> Iterator[tuple[int, Refuser, int
         for _ in names:
             rest, place = divmod(rest, base)
             places.append(rows.words[place])
-        reason, direction, index = places
-        yield first + rest, Refuser(index, direction or "", reason), int(number)
+        operation, reason, direction, index = places
+        yield first + rest, operation or "", Refuser(index, direction or "", reason), int(number)
 
 
 def hottest_throttled(rows: ThrottleRows, since_s: float, refused: Refuser) -> tuple[int, float] | None:
@@ -122,31 +119,39 @@ def series(seconds: Seconds, start: int, end: int) -> dict[Resource, RecentSerie
     return found
 
 
-@dataclass(slots=True)
-class RequestTotals:
-    """Attempts and errors of a whole run, added up from the seconds that may still change."""
+Asked = tuple[str | None, str, str | None]
+"""An index (None: the table), a direction, and the operation, which an index has not."""
 
-    _settled: list[float] = field(default_factory=lambda: [0.0, 0.0])
+
+@dataclass(slots=True)
+class RunTotals:
+    """The counts of a whole run by what was asked, added up from the seconds that may still change."""
+
+    _settled: dict[Asked, list[float]] = field(default_factory=dict)
     _open: deque[int] = field(default_factory=deque)
     _next: int = 0
 
-    def until(self, seconds: Seconds, start: int, end: int) -> tuple[int, int]:
-        """Attempts and errors of the run's seconds from `start` up to `end`."""
-        for second in range(max(start, self._next), end):
-            self._open.append(second)
+    def until(self, seconds: Seconds, start: int, end: int) -> dict[Asked, list[float]]:
+        """What came of the run's seconds from `start` up to `end`."""
+        self._open.extend(range(max(start, self._next), end))
         self._next = max(end, self._next)
-        while len(self._open) > SHOWN_S:
+        while len(self._open) > SETTLED_S:
             self._add(self._settled, seconds, self._open.popleft())
-        total = list(self._settled)
+        total = {asked: list(counts) for asked, counts in self._settled.items()}
         for second in self._open:
             self._add(total, seconds, second)
-        return int(total[0]), int(total[1])
+        return total
 
     @staticmethod
-    def _add(total: list[float], seconds: Seconds, second: int) -> None:
-        counts = seconds.in_second(second)
-        total[0] += counts[ATTEMPTS]
-        total[1] += counts[ERRORS]
+    def _add(total: dict[Asked, list[float]], seconds: Seconds, second: int) -> None:
+        for row, counts in seconds.of_second(second):
+            before = total.get(row[1:])
+            total[row[1:]] = list(counts) if before is None else list(map(add, before, counts))
+
+
+def of_requests(totals: Mapping[Asked, list[float]], what: int) -> int:
+    """So many of all requests; those that an index answered are the table's as well."""
+    return int(sum(counts[what] for (index, *_), counts in totals.items() if index is None))
 
 
 RECENT_S = 5

@@ -7,13 +7,15 @@ from typing import Any
 
 from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record
+from keyheat.load.record.rows import ERRORS
 from keyheat.load.web.readings import (
     RECENT_S,
     SHOWN_S,
     TOP_KEYS,
     UNITS,
+    Asked,
     Refuser,
-    RequestTotals,
+    RunTotals,
     Sentence,
     ThrottledKey,
     ThrottleTally,
@@ -21,6 +23,7 @@ from keyheat.load.web.readings import (
     ended,
     hot_keys,
     hottest_throttled,
+    of_requests,
     quiet,
     rates,
     series,
@@ -67,15 +70,15 @@ class LiveView:
 
     subject: Subject
     tally: ThrottleTally = field(default_factory=ThrottleTally)
-    totals: RequestTotals = field(default_factory=RequestTotals)
+    totals: RunTotals = field(default_factory=RunTotals)
 
     def look(self, record: Record) -> None:
         """Read on; call it every second or so, so that no look has much to read."""
         self.tally.read_on(record.throttles)
 
-    def attempts(self, record: Record, end: int) -> int:
-        """How much was sent until `end`, an epoch second."""
-        return self.totals.until(record.seconds, int(self.subject.started_s), end)[0]
+    def counts(self, record: Record, end: int) -> dict[Asked, list[float]]:
+        """What came of all that was sent until `end`, an epoch second."""
+        return self.totals.until(record.seconds, int(self.subject.started_s), end)
 
     def content(
         self,
@@ -91,7 +94,7 @@ class LiveView:
         self.look(record)
         recent = self.tally.between(end - RECENT_S, end)
         capacity = self._capacity(record, end)
-        _attempts, errors = self.totals.until(record.seconds, int(self.subject.started_s), end)
+        errors = of_requests(self.counts(record, end), ERRORS)
         return {
             "state": state,
             "run": {
@@ -135,14 +138,14 @@ class LiveView:
                 "index": one.index,
                 "direction": one.direction,
                 "unit": UNITS[one.direction],
-                **self._limit(one),
+                **self.limit(one),
                 "consumed": found[one].consumed,
                 "throttled": found[one].throttled,
             }
             for one in [*(one for one in order if one in used), *sorted(used - set(order), key=str)]
         ]
 
-    def _limit(self, one: Resource) -> dict[str, Any]:
+    def limit(self, one: Resource) -> dict[str, Any]:
         """What the resource may consume in a second, at the run's scale; None where nothing limits it."""
         parts = {None: self.subject.table, **{part["name"]: part for part in self.subject.table["indexes"]}}
         part = parts.get(one.index, {})

@@ -6,9 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from keyheat.otlp import check_otlp
 from keyheat.regression.exports.junit import write_junit
 from keyheat.regression.exports.markdown import append_step_summary, write_markdown
-from keyheat.regression.exports.metrics import check_otlp, send_otlp, write_prometheus
+from keyheat.regression.exports.metrics import send_otlp, write_prometheus
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.runfiles import FileProblem, write_json
 

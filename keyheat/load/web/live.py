@@ -1,0 +1,185 @@
+"""A run while it goes on, and as it ended: what the page and the exports show of it.
+
+It is looked at where the counts are: on a master, which has what the workers sent, or in a process alone.
+Nothing is counted for it: a look reads what the record has.
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import gevent
+
+from keyheat.load.record.generator import GeneratorVerdict
+from keyheat.load.record.record import PIECES_ARRIVE_S, short_name
+from keyheat.load.record.rows import ATTEMPTS
+from keyheat.load.web.metrics import Seen, load_metrics
+from keyheat.load.web.readings import Sentence, of_requests
+from keyheat.load.web.view import LiveView, Process, Subject
+from keyheat.masking import masked
+from keyheat.metrics import Metric
+from keyheat.runfiles import REPORT
+
+if TYPE_CHECKING:  # the run makes no page; it is shown on one
+    from keyheat.load.run.run import LoadRun
+
+FRESH_S = 0.9  # many who look cost no more than one
+JUDGED_AFTER_S = 10.0  # a start is no time to say that the generator cannot keep up
+
+
+class LiveRun:
+    """The run that is going on, or the last one: one look at it for the page and for metrics."""
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = environment
+        self._run: LoadRun | None = None
+        self._view: LiveView | None = None
+        self._stopped_s: float | None = None
+        self._folder: Path | None = None
+        self._reader: gevent.Greenlet | None = None
+        self._made_at_s = self._measured_at_s = -FRESH_S
+        self._metrics: tuple[Metric, ...] = ()
+        self._refusal: Sentence | None = None
+        nothing = Sentence("No run yet. Start one on Locust's page.", "idle")
+        self._content: dict[str, Any] = {"state": "none", "sentence": asdict(nothing)}
+
+    def begin(self, run: "LoadRun") -> None:
+        """A run begins: show it."""
+        self._run, self._view, self._stopped_s = run, LiveView(subject_of(run)), None
+        self._folder, self._refusal = run.ground.path, None
+        run.at_end = self.end
+        self._reader = gevent.spawn(self._read_on)
+
+    def refuse(self, why: str) -> None:
+        """A run did not begin: say why, above what there was before it, until one does."""
+        self._refusal = Sentence(masked(why), "idle")
+
+    def stop(self) -> None:
+        """Nothing is sent any more; what was is still coming in."""
+        if self._run is not None:
+            self._stopped_s = self._stopped_s or self._run.ground.clock()
+
+    def end(self) -> None:
+        """The run is over, and its record about to go: keep how it looked."""
+        if self._run is not None:
+            self.stop()
+            self._content, self._metrics = self._look(), self._measure()
+        if self._reader is not None:
+            self._reader.kill(block=False)
+        self._run = self._reader = None
+
+    def content(self) -> dict[str, Any]:
+        """What to show now."""
+        if self._run is not None and monotonic() - self._made_at_s >= FRESH_S:
+            self._content, self._made_at_s = self._look(), monotonic()
+        if self._refusal is not None:
+            return {**self._content, "sentence": asdict(self._refusal)}
+        return self._content
+
+    def metrics(self) -> tuple[Metric, ...]:
+        """What is exported now; none before the first run."""
+        if self._run is not None and monotonic() - self._measured_at_s >= FRESH_S:
+            self._metrics, self._measured_at_s = self._measure(), monotonic()
+        return self._metrics
+
+    @property
+    def subject(self) -> Subject | None:
+        """What the run is; None before the first one."""
+        return self._view.subject if self._view is not None else None
+
+    @property
+    def report(self) -> Path | None:
+        """The report of the last run, once there is one."""
+        path = self._folder / REPORT if self._folder else None
+        return path if path is not None and path.exists() else None
+
+    def _read_on(self) -> None:
+        """Keep up with what is recorded though nobody looks, so that a first look has little to read."""
+        while self._run is not None and self._view is not None:
+            self._view.look(self._run.record)
+            gevent.sleep(1.0)
+
+    def _look(self) -> dict[str, Any]:
+        run, view = self._run, self._view
+        assert run is not None
+        assert view is not None
+        now_s = run.ground.clock()
+        if self._stopped_s is None:
+            end = int(now_s) - (PIECES_ARRIVE_S if run.gatherer else 0)
+        else:
+            end = int(min(now_s, max(self._stopped_s, run.record.seconds.last() + 1)))
+        return view.content(
+            run.record,
+            self._verdict(run, view, end),
+            self._processes(run, now_s),
+            missing=run.gatherer.missing_now() if run.gatherer else [],
+            state="loading" if self._stopped_s is None else "ended",
+            end=end,
+        )
+
+    def _measure(self) -> tuple[Metric, ...]:
+        run, view = self._run, self._view
+        assert run is not None
+        assert view is not None
+        now_s = run.ground.clock()
+        seen = Seen(
+            loading=self._stopped_s is None,
+            verdict=self._verdict(run, view, int(now_s)),
+            processes=self._processes(run, now_s),
+            missing=len(run.gatherer.missing_now()) if run.gatherer else 0,
+            target_unit=run.plan.scenario.load.target_unit,
+        )
+        return load_metrics(run.record, view, seen)
+
+    def _verdict(self, run: "LoadRun", view: LiveView, end: int) -> GeneratorVerdict | None:
+        attempts = of_requests(view.counts(run.record, end), ATTEMPTS)
+        early = self._stopped_s is None and end - run.ground.started_s < JUDGED_AFTER_S
+        if early or not attempts:
+            return None
+        return run.verdict(attempts=attempts)
+
+    def _processes(self, run: "LoadRun", now_s: float) -> list[Process]:
+        runner = self._environment.runner
+        if run.load is not None:
+            return [
+                Process(
+                    name="this process",
+                    state=runner.state,
+                    users=runner.user_count,
+                    cpu_percent=run.load.cpu_percent,
+                    memory_bytes=runner.current_memory_usage,
+                )
+            ]
+        assert run.gatherer is not None
+        nodes = {name: runner.clients.get(name) for name in run.gatherer.workers}
+        return [
+            Process(
+                name=short_name(name),
+                state=node.state if node else "missing",
+                users=arrived.users,
+                cpu_percent=node.cpu_usage if node else 0.0,
+                memory_bytes=node.memory_usage if node else 0.0,
+                silent_s=arrived.silent_s(now_s),
+            )
+            for name, arrived in run.gatherer.workers.items()
+            for node in [nodes[name]]
+        ]
+
+
+def subject_of(run: "LoadRun") -> Subject:
+    """What the page says of a run that does not change."""
+    scenario, manifest = run.plan.scenario, run.ground.folder.manifest
+    return Subject(
+        run_id=run.run_id,
+        scenario=scenario.name,
+        question=scenario.question,
+        table=manifest["table"],
+        beside=tuple(companion.name for companion in scenario.companions),
+        target=manifest["target"],
+        scale=manifest["scale"],
+        started_s=run.ground.started_s,
+        duration_s=run.duration_s,
+        users=run.users,
+        throttles=run.plan.endpoint.of("throttles").answer if run.plan.endpoint else "yes",
+    )

@@ -1,0 +1,152 @@
+"""What is exported of a record: every count by its labels, keys by digests, and a bounded number of them."""
+
+import pytest
+
+from keyheat.load.record.generator import GeneratorVerdict
+from keyheat.load.record.record import Attempt, Record, heat_of
+from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
+from keyheat.load.record.sketch import KeyHeat
+from keyheat.load.web.metrics import BOUNDS_S, LOAD_METRICS, Seen, load_metrics
+from keyheat.load.web.readings import TOP_KEYS
+from keyheat.load.web.view import LiveView, Process, Subject
+from keyheat.metrics import Distribution, Metric
+from keyheat.scenario.keys import digest_of
+
+START = 1_700_000_000
+PARTITION = "TableWriteKeyRangeThroughputExceeded"
+INDEX = "IndexWriteProvisionedThroughputExceeded"
+PROCESSES = (
+    Process(name="a", state="running", users=3, cpu_percent=25.0, memory_bytes=1.0),
+    Process(name="b", state="running", users=4, cpu_percent=50.0, memory_bytes=1.0),
+)
+Found = dict[str, dict[tuple[tuple[str, str], ...], float | Distribution]]
+
+
+def view() -> LiveView:
+    table = {
+        "name": "orders", "billing_mode": "PROVISIONED", "provisioned": {"read": 100, "write": 40},
+        "max_on_demand": None,
+        "indexes": [{"name": "by-day", "provisioned": None, "max_on_demand": {"read": None, "write": 50}}],
+    }  # fmt: skip
+    return LiveView(
+        Subject(
+            run_id="r", scenario="s", question="?", table=table, beside=(), target="local", scale=0.5,
+            started_s=float(START), duration_s=600.0, users=8,
+        )
+    )  # fmt: skip
+
+
+def attempt(second: int, key: str = "hot", operation: str = "PutItem") -> Attempt:
+    return Attempt(operation, "write", key, START + second + 0.5, 0, 1_500)
+
+
+def measured(record: Record, shown: LiveView | None = None, verdict: GeneratorVerdict | None = None) -> Found:
+    for heat in record.heat.values():
+        list(heat.close_windows(float("inf")))
+    seen = Seen(loading=True, verdict=verdict, processes=PROCESSES, missing=1, target_unit="WCU")
+    return {
+        one.name.removeprefix("keyheat.load."): {
+            tuple(sorted(labels.items())): value for labels, value in one.points
+        }
+        for one in load_metrics(record, shown or view(), seen)
+    }
+
+
+def a_record() -> Record:
+    record = Record()
+    for second in range(200):  # longer than the seconds that may still change
+        record.accepted(attempt(second), 3.0, {"by-day": 1.0})
+        record.throttled(attempt(second), 1.0, PARTITION, None)
+    record.throttled(attempt(5, operation="UpdateItem"), 1.0, INDEX, "by-day")
+    record.throttled(attempt(5, operation="UpdateItem"), 1.0, None, None)
+    record.failed(attempt(6), "timeout")
+    record.responded("PutItem", 2_500)
+    record.health.asked, record.health.offered, record.health.missed = 900.0, 800.0, 7
+    record.count("retries.attempts", 5)
+    return record
+
+
+def test_every_count_by_its_labels() -> None:
+    shown, record = view(), a_record()
+    found = measured(record, shown)
+    put, update = (("direction", "write"), ("operation", "PutItem")), (
+        ("direction", "write"), ("operation", "UpdateItem"),
+    )  # fmt: skip
+    attempts = found["attempts"]
+    assert {labels: value for labels, value in attempts.items() if value} == {
+        (*put, ("outcome", "accepted")): 200, (*put, ("outcome", "throttled")): 200,
+        (*put, ("outcome", "error")): 1, (*update, ("outcome", "throttled")): 2,
+    }  # fmt: skip
+    throttles = {
+        tuple(dict(labels)[name] for name in ("operation", "resource", "reason", "constraint")): value
+        for labels, value in found["throttles"].items()
+    }
+    assert throttles == {
+        ("PutItem", "table", PARTITION, "partition"): 200,
+        ("UpdateItem", "by-day", INDEX, "table"): 1,
+        ("UpdateItem", "table", "unstated", "undetermined"): 1,
+    }
+    of_table, of_index = ((("direction", "write"), ("resource", one)) for one in ("table", "by-day"))
+    assert found["consumed.units"] == {of_table: 400, of_index: 200}
+    limits = {tuple(dict(labels).values()): value for labels, value in found["capacity.units"].items()}
+    assert limits == {
+        ("read", "provisioned", "table"): 50, ("write", "provisioned", "table"): 20,
+        ("write", "on-demand maximum", "by-day"): 25,
+    }  # fmt: skip
+    assert found["failures"] == {(("kind", "timeout"),): 1}
+    unit = (("unit", "WCU"),)
+    assert (found["demand"], found["sent"], found["starts.missed"]) == ({unit: 900}, {unit: 800}, {(): 7})
+    assert (found["users"], found["users.asked"], found["workers.missing"]) == ({(): 7}, {(): 8}, {(): 1})
+    assert found["cpu"] == {(("process", "a"),): 0.25, (("process", "b"),): 0.5}
+    assert found["retries"] == {(): 5}
+    assert "requests.given_up" not in found, "what is not known is not there"
+    assert "generator.limited" not in found
+    again = measured(record, shown)
+    assert again == found, "a look counts nothing twice"
+
+
+def test_times_are_right_to_a_thousandth() -> None:
+    found = measured(a_record())
+    (response,) = found["response_time"].values()
+    assert isinstance(response, Distribution)
+    assert dict(zip(response.bounds, response.counts, strict=False)) == {
+        bound: float(bound == 0.005) for bound in BOUNDS_S
+    }
+    latency, times_us = Latency(), [1, 499, 500, 501, 1_000, 70_000, 10_000_000, 10_100_000, LARGEST_US]
+    for us in times_us:
+        latency.add(us)
+    counts, total_us = spans_of(latency.counts(), [bound * 1e6 for bound in BOUNDS_S])
+    assert total_us == pytest.approx(sum(times_us), rel=1e-3)
+    assert (counts[0], counts[1], sum(counts), counts[-2], counts[-1]) == (3, 2, len(times_us), 1, 2)
+
+
+def test_keys_are_digests_and_only_the_hottest() -> None:
+    record, many = Record(), 300
+    for number in range(many):
+        record.accepted(attempt(1, f"asks-{number}"), 1_000.0 + number)
+        for _ in range(number % 40):
+            record.throttled(attempt(1, f"throttled-{number}"), 1.0, PARTITION, None)
+    record.entered(attempt(1), "by-day", "an-index-key", 9_999.0, throttled=False)
+    found = measured(record)
+    for name in ("hot_key.asked.units", "hot_key.consumed.units", "hot_key.throttles"):
+        assert len(found[name]) == 2 * TOP_KEYS
+    keys = {(dict(labels)["key"], dict(labels)["resource"]): value
+            for labels, value in found["hot_key.asked.units"].items()}  # fmt: skip
+    assert all(key.startswith("sha256:") for key, _resource in keys)
+    assert keys[digest_of("an-index-key"), "by-day"] == 9_999
+    assert keys[digest_of(f"asks-{many - 1}"), "table"] == 1_000 + many - 1
+    assert max(found["hot_key.throttles"].values()) == 39  # type: ignore[type-var]
+
+
+def test_a_run_that_shows_keys_shows_them() -> None:
+    record = Record(heat={"write": KeyHeat(show_keys=True), heat_of("write", "i"): KeyHeat(show_keys=True)})
+    record.accepted(attempt(1, "sensor-1"), 1.0)
+    (labels,) = measured(record)["hot_key.asked.units"]
+    assert dict(labels)["key"] == "sensor-1"
+
+
+def test_each_metric_is_declared_once_and_nothing_else_is_exported() -> None:
+    names = [one.name for one in LOAD_METRICS]
+    assert len(names) == len(set(names))
+    declared: dict[str, Metric] = {one.name.removeprefix("keyheat.load."): one for one in LOAD_METRICS}
+    assert measured(a_record()).keys() <= declared.keys()

@@ -1,0 +1,345 @@
+"""docs/live-metrics.md and deploy/grafana: a real load exports what they name, to Prometheus and by OTLP.
+
+There is no Grafana here: the dashboard is held against Grafana's own types of dashboards, and each of its
+queries, parsed as Prometheus would, against what a load exported.
+"""
+
+import json
+import re
+import shlex
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+import pytest
+import yaml
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric as Sent
+from prometheus_client.parser import text_string_to_metric_families
+
+from keyheat import runfiles
+from keyheat.endpoint.metrics import METRICS as LOCAL_METRICS
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.web.metrics import LOAD_METRICS
+from keyheat.metrics import name_of
+from tests.collector import otlp_collector, points_of
+from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually, free_port, get, started
+
+ROOT = Path(__file__).parents[1]
+GRAFANA = ROOT / "deploy/grafana"
+BOARD: dict[str, Any] = json.loads((GRAFANA / "dashboards/keyheat-load.json").read_text(encoding="utf-8"))
+PAGE = (ROOT / "docs/live-metrics.md").read_text(encoding="utf-8")
+LOCUST = (sys.executable, "-m", "locust", "-f", ROOT / "loadtests/hotkey.py")
+MADE = (
+    "--headless", "--only-summary", "--scenario", "watched.toml", "--out", "run", "--no-report",
+)  # fmt: skip
+SCENARIO = """
+format = "keyheat.scenario/1"
+name = "watched"
+question = "Does it say all while it runs?"
+loadtest = "hotkey"
+[table]
+name = "watched-table"
+sort_key = "sk"
+provisioned = { read = 500, write = 4_000 }
+[keys]
+kind = "hot_key"
+share = 0.9
+keys = 100
+[load]
+users = 40
+requests_per_s = 80
+duration_s = 4
+item_bytes = 60_000
+arrivals = "poisson"
+"""
+FAULTS = {"rules": [{"name": "lost", "operations": ["PutItem"], "share": 0.05, "error": 503}]}
+RETRIES = {"AWS_RETRY_MODE": "standard", "AWS_MAX_ATTEMPTS": "2"}
+KINDS = {"gauge": "gauge", "counter": "sum", "histogram": "histogram"}  # as OTLP calls them
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a load exported: to Prometheus while it ran, to a collector at its end; and its own run.json."""
+
+    scraped: str
+    named: dict[str, str]
+    sent: dict[str, Sent]
+    run: dict[str, Any]
+    said: str
+
+    def points(self, name: str) -> dict[tuple[tuple[str, str], ...], float]:
+        return points_of(self.sent[f"keyheat.load.{name}"])
+
+
+@pytest.fixture
+def environment() -> dict[str, str]:
+    return a_readers_environment() | RETRIES
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
+    """A load of four seconds that throttles, fails and retries, with everything exported."""
+    folder, port = tmp_path_factory.mktemp("load"), free_port()
+    (folder / "watched.toml").write_text(SCENARIO)
+    with ExitStack() as stack:
+        endpoint = stack.enter_context(EndpointProcess.start())
+        collector = stack.enter_context(otlp_collector())
+        put(f"{endpoint.url}/_keyheat/faults", FAULTS)
+        words = (
+            *LOCUST, *MADE, "--host", endpoint.url, "--retries", "sdk",
+            "--prometheus-port", port, "--otlp", collector.url,
+        )  # fmt: skip
+        child = started(words, folder, a_readers_environment() | RETRIES)
+        stack.callback(end_all, [child])
+        scraped = eventually(lambda: with_throttles(port))
+        _out, said = child.communicate(timeout=PATIENCE_S)
+        assert child.returncode == 0, said
+        yield Loaded(
+            scraped, *collector.last(), runfiles.read_json(folder / "run/run.json", runfiles.RUN), said
+        )
+
+
+def put(url: str, content: object) -> None:
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(url, json.dumps(content).encode(), headers, method="PUT")
+    with urllib.request.urlopen(request) as answer:
+        answer.read()
+
+
+def with_throttles(port: int) -> str | None:
+    text = get(f"http://127.0.0.1:{port}/metrics")
+    return text if "keyheat_load_throttles_total{" in text else None
+
+
+pytestmark = pytest.mark.xdist_group("live metrics")
+
+
+@pytest.mark.opens
+def test_a_load_exports_every_metric_with_its_kind_and_unit(loaded: Loaded) -> None:
+    assert {name: (one.WhichOneof("data"), one.unit) for name, one in loaded.sent.items()} == {
+        one.name: (KINDS[one.kind], one.unit) for one in LOAD_METRICS
+    }
+    assert loaded.named["service.instance.id"] == loaded.run["run_id"]
+    assert loaded.named["keyheat.table"] == "watched-table"
+    assert "metrics were not taken" not in loaded.said
+
+
+@pytest.mark.opens
+def test_what_was_sent_at_the_end_is_what_the_run_came_to(loaded: Loaded) -> None:
+    by_outcome: dict[str, float] = {}
+    for labels, value in loaded.points("attempts").items():
+        by_outcome[dict(labels)["outcome"]] = value
+    totals = loaded.run["totals"]
+    assert by_outcome == {
+        "accepted": totals["accepted"], "throttled": totals["throttled"], "error": totals["errors"],
+    }  # fmt: skip
+    reasons = {dict(labels)["reason"]: value for labels, value in loaded.points("throttles").items()}
+    assert reasons == totals["by_reason"]
+    assert sum(loaded.points("failures").values()) == totals["errors"]
+    consumed = {dict(labels)["direction"]: value for labels, value in loaded.points("consumed.units").items()}
+    assert consumed["write"] == pytest.approx(totals["consumed_units"]["write"])
+    assert sum(loaded.points("service_time").values()) == totals["attempts"]
+    assert loaded.points("generator.limited") == {(): float(loaded.run["generator"]["bound"])}
+    assert loaded.points("loading") == {(): 0.0}
+    (hottest, *_) = sorted(loaded.points("hot_key.throttles").items(), key=lambda one: -one[1])
+    assert dict(hottest[0]) == {"key": "hot", "resource": "table", "direction": "write"}
+
+
+@pytest.mark.opens
+def test_prometheus_reads_the_same_metrics_while_it_runs(loaded: Loaded) -> None:
+    families = {one.name: one for one in text_string_to_metric_families(loaded.scraped)}
+    known = {name_of(one).removesuffix("_total"): one.kind for one in LOAD_METRICS}
+    assert {name: one.type for name, one in families.items()}.items() <= known.items()
+    assert families["keyheat_load_loading"].samples[0].value == 1
+    (throttle,) = (one for one in families["keyheat_load_throttles"].samples)
+    assert throttle.labels == {
+        "operation": "PutItem", "resource": "table", "direction": "write", "constraint": "partition",
+        "reason": "TableWriteKeyRangeThroughputExceeded",
+    }  # fmt: skip
+
+
+def panels() -> list[dict[str, Any]]:
+    return list(BOARD["panels"])
+
+
+def queries() -> list[str]:
+    """The PromQL of all panels, with what Grafana puts in the place of its variables."""
+    found = [target["expr"] for panel in panels() for target in panel["targets"]]
+    return [one.replace("$__rate_interval", "20s").replace("$instance", ".*") for one in found]
+
+
+def metrics_in(query: str) -> set[str]:
+    nodes: list[promql_parser.Expr] = []
+    promql_parser.walk(promql_parser.parse(query), lambda node: nodes.append(node) or True)
+    return {str(node.name) for node in nodes if isinstance(node, promql_parser.VectorSelector)}
+
+
+@pytest.mark.opens
+def test_the_dashboard_asks_for_what_a_load_exports_and_for_all_that_it_does(loaded: Loaded) -> None:
+    exported = {name_of(one) for one in LOAD_METRICS if one.name in loaded.sent}
+    exported |= {f"{name}_bucket" for name in exported if name.endswith("_time_seconds")}
+    asked = {name for query in queries() for name in metrics_in(query)}
+    assert asked <= exported
+    unseen = {name for name in exported if not {name, f"{name}_bucket"} & asked}
+    assert unseen == {
+        "keyheat_load_loading", "keyheat_load_backoff_seconds_total", "keyheat_load_hot_key_consumed_units",
+    }  # fmt: skip
+
+
+def test_a_query_that_prometheus_would_refuse_is_seen() -> None:
+    with pytest.raises(ValueError, match="expected type"):
+        metrics_in("rate(keyheat_load_attempts_total)")
+
+
+def lost(mine: Any, known: Any, where: str = "$") -> Iterator[str]:
+    """What of a dashboard Grafana's own types do not have, or have otherwise."""
+    if isinstance(mine, dict) and isinstance(known, dict):
+        for name, value in mine.items():
+            if name in known:
+                yield from lost(value, known[name], f"{where}.{name}")
+            else:
+                yield f"{where}.{name}"
+    elif isinstance(mine, list) and isinstance(known, list) and len(mine) == len(known):
+        for number, (one, other) in enumerate(zip(mine, known, strict=True)):
+            yield from lost(one, other, f"{where}[{number}]")
+    elif mine != known:
+        yield f"{where}: {mine!r}, {known!r}"
+
+
+def read_by_grafana(board: dict[str, Any]) -> Any:
+    """The dashboard as Grafana's published types (the Foundation SDK) read it and write it again."""
+    register_default_plugins()
+    return json.loads(JSONEncoder(sort_keys=True).encode(Dashboard.from_json(board)))
+
+
+def test_the_dashboard_is_one_to_grafana() -> None:
+    assert list(lost(BOARD, read_by_grafana(BOARD))) == []
+    wrong = json.loads(json.dumps(BOARD))
+    wrong["panels"][4]["fieldConfig"]["defaults"]["custom"]["lineWith"] = 3
+    assert list(lost(wrong, read_by_grafana(wrong))) == ["$.panels[4].fieldConfig.defaults.custom.lineWith"]
+
+
+def test_panels_have_names_and_meanings_and_do_not_overlap() -> None:
+    cells: set[tuple[int, int]] = set()
+    for panel in panels():
+        assert panel["title"]
+        assert panel["description"]
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        own = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
+        assert not own & cells, panel["title"]
+        cells |= own
+    assert len({panel["id"] for panel in panels()}) == len(panels())
+
+
+def test_compose_gives_grafana_the_dashboard_and_the_prometheus_that_loads_send_to() -> None:
+    services = yaml.safe_load((ROOT / "deploy/compose.grafana.yaml").read_text(encoding="utf-8"))["services"]
+    mounted = {its: ROOT / "deploy" / mine for mine, its, _how in
+               (volume.split(":") for volume in services["grafana"]["volumes"])}  # fmt: skip
+    provisioning = mounted["/etc/grafana/provisioning"]
+    (provider,) = yaml.safe_load((provisioning / "dashboards/keyheat.yaml").read_text())["providers"]
+    boards = mounted[provider["options"]["path"]]
+    home = services["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    assert (boards / Path(home).relative_to(provider["options"]["path"])).exists()
+    (source,) = yaml.safe_load((provisioning / "datasources/prometheus.yaml").read_text())["datasources"]
+    assert source["url"] == "http://prometheus:9090"
+    assert "--web.enable-otlp-receiver" in services["prometheus"]["command"]
+    for name, port in (("prometheus", 9090), ("grafana", 3000)):
+        assert services[name]["ports"] == [f"127.0.0.1:{port}:{port}"], "on this machine alone"
+    sent_to = set(re.findall(r"http://(\S+?)/api/v1/otlp/v1/metrics", PAGE))
+    assert sent_to == {"127.0.0.1:9090", "prometheus:9090"}
+
+
+def test_the_page_names_every_metric_with_its_kind_and_meaning() -> None:
+    rows = re.findall(r"^\| `(keyheat_\w+)` \| (\w+) \|[^|]*\| (.*) \|$", PAGE, re.MULTILINE)
+    assert rows == [(name_of(one), one.kind, one.says) for one in (*LOAD_METRICS, *LOCAL_METRICS)]
+
+
+@pytest.mark.opens
+def test_the_page_names_the_labels_that_they_have(loaded: Loaded) -> None:
+    rows = re.findall(r"^\| `(keyheat_load_\w+)` \| \w+ \|([^|]*)\|", PAGE, re.MULTILINE)
+    told = {name: set(re.findall(r"`(\w+)`", labels)) for name, labels in rows}
+    found = {
+        name_of(one): {name for labels in points_of(loaded.sent[one.name]) for name, _value in labels}
+        for one in LOAD_METRICS
+    }
+    assert told == found
+
+
+@pytest.mark.opens
+def test_the_command_of_the_page_offers_what_its_prometheus_reads(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (block,) = re.findall(r"^```sh\n(.*)\n```$", PAGE, re.MULTILINE)
+    (block_of_yaml,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    config = yaml.safe_load(block_of_yaml)
+    ((target,),) = (one["targets"] for one in config["scrape_configs"][0]["static_configs"])
+    _program, *words = shlex.split(block)
+    port = words[-1]
+    assert words[-2:] == ["--prometheus-port", target.rpartition(":")[2]]
+    words = [str(ROOT / word) if word.endswith(".py") else word for word in words]
+    own = str(free_port())
+    child = started([*LOCUST[:3], *words[:-1], own, "--no-report"], tmp_path, environment)
+    with ExitStack() as stack:
+        stack.callback(end_all, [child])
+        eventually(lambda: with_throttles(int(own)))
+        _out, said = child.communicate(timeout=PATIENCE_S)
+    assert f"metrics for Prometheus: http://127.0.0.1:{own}/metrics" in said
+    assert f"http://{target.replace(port, own)}/metrics" in said
+
+
+@pytest.mark.opens
+def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (tmp_path / "watched.toml").write_text(SCENARIO)
+    port, wired = free_port(), str(free_port())
+    with otlp_collector() as collector, ExitStack() as stack:
+        exported = ("--prometheus-port", port, "--otlp", collector.url)
+        lead = (
+            *MADE, *exported, "--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", wired,
+            "--expect-workers", 2,
+        )  # fmt: skip
+        work = ("--worker", "--master-host", "127.0.0.1", "--master-port", wired, *exported)
+        children = [started((*LOCUST, *words), tmp_path, environment) for words in (lead, work, work)]
+        stack.callback(end_all, children)
+        ends = [child.communicate(timeout=PATIENCE_S)[1] for child in children]
+        named, sent = collector.last()
+        instances = {
+            one.value.string_value
+            for resource in (one.resource_metrics[0] for one in collector.requests())
+            for one in resource.resource.attributes
+            if one.key == "service.instance.id" and resource.scope_metrics[0].metrics
+        }
+    assert children[0].returncode in (0, 3), ends[0]
+    run = runfiles.read_json(tmp_path / "run/run.json", runfiles.RUN)
+    assert named["service.instance.id"] == run["run_id"]
+    assert instances == {run["run_id"]}
+    attempts = points_of(sent["keyheat.load.attempts"])
+    assert sum(attempts.values()) == run["totals"]["attempts"]
+    assert len(points_of(sent["keyheat.load.cpu"])) == 2
+    assert all("metrics for Prometheus" not in said for said in ends[1:])
+
+
+@pytest.mark.opens
+def test_a_port_that_is_taken_is_said_before_anything_starts(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    with otlp_collector() as taken:
+        words = (*LOCUST, "--headless", "--scenario", ROOT / "configs/scenarios/hotkey.toml", "--out", "run",
+                 "--prometheus-port", taken.server_port)  # fmt: skip
+        child = started(words, tmp_path, environment)
+        _out, said = child.communicate(timeout=PATIENCE_S)
+    assert child.returncode == 2
+    assert f"cannot listen on 127.0.0.1:{taken.server_port}" in said
+    assert "name another port, or end what has it" in said
+    assert "preparing" not in said
+    assert not (tmp_path / "run").exists()
