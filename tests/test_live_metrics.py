@@ -190,7 +190,8 @@ def test_the_dashboard_asks_for_what_a_load_exports_and_for_all_that_it_does(loa
     assert asked <= exported
     unseen = {name for name in exported if not {name, f"{name}_bucket"} & asked}
     assert unseen == {
-        "keyheat_load_loading", "keyheat_load_backoff_seconds_total", "keyheat_load_hot_key_consumed_units",
+        "keyheat_load_loading", "keyheat_load_backoff_seconds_total",
+        "keyheat_load_held_back_seconds_total", "keyheat_load_hot_key_consumed_units",
     }  # fmt: skip
 
 

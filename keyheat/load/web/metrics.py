@@ -14,7 +14,7 @@ from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, CONSUMED, ERRORS, THROTTLED, spans_of
 from keyheat.load.record.sketch import KeyTotals
-from keyheat.load.transport import boto
+from keyheat.load.transport import retries
 from keyheat.load.web.readings import TOP_KEYS
 from keyheat.load.web.view import LiveView, Process
 from keyheat.metrics import PREFIX, Distribution, Labels, Metric, own_version
@@ -52,6 +52,7 @@ DROPPED = _counter("arrivals.dropped", "{arrival}", "open loop: arrivals given u
 RETRIED = _counter("retries", "{attempt}", "attempts after the first of a request")
 GAVE_UP = _counter("requests.given_up", "{request}", "requests given up after their last attempt")
 BACKED_OFF = _counter("backoff", "s", "time that users waited before another attempt")
+HELD_BACK = _counter("held_back", "s", "time for which an adaptive client held requests back")
 CPU = _gauge("cpu", "1", "share of a core that a process of the generator uses")
 LIMITED = _gauge("generator.limited", "", "1 where the generator, not the table, is the limit")
 MISSING = _gauge("workers.missing", "{worker}", "workers that were lost")
@@ -60,15 +61,15 @@ KEY_CONSUMED = _gauge("hot_key.consumed.units", "{unit}", "capacity units that o
 KEY_THROTTLES = _gauge("hot_key.throttles", "{throttle}", "throttled attempts on one of the hottest keys")
 
 COUNTED: Final = {
-    LATE: pacer.LATE, DROPPED: pacer.DROPPED, RETRIED: boto.ATTEMPTS, GAVE_UP: boto.GIVEN_UP,
-    BACKED_OFF: boto.BACKOFF_S,
+    LATE: pacer.LATE, DROPPED: pacer.DROPPED, RETRIED: retries.ATTEMPTS, GAVE_UP: retries.GIVEN_UP,
+    BACKED_OFF: retries.BACKOFF_S, HELD_BACK: retries.HELD_S,
 }  # fmt: skip
 """Metric -> what a record calls it among what is counted by name."""
 
 LOAD_METRICS: Final = (
     INFO, LOADING, ATTEMPTS, THROTTLES, FAILURES, CONSUMED_UNITS, CAPACITY, SERVICE_TIME, RESPONSE_TIME,
-    DEMAND, SENT, USERS, USERS_ASKED, MISSED, LATE, DROPPED, RETRIED, GAVE_UP, BACKED_OFF, CPU, LIMITED,
-    MISSING, KEY_ASKED, KEY_CONSUMED, KEY_THROTTLES,
+    DEMAND, SENT, USERS, USERS_ASKED, MISSED, LATE, DROPPED, RETRIED, GAVE_UP, BACKED_OFF, HELD_BACK, CPU,
+    LIMITED, MISSING, KEY_ASKED, KEY_CONSUMED, KEY_THROTTLES,
 )  # fmt: skip
 """All of them."""
 
