@@ -1,7 +1,9 @@
 """Retry policies as a page: the answer in a sentence, what each makes of requests, second by second."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -71,11 +73,9 @@ def answer_of(found: RetriesAnswer) -> PageAnswer:
 
 def _stats(found: RetriesAnswer, usual: RetriedRun) -> tuple[Stat, ...]:
     """The usual policy beside no retries and the best one; and what is asked of the table at most."""
-    none, best = found.runs[0], best_of(found.runs)
-    of, longest = usual.policy.name, max(found.runs, key=lambda run: run.calm_from_s)
-    asks = max(found.runs, key=lambda run: run.amplification)
-    alone = f"{none.calm_from_s} s without retries" if none.calm_from_s else "nothing is throttled"
-    return (
+    none, best, of = found.runs[0], best_of(found.runs), usual.policy.name
+    slowest = f"{duration(best.within_s(0.99))} with {best.policy.name}"
+    own = (
         Stat(
             name=f"{titled(GOODPUT)}, with {of}",
             value=rate(usual.goodput_per_s, "requests"),
@@ -84,8 +84,17 @@ def _stats(found: RetriesAnswer, usual: RetriedRun) -> tuple[Stat, ...]:
         Stat(
             name=f"{P99}, with {of}",
             value=duration(usual.within_s(0.99)),
-            beside=f"{duration(best.within_s(0.99))} with {best.policy.name}",
+            beside=slowest if best is not usual else f"{P50} {duration(usual.within_s(0.5))}",
         ),
+    )
+    return own if found.calm else (*own, *_most(found.runs))
+
+
+def _most(runs: Sequence[RetriedRun]) -> tuple[Stat, Stat]:
+    """Who asks most of the table, and under whom it is throttled longest."""
+    asks, longest = max(runs, key=attrgetter("amplification")), max(runs, key=attrgetter("calm_from_s"))
+    alone = f"{runs[0].calm_from_s} s without retries"
+    return (
         Stat(
             name=f"{titled(AMPLIFICATION)}, at most",
             value=f"x {measured(asks.amplification)}",
@@ -93,8 +102,8 @@ def _stats(found: RetriesAnswer, usual: RetriedRun) -> tuple[Stat, ...]:
         ),
         Stat(
             name="Calm from, at the latest",
-            value=f"{longest.calm_from_s} s" if longest.calm_from_s else "always",
-            beside=f"with {longest.policy.name}; {alone}",
+            value=f"{longest.calm_from_s} s",
+            beside=f"with {longest.policy.name}; {alone}" if longest is not runs[0] else "without retries",
         ),
     )
 

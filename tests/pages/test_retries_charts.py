@@ -13,9 +13,10 @@ from keyheat.model.retries import policy_named
 from keyheat.pages.charts.retries import MOST_POINTS, fates_chart, fates_of, response_chart, time_charts
 from keyheat.pages.retries import RetriesAnswer, write_retries
 from keyheat.scenario.scenario import load_scenario
-from keyheat.simulator.retrying import SERVICE_S, RetriedRun
+from keyheat.simulator.retrying import RetriedRun
 from keyheat.terminal.retries import sentence_of
 
+AT_ONCE_S, LATER_S = 0.005, 1.5
 SCENARIO = load_scenario(Path(__file__).parents[2] / "configs" / "scenarios" / "hotkey.toml")
 
 
@@ -25,7 +26,7 @@ def run(name: str, *, at_once: int = 60, later: int = 0, waiting: int = 0, tail_
     return RetriedRun(
         policy=policy_named(name), load_s=10, requests=100, accepted=at_once + later,
         accepted_in_time=at_once, waiting=waiting, attempts=100 + later, units=float(at_once + later),
-        response_s=np.array([SERVICE_S] * at_once + [1.5] * later),
+        response_s=np.array([AT_ONCE_S] * at_once + [LATER_S] * later),
         attempts_per_s=(10,) * 10 + (0,) * (tail_s - 1) + (later,) * bool(tail_s),
         throttled_per_s=(throttled // 10,) * 10 + (0,) * tail_s, quota_ran_out=0,
     )  # fmt: skip
@@ -60,6 +61,15 @@ def test_a_policy_under_which_nothing_was_accepted_has_no_response_time() -> Non
     assert chart.table is not None
     assert chart.table.rows[1] == ("boto3-2026", *["–"] * 5)
     assert response_chart([nothing]).figure.data == ()
+
+
+def test_every_picture_of_a_policy_is_its_own() -> None:
+    charts = time_charts(
+        [NONE, BUSY, replace(BUSY, policy=replace(BUSY.policy, name="boto3-2026, attempts 5"))]
+    )
+    assert len({chart.id for chart in charts}) == 3
+    assert [chart.id for chart in charts if " " in chart.id] == []
+    assert [chart.title for chart in charts][1:] == ["boto3-2026", "boto3-2026, attempts 5"]
 
 
 def test_accepted_and_throttled_add_up_to_the_attempts_on_one_scale() -> None:

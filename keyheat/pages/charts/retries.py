@@ -202,14 +202,19 @@ def time_charts(runs: Runs) -> tuple[Chart, ...]:
     length_s = max(len(run.attempts_per_s) for run in runs)
     width_s = width_for(length_s, MOST_POINTS)
     most = max(float(_means(run.attempts_per_s, width_s).max()) for run in runs)
-    return tuple(_time_chart(run, runs[0], length_s, width_s, most) for run in runs)
+    return tuple(
+        _time_chart(f"chart-time-{number}", run, runs[0], length_s, width_s, most)
+        for number, run in enumerate(runs)
+    )
 
 
 def _means(per_s: Sequence[int], width_s: int) -> Floats:
     return joined_up(np.array(per_s, np.float64), width_s)
 
 
-def _time_chart(run: RetriedRun, none: RetriedRun, length_s: int, width_s: int, most: float) -> Chart:
+def _time_chart(
+    chart_id: str, run: RetriedRun, none: RetriedRun, length_s: int, width_s: int, most: float
+) -> Chart:
     throttled = _means(run.throttled_per_s, width_s)
     accepted = _means(run.attempts_per_s, width_s) - throttled
     made = figure(height=TIME_PX)
@@ -234,11 +239,11 @@ def _time_chart(run: RetriedRun, none: RetriedRun, length_s: int, width_s: int, 
         shapes=[_end(run.load_s)] if over else [],
     )  # fmt: skip
     return Chart(
-        id=f"chart-time-{run.policy.name}",
+        id=chart_id,
         title=run.policy.name if run is not none else f"{run.policy.name}: {run.policy.says}",
         summary=_of_time(run),
         figure=made,
-        legend=_time_legend(demand=run is not none, end=over),
+        legend=_time_legend(throttled=bool(throttled.any()), demand=run is not none, end=over),
         table=_time_table(run),
     )
 
@@ -249,7 +254,7 @@ def _demand(none: RetriedRun, width_s: int) -> list[go.Scatter]:
     line: dict[str, Any] = {"y": values, "x0": 0, "dx": width_s, "mode": "lines"}
     hover = f"%{{x:,}} s: %{{y:,}} a second {DEMAND}<extra></extra>"
     return [
-        go.Scatter(line={"color": LIGHT["card"], "width": 4, "shape": "hv"}, hoverinfo="skip", **line),
+        go.Scatter(line={"color": LIGHT["card"], "width": 3, "shape": "hv"}, hoverinfo="skip", **line),
         go.Scatter(
             line={"color": LIGHT["ink"], "width": 1.5, "shape": "hv", "dash": "dash"},
             hovertemplate=hover,
@@ -265,16 +270,14 @@ def _end(load_s: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _time_legend(*, demand: bool, end: bool) -> tuple[Swatch, ...]:
-    made = [
-        Swatch(name="accepted", role="accent", mark="area"),
-        Swatch(name="throttled", role="throttled", mark="bar"),
-    ]
-    if demand:
-        made.append(Swatch(name=DEMAND, role="ink", mark="dash"))
-    if end:
-        made.append(Swatch(name="the load ends", role="muted", mark="dot"))
-    return tuple(made)
+def _time_legend(*, throttled: bool, demand: bool, end: bool) -> tuple[Swatch, ...]:
+    shown = (
+        (True, Swatch(name="accepted", role="accent", mark="area")),
+        (throttled, Swatch(name="throttled", role="throttled", mark="bar")),
+        (demand, Swatch(name=DEMAND, role="ink", mark="dash")),
+        (end, Swatch(name="the load ends", role="muted", mark="dot")),
+    )
+    return tuple(swatch for is_there, swatch in shown if is_there)
 
 
 def _of_time(run: RetriedRun) -> str:
