@@ -22,6 +22,7 @@ import click
 from keyheat.addresses import Hosts, on_this_machine
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.options import ClientBounds, EndpointOptions, endpoint_options
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import Housekeeping, Router, Server, build_router
 from keyheat.endpoint.service import Durations, Service, Streams
 from keyheat.endpoint.state.clock import ServiceClock
@@ -63,18 +64,16 @@ def serve(options: EndpointOptions) -> int:
             file=sys.stderr,
         )
     clock = ServiceClock(time.time)
-    service = _service(options, clock)
+    regions = Regions(_service(options, clock), options.publish_delay_s)
     try:
         rules = None if options.faults is None else _rules(options.faults)
         if options.snapshot or options.table or options.seed_items:
-            _begin(service, options)
+            _begin(regions, options)
     except ValueError as error:
         print(error, file=sys.stderr)
         return WRONG_USE
     hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
-    router = build_router(
-        service, CONTROL, DATA, publish_delay_s=options.publish_delay_s, hosts=hosts, rules=rules, clock=clock
-    )
+    router = build_router(regions, CONTROL, DATA, hosts=hosts, rules=rules, clock=clock)
     _raise_open_files(options.max_connections)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -91,11 +90,11 @@ def _rules(path: Path) -> "FaultRules":
     return load_rules(path)
 
 
-def _begin(service: Service, options: EndpointOptions) -> None:
-    """Fill a service with what somebody's files hold. Raises `CannotBegin`."""
+def _begin(regions: Regions, options: EndpointOptions) -> None:
+    """Fill an endpoint with what somebody's files hold. Raises `CannotBegin`."""
     from keyheat.endpoint.state.beginning import Beginning
 
-    Beginning(snapshot=options.snapshot, tables=options.table, items=options.seed_items).make(service)
+    Beginning(snapshot=options.snapshot, tables=options.table, items=options.seed_items).make(regions)
 
 
 async def _serve(options: EndpointOptions, router: Router) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from keyheat.endpoint.state.beginning import Beginning, CannotBegin
@@ -45,8 +46,13 @@ NOW_S = 1_800_000_000.0
 
 
 @pytest.fixture
-def service() -> Service:
-    return Service(clock=ServiceClock(lambda: NOW_S))
+def regions() -> Regions:
+    return Regions(Service(clock=ServiceClock(lambda: NOW_S)))
+
+
+@pytest.fixture
+def service(regions: Regions) -> Service:
+    return regions.home
 
 
 def filled(service: Service) -> Service:
@@ -93,13 +99,18 @@ def test_a_file_without_a_table_says_what_would_be_one(content: object) -> None:
         described_tables(content)
 
 
-def test_a_snapshot_is_all_of_a_service(service: Service) -> None:
-    kept = snapshot(filled(service))
-    other = Service(clock=service.clock)
+def test_a_snapshot_is_all_of_an_endpoint(regions: Regions, service: Service) -> None:
+    filled(service)
+    CONTROL["CreateTable"](regions.called("eu-west-1").service, ON_DEMAND)
+    kept = snapshot(regions)
+    others = Regions(Service(clock=service.clock))
+    other = others.home
     CONTROL["CreateTable"](other, {**ON_DEMAND, "TableName": "goes"})
-    restore(other, kept)
+    CONTROL["CreateTable"](others.called("ap-south-1").service, ON_DEMAND)
+    restore(others, kept)
     assert shown(other) == shown(service)
-    assert snapshot(other) == kept
+    assert sorted(others.tables()) == sorted(regions.tables())
+    assert snapshot(others) == kept
     found = other.catalog.find("orders")
     assert (found.time_to_live, found.tags) == ("ends", {"team": "shop"})
     read = {"TableName": "orders", "IndexName": "by-day", "Select": "COUNT"}
@@ -107,11 +118,13 @@ def test_a_snapshot_is_all_of_a_service(service: Service) -> None:
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.5, 0.9, 0.999])
-def test_a_snapshot_that_was_cut_off_changes_nothing(service: Service, part: float) -> None:
-    kept = snapshot(filled(service))
+def test_a_snapshot_that_was_cut_off_changes_nothing(regions: Regions, service: Service, part: float) -> None:
+    filled(service)
+    kept = snapshot(regions).replace(b"us-east-1", b"eu-west-1", 1)  # a Region that nobody was in
     tables, streams = service.catalog, service.streams
-    with pytest.raises(NoSnapshot, match=r"keyheat\.snapshot/1"):
-        restore(service, kept[: int(len(kept) * part)])
+    with pytest.raises(NoSnapshot, match=r"keyheat\.snapshot/2"):
+        restore(regions, kept[: int(len(kept) * part)])
+    assert [one.region for one in regions] == ["us-east-1"]
     assert (service.catalog, service.streams) == (tables, streams)
 
 
@@ -122,17 +135,48 @@ def test_a_snapshot_that_was_cut_off_changes_nothing(service: Service, part: flo
         lambda kept: kept.replace(b'"items":2', b'"items":3'),
         lambda kept: kept.replace(b'"items":2', b'"items":"two"'),
         lambda kept: kept.replace(b'"tags":{"team":"shop"}', b'"tags":7'),
-        lambda kept: kept.replace(b"keyheat.snapshot/1", b"keyheat.snapshot/2"),
+        lambda kept: kept.replace(b"keyheat.snapshot/2", b"keyheat.snapshot/3"),
+        lambda kept: kept.replace(b"us-east-1", b"US EAST"),
+        lambda kept: kept.replace(b'"us-east-1"', b"7"),
         lambda kept: kept + b"{}\n",
         lambda kept: b"[]\n" + kept,
     ],
 )
-def test_a_damaged_snapshot_changes_nothing(service: Service, damage: Any) -> None:
-    kept = snapshot(filled(service))
+def test_a_damaged_snapshot_changes_nothing(regions: Regions, service: Service, damage: Any) -> None:
+    filled(service)
+    kept = snapshot(regions)
     assert damage(kept) != kept
     with pytest.raises(NoSnapshot):
-        restore(service, damage(kept))
-    assert snapshot(service) == kept
+        restore(regions, damage(kept))
+    assert snapshot(regions) == kept
+
+
+def test_a_snapshot_of_before_there_were_regions_is_that_of_home(regions: Regions, service: Service) -> None:
+    filled(service)
+    kept = snapshot(regions)
+    old = kept.replace(b'"region":"us-east-1",', b"").replace(b"snapshot/2", b"snapshot/1")
+    other = Regions(Service(clock=service.clock, region="eu-west-1"))
+    restore(other, old)
+    assert snapshot(other) == kept.replace(b"us-east-1", b"eu-west-1")
+
+
+def test_a_table_is_where_its_arn_says(regions: Regions, service: Service, tmp_path: Path) -> None:
+    arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/events"
+    (tmp_path / "t.json").write_text(json.dumps([{"Table": {**ON_DEMAND, "TableArn": arn}}, ORDERS]))
+    (tmp_path / "i.jsonl").write_bytes(b'{"pk": {"S": "a"}}')
+    Beginning(tables=(tmp_path / "t.json",), items=((arn, tmp_path / "i.jsonl"),)).make(regions)
+    there = regions.called("eu-west-1").service
+    assert (service.catalog.names(), there.catalog.names()) == (["orders"], ["events"])
+    assert len(there.catalog.find("events").items) == 1
+
+
+@pytest.mark.parametrize(
+    "arn", ["arn:aws:dynamodb:EU WEST:1:table/events", "arn:aws:dynamodb::1:table/events"]
+)
+def test_a_table_in_no_region_is_said(regions: Regions, tmp_path: Path, arn: str) -> None:
+    (tmp_path / "t.json").write_text(json.dumps({**ON_DEMAND, "TableArn": arn}))
+    with pytest.raises(CannotBegin, match=r"valid region, not '.*'.* @ events"):
+        Beginning(tables=(tmp_path / "t.json",)).make(regions)
 
 
 def files(folder: Path, items: bytes) -> Beginning:
@@ -143,21 +187,21 @@ def files(folder: Path, items: bytes) -> Beginning:
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 def test_items_are_there_from_the_beginning_for_nothing(
-    service: Service, tmp_path: Path, packed: bool
+    regions: Regions, service: Service, tmp_path: Path, packed: bool
 ) -> None:
     lines = b'{"pk": {"S": "a"}, "day": {"S": "d"}}\n\n{"Item": {"pk": {"S": "b"}}}\n'
-    files(tmp_path, gzip.compress(lines) if packed else lines).make(service)
+    files(tmp_path, gzip.compress(lines) if packed else lines).make(regions)
     table = service.catalog.find("orders")
     assert (len(table.items), table.items.index_len("by-day")) == (2, 1)
     assert table.stream is not None
     assert not list(table.model.decisions.rows())
 
 
-def test_every_line_that_is_no_item_is_named(service: Service, tmp_path: Path) -> None:
+def test_every_line_that_is_no_item_is_named(regions: Regions, tmp_path: Path) -> None:
     lines = [b'{"pk": {"S": "a"}}', b"rubbish", b'{"day": {"S": "d"}}', b'{"pk": "a"}', b"[]"]
     lines += [b'{"pk": {"S": ""}}'] * 30
     with pytest.raises(CannotBegin) as wrong:
-        files(tmp_path, b"\n".join(lines)).make(service)
+        files(tmp_path, b"\n".join(lines)).make(regions)
     said = str(wrong.value).splitlines()
     assert [line.rpartition("@ ")[2] for line in said[:4]] == [f"line {n}" for n in (2, 3, 4, 5)]
     assert "DynamoDB JSON" in said[0]
@@ -172,9 +216,9 @@ def test_every_line_that_is_no_item_is_named(service: Service, tmp_path: Path) -
         (Beginning(snapshot=Path("none.jsonl")), "none.jsonl: "),
     ],
 )
-def test_what_is_not_there_is_said(service: Service, beginning: Beginning, said: str) -> None:
+def test_what_is_not_there_is_said(regions: Regions, beginning: Beginning, said: str) -> None:
     with pytest.raises(CannotBegin, match=said.replace("?", r"\?")):
-        beginning.make(service)
+        beginning.make(regions)
 
 
 def test_time_goes_on_and_never_back() -> None:
@@ -212,7 +256,7 @@ def test_it_is_asked_over_http_and_by_no_page_of_another_site(
     method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, status: int
 ) -> None:
     clock = ServiceClock(lambda: NOW_S)
-    router = build_router(Service(clock=clock), CONTROL, DATA, clock=clock)
+    router = build_router(Regions(Service(clock=clock)), CONTROL, DATA, clock=clock)
     answer = router.answer(method, url, {b"host": b"127.0.0.1", **headers}, body)
     assert int(answer.split()[1]) == status
     assert clock.ahead_s == (60 if url.endswith(b"advance") and status == 200 else 0)

@@ -2,18 +2,20 @@
 
 import gzip
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.state.descriptions import creation_of, described_tables
 from keyheat.endpoint.state.items import SeededItems
 from keyheat.endpoint.state.snapshot import NoSnapshot, created, restore
+from keyheat.endpoint.tables.catalog import region_in
 
 GZIP: Final = b"\x1f\x8b"
 
@@ -30,23 +32,23 @@ class Beginning:
     tables: tuple[Path, ...] = ()
     items: tuple[tuple[str | None, Path], ...] = ()
 
-    def make(self, service: Service) -> None:
-        """Fill a service that is empty. Raises `CannotBegin`."""
-        wrong = [*self._read_snapshot(service), *self._create_tables(service)]
+    def make(self, regions: Regions) -> None:
+        """Fill an endpoint that is empty. Raises `CannotBegin`."""
+        wrong = [*self._read_snapshot(regions), *self._create_tables(regions)]
         if not wrong:
-            wrong = [problem for table, path in self.items for problem in _seed(service, table, path)]
+            wrong = [problem for table, path in self.items for problem in _seed(regions, table, path)]
         if wrong:
             raise CannotBegin("\n".join(wrong))
 
-    def _read_snapshot(self, service: Service) -> Iterator[str]:
+    def _read_snapshot(self, regions: Regions) -> Iterator[str]:
         if self.snapshot is None:
             return
         try:
-            restore(service, _content(self.snapshot))
+            restore(regions, _content(self.snapshot))
         except (OSError, NoSnapshot) as error:
             yield f"{self.snapshot}: {error}"
 
-    def _create_tables(self, service: Service) -> Iterator[str]:
+    def _create_tables(self, regions: Regions) -> Iterator[str]:
         for path in self.tables:
             try:
                 tables = described_tables(orjson.loads(_content(path)))
@@ -55,10 +57,20 @@ class Beginning:
                 continue
             for table in tables:
                 try:
-                    created(service, creation_of(table))
+                    _create(regions, table)
                 except (ServiceError, KeyError, TypeError, AttributeError) as error:
                     said = error if isinstance(error, ServiceError) else f"not as described: {error!r}"
                     yield f"{path}: {said} @ {table['TableName']}"
+
+
+def _create(regions: Regions, table: Mapping[str, Any]) -> None:
+    """Create a described table in the Region that its ARN names, else in the endpoint's own."""
+    arn = table.get("TableArn")
+    region = region_in(arn) if isinstance(arn, str) else None
+    service = regions.home if region is None else regions.called(region).service
+    created(service, creation_of(table))
+    if service is not regions.home:
+        print(f"{table['TableName']}: in {region}, as its TableArn says", file=sys.stderr)
 
 
 def _content(path: Path) -> bytes:
@@ -69,16 +81,19 @@ def _content(path: Path) -> bytes:
         return content
 
 
-def _seed(service: Service, name: str | None, path: Path) -> Iterator[str]:
+def _seed(regions: Regions, name: str | None, path: Path) -> Iterator[str]:
     """Put the items of a file into a table; gives what is wrong, and says how many there are."""
-    names = service.catalog.names()
-    if name is None and len(names) == 1:
-        (name,) = names
-    if name not in names:
-        there = ", ".join(names) or "none; --table FILE brings one"
+    tables = regions.tables()
+    if name is None and len(tables) == 1:
+        (name,) = tables
+    elif name is not None:
+        with suppress(ServiceError):  # nobody is in that Region: it is not among the tables
+            name = regions.table_named(*regions.find(name))
+    if name not in tables:
+        there = ", ".join(sorted(tables)) or "none; --table FILE brings one"
         yield f"{path}: which table? --seed-items TABLE={path}; tables are: {there}"
         return
-    items = SeededItems(service.catalog.find(name), service.now_s())
+    items = SeededItems(tables[name][1], regions.home.now_s())
     try:
         items.put(_content(path).splitlines())
     except OSError as error:
