@@ -159,6 +159,7 @@ ABOUT_A_TABLE: Mapping[str, Callable[[TableModel], object]] = {
     "decisions": lambda model: model.decisions.rows(),  # second by second
     "partitions": lambda model: model.partition_record(),  # step by step, for each partition
 }
+PAGES = frozenset({"health", "requests", "tables", "recorded", *ABOUT_A_TABLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,8 @@ class Admin:
     def _page(self, method: bytes, url: bytes) -> tuple[int, object]:
         split = urlsplit(url.decode("latin-1"))
         page = split.path.removeprefix(PREFIX.decode())
+        if page not in PAGES:
+            return 404, {"error": NO_SUCH_PAGE}
         if method != b"GET":
             return 405, {"error": "only GET is answered here"}
         if page == "health":
@@ -187,20 +190,24 @@ class Admin:
         if page == "requests":
             return 200, self.regions.asked
         if page == "tables":
-            return 200, sorted(self.regions.tables())
+            return 200, self._tables()
         if page in ABOUT_A_TABLE:
             return self._of_table(ABOUT_A_TABLE[page], parse_qs(split.query).get("table", [""])[0])
-        if page == "recorded":
-            return self._recorded()
-        return 404, {"error": NO_SUCH_PAGE}
+        return self._recorded()
 
     def _of_table(self, page: Callable[[TableModel], object], table: str) -> tuple[int, object]:
         """What a table's model admitted and refused."""
+        if not table:
+            there = ", ".join(self._tables()) or "none"
+            return 404, {"error": f"which table? Say ?table=T; tables are: {there}"}
         try:
             service, name = self.regions.find(table)
             return 200, page(service.catalog.get(name).model)
         except ServiceError as error:
             return 404, {"error": f"{error.message}: {table!r}"}
+
+    def _tables(self) -> list[str]:
+        return sorted(self.regions.tables())
 
     def _recorded(self) -> tuple[int, object]:
         """What was asked of every table that there is or was, by what it is called."""

@@ -216,7 +216,10 @@ class LocalDynamoDB:
         return dict(Counter(self._page("requests")) - self._requests)
 
     def decisions(self, table: str) -> list[dict[str, Any]]:
-        """What a table admitted and refused, second by second, since it was created."""
+        """What a table admitted and refused, second by second, since it was created.
+
+        Raises `ValueError` where there is no such table.
+        """
         rows: list[dict[str, Any]] = self._page(f"decisions?table={quote(table)}")
         return rows
 
@@ -291,7 +294,11 @@ class LocalDynamoDB:
         return dict(self._ask("DescribeTable", {"TableName": table})["Table"])
 
     def _page(self, name: str) -> Any:
-        return self._opened(urllib.request.Request(f"{self.url}/_keyheat/{name}"))
+        """What a page of the endpoint says. Raises `ValueError` with why it says nothing."""
+        try:
+            return self._opened(urllib.request.Request(f"{self.url}/_keyheat/{name}"))
+        except HTTPError as refused:
+            raise _not_done(refused) from None
 
     def _ask(self, operation: str, request: Mapping[str, Any]) -> Any:
         """Ask, about a table in its own Region."""
@@ -313,8 +320,7 @@ class LocalDynamoDB:
         try:
             self._read(urllib.request.Request(url, body, kind, method=method))
         except HTTPError as refused:
-            with refused:
-                raise ValueError(json.load(refused)["error"]) from None
+            raise _not_done(refused) from None
 
     def _opened(self, asked: urllib.request.Request) -> Any:
         """The JSON that the endpoint answers."""
@@ -326,6 +332,13 @@ class LocalDynamoDB:
         with straight.open(asked, timeout=TIMEOUT_S) as answer:
             content: bytes = answer.read()
             return content
+
+
+def _not_done(refused: HTTPError) -> ValueError:
+    """Why the endpoint refused, in the words of a page, or of any request that is too large."""
+    with refused:
+        said = json.load(refused)
+    return ValueError(said.get("error") or said["message"])
 
 
 def _past_proxies(url: str) -> str:

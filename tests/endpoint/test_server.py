@@ -150,6 +150,9 @@ def test_admin_pages(service_app: ServiceApp) -> None:
     assert page(b"GET", b"/_keyheat/decisions?table=nothing")[0] == 404
     assert page(b"GET", b"/_keyheat/decisions")[0] == 404
     assert page(b"GET", b"/_keyheat/coffee")[0] == 404
+    assert page(b"POST", b"/_keyheat/advances")[0] == 404
+    which = {"error": "which table? Say ?table=T; tables are: orders"}
+    assert page(b"GET", b"/_keyheat/decisions?tabel=orders") == (404, which)
     assert page(b"POST", b"/_keyheat/health")[0] == 405
 
 

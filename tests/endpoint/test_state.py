@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from keyheat.endpoint.state.beginning import Beginning, CannotBegin
 from keyheat.endpoint.state.clock import MOST_S, ServiceClock
-from keyheat.endpoint.state.descriptions import creation_of, described_tables
+from keyheat.endpoint.state.descriptions import creation_of, described_tables, read_tables
 from keyheat.endpoint.state.snapshot import NoSnapshot, restore, snapshot
 from keyheat.endpoint.tables.describe import describe
 
@@ -93,6 +94,62 @@ def test_a_file_of_tables_has_one_of_several_forms(content: object) -> None:
     assert described_tables(content) == [ORDERS]
 
 
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"BillingMod": "PROVISIONED"}, "unknown field, did you mean BillingMode? @ $[0].BillingMod"),
+        ({"Zzz": 1}, "unknown field, there are AttributeDefinitions, TableName, "),
+        (
+            {"GlobalSecondaryIndexes": [{**INDEX, "Projektion": 1}]},
+            "unknown field, did you mean Projection? @ $[0].GlobalSecondaryIndexes[0].Projektion",
+        ),
+        ({"TableArn": "arn:x"}, "no ARN of a table: 'arn:x' @ $[0].TableArn"),
+        ({"TableArn": 7}, "no ARN of a table: 7 @ $[0].TableArn"),
+    ],
+)
+def test_a_member_that_the_api_does_not_know_is_a_mistake(table: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        described_tables({**ORDERS, **table})
+
+
+def test_a_description_of_a_later_day_may_say_more(service: Service) -> None:
+    described = {**describe(filled(service).catalog.find("orders"), NOW_S), "OfTomorrow": 1}
+    assert "OfTomorrow" not in creation_of(described_tables({"Table": described})[0])
+
+
+def test_a_request_to_create_a_table_stays_as_it_is() -> None:
+    request = {**ON_DEMAND, "SSESpecification": {"Enabled": True}}
+    assert creation_of(request) == request
+
+
+def test_a_name_that_is_there_twice_is_a_mistake() -> None:
+    twice = json.dumps(ORDERS)[:-1] + ', "TableName": "other"}'
+    with pytest.raises(ValueError, match="TableName: there twice"):
+        read_tables(twice.encode())
+    assert read_tables(json.dumps([ORDERS, ON_DEMAND]).encode()) == [ORDERS, ON_DEMAND]
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("GlobalSecondaryIndexes", "by-day"),
+        ("GlobalSecondaryIndexes", ["by-day"]),
+        ("GlobalSecondaryIndexes", {"by-day": {}}),
+        ("KeySchema", "pk"),
+        ("ProvisionedThroughput", "10"),
+        ("ProvisionedThroughput", {"ReadCapacityUnits": "10", "WriteCapacityUnits": 10}),
+    ],
+)
+@pytest.mark.parametrize("described", [False, True], ids=["asked", "described"])
+def test_a_member_of_another_type_is_named(
+    regions: Regions, tmp_path: Path, member: str, value: Any, described: bool
+) -> None:
+    more = {"TableStatus": "ACTIVE"} if described else {}
+    (tmp_path / "t.json").write_text(json.dumps({**ORDERS, **more, member: value}))
+    with pytest.raises(CannotBegin, match=rf" @ orders\.{member}$"):
+        Beginning(tables=(tmp_path / "t.json",)).make(regions)
+
+
 @pytest.mark.parametrize("content", [{}, [], "orders", [ORDERS, 7], {"Table": []}, None])
 def test_a_file_without_a_table_says_what_would_be_one(content: object) -> None:
     with pytest.raises(ValueError, match="describe-table prints"):
@@ -139,6 +196,13 @@ def test_a_snapshot_that_was_cut_off_changes_nothing(regions: Regions, service: 
         lambda kept: kept.replace(b"us-east-1", b"US EAST"),
         lambda kept: kept.replace(b'"us-east-1"', b"7"),
         lambda kept: kept + b"{}\n",
+        lambda kept: kept.replace(b'"S":"b"', b'"S":"a"'),
+        lambda kept: kept.replace(b'"tables":2', b'"tables":true'),
+        lambda kept: kept.replace(b'"tables":2', b'"tables":2.0'),
+        lambda kept: kept.replace(b'"time_to_live":"ends"', b'"time_to_live":7'),
+        lambda kept: kept.replace(b'"tags":{"team":"shop"}', b'"tags":{"team":7}'),
+        lambda kept: kept.replace(b'"create":{', b'"creates":{'),
+        lambda kept: kept.decode().encode("utf-16"),
         lambda kept: b"[]\n" + kept,
     ],
 )
@@ -160,6 +224,13 @@ def test_a_snapshot_of_before_there_were_regions_is_that_of_home(regions: Region
     assert snapshot(other) == kept.replace(b"us-east-1", b"eu-west-1")
 
 
+def test_a_table_of_dynamodb_local_is_at_home(regions: Regions, tmp_path: Path) -> None:
+    arn = "arn:aws:dynamodb:ddblocal:000000000000:table/orders"
+    (tmp_path / "t.json").write_text(json.dumps({"Table": {**ORDERS, "TableArn": arn}}))
+    Beginning(tables=(tmp_path / "t.json",)).make(regions)
+    assert list(regions.tables()) == ["orders"]
+
+
 def test_a_table_is_where_its_arn_says(regions: Regions, service: Service, tmp_path: Path) -> None:
     arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/events"
     (tmp_path / "t.json").write_text(json.dumps([{"Table": {**ON_DEMAND, "TableArn": arn}}, ORDERS]))
@@ -171,11 +242,12 @@ def test_a_table_is_where_its_arn_says(regions: Regions, service: Service, tmp_p
 
 
 @pytest.mark.parametrize(
-    "arn", ["arn:aws:dynamodb:EU WEST:1:table/events", "arn:aws:dynamodb::1:table/events"]
+    ("region", "said"), [("EU WEST", r"valid region, not 'EU WEST'.* @ events"), ("", "no ARN of a table")]
 )
-def test_a_table_in_no_region_is_said(regions: Regions, tmp_path: Path, arn: str) -> None:
+def test_a_table_in_no_region_is_said(regions: Regions, tmp_path: Path, region: str, said: str) -> None:
+    arn = f"arn:aws:dynamodb:{region}:1:table/events"
     (tmp_path / "t.json").write_text(json.dumps({**ON_DEMAND, "TableArn": arn}))
-    with pytest.raises(CannotBegin, match=r"valid region, not '.*'.* @ events"):
+    with pytest.raises(CannotBegin, match=said):
         Beginning(tables=(tmp_path / "t.json",)).make(regions)
 
 
@@ -208,11 +280,65 @@ def test_every_line_that_is_no_item_is_named(regions: Regions, tmp_path: Path) -
     assert said[-1].endswith("and 14 lines more")
 
 
+MARKED = b"\xef\xbb\xbf"
+
+
+def test_windows_may_have_saved_the_files(regions: Regions, service: Service, tmp_path: Path) -> None:
+    lines = b'{"pk": {"S": "a"}}\r\n{"pk": {"S": "b"}}\r\n'
+    beginning = files(tmp_path, MARKED + lines)
+    (tmp_path / "t.json").write_bytes(MARKED + (tmp_path / "t.json").read_bytes().replace(b",", b",\r\n"))
+    beginning.make(regions)
+    assert len(service.catalog.find("orders").items) == 2
+    kept = snapshot(regions)
+    restore(regions, MARKED + kept.replace(b"\n", b"\r\n") + b"\r\n")
+    assert snapshot(regions) == kept
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b'{"pk": {"S": "a"}}' * 1_000)[:-20], "gzip, and damaged or cut off"),
+        (gzip.compress(b'{"pk": {"S": "a"}}')[:-8] + b"x" * 8, "gzip, and damaged or cut off"),
+        (b"\x1f\x8b rubbish", "gzip, and damaged or cut off"),
+        ('{"pk": {"S": "a"}}'.encode("utf-16"), "UTF-16 text; UTF-8 is read"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(
+    regions: Regions, tmp_path: Path, content: bytes, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    beginning = files(tmp_path, content)
+    with pytest.raises(CannotBegin, match=f"^{re.escape(str(tmp_path / 'i.jsonl'))}: .*{said}"):
+        beginning.make(regions)
+    for wrong in (Beginning(tables=(tmp_path / "i.jsonl",)), Beginning(snapshot=tmp_path / "i.jsonl")):
+        with pytest.raises(CannotBegin, match=said):
+            wrong.make(regions)
+    assert "items of" not in capsys.readouterr().err
+
+
+def test_an_item_in_the_place_of_another_is_said(
+    regions: Regions, service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files(tmp_path, b'{"pk": {"S": "a"}}\n{"pk": {"S": "a"}, "n": {"N": "1"}}').make(regions)
+    assert len(service.catalog.find("orders").items) == 1
+    assert "2 items of" in (said := capsys.readouterr().err)
+    assert "1 of them in the place of another" in said
+
+
+def test_only_so_much_is_said_of_one_file(regions: Regions, tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text(json.dumps([ORDERS] * 50))
+    with pytest.raises(CannotBegin) as wrong:
+        Beginning(tables=(tmp_path / "t.json",)).make(regions)
+    said = str(wrong.value).splitlines()
+    assert len(said) == 21
+    assert said[-1].endswith("and 29 tables more")
+
+
 @pytest.mark.parametrize(
     ("beginning", "said"),
     [
         (Beginning(tables=(Path("none.json"),)), "none.json: "),
-        (Beginning(items=(("gone", Path("x")),)), "which table? --seed-items TABLE=x; tables are: none"),
+        (Beginning(items=(("gone", Path("x")),)), "no table gone; tables are: none"),
+        (Beginning(items=((None, Path("x")),)), "which table? --seed-items TABLE=x; tables are: none"),
         (Beginning(snapshot=Path("none.jsonl")), "none.jsonl: "),
     ],
 )

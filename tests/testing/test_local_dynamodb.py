@@ -116,6 +116,17 @@ def test_another_region_is_told_apart_and_cleared_too(ddb: Any, local: LocalDyna
     assert there.get_item(TableName="orders", Key=item(1))["Item"] == item(1)
 
 
+def test_what_the_endpoint_does_not_do_it_says_why(local: LocalDynamoDB) -> None:
+    for refused, why in (
+        (lambda: local.decisions("none"), "not found: 'none'"),
+        (lambda: local.advance(-1), "seconds: above 0"),
+        (lambda: local.restore(b"{}"), "no whole snapshot"),
+        (lambda: local.restore(b"x" * 18_000_000), r"too large \(--max-body-bytes\)"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            refused()
+
+
 def test_one_key_is_too_hot_in_earnest_and_one_partition_takes_less(ddb: Any, local: LocalDynamoDB) -> None:
     create(ddb)
     for no in range(10):
