@@ -117,7 +117,7 @@ def _seeds(
 
 def _seed(said: str) -> tuple[str | None, Path]:
     table, sign, path = said.partition("=")
-    return (table, Path(path)) if sign and not Path(said).exists() else (None, Path(said))
+    return (table or None, Path(path)) if sign and not Path(said).exists() else (None, Path(said))
 
 
 WHOLE, SECONDS = click.IntRange(1, 2**31), Within(0)
