@@ -42,7 +42,7 @@ def text_of(path: Path) -> str:
     if len(body) > MOST_TEXT_BYTES:
         raise NotAccepted(f"too long: at most {MOST_TEXT_BYTES:,} bytes are read")
     try:
-        return body.decode("utf-8").replace("\r\n", "\n")
+        return body.decode("utf-8-sig").replace("\r\n", "\n")  # some editors of Windows mark UTF-8
     except UnicodeDecodeError as error:
         raise NotAccepted("not UTF-8 text") from error
 

@@ -26,6 +26,12 @@ from keyheat.runfiles import FileProblem
 
 MOST_SHOWN: Final = 20
 LONGEST_INPUT: Final = 80
+KINDS: Final = {
+    "tuple_type": "should be a list",
+    "model_type": "should have fields with names",
+    "model_attributes_type": "should have fields with names",
+}
+"""What pydantic says in Python's words."""
 NO_WORDS: Final[Mapping[str, str]] = MappingProxyType({})
 ROWS_AT_ONCE: Final = 1_000
 TOO_FEW: Final = "too_short"  # as pydantic calls it; of a list, too, whose parts are all wrong
@@ -169,7 +175,9 @@ def _message(item: Any, patterns: Mapping[str, str]) -> str:
         return "missing"
     if item["type"] == TOO_FEW:
         return f"needs {item['ctx']['min_length']} or more, and has {item['ctx']['actual_length']}"
-    message = str(item["msg"])
+    message = KINDS.get(item["type"]) or str(item["msg"])
+    if item["type"] == "too_long":
+        return f"has {item['ctx']['actual_length']:,}, and may have {item['ctx']['max_length']:,}"
     if item["type"] == "string_pattern_mismatch" and item["ctx"]["pattern"] in patterns:
         message = f"should be {patterns[item['ctx']['pattern']]}"
     said = _BRIEFLY.repr(item["input"])

@@ -16,6 +16,7 @@ import orjson
 
 from keyheat.endpoint.http import Headers
 from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import Router, Server, build_router
 from keyheat.endpoint.service import Service
 
@@ -97,7 +98,7 @@ def _resources(asked: dict[str, Any]) -> Iterator[str]:
 @contextmanager
 def recording() -> Iterator[tuple[str, Recording]]:
     """The endpoint's URL, and what it writes down."""
-    plain = build_router(Service(clock=time.time, account_id=ACCOUNT), CONTROL, DATA)
+    plain = build_router(Regions(Service(clock=time.time, account_id=ACCOUNT)), CONTROL, DATA)
     router = Recording(operations=plain.operations, dynamodb=plain.dynamodb, pages=plain.pages)
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
     thread = Thread(target=lambda: asyncio.run(_serve(router, started)))

@@ -22,6 +22,7 @@ import click
 from keyheat.addresses import Hosts, on_this_machine
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.options import ClientBounds, EndpointOptions, endpoint_options
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import Housekeeping, Router, Server, build_router
 from keyheat.endpoint.service import Durations, Service, Streams
 from keyheat.endpoint.state.clock import ServiceClock
@@ -63,18 +64,13 @@ def serve(options: EndpointOptions) -> int:
             file=sys.stderr,
         )
     clock = ServiceClock(time.time)
-    service = _service(options, clock)
-    try:
-        rules = None if options.faults is None else _rules(options.faults)
-        if options.snapshot or options.table or options.seed_items:
-            _begin(service, options)
-    except ValueError as error:
-        print(error, file=sys.stderr)
+    regions = Regions(_service(options, clock), options.publish_delay_s)
+    rules, wrong = _rules(options.faults), _begun(regions, options)
+    if isinstance(rules, str) or wrong:
+        print("\n".join(said for said in (rules, wrong) if isinstance(said, str)), file=sys.stderr)
         return WRONG_USE
     hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
-    router = build_router(
-        service, CONTROL, DATA, publish_delay_s=options.publish_delay_s, hosts=hosts, rules=rules, clock=clock
-    )
+    router = build_router(regions, CONTROL, DATA, hosts=hosts, rules=rules, clock=clock)
     _raise_open_files(options.max_connections)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -84,18 +80,29 @@ def serve(options: EndpointOptions) -> int:
         return WRONG_USE
 
 
-def _rules(path: Path) -> "FaultRules":
-    """The rules of faults in a file. What reads them is loaded for nobody else. Raises `FaultRulesError`."""
-    from keyheat.endpoint.faults.rules import load_rules
+def _rules(path: Path | None) -> "FaultRules | str | None":
+    """The rules of faults in a file, or what is wrong with it. What reads them is loaded for nobody else."""
+    if path is None:
+        return None
+    from keyheat.endpoint.faults.rules import FaultRulesError, load_rules
 
-    return load_rules(path)
+    try:
+        return load_rules(path)
+    except FaultRulesError as error:
+        return str(error)
 
 
-def _begin(service: Service, options: EndpointOptions) -> None:
-    """Fill a service with what somebody's files hold. Raises `CannotBegin`."""
-    from keyheat.endpoint.state.beginning import Beginning
+def _begun(regions: Regions, options: EndpointOptions) -> str | None:
+    """Fill an endpoint with what somebody's files hold; gives what is wrong with them."""
+    if not (options.snapshot or options.table or options.seed_items):
+        return None
+    from keyheat.endpoint.state.beginning import Beginning, CannotBegin
 
-    Beginning(snapshot=options.snapshot, tables=options.table, items=options.seed_items).make(service)
+    try:
+        Beginning(snapshot=options.snapshot, tables=options.table, items=options.seed_items).make(regions)
+    except CannotBegin as error:
+        return str(error)
+    return None
 
 
 async def _serve(options: EndpointOptions, router: Router) -> int:

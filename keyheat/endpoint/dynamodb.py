@@ -18,7 +18,6 @@ from zlib import crc32
 import orjson
 
 from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep
-from keyheat.endpoint.http import Headers
 from keyheat.endpoint.partiql.operations import STATEMENTS, metric_of, tables_of
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import Handler, Service
@@ -113,22 +112,22 @@ def operations(
 class DynamoDB:
     """Answers DynamoDB requests. `user_error` and `tables_changed` tell the metrics what happened.
 
-    `asked` counts them by operation, whatever they are answered.
+    `table_missing` hears the name of a table that is not there. `asked` counts requests by operation,
+    whatever they are answered.
     """
 
     service: Service
     ids: Iterator[bytes]
     user_error: Callable[[float], None]
     tables_changed: Callable[[], None]
+    table_missing: Callable[[str], None]
     asked: Counter[str] = field(default_factory=Counter)
 
-    def answer(self, operation: Operation, headers: Headers, body: bytes) -> bytes:
-        """The whole response to one request."""
+    def answer(self, operation: Operation, body: bytes) -> bytes:
+        """The whole response to one request that is signed."""
         started_s = perf_counter()
         self.asked[operation.name] += 1
         try:
-            if b"authorization" not in headers:
-                raise missing_token()
             request = parsed(body)
             result = operation.handler(self.service, request)
             out = result if isinstance(result, bytes) else orjson.dumps(result)
@@ -137,6 +136,8 @@ class DynamoDB:
             elif operation.name in CHANGES_TABLES:
                 self.tables_changed()
         except ServiceError as error:
+            if error.code == "ResourceNotFoundException" and isinstance(request.get("TableName"), str):
+                self.table_missing(request["TableName"])
             return self.refused(error)
         except Exception as error:  # noqa: BLE001 (one request must not end the connection)
             return self._failed(operation, body, error)

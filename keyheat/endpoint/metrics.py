@@ -4,12 +4,14 @@ The numbers are those of the model's meters, which CloudWatch's datapoints are m
 counted for this page, and the library that writes it is loaded when somebody looks.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from keyheat.endpoint.http import Headers, response
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.service import Service
+from keyheat.endpoint.tables.catalog import Table
 from keyheat.metrics import PREFIX, TEXT, Labels, Metric, prometheus_text
 from keyheat.model.minutes import LaneTotals
 from keyheat.model.resources import Refusal
@@ -33,10 +35,9 @@ METRICS: Final = (REQUESTS, THROTTLES, CONSUMED, CAPACITY)
 
 @dataclass(frozen=True, slots=True)
 class MetricsPage:
-    """The page, of all tables that there are. `asked`: requests by operation."""
+    """The page, of all tables of all Regions that there are."""
 
-    service: Service
-    asked: Mapping[str, int]
+    regions: Regions
 
     def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes | None:
         """The whole response, or None: another URL."""
@@ -49,9 +50,12 @@ class MetricsPage:
     def metrics(self) -> Iterator[Metric]:
         """What there is something to say of."""
         lanes = [
-            (table.name, lane) for table in self.service.catalog for lane in table.model.minutes.totals()
+            (_named(service, table), lane)
+            for service, table in self.regions.tables().values()
+            for lane in table.model.minutes.totals()
         ]
-        requests = tuple(({"operation": name}, float(count)) for name, count in self.asked.items())
+        asked = self.regions.asked.items()
+        requests = tuple(({"operation": name}, float(count)) for name, count in asked)
         yield replace(REQUESTS, points=requests)
         yield replace(THROTTLES, points=tuple(point for one in lanes for point in _throttles(*one)))
         consumed = (
@@ -61,7 +65,7 @@ class MetricsPage:
         yield replace(CAPACITY, points=tuple(self._capacity()))
 
     def _capacity(self) -> Iterator[tuple[Labels, float]]:
-        for table in self.service.catalog:
+        for service, table in self.regions.tables().values():
             for index, part in table.model.capacity.parts.items():
                 for words, pair in (
                     ("provisioned", part.provisioned),
@@ -70,15 +74,19 @@ class MetricsPage:
                     for direction in Direction:
                         units = None if pair is None else pair.of(direction)
                         if units:
-                            labels = {**_labels(table.name, index, direction), "limit": words}
-                            yield labels, units * self.service.scale
+                            labels = {**_labels(_named(service, table), index, direction), "limit": words}
+                            yield labels, units * service.scale
 
 
-def _throttles(table: str, lane: LaneTotals) -> Iterator[tuple[Labels, float]]:
+def _throttles(table: Labels, lane: LaneTotals) -> Iterator[tuple[Labels, float]]:
     for cause, count in lane.refused.items():
         named = {"reason": Refusal(lane.index, lane.direction, cause).reason, "constraint": cause.constraint}
         yield {**_labels(table, lane.index, lane.direction), **named}, float(count)
 
 
-def _labels(table: str, index: str | None, direction: Direction) -> dict[str, str]:
-    return {"table": table, "resource": label_of(index), "direction": direction.value}
+def _named(service: Service, table: Table) -> Labels:
+    return {"region": service.region, "table": table.name}
+
+
+def _labels(table: Labels, index: str | None, direction: Direction) -> dict[str, str]:
+    return {**table, "resource": label_of(index), "direction": direction.value}

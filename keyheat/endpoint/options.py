@@ -3,6 +3,7 @@
 Nothing of the endpoint itself is loaded here, so that help does not wait for it.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -15,6 +16,8 @@ import click
 from keyheat.model.behaviour import Behaviour, behaving
 
 MIB = 1024 * 1024
+REGION_NAME = r"[a-z][a-z0-9-]{0,31}"
+"""What may be the name of a Region: those of AWS, and words such as `local`, which people set for tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,12 @@ def _behaviour(_context: click.Context, _option: click.Parameter, settings: tupl
         raise click.BadParameter(str(error)) from error
 
 
+def _region(_context: click.Context, _option: click.Parameter, said: str) -> str:
+    if re.fullmatch(REGION_NAME, said) is None:
+        raise click.BadParameter(f"{said!r} is no name of a Region, such as eu-west-1 or local")
+    return said
+
+
 def _seeds(
     _context: click.Context, _option: click.Parameter, said: tuple[str, ...]
 ) -> tuple[tuple[str | None, Path], ...]:
@@ -108,7 +117,7 @@ def _seeds(
 
 def _seed(said: str) -> tuple[str | None, Path]:
     table, sign, path = said.partition("=")
-    return (table, Path(path)) if sign and not Path(said).exists() else (None, Path(said))
+    return (table or None, Path(path)) if sign and not Path(said).exists() else (None, Path(said))
 
 
 WHOLE, SECONDS = click.IntRange(1, 2**31), Within(0)
@@ -121,7 +130,10 @@ ALL = (
     _some("--port", click.IntRange(0, 65_535), 8000, "0: any free one"),
     _some("--scale", Within(0, min_open=True), 1.0, "multiplies every rate limit"),
     _some("--seed", int, 1, "seed of the tables' models"),
-    _some("--region", str, "us-east-1", "Region named in ARNs"),
+    _some(
+        "--region", str, "us-east-1", "of requests that are signed for none, and of tables without an ARN",
+        callback=_region,
+    ),
     _some("--publish-delay-s", SECONDS, 0.0, "from a minute's end to its metrics"),
     _some("--create-s", SECONDS, 0.0, "seconds that CreateTable takes"),
     _some("--update-s", SECONDS, 0.0, "seconds that UpdateTable takes"),

@@ -4,7 +4,6 @@ Who somebody is, is answered, since tools ask that first; all else is refused in
 https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html
 """
 
-import re
 from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
@@ -12,10 +11,8 @@ from xml.sax.saxutils import escape
 import orjson
 
 from keyheat.endpoint.http import Headers, response
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.regions import SCOPE
 
-SCOPE: Final = re.compile(rb"Credential=[^/,]*/\d{8}/[^/,]*/([a-z0-9-]{1,40})/aws4_request")
-"""https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html"""
 OURS: Final = (b"dynamodb", b"monitoring")
 FORM: Final = b"application/x-www-form-urlencoded"
 XML: Final = b"text/xml"
@@ -27,23 +24,22 @@ STS: Final = "https://sts.amazonaws.com/doc/2011-06-15/"
 class OtherServices:
     """Answers requests that are signed for a service that is not here."""
 
-    service: Service
+    account_id: str
 
     def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes | None:
         """The whole response; None for a request that is for us, or for nobody."""
         found = SCOPE.search(headers.get(b"authorization", b""))
-        if found is None or found[1] in OURS:
+        if found is None or found[2] in OURS:
             return None
-        if found[1] == b"sts" and b"Action=GetCallerIdentity" in body:
+        if found[2] == b"sts" and b"Action=GetCallerIdentity" in body:
             return response(200, self._identity(), content_type=XML)
-        return _refusal(found[1].decode(), headers)
+        return _refusal(found[2].decode(), headers)
 
     def _identity(self) -> bytes:
-        account = self.service.account_id
-        arn = f"arn:aws:iam::{account}:user/local"
+        arn = f"arn:aws:iam::{self.account_id}:user/local"
         return (
             f'<GetCallerIdentityResponse xmlns="{STS}"><GetCallerIdentityResult><Arn>{arn}</Arn>'
-            f"<UserId>local</UserId><Account>{account}</Account></GetCallerIdentityResult>"
+            f"<UserId>local</UserId><Account>{self.account_id}</Account></GetCallerIdentityResult>"
             "<ResponseMetadata><RequestId>local</RequestId></ResponseMetadata></GetCallerIdentityResponse>"
         ).encode()
 

@@ -9,7 +9,6 @@ https://developer.mozilla.org/docs/Web/HTTP/Guides/CORS#simple_requests
 import asyncio
 import gc
 import logging
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,23 +19,16 @@ from urllib.parse import parse_qs, urlsplit
 import orjson
 
 from keyheat.addresses import Hosts, hostname_of
-from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.cloudwatch.protocols import CloudWatchPage
-from keyheat.endpoint.dynamodb import (
-    DynamoDB,
-    Operation,
-    internal_error,
-    operations,
-    request_ids,
-    unknown_operation,
-)
+from keyheat.endpoint.dynamodb import Operation, internal_error, operations, unknown_operation
 from keyheat.endpoint.errors import CORAL, ServiceError
 from keyheat.endpoint.faults.page import FaultsPage
 from keyheat.endpoint.http import Connection, Connections, Headers, response
 from keyheat.endpoint.metrics import MetricsPage
 from keyheat.endpoint.options import ClientBounds
 from keyheat.endpoint.other_services import OtherServices
-from keyheat.endpoint.service import Handler, Service
+from keyheat.endpoint.regions import Regions
+from keyheat.endpoint.service import Handler
 from keyheat.endpoint.state.clock import ServiceClock
 from keyheat.endpoint.state.page import StatePage
 from keyheat.endpoint.stream_operations import STREAMS
@@ -112,7 +104,7 @@ class Router:
     """Answers every request. DynamoDB's data operations come first and cost one look-up."""
 
     operations: dict[bytes, Operation]
-    dynamodb: DynamoDB
+    regions: Regions
     pages: tuple[PageApi, ...]
     guard: Guard = field(default_factory=Guard)
 
@@ -128,7 +120,12 @@ class Router:
                 return refusal
         operation = self.operations.get(headers.get(b"x-amz-target", b""))
         if operation is not None and method == b"POST":
-            return self.dynamodb.answer(operation, headers, body)
+            try:
+                dynamodb = self.regions.signed_for(headers).dynamodb
+            except ServiceError as error:
+                self.regions.asked[operation.name] += 1
+                return self._refused(error)
+            return dynamodb.answer(operation, body)
         try:
             for page in self.pages:
                 raw = page.answer(method, url, headers, body)
@@ -136,7 +133,7 @@ class Router:
                     return raw
         except Exception:
             LOG.exception("%s %s failed inside the endpoint", method, url)
-            return self.dynamodb.refused(internal_error())
+            return self._refused(internal_error())
         return self._unknown(method, url, headers)
 
     def _unknown(self, method: bytes, url: bytes, headers: Headers) -> bytes:
@@ -147,27 +144,33 @@ class Router:
             message = "No X-Amz-Target header: not a request of DynamoDB or CloudWatch"
         else:
             message = f"The local endpoint has no operation {target}"
-        return self.dynamodb.refused(unknown_operation(message))
+        return self._refused(unknown_operation(message))
+
+    def _refused(self, error: ServiceError) -> bytes:
+        """The answer to a request that is for no Region."""
+        return self.regions.at_home.dynamodb.refused(error)
 
 
 PREFIX = b"/_keyheat/"
 NO_SUCH_PAGE = (
-    "no such page; there are health, requests, metrics, decisions?table=T, partitions?table=T, recorded, "
-    "faults, snapshot and advance"
+    "no such page; there are health, requests, metrics, tables, decisions?table=T, partitions?table=T, "
+    "recorded, faults, snapshot and advance"
 )
 ABOUT_A_TABLE: Mapping[str, Callable[[TableModel], object]] = {
     "decisions": lambda model: model.decisions.rows(),  # second by second
     "partitions": lambda model: model.partition_record(),  # step by step, for each partition
 }
+PAGES = frozenset({"health", "requests", "tables", "recorded", *ABOUT_A_TABLE})
 
 
 @dataclass(frozen=True, slots=True)
 class Admin:
-    """`/_keyheat/health`, `requests`, `decisions?table=T`, `partitions?table=T`, `recorded`: GET, JSON."""
+    """`/_keyheat/health`, `requests`, `tables`, `decisions?table=T`, `partitions?table=T`, `recorded`: JSON.
 
-    service: Service
-    asked: Mapping[str, int]
-    """Requests by operation, since the endpoint was started."""
+    A table of another Region than the endpoint's own is called by its ARN.
+    """
+
+    regions: Regions
 
     def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes | None:
         """The whole response, or None: another URL."""
@@ -179,32 +182,45 @@ class Admin:
     def _page(self, method: bytes, url: bytes) -> tuple[int, object]:
         split = urlsplit(url.decode("latin-1"))
         page = split.path.removeprefix(PREFIX.decode())
+        if page not in PAGES:
+            return 404, {"error": NO_SUCH_PAGE}
         if method != b"GET":
             return 405, {"error": "only GET is answered here"}
         if page == "health":
-            return 200, {"status": "ok", "scale": self.service.scale}
+            return 200, {"status": "ok", "scale": self.regions.home.scale}
         if page == "requests":
-            return 200, self.asked
+            return 200, self.regions.asked
+        if page == "tables":
+            return 200, self._tables()
         if page in ABOUT_A_TABLE:
             return self._of_table(ABOUT_A_TABLE[page], parse_qs(split.query).get("table", [""])[0])
-        if page == "recorded":
-            return self._recorded()
-        return 404, {"error": NO_SUCH_PAGE}
+        return self._recorded()
 
     def _of_table(self, page: Callable[[TableModel], object], table: str) -> tuple[int, object]:
         """What a table's model admitted and refused."""
+        if not table:
+            there = ", ".join(self._tables()) or "none"
+            return 404, {"error": f"which table? Say ?table=T; tables are: {there}"}
         try:
-            return 200, page(self.service.catalog.get(table).model)
+            service, name = self.regions.find(table)
+            return 200, page(service.catalog.get(name).model)
         except ServiceError as error:
             return 404, {"error": f"{error.message}: {table!r}"}
 
+    def _tables(self) -> list[str]:
+        return sorted(self.regions.tables())
+
     def _recorded(self) -> tuple[int, object]:
-        """What was asked of every table that there is or was, by its name."""
-        recordings, catalog = self.service.recordings, self.service.catalog
-        if recordings is None:
+        """What was asked of every table that there is or was, by what it is called."""
+        if self.regions.home.recordings is None:
             return 404, {"error": "nothing is recorded; start the endpoint with --record"}
-        there = {table.name: table for table in catalog}
-        return 200, {name: list(one.rows(there.get(name))) for name, one in recordings.items()}
+        there = self.regions.tables()
+        return 200, {
+            called: list(one.rows(there[called][1] if called in there else None))
+            for service in self.regions
+            for name, one in (service.recordings or {}).items()
+            for called in (self.regions.table_named(service, name),)
+        }
 
 
 SWEEP_S = 1.0
@@ -214,41 +230,34 @@ YOUNG, OLDEST = 0, 2  # the collector's generations
 
 
 def build_router(
-    service: Service,
+    regions: Regions,
     control: Mapping[str, Handler],
     data: Mapping[str, Handler],
     *,
-    publish_delay_s: float = 0.0,
     hosts: Hosts | None = None,
     rules: "FaultRules | None" = None,
     clock: ServiceClock | None = None,
 ) -> Router:
-    """Everything that answers requests for one service.
+    """Everything that answers the requests of one endpoint.
 
-    `publish_delay_s`: seconds after a minute's end until CloudWatch serves it.
     `hosts`: the names by which it may be called besides this machine's own.
     `rules`: faults that it begins with.
-    `clock`: the service's, where its time may be moved on.
+    `clock`: the services', where its time may be moved on.
     """
-    metrics = Metrics(service, publish_delay_s)
-    ids = request_ids(random.Random())
-    dynamodb = DynamoDB(
-        service=service, ids=ids, user_error=metrics.user_error, tables_changed=metrics.note_tables
-    )
     named = operations(control, data, STREAMS)
-    faults = FaultsPage(service, named, dict(named))
+    faults = FaultsPage(regions, named, dict(named))
     if rules is not None:
         faults.set(rules)
     return Router(
         operations=named,
-        dynamodb=dynamodb,
+        regions=regions,
         pages=(
-            OtherServices(service),
-            CloudWatchPage(metrics, ids),
+            OtherServices(regions.home.account_id),
+            CloudWatchPage(regions),
             faults,
-            StatePage(service, clock),
-            MetricsPage(service, dynamodb.asked),
-            Admin(service, dynamodb.asked),
+            StatePage(regions, clock),
+            MetricsPage(regions),
+            Admin(regions),
         ),
         guard=Guard(hosts or Hosts()),
     )
@@ -298,7 +307,7 @@ class Server:
     _timer: asyncio.TimerHandle | None = None
 
     def __post_init__(self) -> None:
-        caller = self.router.dynamodb.service.caller
+        caller = self.router.regions.home.caller
         self.connections = Connections(self.router.answer, self.bounds, caller)
 
     async def start(self, host: str, port: int) -> int:

@@ -1,7 +1,7 @@
-"""The service that one endpoint is: an account in a Region, with its tables, its streams and its clock."""
+"""The service in one Region: what an account has there, with its tables, its streams and its clock."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
 from keyheat.endpoint.delivery import Delivery, Exchange
@@ -129,7 +129,7 @@ class FaultInjection(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Service:
-    """Everything one endpoint holds. Handlers run one at a time, so nothing here is locked.
+    """Everything an endpoint holds in one Region. Handlers run one at a time, so nothing here is locked.
 
     `clock` gives epoch seconds; `scale` multiplies every rate limit; `seed` is that of the tables' models;
     `caller` is the request at hand; `recordings` are of tables by name, None where nobody asked for them;
@@ -150,7 +150,16 @@ class Service:
     catalog: Catalog = field(init=False)
 
     def __post_init__(self) -> None:
-        self.catalog = Catalog(self.clock)
+        self.catalog = Catalog(self.clock, self.region)
+
+    def in_region(self, region: str) -> "Service":
+        """The same account in another Region, where it has nothing yet."""
+        return replace(
+            self,
+            region=region,
+            streams=Streams(max_bytes=self.streams.max_bytes),
+            recordings=None if self.recordings is None else {},
+        )
 
     def now_s(self) -> float:
         """Epoch seconds."""

@@ -1,5 +1,6 @@
 """Plain boto3 clients for the services that evidence comes from, and why a call of theirs failed."""
 
+import os
 from collections.abc import Callable
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -46,9 +47,9 @@ def boto3_clients(
         retries={"total_max_attempts": 4, "mode": "standard"},
         proxies={} if local else None,
     )
-    if local and not region:
-        region = "us-east-1"
     try:
+        if local and not region:  # one that is not configured is no mistake there
+            region = os.environ.get("AWS_REGION") or boto3.Session().region_name or "us-east-1"
         session = boto3.Session(profile_name=None if local else profile, region_name=region)
     except ProfileNotFound as error:
         raise ValueError(

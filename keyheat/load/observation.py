@@ -195,7 +195,7 @@ class NotTold(Exception):
 
 def partitions_of(target: Target, table: str, start_s: float, end_s: float) -> pa.Table:
     """The rows of `partitions.parquet`, from `start_s` to `end_s`. Raises `NotTold`."""
-    page = f"partitions?table={quote(table)}"
+    page = f"partitions?table={quote(f'arn:aws:dynamodb:{target.region}::table/{table}')}"
     return _told(target, page, lambda said: partitions_table(known_of(said), start_s, end_s))
 
 

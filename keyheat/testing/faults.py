@@ -15,6 +15,7 @@ class FaultFields(TypedDict, total=False):
     name: str
     operations: Sequence[str]
     table: str
+    region: str
     key: str | int
     key_prefix: str | int
     index: str

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Final, TypedDict, Unpack
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 
 from keyheat.analysis.advice.rerun import OPERATIONS, Demanded, scenario_of_table
+from keyheat.endpoint.tables.catalog import region_in
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import percent, whole
 from keyheat.runs.table_facts import table_facts
@@ -139,7 +140,8 @@ def _since(row: RecordedRow, before: RecordedRow | None) -> RecordedRow:
 REGION: Final = "us-east-1"
 SECONDS: Final = 60
 TIMEOUT_S: Final = 60.0
-SIGNED: Final = "AWS4-HMAC-SHA256 Credential=local"  # the endpoint asks that there be one, and no more
+SIGNED: Final = "AWS4-HMAC-SHA256 Credential=local/20261124/{region}/dynamodb/aws4_request"
+"""The endpoint asks that there be one, and for which Region."""
 CONSTRAINTS: Final[dict[Cause, tuple[Constraint, str]]] = {
     Cause.KEY_RANGE: ("partition", "shard_writes"),
     Cause.PROVISIONED: ("table", "raise_capacity"),
@@ -150,7 +152,10 @@ CONSTRAINTS: Final[dict[Cause, tuple[Constraint, str]]] = {
 
 @dataclass(slots=True)
 class LocalDynamoDB:
-    """A running local endpoint that records; everything is counted from `begin` on."""
+    """A running local endpoint that records; everything is counted from `begin` on.
+
+    A table is called by its name, one in another Region than the endpoint's own by its ARN.
+    """
 
     url: str
     _rows: Mapping[str, tuple[RecordedRow, ...]] = field(default_factory=dict, repr=False)
@@ -174,15 +179,8 @@ class LocalDynamoDB:
         }
 
     def tables(self) -> tuple[str, ...]:
-        """Names of the tables that there are."""
-        names: list[str] = []
-        more: dict[str, Any] = {}
-        while True:
-            answer = self._ask("ListTables", more)
-            names += answer["TableNames"]
-            if (last := answer.get("LastEvaluatedTableName")) is None:
-                return tuple(names)
-            more = {"ExclusiveStartTableName": last}
+        """The tables that there are: by their names, those of other Regions by their ARNs."""
+        return tuple(self._page("tables"))
 
     def faults(self, *rules: FaultFields, seed: int = 1, **rule: Unpack[FaultFields]) -> LocalFaults:
         """Have requests meet faults from now on: by one rule in keywords, or by several.
@@ -206,7 +204,7 @@ class LocalDynamoDB:
         self._said("snapshot", snapshot)
 
     def clear(self) -> None:
-        """Delete every table, protected ones too, and every rule of faults."""
+        """Delete every table of every Region, protected ones too, and every rule of faults."""
         LocalFaults(f"{self.url}/_keyheat/faults", self._opened).clear()
         for name in self.tables():
             if self._described(name).get("DeletionProtectionEnabled"):
@@ -218,8 +216,11 @@ class LocalDynamoDB:
         return dict(Counter(self._page("requests")) - self._requests)
 
     def decisions(self, table: str) -> list[dict[str, Any]]:
-        """What a table admitted and refused, second by second, since it was created."""
-        rows: list[dict[str, Any]] = self._page(f"decisions?table={table}")
+        """What a table admitted and refused, second by second, since it was created.
+
+        Raises `ValueError` where there is no such table.
+        """
+        rows: list[dict[str, Any]] = self._page(f"decisions?table={quote(table)}")
         return rows
 
     def recorded(self, table: str) -> tuple[RecordedRow, ...]:
@@ -293,14 +294,20 @@ class LocalDynamoDB:
         return dict(self._ask("DescribeTable", {"TableName": table})["Table"])
 
     def _page(self, name: str) -> Any:
-        return self._opened(urllib.request.Request(f"{self.url}/_keyheat/{name}"))
+        """What a page of the endpoint says. Raises `ValueError` with why it says nothing."""
+        try:
+            return self._opened(urllib.request.Request(f"{self.url}/_keyheat/{name}"))
+        except HTTPError as refused:
+            raise _not_done(refused) from None
 
     def _ask(self, operation: str, request: Mapping[str, Any]) -> Any:
+        """Ask, about a table in its own Region."""
         self._requests[operation] += 1
+        region = region_in(request.get("TableName", "")) or ""
         asked = urllib.request.Request(
             self.url,
             json.dumps(request).encode(),
-            {"X-Amz-Target": f"DynamoDB_20120810.{operation}", "Authorization": SIGNED},
+            {"X-Amz-Target": f"DynamoDB_20120810.{operation}", "Authorization": SIGNED.format(region=region)},
         )
         return self._opened(asked)
 
@@ -313,8 +320,7 @@ class LocalDynamoDB:
         try:
             self._read(urllib.request.Request(url, body, kind, method=method))
         except HTTPError as refused:
-            with refused:
-                raise ValueError(json.load(refused)["error"]) from None
+            raise _not_done(refused) from None
 
     def _opened(self, asked: urllib.request.Request) -> Any:
         """The JSON that the endpoint answers."""
@@ -326,6 +332,13 @@ class LocalDynamoDB:
         with straight.open(asked, timeout=TIMEOUT_S) as answer:
             content: bytes = answer.read()
             return content
+
+
+def _not_done(refused: HTTPError) -> ValueError:
+    """Why the endpoint refused, in the words of a page, or of any request that is too large."""
+    with refused:
+        said = json.load(refused)
+    return ValueError(said.get("error") or said["message"])
 
 
 def _past_proxies(url: str) -> str:

@@ -73,7 +73,7 @@ BAD: list[tuple[str, str, str]] = [
         "from keyheat import Finding\ndef analyze(run):\n"
         "    return [Finding(label='', because='x', confidence=2)]\n",
         ", line 3: ValidationError: String should have at least 1 character, got '' @ $.label; "
-        "Input should be a valid tuple, got 'x' @ $.because; "
+        "should be a list, got 'x' @ $.because; "
         "Input should be less than or equal to 1, got 2 @ $.confidence",
     ),
 ]  # fmt: skip

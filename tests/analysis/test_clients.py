@@ -3,6 +3,7 @@
 import pytest
 
 from keyheat.evidence.clients import boto3_clients, is_aws
+from keyheat.load.transport.target import target_at
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +30,29 @@ def _some_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_a_service_is_asked(given: str | None, service: str, asked: str) -> None:
     factory = boto3_clients(region="eu-west-1", endpoint_url=given)
     assert factory(service).meta.endpoint_url == asked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("said", "set_to", "region"),
+    [
+        ("ap-south-1", {"AWS_REGION": "eu-west-1"}, "ap-south-1"),
+        (None, {"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-2"}, "eu-west-1"),
+        (None, {"AWS_DEFAULT_REGION": "eu-west-2"}, "eu-west-2"),
+        (None, {}, "us-east-1"),
+    ],
+)
+def test_a_local_table_is_looked_for_in_the_region_that_a_load_signs_for(
+    said: str | None, set_to: dict[str, str], region: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "none")
+    for name, value in set_to.items():
+        monkeypatch.setenv(name, value)
+    url = "http://127.0.0.1:8000"
+    asked = boto3_clients(region=said, endpoint_url=url, local=True)("dynamodb").meta.region_name
+    assert asked == target_at(url, region=said).region == region
 
 
 def test_what_is_aws() -> None:

@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import Router, build_router
 from keyheat.endpoint.service import Service
 from keyheat.metrics import TEXT
@@ -21,12 +22,12 @@ from keyheat.metrics import TEXT
 START_S = 1_800_000_000.0  # begins a minute, and a period of five
 
 
-def client(service: str, url: str, **config: Any) -> Any:
+def client(service: str, url: str, *, region: str = "us-east-1", **config: Any) -> Any:
     """An unmodified boto3 client: dummy credentials, retries off."""
     return boto3.client(
         service,
         endpoint_url=url,
-        region_name="us-east-1",
+        region_name=region,
         aws_access_key_id="test",
         aws_secret_access_key="test",
         config=Config(retries={"total_max_attempts": 1}, **config),
@@ -60,7 +61,7 @@ class Direct:
     router: Router
 
     def send(self, request: AWSPreparedRequest) -> AWSResponse:
-        caller = self.router.dynamodb.service.caller
+        caller = self.router.regions.home.caller
         headers = {
             name.lower().encode(): value if isinstance(value, bytes) else str(value).encode()
             for name, value in request.headers.items()
@@ -104,9 +105,9 @@ class ServiceApp:
         self.ddb = self.client("dynamodb")
         self.cloudwatch = self.client("cloudwatch")
 
-    def client(self, service: str) -> Any:
+    def client(self, service: str, region: str = "us-east-1") -> Any:
         """An unmodified boto3 client that talks to this service."""
-        made = client(service, "http://in.process")
+        made = client(service, "http://in.process", region=region)
         made._endpoint.http_session = Direct(self.router)
         return made
 
@@ -117,7 +118,7 @@ def service_app_at(
     """A service in this process, and its clients."""
     clock = FakeClock()
     service = Service(clock=clock, scale=scale, seed=seed, **more)
-    router = build_router(service, CONTROL, DATA, publish_delay_s=publish_delay_s)
+    router = build_router(Regions(service, publish_delay_s), CONTROL, DATA)
     return ServiceApp(clock, service, router)
 
 

@@ -28,6 +28,10 @@ def errors_of(*rules: Any, **more: Any) -> list[str]:
         ({"error": 500, "cut": "after"}, "has error and cut: one of them in a rule @ $.rules[0]"),
         ({"error": 500, "shar": 0.1}, "unknown field, did you mean share? @ $.rules[0].shar"),
         ({"error": 404}, "Input should be 500 or 503, got 404 @ $.rules[0].error"),
+        ({"error": 500, "operations": "PutItem"}, "should be a list, got 'PutItem' @ $.rules[0].operations"),
+        ({"error": 500, "region": "EU"},
+         "should be the name of a Region, such as eu-west-1, got 'EU' @ $.rules[0].region"),
+        (7, "should have fields with names, got 7 @ $.rules[0]"),
         ({"cut": "there"}, "Input should be 'before', 'after' or 'middle', got 'there' @ $.rules[0].cut"),
         ({"cut": "after", "done": True}, "only an error has it @ $.rules[0].done"),
         ({"error": 500, "share": 0}, "Input should be greater than 0, got 0 @ $.rules[0].share"),
@@ -135,3 +139,14 @@ def test_a_file_with_mistakes_starts_nothing(verb: Verb, tmp_path: Path, capsys:
     assert said.code == 2
     assert said.out == ""
     assert "2 errors\n  Input should be 500 or 503, got 404 @ $.rules[0].error\n  does nothing" in said.err
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_a_file_of_windows_is_read(tmp_path: Path, ends: str) -> None:
+    path = tmp_path / "faults.toml"
+    path.write_bytes(f"\ufeff[[rules]]{ends}error = 500{ends}".encode())
+    assert [rule.error for rule in load_rules(path).rules] == [500]
+
+
+def test_a_list_that_is_too_long_says_how_long_it_may_be() -> None:
+    assert errors_of(*[{"error": 500}] * 1_001) == ["has 1,001, and may have 1,000 @ $.rules"]

@@ -9,6 +9,7 @@ import pytest
 from keyheat.addresses import Hosts, hostname_of
 from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import KEPT, Router, build_router
 from keyheat.endpoint.service import Service
 from tests.endpoint.clients import FakeClock, client, taken_apart
@@ -20,7 +21,7 @@ CBOR = b"/service/GraniteServiceVersion20100801/operation/PutMetricData"
 
 
 def router_of(*names: str) -> Router:
-    return build_router(Service(clock=FakeClock()), CONTROL, {}, hosts=Hosts(frozenset(names)))
+    return build_router(Regions(Service(clock=FakeClock())), CONTROL, {}, hosts=Hosts(frozenset(names)))
 
 
 def asked(

@@ -46,6 +46,23 @@ def run(*flags: str, **more: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_what_is_wrong_with_its_files_is_said_at_once() -> None:
+    said = run(
+        "--faults", "none.toml", "--table", "none.json", "--snapshot", "none.jsonl", "--seed-items", "x"
+    )
+    assert (said.returncode, said.stdout) == (2, "")
+    assert [line.partition(":")[0] for line in said.stderr.splitlines() if line.startswith("none")] == [
+        "none.toml", "none.jsonl", "none.json",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["EU-WEST-1", "", "eu west"])
+def test_a_region_has_a_name_as_regions_have(name: str) -> None:
+    said = run("--region", name)
+    assert (said.returncode, said.stdout) == (2, "")
+    assert "no name of a Region, such as eu-west-1 or local" in said.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(child: subprocess.Popen[str], number: signal.Signals) -> None:
     child.send_signal(number)

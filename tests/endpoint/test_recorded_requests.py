@@ -73,7 +73,7 @@ def test_keys_beyond_the_most_are_one_together(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_nothing_is_kept_unless_somebody_asks_for_it(service_app: ServiceApp) -> None:
-    admin = Admin(service_app.service, {})
+    admin = Admin(service_app.router.regions)
     told = admin.answer(b"GET", b"/_keyheat/recorded", {}, b"")
     assert told is not None
     head, _, body = told.partition(b"\r\n\r\n")

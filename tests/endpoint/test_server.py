@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 from keyheat.endpoint.dynamodb import request_ids
 from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
 from keyheat.endpoint.service import Handler, Service
 from tests.endpoint.clients import FakeClock, ServiceApp, taken_apart
@@ -29,7 +30,7 @@ def app_with(**data: Handler) -> ServiceApp:
     """A service whose data operations are these."""
     clock = FakeClock()
     service = Service(clock=clock)
-    app = ServiceApp(clock, service, build_router(service, CONTROL, data))
+    app = ServiceApp(clock, service, build_router(Regions(service), CONTROL, data))
     app.ddb.create_table(
         TableName="orders",
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
@@ -149,6 +150,9 @@ def test_admin_pages(service_app: ServiceApp) -> None:
     assert page(b"GET", b"/_keyheat/decisions?table=nothing")[0] == 404
     assert page(b"GET", b"/_keyheat/decisions")[0] == 404
     assert page(b"GET", b"/_keyheat/coffee")[0] == 404
+    assert page(b"POST", b"/_keyheat/advances")[0] == 404
+    which = {"error": "which table? Say ?table=T; tables are: orders"}
+    assert page(b"GET", b"/_keyheat/decisions?tabel=orders") == (404, which)
     assert page(b"POST", b"/_keyheat/health")[0] == 405
 
 

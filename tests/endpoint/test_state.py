@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from keyheat.endpoint.state.beginning import Beginning, CannotBegin
 from keyheat.endpoint.state.clock import MOST_S, ServiceClock
-from keyheat.endpoint.state.descriptions import creation_of, described_tables
+from keyheat.endpoint.state.descriptions import creation_of, described_tables, read_tables
 from keyheat.endpoint.state.snapshot import NoSnapshot, restore, snapshot
 from keyheat.endpoint.tables.describe import describe
 
@@ -45,8 +47,13 @@ NOW_S = 1_800_000_000.0
 
 
 @pytest.fixture
-def service() -> Service:
-    return Service(clock=ServiceClock(lambda: NOW_S))
+def regions() -> Regions:
+    return Regions(Service(clock=ServiceClock(lambda: NOW_S)))
+
+
+@pytest.fixture
+def service(regions: Regions) -> Service:
+    return regions.home
 
 
 def filled(service: Service) -> Service:
@@ -87,19 +94,80 @@ def test_a_file_of_tables_has_one_of_several_forms(content: object) -> None:
     assert described_tables(content) == [ORDERS]
 
 
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"BillingMod": "PROVISIONED"}, "unknown field, did you mean BillingMode? @ $[0].BillingMod"),
+        ({"Zzz": 1}, "unknown field, there are AttributeDefinitions, TableName, "),
+        (
+            {"GlobalSecondaryIndexes": [{**INDEX, "Projektion": 1}]},
+            "unknown field, did you mean Projection? @ $[0].GlobalSecondaryIndexes[0].Projektion",
+        ),
+        ({"TableArn": "arn:x"}, "no ARN of a table: 'arn:x' @ $[0].TableArn"),
+        ({"TableArn": 7}, "no ARN of a table: 7 @ $[0].TableArn"),
+    ],
+)
+def test_a_member_that_the_api_does_not_know_is_a_mistake(table: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        described_tables({**ORDERS, **table})
+
+
+def test_a_description_of_a_later_day_may_say_more(service: Service) -> None:
+    described = {**describe(filled(service).catalog.find("orders"), NOW_S), "OfTomorrow": 1}
+    assert "OfTomorrow" not in creation_of(described_tables({"Table": described})[0])
+
+
+def test_a_request_to_create_a_table_stays_as_it_is() -> None:
+    request = {**ON_DEMAND, "SSESpecification": {"Enabled": True}}
+    assert creation_of(request) == request
+
+
+def test_a_name_that_is_there_twice_is_a_mistake() -> None:
+    twice = json.dumps(ORDERS)[:-1] + ', "TableName": "other"}'
+    with pytest.raises(ValueError, match="TableName: there twice"):
+        read_tables(twice.encode())
+    assert read_tables(json.dumps([ORDERS, ON_DEMAND]).encode()) == [ORDERS, ON_DEMAND]
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("GlobalSecondaryIndexes", "by-day"),
+        ("GlobalSecondaryIndexes", ["by-day"]),
+        ("GlobalSecondaryIndexes", {"by-day": {}}),
+        ("KeySchema", "pk"),
+        ("ProvisionedThroughput", "10"),
+        ("ProvisionedThroughput", {"ReadCapacityUnits": "10", "WriteCapacityUnits": 10}),
+    ],
+)
+@pytest.mark.parametrize("described", [False, True], ids=["asked", "described"])
+def test_a_member_of_another_type_is_named(
+    regions: Regions, tmp_path: Path, member: str, value: Any, described: bool
+) -> None:
+    more = {"TableStatus": "ACTIVE"} if described else {}
+    (tmp_path / "t.json").write_text(json.dumps({**ORDERS, **more, member: value}))
+    with pytest.raises(CannotBegin, match=rf" @ orders\.{member}$"):
+        Beginning(tables=(tmp_path / "t.json",)).make(regions)
+
+
 @pytest.mark.parametrize("content", [{}, [], "orders", [ORDERS, 7], {"Table": []}, None])
 def test_a_file_without_a_table_says_what_would_be_one(content: object) -> None:
     with pytest.raises(ValueError, match="describe-table prints"):
         described_tables(content)
 
 
-def test_a_snapshot_is_all_of_a_service(service: Service) -> None:
-    kept = snapshot(filled(service))
-    other = Service(clock=service.clock)
+def test_a_snapshot_is_all_of_an_endpoint(regions: Regions, service: Service) -> None:
+    filled(service)
+    CONTROL["CreateTable"](regions.called("eu-west-1").service, ON_DEMAND)
+    kept = snapshot(regions)
+    others = Regions(Service(clock=service.clock))
+    other = others.home
     CONTROL["CreateTable"](other, {**ON_DEMAND, "TableName": "goes"})
-    restore(other, kept)
+    CONTROL["CreateTable"](others.called("ap-south-1").service, ON_DEMAND)
+    restore(others, kept)
     assert shown(other) == shown(service)
-    assert snapshot(other) == kept
+    assert sorted(others.tables()) == sorted(regions.tables())
+    assert snapshot(others) == kept
     found = other.catalog.find("orders")
     assert (found.time_to_live, found.tags) == ("ends", {"team": "shop"})
     read = {"TableName": "orders", "IndexName": "by-day", "Select": "COUNT"}
@@ -107,11 +175,13 @@ def test_a_snapshot_is_all_of_a_service(service: Service) -> None:
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.5, 0.9, 0.999])
-def test_a_snapshot_that_was_cut_off_changes_nothing(service: Service, part: float) -> None:
-    kept = snapshot(filled(service))
+def test_a_snapshot_that_was_cut_off_changes_nothing(regions: Regions, service: Service, part: float) -> None:
+    filled(service)
+    kept = snapshot(regions).replace(b"us-east-1", b"eu-west-1", 1)  # a Region that nobody was in
     tables, streams = service.catalog, service.streams
-    with pytest.raises(NoSnapshot, match=r"keyheat\.snapshot/1"):
-        restore(service, kept[: int(len(kept) * part)])
+    with pytest.raises(NoSnapshot, match=r"keyheat\.snapshot/2"):
+        restore(regions, kept[: int(len(kept) * part)])
+    assert [one.region for one in regions] == ["us-east-1"]
     assert (service.catalog, service.streams) == (tables, streams)
 
 
@@ -122,17 +192,63 @@ def test_a_snapshot_that_was_cut_off_changes_nothing(service: Service, part: flo
         lambda kept: kept.replace(b'"items":2', b'"items":3'),
         lambda kept: kept.replace(b'"items":2', b'"items":"two"'),
         lambda kept: kept.replace(b'"tags":{"team":"shop"}', b'"tags":7'),
-        lambda kept: kept.replace(b"keyheat.snapshot/1", b"keyheat.snapshot/2"),
+        lambda kept: kept.replace(b"keyheat.snapshot/2", b"keyheat.snapshot/3"),
+        lambda kept: kept.replace(b"us-east-1", b"US EAST"),
+        lambda kept: kept.replace(b'"us-east-1"', b"7"),
         lambda kept: kept + b"{}\n",
+        lambda kept: kept.replace(b'"S":"b"', b'"S":"a"'),
+        lambda kept: kept.replace(b'"tables":2', b'"tables":true'),
+        lambda kept: kept.replace(b'"tables":2', b'"tables":2.0'),
+        lambda kept: kept.replace(b'"time_to_live":"ends"', b'"time_to_live":7'),
+        lambda kept: kept.replace(b'"tags":{"team":"shop"}', b'"tags":{"team":7}'),
+        lambda kept: kept.replace(b'"create":{', b'"creates":{'),
+        lambda kept: kept.decode().encode("utf-16"),
         lambda kept: b"[]\n" + kept,
     ],
 )
-def test_a_damaged_snapshot_changes_nothing(service: Service, damage: Any) -> None:
-    kept = snapshot(filled(service))
+def test_a_damaged_snapshot_changes_nothing(regions: Regions, service: Service, damage: Any) -> None:
+    filled(service)
+    kept = snapshot(regions)
     assert damage(kept) != kept
     with pytest.raises(NoSnapshot):
-        restore(service, damage(kept))
-    assert snapshot(service) == kept
+        restore(regions, damage(kept))
+    assert snapshot(regions) == kept
+
+
+def test_a_snapshot_of_before_there_were_regions_is_that_of_home(regions: Regions, service: Service) -> None:
+    filled(service)
+    kept = snapshot(regions)
+    old = kept.replace(b'"region":"us-east-1",', b"").replace(b"snapshot/2", b"snapshot/1")
+    other = Regions(Service(clock=service.clock, region="eu-west-1"))
+    restore(other, old)
+    assert snapshot(other) == kept.replace(b"us-east-1", b"eu-west-1")
+
+
+def test_a_table_of_dynamodb_local_is_at_home(regions: Regions, tmp_path: Path) -> None:
+    arn = "arn:aws:dynamodb:ddblocal:000000000000:table/orders"
+    (tmp_path / "t.json").write_text(json.dumps({"Table": {**ORDERS, "TableArn": arn}}))
+    Beginning(tables=(tmp_path / "t.json",)).make(regions)
+    assert list(regions.tables()) == ["orders"]
+
+
+def test_a_table_is_where_its_arn_says(regions: Regions, service: Service, tmp_path: Path) -> None:
+    arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/events"
+    (tmp_path / "t.json").write_text(json.dumps([{"Table": {**ON_DEMAND, "TableArn": arn}}, ORDERS]))
+    (tmp_path / "i.jsonl").write_bytes(b'{"pk": {"S": "a"}}')
+    Beginning(tables=(tmp_path / "t.json",), items=((arn, tmp_path / "i.jsonl"),)).make(regions)
+    there = regions.called("eu-west-1").service
+    assert (service.catalog.names(), there.catalog.names()) == (["orders"], ["events"])
+    assert len(there.catalog.find("events").items) == 1
+
+
+@pytest.mark.parametrize(
+    ("region", "said"), [("EU WEST", r"valid region, not 'EU WEST'.* @ events"), ("", "no ARN of a table")]
+)
+def test_a_table_in_no_region_is_said(regions: Regions, tmp_path: Path, region: str, said: str) -> None:
+    arn = f"arn:aws:dynamodb:{region}:1:table/events"
+    (tmp_path / "t.json").write_text(json.dumps({**ON_DEMAND, "TableArn": arn}))
+    with pytest.raises(CannotBegin, match=said):
+        Beginning(tables=(tmp_path / "t.json",)).make(regions)
 
 
 def files(folder: Path, items: bytes) -> Beginning:
@@ -143,38 +259,93 @@ def files(folder: Path, items: bytes) -> Beginning:
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 def test_items_are_there_from_the_beginning_for_nothing(
-    service: Service, tmp_path: Path, packed: bool
+    regions: Regions, service: Service, tmp_path: Path, packed: bool
 ) -> None:
     lines = b'{"pk": {"S": "a"}, "day": {"S": "d"}}\n\n{"Item": {"pk": {"S": "b"}}}\n'
-    files(tmp_path, gzip.compress(lines) if packed else lines).make(service)
+    files(tmp_path, gzip.compress(lines) if packed else lines).make(regions)
     table = service.catalog.find("orders")
     assert (len(table.items), table.items.index_len("by-day")) == (2, 1)
     assert table.stream is not None
     assert not list(table.model.decisions.rows())
 
 
-def test_every_line_that_is_no_item_is_named(service: Service, tmp_path: Path) -> None:
+def test_every_line_that_is_no_item_is_named(regions: Regions, tmp_path: Path) -> None:
     lines = [b'{"pk": {"S": "a"}}', b"rubbish", b'{"day": {"S": "d"}}', b'{"pk": "a"}', b"[]"]
     lines += [b'{"pk": {"S": ""}}'] * 30
     with pytest.raises(CannotBegin) as wrong:
-        files(tmp_path, b"\n".join(lines)).make(service)
+        files(tmp_path, b"\n".join(lines)).make(regions)
     said = str(wrong.value).splitlines()
     assert [line.rpartition("@ ")[2] for line in said[:4]] == [f"line {n}" for n in (2, 3, 4, 5)]
     assert "DynamoDB JSON" in said[0]
     assert said[-1].endswith("and 14 lines more")
 
 
+MARKED = b"\xef\xbb\xbf"
+
+
+def test_windows_may_have_saved_the_files(regions: Regions, service: Service, tmp_path: Path) -> None:
+    lines = b'{"pk": {"S": "a"}}\r\n{"pk": {"S": "b"}}\r\n'
+    beginning = files(tmp_path, MARKED + lines)
+    (tmp_path / "t.json").write_bytes(MARKED + (tmp_path / "t.json").read_bytes().replace(b",", b",\r\n"))
+    beginning.make(regions)
+    assert len(service.catalog.find("orders").items) == 2
+    kept = snapshot(regions)
+    restore(regions, MARKED + kept.replace(b"\n", b"\r\n") + b"\r\n")
+    assert snapshot(regions) == kept
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b'{"pk": {"S": "a"}}' * 1_000)[:-20], "gzip, and damaged or cut off"),
+        (gzip.compress(b'{"pk": {"S": "a"}}')[:-8] + b"x" * 8, "gzip, and damaged or cut off"),
+        (b"\x1f\x8b rubbish", "gzip, and damaged or cut off"),
+        ('{"pk": {"S": "a"}}'.encode("utf-16"), "UTF-16 text; UTF-8 is read"),
+    ],
+    ids=["cut off", "damaged", "rubbish", "UTF-16"],  # gzip writes the time: no content is an id
+)
+def test_a_file_that_cannot_be_read_says_why(
+    regions: Regions, tmp_path: Path, content: bytes, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    beginning = files(tmp_path, content)
+    with pytest.raises(CannotBegin, match=f"^{re.escape(str(tmp_path / 'i.jsonl'))}: .*{said}"):
+        beginning.make(regions)
+    for wrong in (Beginning(tables=(tmp_path / "i.jsonl",)), Beginning(snapshot=tmp_path / "i.jsonl")):
+        with pytest.raises(CannotBegin, match=said):
+            wrong.make(regions)
+    assert "items of" not in capsys.readouterr().err
+
+
+def test_an_item_in_the_place_of_another_is_said(
+    regions: Regions, service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files(tmp_path, b'{"pk": {"S": "a"}}\n{"pk": {"S": "a"}, "n": {"N": "1"}}').make(regions)
+    assert len(service.catalog.find("orders").items) == 1
+    assert "2 items of" in (said := capsys.readouterr().err)
+    assert "1 of them in the place of another" in said
+
+
+def test_only_so_much_is_said_of_one_file(regions: Regions, tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text(json.dumps([ORDERS] * 50))
+    with pytest.raises(CannotBegin) as wrong:
+        Beginning(tables=(tmp_path / "t.json",)).make(regions)
+    said = str(wrong.value).splitlines()
+    assert len(said) == 21
+    assert said[-1].endswith("and 29 tables more")
+
+
 @pytest.mark.parametrize(
     ("beginning", "said"),
     [
         (Beginning(tables=(Path("none.json"),)), "none.json: "),
-        (Beginning(items=(("gone", Path("x")),)), "which table? --seed-items TABLE=x; tables are: none"),
+        (Beginning(items=(("gone", Path("x")),)), "no table gone; tables are: none"),
+        (Beginning(items=((None, Path("x")),)), "which table? --seed-items TABLE=x; tables are: none"),
         (Beginning(snapshot=Path("none.jsonl")), "none.jsonl: "),
     ],
 )
-def test_what_is_not_there_is_said(service: Service, beginning: Beginning, said: str) -> None:
+def test_what_is_not_there_is_said(regions: Regions, beginning: Beginning, said: str) -> None:
     with pytest.raises(CannotBegin, match=said.replace("?", r"\?")):
-        beginning.make(service)
+        beginning.make(regions)
 
 
 def test_time_goes_on_and_never_back() -> None:
@@ -212,7 +383,7 @@ def test_it_is_asked_over_http_and_by_no_page_of_another_site(
     method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, status: int
 ) -> None:
     clock = ServiceClock(lambda: NOW_S)
-    router = build_router(Service(clock=clock), CONTROL, DATA, clock=clock)
+    router = build_router(Regions(Service(clock=clock)), CONTROL, DATA, clock=clock)
     answer = router.answer(method, url, {b"host": b"127.0.0.1", **headers}, body)
     assert int(answer.split()[1]) == status
     assert clock.ahead_s == (60 if url.endswith(b"advance") and status == 200 else 0)

@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -16,6 +17,7 @@ from keyheat.load.run.testbed import LOCAL
 from keyheat.load.run.testbed import Testbed as Bed
 from keyheat.load.transport.target import Target, target_at
 from keyheat.testing.local import LocalDynamoDB
+from tests.endpoint.clients import client
 
 pytestmark = pytest.mark.opens
 
@@ -24,7 +26,7 @@ class Odd(BaseHTTPRequestHandler):
     """A server that answers by the name of the table: with its status, or with that text."""
 
     def do_GET(self) -> None:
-        asked = self.path.partition("table=")[2].replace("%20", " ")
+        asked = unquote(self.path).partition("table=")[2].rpartition("table/")[2]
         self.send_response(int(asked) if asked.isdigit() else 200)
         self.end_headers()
         self.wfile.write(asked.replace("_", '"').encode())
@@ -70,6 +72,23 @@ def endpoint() -> Iterator[LocalDynamoDB]:
         yield LocalDynamoDB(process.url)
 
 
+@pytest.mark.parametrize("region", ["us-east-1", "eu-west-1"])
+def test_the_table_is_that_of_the_region_which_is_signed_for(endpoint: LocalDynamoDB, region: str) -> None:
+    target = target_at(endpoint.url, region=region)
+    with pytest.raises(NotTold, match="404"):
+        partitions_of(target, "orders", 0.0, 10.0)
+    client("dynamodb", endpoint.url, region=region).create_table(
+        TableName="orders",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    partitions_of(target, "orders", 0.0, 10.0)
+    other = {"us-east-1": "eu-west-1", "eu-west-1": "us-east-1"}[region]
+    with pytest.raises(NotTold, match="404"):
+        partitions_of(target_at(endpoint.url, region=other), "orders", 0.0, 10.0)
+
+
 def test_a_run_says_which_rules_struck_while_it_loaded_and_how_often(endpoint: LocalDynamoDB) -> None:
     said: list[str] = []
     bed = Bed(plan=Any, progress=SimpleNamespace(say=said.append), run_id="mine")  # type: ignore[arg-type]
@@ -79,10 +98,10 @@ def test_a_run_says_which_rules_struck_while_it_loaded_and_how_often(endpoint: L
     bed.see_faults(health)
     assert (said, health.missing) == ([], [])
     with endpoint.faults({"name": "mine", "delay_ms": 1, "times": 3}, {"delay_ms": 1}) as faults:
-        endpoint.tables()
+        endpoint._ask("ListTables", {})
         bed._struck = faults_of(bed.target)
         for _ in range(4):
-            endpoint.tables()
+            endpoint._ask("ListTables", {})
         bed.see_faults(health)
         assert faults.struck() == 8
     assert health.missing == said

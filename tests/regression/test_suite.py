@@ -187,7 +187,7 @@ def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
             "p50_ms is measured of real loads only, and every case that it is for is simulated: say another "
             "target, or no such gate @ $.cases[0].gates[0].measure",
         ),
-        ("cases = 3\n", "Input should be a valid tuple, got 3 @ $.cases"),
+        ("cases = 3\n", "should be a list, got 3 @ $.cases"),
         ("", "missing @ $.cases"),
     ],
 )

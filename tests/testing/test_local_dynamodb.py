@@ -91,6 +91,42 @@ def test_every_kind_of_request_is_recorded_with_its_key_and_units(ddb: Any, loca
     assert sum(row["accepted"] for row in local.decisions("orders")) == 6, "an entry is one of its own"
 
 
+def test_another_region_is_told_apart_and_cleared_too(ddb: Any, local: LocalDynamoDB) -> None:
+    there = client("dynamodb", local.url, region="eu-west-1")
+    arn = "arn:aws:dynamodb:eu-west-1:000000000000:table/orders"
+    create(ddb)
+    create(there, DeletionProtectionEnabled=True)
+    assert local.tables() == (arn, "orders")
+    there.put_item(TableName="orders", Item=item(1))
+    assert (len(local.recorded("orders")), len(local.recorded(arn))) == (0, 1)
+    local.assert_no_throttles(table=arn)
+    local.assert_no_hot_partition(requests_per_s=900)  # of the only table that was asked for anything
+    with pytest.raises(keyheat.CheckFailed, match=rf"requests of this test to {arn}"):
+        local.assert_no_hot_partition(requests_per_s=2_000)
+    puts = [{"PutRequest": {"Item": item(no, lines=LARGE)}} for no in range(10, 22)]
+    there.batch_write_item(RequestItems={"orders": puts})
+    with pytest.raises(keyheat.CheckFailed, match=f"requests to {arn} met"):
+        local.assert_no_throttles()
+    assert sum(row["accepted"] for row in local.decisions("orders")) == 0
+    assert sum(row["accepted"] for row in local.decisions(arn)) > 0
+    kept = local.snapshot()
+    local.clear()
+    assert local.tables() == ()
+    local.restore(kept)
+    assert there.get_item(TableName="orders", Key=item(1))["Item"] == item(1)
+
+
+def test_what_the_endpoint_does_not_do_it_says_why(local: LocalDynamoDB) -> None:
+    for refused, why in (
+        (lambda: local.decisions("none"), "not found: 'none'"),
+        (lambda: local.advance(-1), "seconds: above 0"),
+        (lambda: local.restore(b"{}"), "no whole snapshot"),
+        (lambda: local.restore(b"x" * 18_000_000), r"too large \(--max-body-bytes\)"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            refused()
+
+
 def test_one_key_is_too_hot_in_earnest_and_one_partition_takes_less(ddb: Any, local: LocalDynamoDB) -> None:
     create(ddb)
     for no in range(10):

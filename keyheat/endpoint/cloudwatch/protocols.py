@@ -7,7 +7,7 @@ Query   Action=X&..., answered in XML                                what older 
 """
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
@@ -19,10 +19,10 @@ import orjson
 
 from keyheat.addresses import OPEN_MINUTE
 from keyheat.endpoint.cloudwatch.api import call
-from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.cloudwatch.parameters import invalid
 from keyheat.endpoint.errors import CORAL, ServiceError
 from keyheat.endpoint.http import Headers, response
+from keyheat.endpoint.regions import Regions
 
 SERVICE = "GraniteServiceVersion20100801"
 CBOR_PATH = f"/service/{SERVICE}/operation/".encode()
@@ -56,8 +56,7 @@ class Language:
 class CloudWatchPage:
     """Answers what is meant for CloudWatch."""
 
-    metrics: Metrics
-    ids: Iterator[bytes]
+    regions: Regions
 
     def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes | None:
         """The whole response, or None: not meant for CloudWatch."""
@@ -75,14 +74,15 @@ class CloudWatchPage:
 
     def _answer(self, language: Language, operation: bytes, headers: Headers, body: bytes) -> bytes:
         name = operation.decode("latin-1")
-        request_id = next(self.ids)
-        self.metrics.shows_open = OPEN_MINUTE.lower().encode() in headers
+        request_id = next(self.regions.ids)
         try:
             _require_signature(headers)
+            metrics = self.regions.signed_for(headers).metrics
+            metrics.shows_open = OPEN_MINUTE.lower().encode() in headers
             parameters = language.parse(_unzipped(headers, body))
             if not isinstance(parameters, Mapping):
                 raise ServiceError("SerializationException", "The request is not a structure.", prefix=CORAL)
-            out = language.write(name, call(self.metrics, name, parameters), request_id.decode())
+            out = language.write(name, call(metrics, name, parameters), request_id.decode())
             status, extra = 200, language.extra
         except ServiceError as error:
             out = language.write_error(error, request_id.decode())

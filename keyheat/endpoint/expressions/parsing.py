@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.expressions.tokens import END, NamesUsed, TokenReader, measured, syntax_error
 from keyheat.endpoint.expressions.trees import (
+    ARGUMENTS,
+    COMPARISONS,
     Action,
     Between,
     Both,
@@ -25,14 +27,8 @@ from keyheat.endpoint.expressions.trees import (
     Tree,
 )
 
-COMPARISONS = ("=", "<>", "<=", ">=", "<", ">")
 BINDS = {"OR": 1, "AND": 2, "NOT": 3}
 """How tightly; a bracket that is open binds not at all."""
-ARGUMENTS = {
-    "attribute_exists": 1, "attribute_not_exists": 1, "attribute_type": 2, "begins_with": 2, "contains": 2,
-    "size": 1,
-}  # fmt: skip
-"""The functions of a condition, and how many arguments each takes."""
 IN_UPDATES = ("if_not_exists", "list_append")
 
 

@@ -36,6 +36,13 @@ class FunctionCall:
     arguments: tuple["Operand", ...]
 
 
+ARGUMENTS = {
+    "attribute_exists": 1, "attribute_not_exists": 1, "attribute_type": 2, "begins_with": 2, "contains": 2,
+    "size": 1,
+}  # fmt: skip
+"""The functions of a condition, and how many arguments each takes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sum:
     """Two numbers added, or the second taken from the first."""
@@ -48,9 +55,12 @@ class Sum:
 Operand = PathValue | Reference | FunctionCall | Sum
 
 
+COMPARISONS = ("=", "<>", "<=", ">=", "<", ">")
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two operands compared by `=`, `<>`, `<`, `<=`, `>` or `>=`."""
+    """Two operands compared by one of `COMPARISONS`."""
 
     operator: str
     left: Operand

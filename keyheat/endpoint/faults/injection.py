@@ -52,6 +52,8 @@ class RuleCount:
             return False
         if rule.table is not None and rule.table != aim.table.name:
             return False
+        if rule.region is not None and rule.region != aim.table.region:
+            return False
         if not (_throttles(rule, aim) if rule.throttle is not None else _reads(rule, aim)):
             return False
         if rule.conflict and not _meets_transactions(operation, aim):
@@ -115,7 +117,10 @@ Met = dict[int, Refusal | None]
 
 @dataclass(slots=True)
 class Faults:
-    """The rules that are set, and what they have done since."""
+    """The rules that are set, in all Regions, and what they have done since.
+
+    Of `service` the clock and the request at hand are asked, which all Regions share.
+    """
 
     service: Service
     rules: FaultRules
@@ -237,7 +242,7 @@ class Faults:
         def handle(service: Service, request: dict[str, Any]) -> bytes | dict[str, Any]:
             self._instead = None
             if operation.tables is None:
-                self._meet_about(operation.name, request)
+                self._meet_about(operation.name, request, service.region)
             return self._answered(operation.handler, service, request)
 
         return replace(operation, handler=handle)
@@ -258,7 +263,7 @@ class Faults:
         if error is not None:
             raise error
 
-    def _meet_about(self, operation: str, request: Mapping[str, Any]) -> None:
+    def _meet_about(self, operation: str, request: Mapping[str, Any], region: str) -> None:
         """A request about a table itself, or about all. Raises the error that it is answered with."""
         named = next((name for member in NAMING if isinstance(name := request.get(member), str)), None)
         table = None if named is None else table_name(named)
@@ -266,7 +271,8 @@ class Faults:
             rule = count.rule
             meant = rule.operations is None or operation in rule.operations
             about_items = rule.by_item or (rule.key, rule.key_prefix, rule.index) != (None, None, None)
-            if not meant or about_items or (rule.table is not None and rule.table != table):
+            elsewhere = rule.table not in (None, table) or rule.region not in (None, region)
+            if not meant or about_items or elsewhere:
                 continue
             if count.strikes(self.service.now_s() - self.since_s):
                 self._strike(rule, count.name)

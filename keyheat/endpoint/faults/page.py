@@ -12,7 +12,7 @@ import orjson
 
 from keyheat.endpoint.dynamodb import Operation
 from keyheat.endpoint.http import Headers, is_json, response
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.regions import Regions
 
 if TYPE_CHECKING:
     from keyheat.endpoint.faults.injection import Faults
@@ -26,7 +26,7 @@ MOST_BYTES = 1 << 20
 class FaultsPage:
     """Holds the operations as they are without faults, and changes those that are answered with."""
 
-    service: Service
+    regions: Regions
     operations: dict[bytes, Operation]
     without: dict[bytes, Operation]
     faults: "Faults | None" = None
@@ -42,13 +42,20 @@ class FaultsPage:
         """Go by these rules from now on, and by no others; every count begins at nothing."""
         from keyheat.endpoint.faults.injection import Faults
 
-        faults = self.faults = self.service.faults = Faults(self.service, rules)
+        faults = Faults(self.regions.home, rules)
+        self._ask(faults)
         self.operations.update({target: faults.around(one) for target, one in self.without.items()})
 
     def clear(self) -> None:
         """Go by no rules."""
-        self.faults = self.service.faults = None
+        self._ask(None)
         self.operations.update(self.without)
+
+    def _ask(self, faults: "Faults | None") -> None:
+        """Have every Region go by these; one that comes later goes by what home does."""
+        self.faults = faults
+        for service in self.regions:
+            service.faults = faults
 
     def _page(self, method: bytes, headers: Headers, body: bytes) -> tuple[int, Any]:
         if method == b"GET":
@@ -83,5 +90,5 @@ class FaultsPage:
         faults = self.faults
         if faults is None:
             return {"rules": []}
-        since_s = self.service.now_s() - faults.since_s
+        since_s = self.regions.home.now_s() - faults.since_s
         return {"seed": faults.rules.seed, "since_s": round(since_s, 3), "rules": faults.rows()}

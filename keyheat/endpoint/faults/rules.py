@@ -28,6 +28,7 @@ from pydantic_core import PydanticCustomError
 
 from keyheat.bounds import NotAccepted, parsed_toml, text_of
 from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.options import REGION_NAME
 from keyheat.endpoint.stream_operations import STREAMS
 from keyheat.model.resources import REASONS, Cause, parse_reason
 from keyheat.validation import listed, mistakes
@@ -38,9 +39,11 @@ MOST_RULES: Final = 1_000
 MOST_DELAY_MS: Final = 600_000
 NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"
 TABLE: Final = r"^[a-zA-Z0-9_.-]{3,255}$"
+REGION: Final = f"^{REGION_NAME}$"
 IN_WORDS: Final = {
     NAME: "1 to 60 letters, digits, dots, underscores and hyphens",
     TABLE: "3 to 255 letters, digits, underscores, dots and hyphens",
+    REGION: "the name of a Region, such as eu-west-1",
 }
 
 OPERATIONS: Final = (*DATA, *CONTROL, *STREAMS)
@@ -101,6 +104,9 @@ class FaultRule(FaultPart):
         None, description="absent: every operation that it can befall"
     )
     table: Annotated[str, Field(pattern=TABLE)] | None = Field(None, description="absent: every table")
+    region: Annotated[str, Field(pattern=REGION)] | None = Field(
+        None, description="requests that are signed for this Region; absent: for any"
+    )
     key: KeyText | None = Field(None, description="the partition key's value; of a number its digits")
     key_prefix: KeyText | None = Field(None, description="what the partition key's value begins with")
     index: Annotated[str, Field(pattern=TABLE)] | None = Field(

@@ -9,28 +9,16 @@ import re
 from typing import Final
 
 from keyheat.endpoint.errors import ServiceError, nested_too_deep, validation_error
-from keyheat.endpoint.expressions.trees import (
-    Between,
-    Both,
-    Comparison,
-    FunctionCall,
-    In,
-    Not,
-    Operand,
-    PathValue,
-    Reference,
-    Sum,
-    Tree,
-)
+from keyheat.endpoint.expressions import trees
 from keyheat.endpoint.partiql.statements import ListOf, MapOf, Parameter, Scalar, SetOf, Template
 from keyheat.endpoint.partiql.tokens import UNEXPECTED_TERM, StatementReader, malformed
 from keyheat.endpoint.values import canonical
 from keyheat.model.limits import NESTING_LEVELS
 
-COMPARISONS: Final = {"=": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+SIGNS: Final = {"!=": "<>"} | {sign: sign for sign in trees.COMPARISONS}
 FLIPPED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-ARGUMENTS: Final = {"begins_with": 2, "contains": 2, "attribute_type": 2, "size": 1}
-"""The functions of a condition, and how many arguments each takes."""
+FUNCTIONS: Final = ("begins_with", "contains", "attribute_type", "size")
+"""Those of a condition."""
 BRACKETS = 100
 """Open at a time in a condition."""
 NO_RIGHT_SIDE = "Missing right-hand side expression of infix operator"
@@ -103,26 +91,26 @@ class Terms:
             members[name.text] = self.value(f"{under}.{name.text}" if depth else "root", depth + 1)
         return MapOf(tuple(members.items()))
 
-    def _named(self) -> Reference:
+    def _named(self) -> trees.Reference:
         value = self.value()
         name = f":{len(self.values)}"
         self.values[name] = value
-        return Reference(name)
+        return trees.Reference(name)
 
-    def operand(self) -> Operand:
+    def operand(self) -> trees.Operand:
         """What a condition compares: a path, a value, or a function of a path."""
         token = self.reader.next
         if self.reader.calls:
             return self._call()
         if token.kind in ("name", "quoted") and token.keyword not in ("TRUE", "FALSE", "NULL"):
-            return PathValue(self.reader.path())
+            return trees.PathValue(self.reader.path())
         return self._named()
 
-    def _call(self) -> FunctionCall:
+    def _call(self) -> trees.FunctionCall:
         function = self.reader.take().text.lower()
-        if function not in ARGUMENTS:
+        if function not in FUNCTIONS:
             raise validation_error(
-                f"Unsupported function: {function}; the functions of a condition are {', '.join(ARGUMENTS)}"
+                f"Unsupported function: {function}; the functions of a condition are {', '.join(FUNCTIONS)}"
             )
         self.reader.counted()
         self.reader.want("(")
@@ -130,28 +118,29 @@ class Terms:
         while self.reader.took(","):
             arguments.append(self.operand())
         self.reader.want(")")
-        if len(arguments) != ARGUMENTS[function] or any(isinstance(one, FunctionCall) for one in arguments):
+        calls = any(isinstance(one, trees.FunctionCall) for one in arguments)
+        if calls or len(arguments) != trees.ARGUMENTS[function]:
             raise validation_error(
                 "Incorrect number of operands for operator or function; "
                 f"operator or function: {function}, number of operands: {len(arguments)}"
             )
-        if not isinstance(arguments[0], PathValue):
+        if not isinstance(arguments[0], trees.PathValue):
             raise validation_error(
                 f"Operator or function requires a document path; operator or function: {function}"
             )
-        if function == "attribute_type" and not isinstance(arguments[1], Reference):
+        if function == "attribute_type" and not isinstance(arguments[1], trees.Reference):
             raise malformed(UNEXPECTED_TERM)
-        return FunctionCall(function, tuple(arguments))
+        return trees.FunctionCall(function, tuple(arguments))
 
-    def sum(self) -> Operand:
+    def sum(self) -> trees.Operand:
         """What an update writes: values, paths and lists, added and taken away."""
         total = self._addend()
         while self.reader.next.keyword in ("+", "-"):
             self.reader.counted()
-            total = Sum(self.reader.take().text, total, self._addend())
+            total = trees.Sum(self.reader.take().text, total, self._addend())
         return total
 
-    def _addend(self) -> Operand:
+    def _addend(self) -> trees.Operand:
         reader = self.reader
         if not reader.calls:
             return self.operand()
@@ -166,26 +155,26 @@ class Terms:
         reader.want(",")
         second = self._plain()
         reader.want(")")
-        return FunctionCall(function, (first, second))
+        return trees.FunctionCall(function, (first, second))
 
-    def _plain(self) -> Operand:
+    def _plain(self) -> trees.Operand:
         if self.reader.calls:
             raise malformed(UNEXPECTED_TERM)
         return self.operand()
 
-    def condition(self) -> Tree:
+    def condition(self) -> trees.Tree:
         """Conditions joined by AND and OR."""
         tree = self._conjunction()
         while self.reader.took("OR"):
             self._check_goes_on()
-            tree = Both("OR", tree, self._conjunction())
+            tree = trees.Both("OR", tree, self._conjunction())
         return tree
 
-    def _conjunction(self) -> Tree:
+    def _conjunction(self) -> trees.Tree:
         tree = self._negation()
         while self.reader.took("AND"):
             self._check_goes_on()
-            tree = Both("AND", tree, self._negation())
+            tree = trees.Both("AND", tree, self._negation())
         return tree
 
     def _check_goes_on(self) -> None:
@@ -193,15 +182,15 @@ class Terms:
         if self.reader.next.kind == "end":
             raise malformed(NO_RIGHT_SIDE)
 
-    def _negation(self) -> Tree:
+    def _negation(self) -> trees.Tree:
         negated = 0
         while self.reader.took("NOT"):
             self.reader.counted()
             negated += 1
         tree = self._bracket() if self.reader.took("(") else self._simple()
-        return Not(tree) if negated % 2 else tree
+        return trees.Not(tree) if negated % 2 else tree
 
-    def _bracket(self) -> Tree:
+    def _bracket(self) -> trees.Tree:
         self._open += 1
         if self._open > BRACKETS:
             raise validation_error(f"A condition has at most {BRACKETS} brackets open at a time")
@@ -210,55 +199,55 @@ class Terms:
         self._open -= 1
         return tree
 
-    def _simple(self) -> Tree:
+    def _simple(self) -> trees.Tree:
         reader, left = self.reader, self.operand()
-        if isinstance(left, FunctionCall) and left.function != "size":
+        if isinstance(left, trees.FunctionCall) and left.function != "size":
             return left
         reader.counted()
         if reader.took("IS"):
             return self._is(left)
-        if reader.next.keyword in COMPARISONS:
+        if reader.next.keyword in SIGNS:
             return self._comparison(left)
         negated = reader.took("NOT")
         if reader.took("BETWEEN"):
             low = self._compared()
             reader.want("AND")
-            tree: Tree = Between(left, low, self._compared())
+            tree: trees.Tree = trees.Between(left, low, self._compared())
         elif reader.took("IN"):
-            tree = In(left, self._choices())
+            tree = trees.In(left, self._choices())
         else:
             raise reader.unexpected()
-        return Not(tree) if negated else tree
+        return trees.Not(tree) if negated else tree
 
-    def _compared(self) -> Operand:
+    def _compared(self) -> trees.Operand:
         """An operand that has a value, as all have but the functions that are conditions themselves."""
         found = self.operand()
-        if isinstance(found, FunctionCall) and found.function != "size":
+        if isinstance(found, trees.FunctionCall) and found.function != "size":
             raise malformed(UNEXPECTED_TERM)
         return found
 
-    def _comparison(self, left: Operand) -> Comparison:
-        sign = COMPARISONS[self.reader.take().text]
+    def _comparison(self, left: trees.Operand) -> trees.Comparison:
+        sign = SIGNS[self.reader.take().text]
         if self.reader.next.kind == "end":
             raise malformed(NO_RIGHT_SIDE)
         right = self._compared()
-        if isinstance(left, Reference) and isinstance(right, PathValue):
-            return Comparison(FLIPPED[sign], right, left)
-        return Comparison(sign, left, right)
+        if isinstance(left, trees.Reference) and isinstance(right, trees.PathValue):
+            return trees.Comparison(FLIPPED[sign], right, left)
+        return trees.Comparison(sign, left, right)
 
-    def _is(self, left: Operand) -> Tree:
+    def _is(self, left: trees.Operand) -> trees.Tree:
         negated = self.reader.took("NOT")
         kind = self.reader.take().keyword
-        if not isinstance(left, PathValue) or kind not in ("NULL", "MISSING"):
+        if not isinstance(left, trees.PathValue) or kind not in ("NULL", "MISSING"):
             raise malformed("Expected type name")
         if kind == "MISSING":
-            return FunctionCall("attribute_exists" if negated else "attribute_not_exists", (left,))
+            return trees.FunctionCall("attribute_exists" if negated else "attribute_not_exists", (left,))
         name = f":{len(self.values)}"
         self.values[name] = Scalar({"S": "NULL"})
-        tree = FunctionCall("attribute_type", (left, Reference(name)))
-        return Not(tree) if negated else tree
+        tree = trees.FunctionCall("attribute_type", (left, trees.Reference(name)))
+        return trees.Not(tree) if negated else tree
 
-    def _choices(self) -> tuple[Operand, ...]:
+    def _choices(self) -> tuple[trees.Operand, ...]:
         end = "]" if self.reader.took("[") else ")"
         if end == ")":
             self.reader.want("(")

@@ -5,8 +5,14 @@ aws dynamodb create-table --cli-input-json  {"TableName": ..., "KeySchema": ...}
 several of either                           [...], {"Tables": [...]}
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any, Final
+
+from keyheat.bounds import parsed_json
+from keyheat.endpoint.shapes import ListShape, Shape, StructureShape, shapes_of
+from keyheat.endpoint.tables.catalog import region_in
 
 Body = dict[str, Any]
 KEPT: Final = (
@@ -19,6 +25,8 @@ UNITS: Final = {
     "OnDemandThroughput": ("MaxReadRequestUnits", "MaxWriteRequestUnits"),
     "WarmThroughput": ("ReadUnitsPerSecond", "WriteUnitsPerSecond"),
 }
+OF_DYNAMODB_LOCAL: Final = "ddblocal"
+"""In its ARNs, whatever Region a client is set to."""
 FORMS: Final = "what describe-table prints, or what create-table takes as --cli-input-json, or a list of such"
 
 
@@ -29,29 +37,101 @@ def described_tables(content: object) -> list[Body]:
     found = content if isinstance(content, list) else [content]
     tables: list[Any] = [one.get("Table", one) if isinstance(one, Mapping) else one for one in found]
     wrong = [
-        f"no table: it has no TableName, which {FORMS} has @ $[{number}]"
-        for number, one in enumerate(tables)
-        if not (isinstance(one, Mapping) and isinstance(one.get("TableName"), str))
+        f"{said} @ $[{number}]{place}" for number, one in enumerate(tables) for said, place in _wrong(one)
     ]
     if wrong or not tables:
         raise ValueError("\n".join(wrong) or f"no table; accepted is {FORMS} @ $")
     return [dict(one) for one in tables]
 
 
+def read_tables(content: bytes) -> list[Body]:
+    """The tables that a file of JSON tells of. Raises `ValueError`, also where a name is there twice."""
+    twice: dict[str, None] = {}
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        twice.update(dict.fromkeys(name for name in names if names.count(name) > 1))
+        return dict(pairs)
+
+    parsed_json(content)  # which bounds how deep it is
+    said = json.loads(content, object_pairs_hook=members)
+    if twice:
+        raise ValueError(f"{', '.join(twice)}: there twice in one object")
+    return described_tables(said)
+
+
+def region_of(table: Mapping[str, Any]) -> str | None:
+    """The Region that the ARN of a described table names; None where there is none."""
+    region = region_in(str(table.get("TableArn", "")))
+    return None if region == OF_DYNAMODB_LOCAL else region
+
+
+def _wrong(table: Any) -> Iterator[tuple[str, str]]:
+    """What is wrong with what should be a table, and where in it."""
+    if not (isinstance(table, Mapping) and isinstance(table.get("TableName"), str)):
+        yield f"no table, for it has no TableName; accepted is {FORMS}", ""
+        return
+    if "TableArn" in table and not region_in(str(table["TableArn"])):
+        yield f"no ARN of a table: {table['TableArn']!r}", ".TableArn"
+    if not _is_described(table):
+        yield from unknown_members(_creation(), table, "")
+
+
+def _creation() -> StructureShape:
+    shape = shapes_of().input_of("CreateTable")
+    assert shape is not None, "a table is created by a request"
+    return shape
+
+
+def _is_described(table: Mapping[str, Any]) -> bool:
+    """Whether it has what only a description has; that may also be of a later day, and have more."""
+    described = shapes_of().of("TableDescription")
+    assert isinstance(described, StructureShape), "it has members"
+    return not (described.members.keys() - _creation().members.keys()).isdisjoint(table)
+
+
+def unknown_members(shape: Shape, value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Members that the API does not know, and where: a request drops them, and so does every SDK."""
+    if isinstance(shape, StructureShape) and isinstance(value, Mapping):
+        for name, one in value.items():
+            if name in shape.members:
+                yield from unknown_members(shape.members[name], one, f"{path}.{name}")
+            else:
+                near = get_close_matches(name, shape.members, n=1)
+                accepted = f"did you mean {near[0]}?" if near else f"there are {', '.join(shape.members)}"
+                yield f"unknown field, {accepted}", f"{path}.{name}"
+    elif isinstance(shape, ListShape) and isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from unknown_members(shape.member, one, f"{path}[{number}]")
+
+
 def creation_of(table: Mapping[str, Any]) -> Body:
-    """The CreateTable request that makes a table like the one described."""
-    mode = table.get("BillingMode") or table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
+    """The CreateTable request that makes a table like the one described; one that is such stays as it is.
+
+    What is of another type than it should be stays so, for `check_shape` to say.
+    """
+    if not _is_described(table):
+        return dict(table)
+    summary, table_class = table.get("BillingModeSummary"), table.get("TableClassSummary")
+    mode = table.get("BillingMode") or _member(summary, "BillingMode") or "PROVISIONED"
     body = {name: table[name] for name in KEPT if table.get(name) not in (None, [])}
-    if (summary := table.get("TableClassSummary")) is not None:
-        body["TableClass"] = summary["TableClass"]
+    if table_class is not None:
+        body["TableClass"] = _member(table_class, "TableClass")
     body |= {"BillingMode": mode, **_units(table, mode)}
     for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
-        if table.get(kind):
-            body[kind] = [_index(one, mode if kind.startswith("Global") else None) for one in table[kind]]
+        if indexes := table.get(kind):
+            of_mode = mode if kind.startswith("Global") else None
+            body[kind] = [_index(one, of_mode) for one in indexes] if isinstance(indexes, list) else indexes
     return body
 
 
-def _index(index: Mapping[str, Any], mode: str | None) -> Body:
+def _member(owner: Any, name: str) -> Any:
+    return owner.get(name) if isinstance(owner, Mapping) else owner
+
+
+def _index(index: Any, mode: str | None) -> Any:
+    if not isinstance(index, Mapping):
+        return index
     body = {name: index[name] for name in KEPT_OF_INDEX if name in index}
     return body | (_units(index, mode) if mode is not None else {})
 
@@ -60,7 +140,7 @@ def _units(owner: Mapping[str, Any], mode: str) -> Body:
     """What of its capacity is stated at a creation: a description has more, and zeros of the other mode."""
     other = "OnDemandThroughput" if mode == "PROVISIONED" else "ProvisionedThroughput"
     return {
-        name: {unit: owner[name][unit] for unit in units if unit in owner[name]}
+        name: {unit: said[unit] for unit in units if unit in said} if isinstance(said, Mapping) else said
         for name, units in UNITS.items()
-        if name != other and isinstance(owner.get(name), Mapping)
+        if name != other and (said := owner.get(name)) is not None
     }

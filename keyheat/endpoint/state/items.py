@@ -23,12 +23,16 @@ class SeededItems:
     table: Table
     now_s: float
     count: int = 0
+    replaced: int = 0
     wrong: list[str] = field(default_factory=list)
     _more: int = 0
 
-    def put(self, lines: Iterable[bytes]) -> None:
-        """Put every line that is an item of the table."""
-        for number, line in enumerate(lines, 1):
+    def put(self, lines: Iterable[tuple[int, bytes]]) -> None:
+        """Put every line, with its number, that is an item of the table.
+
+        `replaced` of them took the place of one with the same key.
+        """
+        for number, line in lines:
             if line.strip():
                 self._put(line, number)
 
@@ -37,7 +41,8 @@ class SeededItems:
             self._store(_item_of(line))
         except (ServiceError, ValueError) as error:
             if len(self.wrong) < MOST_SAID:
-                self.wrong.append(f"{error} @ line {number:,}")
+                wrong_type = isinstance(error, ServiceError) and error.code == "SerializationException"
+                self.wrong.append(f"{error}{'; ' + FORM if wrong_type else ''} @ line {number:,}")
             else:
                 self._more += 1
 
@@ -46,11 +51,13 @@ class SeededItems:
         key = checked_item_key(table.schema.keys, item)
         if table.schema.indexes:
             check_index_keys(table.schema.indexes, item)
-        change = table.items.plan(key, table.items.get(key[0]), item)
+        before = table.items.get(key[0])
+        change = table.items.plan(key, before, item)
         check_size(change)
         table.items.apply(change)
         table.model.grown(key[1], change.new_bytes - change.old_bytes, self.now_s)
         self.count += 1
+        self.replaced += before is not None
 
     def problems(self) -> Iterator[str]:
         """What is wrong, a line each."""

@@ -1,4 +1,4 @@
-"""`/_keyheat/advance` moves a service's time on; `/_keyheat/snapshot` gives all it holds, and takes it back.
+"""`/_keyheat/advance` moves its time on; `/_keyheat/snapshot` gives all it holds, and takes it back.
 
 Both are guarded as DynamoDB's own API is (`Guard`); and what changes something has to be said as JSON, or by
 PUT, which no page of another site may send without asking first.
@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from keyheat.endpoint.http import Headers, is_json, response
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.state.clock import ServiceClock
 
 ADVANCE: Final = b"/_keyheat/advance"
@@ -21,9 +21,9 @@ HOW: Final = 'POST {"seconds": 300} as Content-Type: application/json'
 
 @dataclass(frozen=True, slots=True)
 class StatePage:
-    """Answers for one service; its clock is None where nobody may move it."""
+    """Answers for one endpoint; its clock is None where nobody may move it."""
 
-    service: Service
+    regions: Regions
     clock: ServiceClock | None = None
 
     def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes | None:
@@ -35,7 +35,7 @@ class StatePage:
         elif method == b"GET":
             from keyheat.endpoint.state.snapshot import snapshot
 
-            return response(200, snapshot(self.service), content_type=NDJSON)
+            return response(200, snapshot(self.regions), content_type=NDJSON)
         else:
             status, content = self._restore(method, body)
         return response(status, orjson.dumps(content))
@@ -55,7 +55,7 @@ class StatePage:
             self.clock.advance(seconds)
         except ValueError as error:
             return 400, {"error": f"seconds: {error}"}
-        return 200, {"now_s": round(self.service.now_s(), 3), "ahead_s": self.clock.ahead_s}
+        return 200, {"now_s": round(self.regions.home.now_s(), 3), "ahead_s": self.clock.ahead_s}
 
     def _restore(self, method: bytes, body: bytes) -> tuple[int, dict[str, Any]]:
         if method != b"PUT":
@@ -63,7 +63,7 @@ class StatePage:
         from keyheat.endpoint.state.snapshot import NoSnapshot, restore
 
         try:
-            restore(self.service, body)
+            restore(self.regions, body)
         except NoSnapshot as error:
             return 400, {"error": str(error)}
-        return 200, {"tables": {table.name: len(table.items) for table in self.service.catalog}}
+        return 200, {"tables": {name: len(table.items) for name, (_, table) in self.regions.tables().items()}}

@@ -1,29 +1,34 @@
 """A snapshot: every table with its items, as lines of JSON; and an endpoint that becomes what one says.
 
-    {"format": "keyheat.snapshot/1", "tables": 2}
-    {"create": {"TableName": ...}, "time_to_live": null, "tags": {}, "items": 1}      for each table ...
-    {"pk": {"S": "a"}}                                                                ... and its items
-    {"create": ...}
+    {"format": "keyheat.snapshot/2", "tables": 2}
+    {"region": "us-east-1", "create": {"TableName": ...}, "time_to_live": null, "tags": {}, "items": 1}
+    {"pk": {"S": "a"}}
+    {"region": "us-east-1", "create": ...}
 
+A line for each table, and after it one for each of its items. The first version had no Regions: what it says
+is of the endpoint's own.
 Of capacity it has what is stated, and not what was spent or split: a table that is read back is as new.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import orjson
 
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.itemstore import json_of
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import Service, Streams
 from keyheat.endpoint.state.descriptions import creation_of
+from keyheat.endpoint.state.files import unmarked
 from keyheat.endpoint.state.items import SeededItems
 from keyheat.endpoint.tables.catalog import Catalog, Table
 from keyheat.endpoint.tables.create import create_table
 from keyheat.endpoint.tables.describe import describe
 
-FORMAT: Final = "keyheat.snapshot/1"
+FORMAT: Final = "keyheat.snapshot/2"
+READ: Final = ("keyheat.snapshot/1", FORMAT)
 ACCEPTED: Final = f"accepted is what GET /_keyheat/snapshot gives, which begins with its format, {FORMAT}"
 
 
@@ -31,58 +36,103 @@ class NoSnapshot(ValueError):
     """What was given is no snapshot, or a damaged one; nothing was changed."""
 
 
-def snapshot(service: Service) -> bytes:
-    """All tables of a service and their items."""
-    tables = list(service.catalog)
+def snapshot(regions: Regions) -> bytes:
+    """All tables of all Regions, and their items."""
+    tables = [table for service in regions for table in service.catalog]
     lines = [orjson.dumps({"format": FORMAT, "tables": len(tables)})]
     for table in tables:
-        lines += _lines(table, service.now_s())
+        lines += _lines(table, regions.home.now_s())
     return b"\n".join(lines) + b"\n"
 
 
 def _lines(table: Table, now_s: float) -> Iterator[bytes]:
     created = creation_of(describe(table, now_s))
     about = {"time_to_live": table.time_to_live, "tags": table.tags, "items": len(table.items)}
-    yield orjson.dumps({"create": created, **about})
+    yield orjson.dumps({"region": table.region, "create": created, **about})
     for key in table.items.items.between(b"", None):
         yield json_of(table.items.items[key])
 
 
-def restore(service: Service, content: bytes) -> None:
+def restore(regions: Regions, content: bytes) -> None:
     """Become what a snapshot says, and nothing else. Raises `NoSnapshot`; then all is as it was."""
-    before = service.catalog, service.streams
-    service.catalog, service.streams = Catalog(service.clock), Streams(max_bytes=service.streams.max_bytes)
+    content = _text(content)
+    before = {service.region: (service.catalog, service.streams) for service in regions}
+    for service in regions:
+        service.catalog = Catalog(service.clock, service.region)
+        service.streams = Streams(max_bytes=service.streams.max_bytes)
     try:
-        _restored(service, content)
-    except (ServiceError, KeyError, TypeError, ValueError, AttributeError) as error:
-        service.catalog, service.streams = before
-        said = str(error) if isinstance(error, (NoSnapshot, ServiceError)) else repr(error)
-        raise NoSnapshot(f"no whole snapshot: {said}; {ACCEPTED}") from error
+        _restored(regions, content)
+    except (ServiceError, ValueError) as error:
+        for service in regions:
+            if service.region in before:
+                service.catalog, service.streams = before[service.region]
+            else:
+                regions.forget(service)
+        raise _not_whole(error) from error
 
 
-def _restored(service: Service, content: bytes) -> None:
-    lines = iter(content.splitlines())
-    head = orjson.loads(next(lines, b"null"))
-    if not isinstance(head, dict) or head.get("format") != FORMAT:
+def _text(content: bytes) -> bytes:
+    try:
+        return unmarked(content)
+    except ValueError as error:
+        raise _not_whole(error) from error
+
+
+def _not_whole(why: Exception) -> NoSnapshot:
+    return NoSnapshot(f"no whole snapshot: {why}; {ACCEPTED}")
+
+
+Lines = Iterator[tuple[int, bytes]]
+"""The lines of a snapshot with their numbers."""
+MEMBERS: Final[Mapping[str, tuple[type | None, ...]]] = {
+    "region": (str,), "create": (dict,), "time_to_live": (str, None), "tags": (dict,), "items": (int,),
+}  # fmt: skip
+
+
+def _restored(regions: Regions, content: bytes) -> None:
+    lines = enumerate(content.splitlines(), 1)
+    _, head = _object(lines, "its format")
+    if head.get("format") not in READ:
         raise NoSnapshot("its first line does not say its format")
-    for _ in range(head["tables"]):
-        _table(service, lines)
-    if next(lines, None) is not None:
-        raise NoSnapshot("there is more than it says")
+    tables = head.get("tables")
+    if type(tables) is not int:
+        raise NoSnapshot(f"it has a number of tables, not {tables!r} @ line 1")
+    for _ in range(tables):
+        _table(regions, lines)
+    if (more := next((number for number, line in lines if line.strip()), None)) is not None:
+        raise NoSnapshot(f"there is more than it says @ line {more:,}")
 
 
-def _table(service: Service, lines: Iterator[bytes]) -> None:
-    about = orjson.loads(next(lines, b"null"))
-    if not isinstance(about, dict):
-        raise NoSnapshot("it ends before its last table")
+def _object(lines: Lines, what: str) -> tuple[int, dict[str, Any]]:
+    number, line = next(lines, (0, b""))
+    try:
+        said = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise NoSnapshot(f"it ends before {what}" if not line else f"{error} @ line {number:,}") from None
+    if not isinstance(said, dict):
+        raise NoSnapshot(f"no object, which says {what} @ line {number:,}")
+    return number, said
+
+
+def _table(regions: Regions, lines: Lines) -> None:
+    number, said = _object(lines, "its last table")
+    about = {"region": regions.home.region, **said}
+    wrong = [name for name, kinds in MEMBERS.items() if not _is_one_of(about.get(name, ...), kinds)]
+    if wrong or not all(isinstance(value, str) for value in about["tags"].values()):
+        raise NoSnapshot(f"{', '.join(wrong) or 'tags'}: not what a table has @ line {number:,}")
+    service = regions.called(about["region"]).service
     table = created(service, about["create"])
-    table.time_to_live, table.tags = about["time_to_live"], dict(about["tags"])
+    table.time_to_live, table.tags = about["time_to_live"], about["tags"]
     items = SeededItems(table, service.now_s())
     items.put(line for _, line in zip(range(about["items"]), lines, strict=False))
     if items.wrong:
         raise NoSnapshot("; ".join(items.problems()))
-    if items.count != about["items"]:
-        raise NoSnapshot(f"{table.name} should have {about['items']:,} items, and {items.count:,} are there")
+    if (there := items.count - items.replaced) != about["items"]:
+        raise NoSnapshot(f"{table.name} should have {about['items']:,} items, and {there:,} are there")
+
+
+def _is_one_of(value: object, kinds: tuple[type | None, ...]) -> bool:
+    return (None if value is None else type(value)) in kinds
 
 
 def created(service: Service, request: dict[str, Any]) -> Table:

@@ -1,4 +1,4 @@
-"""The tables of one endpoint, by name: how each is defined, and what is being done to it.
+"""The tables of one Region, by name: how each is defined, and what is being done to it.
 
 A table changes as DynamoDB changes it: the change is accepted, the table is CREATING, UPDATING or DELETING
 for a while, and then it is what was asked for. No timer runs: whoever looks at a table after its change
@@ -134,6 +134,11 @@ class Table:
         return self.schema.name
 
     @property
+    def region(self) -> str:
+        """The Region that it is in."""
+        return region_in(self.arn) or ""
+
+    @property
     def status(self) -> str:
         """TableStatus as DescribeTable gives it."""
         return "ACTIVE" if self.change is None else self.change.status
@@ -187,8 +192,9 @@ class Aim:
 class Catalog:
     """Tables by name. `get` is on the path of every item request, so ready tables are kept apart."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], region: str) -> None:
         self._clock = clock
+        self._region = region
         self._tables: dict[str, Table] = {}
         self._ready: dict[str, Table] = {}
 
@@ -197,14 +203,14 @@ class Catalog:
         ready = self._ready.get(name_or_arn)
         if ready is not None:
             return ready
-        table = self._settled(table_name(name_or_arn))
+        table = self._settled(self._name(name_or_arn))
         if table is None or table.status in ("CREATING", "DELETING"):
             raise resource_not_found()
         return table
 
     def find(self, name_or_arn: str) -> Table:
         """The table in whatever status, for a control request. Raises ResourceNotFoundException."""
-        name = table_name(name_or_arn)
+        name = self._name(name_or_arn)
         table = self._settled(name)
         if table is None:
             raise resource_not_found(f"Requested resource not found: Table: {name} not found")
@@ -230,6 +236,12 @@ class Catalog:
         table.change = change
         self._ready.pop(table.name, None)
         self._ready.pop(table.arn, None)
+
+    def _name(self, name_or_arn: str) -> str:
+        """The table's name. Raises ValidationException for the ARN of a table in another Region."""
+        if region_in(name_or_arn) not in (None, self._region):
+            raise validation_error(f"1 validation error detected: Invalid AWS region in '{name_or_arn}'")
+        return table_name(name_or_arn)
 
     def _settled(self, name: str) -> Table | None:
         """The table after every change that has ended by now."""
@@ -263,3 +275,9 @@ def table_name(name_or_arn: str) -> str:
     if not name_or_arn.startswith("arn:"):
         return name_or_arn
     return name_or_arn.partition(":table/")[2].partition("/")[0]
+
+
+def region_in(name_or_arn: str) -> str | None:
+    """The Region that a table's ARN names; None where it is a plain name."""
+    parts = name_or_arn.split(":", 5)
+    return parts[3] if parts[0] == "arn" and len(parts) == 6 else None

@@ -1,0 +1,254 @@
+"""The Region that a request is signed for has tables of its own, and all that belongs to them."""
+
+import json
+import logging
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from keyheat.endpoint.faults.rules import checked_rules
+from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.regions import MOST_REGIONS, MOST_SCOPES, Regions
+from keyheat.endpoint.server import build_router
+from keyheat.endpoint.service import Service
+from tests.endpoint.asking import START
+from tests.endpoint.clients import FakeClock, ServiceApp, taken_apart
+
+HERE, THERE = "us-east-1", "eu-west-1"
+TABLE: dict[str, Any] = {
+    "TableName": "orders",
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "BillingMode": "PAY_PER_REQUEST",
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+}
+HOT = {"TableName": "orders", "Item": {"pk": {"S": "hot"}, "x": {"S": "x" * 300_000}}}
+
+
+@pytest.fixture
+def app() -> ServiceApp:
+    """An endpoint with a table `orders` in two Regions, which records."""
+    clock = FakeClock()
+    service = Service(clock=clock, recordings={})
+    made = ServiceApp(clock, service, build_router(Regions(service), CONTROL, DATA))
+    for region in (HERE, THERE):
+        made.client("dynamodb", region).create_table(**TABLE)
+    return made
+
+
+def page(app: ServiceApp, url: str, method: str = "GET", body: bytes = b"") -> tuple[int, Any]:
+    headers = {b"content-type": b"application/json"}
+    raw = app.router.answer(method.encode(), f"/_keyheat/{url}".encode(), headers, body)
+    status, _headers, content = taken_apart(raw)
+    return status, json.loads(content)
+
+
+def throttle(client: Any) -> str:
+    """Write one key until it is refused; gives the ARN of what was the limit."""
+    for _ in range(100):
+        try:
+            client.put_item(**HOT)
+        except ClientError as refused:
+            return str(refused.response["throttlingReasons"][0]["resource"])  # type: ignore[typeddict-item]
+    raise AssertionError("a partition takes no thirty thousand units")
+
+
+def signed(scope: bytes) -> dict[bytes, bytes]:
+    return {b"authorization": b"AWS4-HMAC-SHA256 Credential=%b, SignedHeaders=host, Signature=0" % scope}
+
+
+def arn_in(region: str) -> str:
+    return f"arn:aws:dynamodb:{region}:000000000000:table/orders"
+
+
+def test_a_table_is_in_one_region_with_its_items_its_arns_and_its_stream(app: ServiceApp) -> None:
+    here, there = (app.client("dynamodb", region) for region in (HERE, THERE))
+    here.put_item(TableName="orders", Item={"pk": {"S": "a"}})
+    assert [one.scan(TableName="orders")["Count"] for one in (here, there)] == [1, 0]
+    for region, client in ((HERE, here), (THERE, there)):
+        described = client.describe_table(TableName="orders")["Table"]
+        assert described["TableArn"] == arn_in(region)
+        assert described["LatestStreamArn"].startswith(arn_in(region))
+        streams = app.client("dynamodbstreams", region).list_streams()["Streams"]
+        assert [one["StreamArn"] for one in streams] == [described["LatestStreamArn"]]
+        assert client.describe_endpoints()["Endpoints"][0]["Address"] == f"dynamodb.{region}.amazonaws.com"
+    there.delete_table(TableName="orders")
+    assert [one.list_tables()["TableNames"] for one in (here, there)] == [["orders"], []]
+
+
+def test_a_stream_tells_its_region(app: ServiceApp) -> None:
+    there, streams = app.client("dynamodb", THERE), app.client("dynamodbstreams", THERE)
+    there.put_item(TableName="orders", Item={"pk": {"S": "a"}})
+    (stream,) = streams.list_streams()["Streams"]
+    shards = streams.describe_stream(StreamArn=stream["StreamArn"])["StreamDescription"]["Shards"]
+    regions = []
+    for shard in shards:
+        place = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        iterator = streams.get_shard_iterator(StreamArn=stream["StreamArn"], **place)["ShardIterator"]
+        regions += [one["awsRegion"] for one in streams.get_records(ShardIterator=iterator)["Records"]]
+    assert regions == [THERE]
+    with pytest.raises(ClientError, match="ResourceNotFoundException"):
+        app.client("dynamodbstreams", HERE).describe_stream(StreamArn=stream["StreamArn"])
+
+
+def test_throttles_and_metrics_are_those_of_a_region(app: ServiceApp) -> None:
+    there = app.client("dynamodb", THERE)
+    assert throttle(there) == arn_in(THERE)
+    app.client("dynamodb", HERE).put_item(**HOT)
+    app.client("cloudwatch", THERE).put_metric_data(
+        Namespace="own", MetricData=[{"MetricName": "m", "Value": 1.0}]
+    )
+    app.clock.advance(60)
+    asked = {
+        "Namespace": "AWS/DynamoDB", "MetricName": "WriteThrottleEvents", "Period": 60,
+        "Dimensions": [{"Name": "TableName", "Value": "orders"}], "Statistics": ["Sum"],
+        "StartTime": START, "EndTime": START + timedelta(minutes=5),
+    }  # fmt: skip
+    counted, own = [], []
+    for region in (HERE, THERE):
+        cloudwatch = app.client("cloudwatch", region)
+        points = cloudwatch.get_metric_statistics(**asked)["Datapoints"]
+        counted.append(sum(point["Sum"] for point in points))
+        own.append(len(cloudwatch.list_metrics(Namespace="own")["Metrics"]))
+    assert (counted, own) == ([0.0, 1.0], [0, 1])
+
+
+def test_quotas_are_those_of_a_region(app: ServiceApp) -> None:
+    most = {"ReadCapacityUnits": 40_000, "WriteCapacityUnits": 40_000}
+    paid = {name: said for name, said in TABLE.items() if name != "BillingMode"}
+    for region in (HERE, THERE):
+        client = app.client("dynamodb", region)
+        for name in ("one", "two"):
+            client.create_table(**paid | {"TableName": name, "ProvisionedThroughput": most})
+        with pytest.raises(ClientError, match="LimitExceeded"):
+            client.create_table(**paid | {"TableName": "three", "ProvisionedThroughput": most})
+
+
+def test_an_arn_of_another_region_is_refused_and_changes_nothing(app: ServiceApp) -> None:
+    here = app.client("dynamodb", HERE)
+    put = {"Item": {"pk": {"S": "a"}}}
+    here.put_item(TableName=arn_in(HERE), **put)
+    for refused in (
+        lambda: here.put_item(TableName=arn_in(THERE), **put),
+        lambda: here.describe_table(TableName=arn_in(THERE)),
+        lambda: here.delete_table(TableName=arn_in(THERE)),
+        lambda: here.batch_write_item(RequestItems={arn_in(THERE): [{"PutRequest": put}]}),
+    ):
+        with pytest.raises(ClientError, match=r"ValidationException.*Invalid AWS region in 'arn"):
+            refused()
+    assert here.scan(TableName="orders")["Count"] == 1
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {b"authorization": b"AWS4-HMAC-SHA256 x"},
+        signed(b"local"),
+        signed(b"a/20261124//dynamodb/aws4_request"),
+        signed(b"a/20261124/dynamodb/aws4_request"),  # of several Regions, as SigV4A has it
+    ],
+)
+def test_who_names_no_region_is_at_home(app: ServiceApp, headers: dict[bytes, bytes]) -> None:
+    assert app.router.regions.signed_for(headers).service is app.service
+
+
+@pytest.mark.parametrize("name", ["local", "localhost", "us-gov-east-1", "mx-central-1", "ddblocal"])
+def test_a_region_may_be_made_up(app: ServiceApp, name: str) -> None:
+    client = app.client("dynamodb", name)
+    assert client.list_tables()["TableNames"] == []
+    assert name in client.create_table(**TABLE)["TableDescription"]["TableArn"]
+
+
+@pytest.mark.parametrize(
+    "name", [b"EU-WEST-1", b"eu_west", b"-", b"eu west", b"1", b"\xff\x00", b"e" * 5_000]
+)
+@pytest.mark.parametrize(
+    "target", [b"DynamoDB_20120810.ListTables", b"GraniteServiceVersion20100801.ListMetrics"]
+)
+def test_nonsense_is_refused_as_dynamodb_does(app: ServiceApp, name: bytes, target: bytes) -> None:
+    headers = {
+        b"x-amz-target": target,
+        b"authorization": b"AWS4-HMAC-SHA256 Credential=a/20261124/%b/dynamodb/aws4_request, Signature=0"
+        % name,
+    }
+    status, _headers, body = taken_apart(app.router.answer(b"POST", b"/", headers, b"{}"))
+    answered = json.loads(body)
+    assert (status, answered["__type"].rpartition("#")[2]) == (400, "InvalidSignatureException")
+    assert answered["message"].startswith("Credential should be scoped to a valid region, not '")
+    assert len(body) < 300
+    assert len(list(app.router.regions)) == 2
+
+
+def test_nobody_can_make_regions_without_end(app: ServiceApp) -> None:
+    for number in range(MOST_REGIONS - 2):
+        app.router.regions.called(f"region-{number}")
+    with pytest.raises(ClientError, match=rf"not 'one-more'.*{MOST_REGIONS} Regions already"):
+        app.client("dynamodb", "one-more").list_tables()
+    assert app.client("dynamodb", THERE).list_tables()["TableNames"] == ["orders"]
+
+
+def test_credentials_are_not_kept_without_end(app: ServiceApp) -> None:
+    regions = app.router.regions
+    for number in range(3 * MOST_SCOPES):
+        scope = b"%d/20261124/eu-west-1/dynamodb/aws4_request" % number
+        assert regions.signed_for(signed(scope)).service.region == THERE
+    assert len(regions._scopes) <= MOST_SCOPES
+
+
+def test_the_scope_is_found_wherever_it_stands(app: ServiceApp) -> None:
+    line = b"AWS4-HMAC-SHA256 SignedHeaders=host, Credential=a/20261124/%b/dynamodb/aws4_request, Signature=0"
+    for region in (THERE, HERE, THERE):
+        found = app.router.regions.signed_for({b"authorization": line % region.encode()})
+        assert found.service.region == region
+
+
+def test_a_rule_of_faults_is_for_every_region_or_for_one(app: ServiceApp) -> None:
+    (faults,) = (one for one in app.router.pages if hasattr(one, "faults"))
+    app.client("dynamodb", "ap-south-1").list_tables()
+    rules = [
+        {"name": "all", "operations": ["PutItem"], "error": 500},
+        {"name": "down", "region": THERE, "error": 503},
+    ]
+    faults.set(checked_rules("rules", {"rules": rules}))  # type: ignore[attr-defined]
+    app.client("dynamodb", "sa-east-1").list_tables()  # one that comes later
+    for region in (HERE, THERE):
+        with pytest.raises(ClientError, match="InternalServerError"):
+            app.client("dynamodb", region).put_item(TableName="orders", Item={"pk": {"S": "a"}})
+    for ask in ({"TableName": "orders", "Key": {"pk": {"S": "a"}}},):
+        app.client("dynamodb", HERE).get_item(**ask)
+        with pytest.raises(ClientError, match="ServiceUnavailable"):
+            app.client("dynamodb", THERE).get_item(**ask)
+    app.client("dynamodb", HERE).list_tables()
+    with pytest.raises(ClientError, match="ServiceUnavailable"):
+        app.client("dynamodb", THERE).list_tables()
+    assert page(app, "faults", "DELETE")[0] == 200
+    app.client("dynamodb", THERE).put_item(TableName="orders", Item={"pk": {"S": "a"}})
+
+
+def test_pages_call_a_table_of_another_region_by_its_arn(app: ServiceApp) -> None:
+    throttle(app.client("dynamodb", THERE))
+    assert page(app, "tables") == (200, [arn_in(THERE), "orders"])
+    seconds = [page(app, f"decisions?table={table}")[1] for table in ("orders", arn_in(HERE), arn_in(THERE))]
+    assert [len(rows) for rows in seconds] == [0, 0, 1]
+    assert page(app, f"decisions?table={arn_in('sa-east-1')}")[0] == 404
+    recorded = page(app, "recorded")[1]
+    assert {name: bool(rows) for name, rows in recorded.items()} == {"orders": False, arn_in(THERE): True}
+
+
+def test_who_looks_in_the_wrong_region_reads_why_once(
+    app: ServiceApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    app.client("dynamodb", THERE).delete_table(TableName="orders")
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            for call in ("describe_table", "scan"):
+                with pytest.raises(ClientError, match="ResourceNotFoundException"):
+                    getattr(app.client("dynamodb", THERE), call)(TableName="orders")
+        with pytest.raises(ClientError, match="ResourceNotFoundException"):
+            app.client("dynamodb", HERE).scan(TableName="nowhere")
+    assert [record.getMessage() for record in caplog.records] == [
+        "table orders was asked for in eu-west-1 and is in us-east-1: the Region that a client is set to has "
+        "tables of its own"
+    ]
