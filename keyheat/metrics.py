@@ -60,7 +60,7 @@ def name_of(metric: Metric) -> str:
     """The metric's name as Prometheus has it."""
     name = metric.name.replace(".", "_")
     suffix = "ratio" if metric.unit == "1" and metric.kind == "gauge" else SUFFIXES.get(metric.unit)
-    if suffix is not None and not name.endswith("_s"):
+    if suffix is not None:
         name = f"{name}_{suffix}"
     return f"{name}_total" if metric.kind == "counter" else name
 

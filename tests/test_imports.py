@@ -269,6 +269,7 @@ NOT_TO_START = (
     "botocore",
     "locust",
     "numpy",
+    "prometheus_client",
     "pydantic",
     "rich",
     "urllib3",

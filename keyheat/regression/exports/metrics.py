@@ -71,7 +71,7 @@ def _measures(outcome: SessionOutcome) -> Iterator[Metric]:
     found = {case.name: medians([run for run in case.after if run.valid]) for case in outcome.cases}
     for measure in MEASURES.values():
         yield Metric(
-            name=f"{PREFIX}.measure.{measure.name}", unit=measure.unit,
+            name=f"{PREFIX}.measure.{measure.name}", unit=f"{{{measure.unit}}}",  # its name says it, too
             says=f"{measure.says}; median of the valid runs",
             points=tuple(
                 ({"suite": outcome.suite, "case": case}, values[measure.name])
