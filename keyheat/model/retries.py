@@ -22,7 +22,9 @@ RETRY_AFTER_MOST_S: Final = 5.0
 Chance = Callable[[], float]
 """Draws from 0 to 1."""
 Mode = Literal["standard", "adaptive", "legacy"]
-Sdk = Literal["none", "boto3-2025", "boto3-2026", "js-v3", "go-v2", "java-v2"]
+Sdk = Literal[
+    "none", "boto3-2025", "boto3-2026", "js-v3-2025", "js-v3", "go-v2-2025", "go-v2", "java-v2"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +106,23 @@ _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
         **_shared("boto3-2026", f"botocore since 1.44, standard mode: {SHARED}"),
         "legacy": replace(_LEGACY, name="boto3-2026-legacy", says="botocore 1.44, legacy mode: as before"),
     },
+    "js-v3-2025": _shared(
+        "js-v3-2025", "JavaScript v3, @smithy/core before 3.40: three attempts, pauses of up to 0.5 and 1 s",
+        attempts=3, base_s=0.5, transient_base_s=0.1, transient_tokens=10.0, heeds_server=False,
+    ),
+    "go-v2-2025": _shared(
+        "go-v2-2025", "Go v2 before November 2026: three attempts, pauses of up to 2 and 4 s",
+        attempts=3, base_s=2.0, transient_base_s=2.0, transient_tokens=5.0, heeds_server=False,
+    ),
     **{
         name: _shared(name, f"{sdk}, as of November 2026: {SHARED}")
         for name, sdk in (("js-v3", "JavaScript v3"), ("go-v2", "Go v2"), ("java-v2", "Java v2"))
     },
 }  # fmt: skip
-"""By SDK and mode, the default first. Legacy mode has no longest pause; its ninth and last is 12.8 s."""
+"""By SDK and mode, the default first. Legacy mode has no longest pause; its ninth and last is 12.8 s.
+
+The older ones of JavaScript and Go are as their code has them: StandardRetryStrategy.js of @smithy/core 3.39,
+and aws/retry/standard.go of aws-sdk-go-v2 1.17, whose success after a retry gives back a token more."""
 POLICIES: Final = (NONE, *(policy for modes in _SDKS.values() for policy in modes.values()))
 CLIENTS: Final = 10
 """Among which a load is taken to be shared, where nobody says how many processes an application has."""
