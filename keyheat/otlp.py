@@ -4,7 +4,8 @@ The SDK's data and its exporter are used, its instruments are not: what is sent 
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,7 +95,7 @@ class Collector:
         with _errors() as said:
             result = self._exporter.export(self._data(metrics, of, int(began_s * 1e9), int(at_s * 1e9)))
         if result is not MetricExportResult.SUCCESS:
-            why = "; ".join(said) or "it gave no reason"
+            why = _why(said) or f"not within {self.patience_s:g} s"
             raise NotSent(masked(f"the collector at {self.address} did not take the metrics: {why}"))
 
     def close(self) -> None:
@@ -143,6 +144,18 @@ def _point(labels: Labels, value: float | Distribution, began_ns: int, at_ns: in
         count=sum(value.counts), sum=value.total, bucket_counts=value.counts,
         explicit_bounds=value.bounds, min=unknown, max=unknown,
     )  # fmt: skip
+
+
+SYSTEMS: Final = re.compile(r"\[Errno -?\d+\] ([^\"')]+)")  # within what several libraries said around it
+TRIED_AGAIN: Final = re.compile(r"Transient error (.+) encountered while exporting .*")
+GIVEN_UP: Final = "Failed to export metrics batch due to"
+
+
+def _why(said: Sequence[str]) -> str:
+    """What the exporter logged, each reason once; that it gave up is none where there is another."""
+    reasons = [found[1] if (found := SYSTEMS.search(line)) else TRIED_AGAIN.sub(r"\1", line) for line in said]
+    told = [one for one in dict.fromkeys(reasons) if not one.startswith(GIVEN_UP)]
+    return "; ".join(told)
 
 
 @contextmanager

@@ -106,8 +106,16 @@ def test_a_collector_that_does_not_take_them_is_an_error(collector: OtlpCollecto
 
 @pytest.mark.opens
 def test_a_collector_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(NotSent, match="did not take the metrics: "):
-        send_otlp(f"http://127.0.0.1:{free_port()}", GOOD, patience_s=0.2)
+    with pytest.raises(NotSent, match=r"did not take the metrics: Connection refused$"):
+        send_otlp(f"http://127.0.0.1:{free_port()}", GOOD, patience_s=1.3)
+
+
+@pytest.mark.opens
+def test_a_collector_that_is_busy_is_asked_again_and_its_reason_said_once(collector: OtlpCollector) -> None:
+    collector.status = 503
+    with pytest.raises(NotSent, match=r"did not take the metrics: Service Unavailable$"):
+        send_otlp(collector.url, GOOD, patience_s=1.3)
+    assert collector.taken
 
 
 @pytest.mark.opens
