@@ -130,5 +130,5 @@ def test_what_is_retried_is_said_by_each_policy() -> None:
     assert not LEGACY.retries(Cause.ACCOUNT)
     assert NEW.retries(Cause.ACCOUNT)
     assert len({one.name for one in POLICIES}) == len(POLICIES)
-    with pytest.raises(ValueError, match="no SDK 'boto2'; there are none, boto3-2025, boto3-2026"):
+    with pytest.raises(ValueError, match="no SDK 'boto2'; there are none, boto3-2025, boto3-2025-standard"):
         policy_named("boto2")
