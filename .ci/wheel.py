@@ -20,6 +20,7 @@ SOURCES = (
     "keyheat", "analyzers", "loadtests", "configs", "reports", "deploy", "pyproject.toml", "setup.py",
     "README.md", "LICENSE",
 )  # fmt: skip
+PYTHON = "python.exe" if sys.platform == "win32" else "python"
 MOST_MB = {"": 120, "all": 600}
 """What an install may take: without extras, and with all of them."""
 A_TEST = """
@@ -71,7 +72,7 @@ def built(folder: Path) -> Path:
             [sys.executable, "-c", making, folder], cwd=place, check=True, stdout=subprocess.DEVNULL
         )
     (sdist,) = folder.glob("*.tar.gz")
-    pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, sdist)
+    pip(None, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, sdist)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -79,7 +80,7 @@ def built(folder: Path) -> Path:
 def base(home: Path, wheel: Path) -> None:
     """Checks in somebody's tests, with an option of theirs that Locust has too."""
     programs = environment(home, wheel, "")
-    pip(programs / "python", "install", "pytest")
+    pip(programs, "install", "pytest")
     place = home / "project"
     place.mkdir()
     (place / "conftest.py").write_text(A_CONFTEST)
@@ -106,10 +107,10 @@ def everything(home: Path, wheel: Path) -> None:
 
 def environment(home: Path, wheel: Path, extras: str) -> Path:
     """An environment with the wheel and what it brings; gives the folder of its programs."""
-    venv.create(home, with_pip=True)
+    venv.create(home)
     programs = home / ("Scripts" if sys.platform == "win32" else "bin")
     bare_mb = megabytes(home)
-    pip(programs / "python", "install", "--no-compile", f"{wheel}[{extras}]" if extras else wheel)
+    pip(programs, "install", "--no-compile", f"{wheel}[{extras}]" if extras else wheel)
     took_mb = megabytes(home) - bare_mb
     print(f"keyheat{f'[{extras}]' if extras else ''}: {took_mb:.0f} MB", flush=True)
     if took_mb > MOST_MB[extras]:
@@ -123,9 +124,10 @@ def megabytes(home: Path) -> float:
     return sum(file.lstat().st_size for file in files) / 1e6
 
 
-def pip(python: object, *words: object) -> None:
-    """Run pip, which asks the registry that this machine is set up with."""
-    run([python, "-m", "pip", "--quiet", *words], ROOT)
+def pip(programs: "Path | None", *words: object) -> None:
+    """Run our pip, for an environment's programs or for our own: the registry is the one of this machine."""
+    there = [] if programs is None else ["--python", programs / PYTHON]
+    run([sys.executable, "-m", "pip", *there, "--quiet", *words], ROOT)
 
 
 def run(words: list[object], folder: "str | Path", code: "int | tuple[int, ...]" = 0) -> None:

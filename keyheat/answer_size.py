@@ -1,12 +1,14 @@
 """How large an answer may be: more than DynamoDB ever sends is nobody's answer, and is not kept."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from botocore.awsrequest import AWSResponse
 from botocore.exceptions import HTTPClientError
 
 from keyheat.model.limits import BATCH_GET_BYTES, MIB, PAGE_BYTES, TRANSACT_BYTES
+
+if TYPE_CHECKING:
+    from botocore.awsrequest import AWSResponse
 
 MARGIN: Final = 4  # of JSON over the bytes that items are counted as
 MOST_BYTES: Final = {"BatchGetItem": MARGIN * BATCH_GET_BYTES, "TransactGetItems": MARGIN * TRANSACT_BYTES}
@@ -37,13 +39,15 @@ class _Session:
     """Sends what botocore's own session sends, and reads what comes back."""
 
     def __init__(self, session: Any) -> None:
-        self._session = session
+        from botocore.awsrequest import AWSResponse  # with urllib3: only who asks somebody waits for it
 
-    def send(self, request: Any) -> AWSResponse:
+        self._session, self._response = session, AWSResponse
+
+    def send(self, request: Any) -> "AWSResponse":
         request.stream_output = True  # or it would be read already
         response = self._session.send(request)
         body = b"".join(_pieces(response.raw, _bound_for(request)))
-        return AWSResponse(response.url, response.status_code, response.headers, _Body(body))
+        return self._response(response.url, response.status_code, response.headers, _Body(body))
 
     def close(self) -> None:
         self._session.close()

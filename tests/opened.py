@@ -35,11 +35,19 @@ def _note(
 sys.addaudithook(_note)  # for as long as the process lives: Python has no way to take one away
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Who uses such a fixture need not say so."""
+    """Who uses such a fixture need not say so. One worker has all that look at pages, and so one browser.
+
+    What they look at is drawn once, and Chromium keeps what it has compiled: with a browser in each of six
+    workers they take twice the CPU.
+    """
     for item in items:
-        if OPENERS & set(getattr(item, "fixturenames", ())):
+        fixtures = OPENERS & set(getattr(item, "fixturenames", ()))
+        if fixtures:
             item.add_marker(pytest.mark.opens)
+        if "browser" in fixtures:
+            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.hookimpl(tryfirst=True)

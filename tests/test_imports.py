@@ -4,7 +4,7 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -52,11 +52,13 @@ DEEPEST = 20
 """Modules that stand on each other, from a verb down to a number of AWS."""
 
 
-def imported(source: str, *, types: bool = True) -> Iterator[str]:
+@cache
+def imported(source: str, *, types: bool = True) -> frozenset[str]:
     """The dotted name of every module that is imported, wherever in the file it stands.
 
     Without `types`, what is imported for its types alone is left out: nothing of it is loaded.
     """
+    names: set[str] = set()
     tree = ast.parse(source)
     for_types = {
         id(node)
@@ -68,9 +70,10 @@ def imported(source: str, *, types: bool = True) -> Iterator[str]:
         if id(node) in for_types and not types:
             continue
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(names)
 
 
 def roots(source: str) -> set[str]:

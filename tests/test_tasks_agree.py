@@ -37,6 +37,7 @@ def test_a_load_test_sends_what_a_rehearsal_has_learnt(name: str) -> None:
     agreed(tenth_of(name), SCENARIOS, seconds=20)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "count"), BY_CHANCE.items())
 def test_where_chance_decides_the_mean_of_some_days_agrees(name: str, count: int) -> None:
@@ -46,6 +47,7 @@ def test_where_chance_decides_the_mean_of_some_days_agrees(name: str, count: int
     agreed_in_the_mean(scenario.model_copy(update={"load": load}), count)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "count"), AT_A_TENTH.items())
 def test_so_it_does_at_a_tenth_of_the_size(name: str, count: int) -> None:

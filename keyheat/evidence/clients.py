@@ -5,8 +5,6 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-import boto3
-from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -17,7 +15,6 @@ from botocore.exceptions import (
 )
 
 from keyheat.addresses import OPEN_MINUTE, in_aws, on_this_machine
-from keyheat.answer_size import bounded
 from keyheat.masking import mask_errors, mask_logs
 
 ClientFactory = Callable[[str], Any]
@@ -39,6 +36,11 @@ def boto3_clients(
     is masked. With `open_minute` an endpoint of ours is asked for the minute that goes on, too. Raises
     `ValueError` where the profile is not there.
     """
+    import boto3  # whoever only names a metric, or reads evidence, does not wait for it
+    from botocore.config import Config
+
+    from keyheat.answer_size import bounded
+
     mask_logs()
     keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if local else {}
     config = Config(

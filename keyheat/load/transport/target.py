@@ -13,19 +13,28 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.client import HTTPException
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 from urllib.request import ProxyHandler, build_opener
 
-import botocore.session
 from botocore.exceptions import BotoCoreError, ClientError
-from botocore.utils import get_environ_proxies
 
 from keyheat.addresses import Resolve, addresses_of, in_aws, on_this_machine, region_of, without_account
 from keyheat.load.transport.failures import NoCredentials
 from keyheat.load.transport.signer import AccessKeys
 from keyheat.masking import mask_logs
 
+if TYPE_CHECKING:
+    from botocore.session import Session
+
 NAMED_BY = "AWS_CA_BUNDLE, ca_bundle of the profile, or REQUESTS_CA_BUNDLE"
+
+
+def _sdk() -> "Session":
+    """The SDK with the user's configuration; a simulation, which asks nobody, need not wait for it."""
+    from botocore.session import get_session
+
+    return get_session()
 
 
 class BundleError(ValueError):
@@ -38,7 +47,7 @@ def ca_bundle() -> str | None:
     Raises `BundleError` where it cannot be used, an empty name included: it could be taken for trust in all.
     """
     try:
-        named = botocore.session.get_session().get_config_variable("ca_bundle")
+        named = _sdk().get_config_variable("ca_bundle")
     except BotoCoreError as error:
         raise BundleError(f"the AWS configuration cannot be used: {error}") from error
     path = os.environ.get("REQUESTS_CA_BUNDLE") if named is None else str(named)
@@ -137,7 +146,7 @@ def aws_target() -> Target:
     if not region:
         raise TargetError("no AWS region is set: set AWS_REGION, or a region in the profile")
     try:
-        client = botocore.session.get_session().create_client("dynamodb", region_name=region)
+        client = _sdk().create_client("dynamodb", region_name=region)
     except BotoCoreError as error:
         raise TargetError(f"the AWS configuration cannot be used: {error}") from error
     return target_at(client.meta.endpoint_url, region=region)
@@ -171,7 +180,7 @@ def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> b
 
 def _configured_region() -> str | None:
     try:
-        region = botocore.session.get_session().get_config_variable("region")
+        region = _sdk().get_config_variable("region")
     except BotoCoreError as error:
         raise TargetError(f"the AWS configuration cannot be used: {error}") from error
     return os.environ.get("AWS_REGION") or region  # botocore itself reads AWS_DEFAULT_REGION only
@@ -185,7 +194,7 @@ def credentials_for(target: Target) -> Callable[[], AccessKeys]:
     there are none for another target, or where those there are cannot be used.
     """
     mask_logs()  # what is asked for them, and answered, is in the SDK's log
-    providers = botocore.session.get_session().get_component("credential_provider")
+    providers = _sdk().get_component("credential_provider")
     if target.local:
         for provider in list(providers.providers):
             if provider.METHOD not in IN_FILES:
@@ -238,8 +247,12 @@ class Proxy:
 
 def proxy_of(target: Target) -> Proxy | None:
     """The proxy between here and the target; None: there is none. Raises `TargetError`."""
+    if target.local:
+        return None
+    from botocore.utils import get_environ_proxies
+
     scheme = "https" if target.tls else "http"
-    url = None if target.local else get_environ_proxies(target.url).get(scheme)
+    url = get_environ_proxies(target.url).get(scheme)
     return _proxy_at(url, scheme) if url else None
 
 
