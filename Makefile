@@ -54,12 +54,10 @@ endef
 
 dev: $(DEV)
 
-# uv takes a quarter of pip's time. pip brings it, held against its hashes as all else is.
+# One lock has all that the other has: they are not installed one after the other.
 $(DEV): requirements.lock requirements-dev.lock pyproject.toml
 	$(NEW_VENV)
-	sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.lock > $(VENV)/uv.lock
-	$(PIP) --require-hashes -r $(VENV)/uv.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.lock
+	$(PIP) --require-hashes -r requirements-dev.lock
 	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(STAMP) $@
 
