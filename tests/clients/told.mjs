@@ -19,7 +19,8 @@ export async function tell(packages, checks, lacks) {
   const all = [...Object.keys(checks), ...Object.keys(lacks)];
   assert.deepEqual(all.sort(), [...NAMES].sort(), "each check is made, or said to be missing");
   const version = (name) => beside(`node_modules/${name}/package.json`).version;
-  said("client", "yes", packages.map((name) => `${name} ${version(name)}`).join(", "));
+  // What is sent again, and when, is decided by @smithy/core, whatever the version of the client.
+  said("client", "yes", [...packages, "@smithy/core"].map((name) => `${name} ${version(name)}`).join(", "));
   for (const name of NAMES) {
     if (name in lacks) {
       said(name, "not in this client", lacks[name]);
