@@ -111,6 +111,22 @@ def test_report_writes_the_page_and_says_where(
     assert (run / "report.html").read_text().startswith("<!doctype html>")
 
 
+def test_a_run_is_analyzed_and_drawn_in_one_step(
+    verb: Verb, sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its exit code is the analyzer's; a program that asked for JSON reads nothing else."""
+    run = sample("hotkey")
+    monkeypatch.chdir(run.parent)
+    said = verb("analyze", run, "--report")
+    assert (said.code, said.out.splitlines()[-1]) == (0, "Report: hotkey/report.html")
+    assert read_diagnosis(run / "diagnosis.json").verdict.constraint == "partition"
+    (run / "report.html").unlink()
+    assert json.loads(verb("analyze", run, "--report", "--json").out)["verdict"]["constraint"] == "partition"
+    assert (run / "report.html").exists()
+    wrong = verb("analyze", "--evidence", run / "evidence.json", "--report")
+    assert (wrong.code, "--report is of a run directory" in wrong.err) == (2, True)
+
+
 @pytest.mark.opens
 def test_collect_asks_the_endpoint_that_the_run_names(verb: Verb, sample: Sample) -> None:
     run = sample("hotkey")

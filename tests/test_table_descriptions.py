@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from botocore.session import get_session
-from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import read_source, source_of
@@ -233,6 +232,8 @@ def test_a_misspelt_property_is_named(read: Read) -> None:
 
 @pytest.mark.parametrize("kind", ["Table", "GlobalTable"])
 def test_every_property_of_cloudformation_is_known(kind: str) -> None:
+    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # half a second, which only this test waits for
+
     schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", f"AWS::DynamoDB::{kind}").schema
 
     def full(part: Any) -> Any:

@@ -23,7 +23,7 @@ from keyheat.cli.options import (
 from keyheat.cli.run import diagnosed, exit_code_of, say_problems
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import EVIDENCE, FILES, FileProblem
-from keyheat.terminal.console import answer, bars, err, in_words, print_json, shown
+from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, shown
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -147,6 +147,7 @@ def collect(
 @click.command()
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run")
+@click.option("--report", is_flag=True, help="then write the run's report.html, sooner than in two steps")
 @further_analyzers
 @in_json("the diagnosis")
 @hours_a_day
@@ -154,6 +155,7 @@ def collect(
 def analyze(
     folder: Path | None,
     evidence: Path | None,
+    report: bool,
     further: tuple[Path, ...],
     hours_per_day: float,
     prices: Path,
@@ -168,6 +170,10 @@ def analyze(
     billing = Billing(price_list(prices), hours_per_day)
     if (folder is None) == (evidence is None):
         raise click.UsageError("say which: a run directory, or --evidence FILE")
+    if report and folder is None:
+        raise click.UsageError(
+            "--report is of a run directory; keyheat report --evidence FILE --out FILE.html"
+        )
     if folder is not None:
         from keyheat.terminal.progress import Working
 
@@ -181,4 +187,17 @@ def analyze(
         run = evidence_alone(found, diagnosis)
     answer(lambda: diagnosis_json(diagnosis), lambda: terminal.summary(diagnosis, run))
     say_problems(diagnosis)
+    if report and folder is not None:
+        _report(folder)
     return exit_code_of(diagnosis)
+
+
+def _report(folder: Path) -> None:
+    """Write the report of a run that has just been analyzed; a program that asked has its answer already."""
+    from keyheat.pages.run.report import write_report
+    from keyheat.terminal.progress import Working
+
+    with Working("drawing the report", bars):
+        written = write_report(folder, datetime.now(UTC))
+    if in_words():
+        out.print(f"Report: {shown(written)}")

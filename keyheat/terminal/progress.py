@@ -67,7 +67,7 @@ PHASES = {
     "loading": "loading",
     "simulating": "simulating",
     "collecting": "asking CloudWatch what it counted",
-    "analyzing": "labelling throttles",
+    "analyzing": "labelling throttles, writing the report",
     "reporting": "writing the report",
     "cleaning": "deleting the items of the run",
     "deleting": "deleting what the run made",
@@ -224,7 +224,7 @@ class Simulating(Bar):
 
     def analyzing(self) -> None:
         """Everything is simulated; labels and report are made."""
-        self._bar.update(self._task, completed=1.0, description="labelling throttles, writing the report")
+        self._bar.update(self._task, completed=1.0, description=PHASES["analyzing"])
 
 
 class Trying(Bar):

@@ -50,7 +50,7 @@ def test_without_a_terminal_each_phase_is_a_line():
         "hotkey: waiting for the next minute to begin, about 23 s",
         "hotkey: loading",
         "hotkey: asking CloudWatch what it counted, about 55 s",
-        "hotkey: labelling throttles",
+        "hotkey: labelling throttles, writing the report",
     ]
 
 

@@ -1,6 +1,6 @@
 """What follows a load: its files, cleaning up, then collect, analyze and report; whose word the exit code is.
 
-Collect, analyze and report are child processes, each of which reads the run's files, because
+Collecting and analyzing, with the report, are child processes, each of which reads the run's files, because
 importing Locust replaces sockets for the whole process.
 
 After a run on somebody else's table: what it wrote is deleted again, if that was asked for.
@@ -21,7 +21,7 @@ from keyheat.load.record.rows import write_log
 from keyheat.load.record.sketch import HeavyHitters, KeyHeat, hottest
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import RunProgress
-from keyheat.runfiles import DIAGNOSIS, FILES, time_of
+from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, time_of
 from keyheat.runs.folder import TOP_KEYS, HotKeys, KeyLine, MetKey, RunFiles, RunFolder, totals_of
 from keyheat.scenario.keys import digest_of
 from keyheat.shipped import ROOT
@@ -70,11 +70,6 @@ class Stages:
 
 COUNTED_SHARE: Final = 0.9
 """Of an index's units, from which the keys that are known of it stand for all: updates name none."""
-PHASES = (
-    ("collecting", "collecting what CloudWatch says of the run's minutes", "collect", "--run"),
-    ("analyzing", "analyzing", "analyze"),
-    ("reporting", "writing the report", "report"),
-)
 
 
 def follow_up(
@@ -93,22 +88,26 @@ def follow_up(
     more is asked of the table, its metrics and its endpoint.
     """
     folder, where = str(stages.folder), ("--endpoint-url", endpoint_url)
-    codes = {}
-    for phase, words, verb, *arguments in PHASES:
-        left = {"left_s": closes_s} if verb == "collect" and closes_s is not None else {}
-        progress.phase(phase, f"keyheat: {words}", **left)
-        said = [*where, *(["--show-keys"] if show_keys else [])] if verb == "collect" else []
-        codes[verb] = stages.run(verb, *said, *arguments, folder)
-        if codes[verb] == INTERRUPTED:
-            return INTERRUPTED
-        if verb == "collect":
-            collected()
-    if codes["analyze"] == BROKEN and not stages.made(DIAGNOSIS):
-        codes["analyze"] = INVALID  # the analyzer itself broke, not a threshold
-    if codes["report"] == DONE:
-        page = f"{folder}/report.html"
+    left = {} if closes_s is None else {"left_s": closes_s}
+    progress.phase("collecting", "keyheat: collecting what CloudWatch says of the run's minutes", **left)
+    keys = ["--show-keys"] if show_keys else []
+    codes = {"collect": stages.run("collect", *where, *keys, "--run", folder)}
+    if codes["collect"] == INTERRUPTED:
+        return INTERRUPTED
+    collected()
+    progress.phase("analyzing", "keyheat: analyzing, and writing the report")
+    codes["analyze"] = stages.run("analyze", "--report", folder)
+    if codes["analyze"] != INTERRUPTED and not stages.made(DIAGNOSIS):
+        if codes["analyze"] == BROKEN:
+            codes["analyze"] = INVALID  # the analyzer itself broke, not a threshold
+        progress.phase("reporting", "keyheat: writing the report")
+        codes["report"] = stages.run("report", folder)
+    if INTERRUPTED in codes.values():
+        return INTERRUPTED
+    if (stages.folder / REPORT).exists():
+        page = f"{folder}/{REPORT}"
         progress.phase("done", f"keyheat: the report is {page}", report=page)
-    return next((codes[verb] for verb in ("analyze", "collect", "report") if codes[verb]), DONE)
+    return next((codes[verb] for verb in ("analyze", "collect", "report") if codes.get(verb)), DONE)
 
 
 def end_run(
