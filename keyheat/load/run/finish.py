@@ -97,8 +97,8 @@ def follow_up(
     collected()
     progress.phase("analyzing", "keyheat: analyzing, and writing the report")
     codes["analyze"] = stages.run("analyze", "--report", folder)
-    if codes["analyze"] != INTERRUPTED and not stages.made(DIAGNOSIS):
-        if codes["analyze"] == BROKEN:
+    if codes["analyze"] != INTERRUPTED and not (stages.folder / REPORT).exists():
+        if codes["analyze"] == BROKEN and not stages.made(DIAGNOSIS):
             codes["analyze"] = INVALID  # the analyzer itself broke, not a threshold
         progress.phase("reporting", "keyheat: writing the report")
         codes["report"] = stages.run("report", folder)
