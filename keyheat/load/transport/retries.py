@@ -127,8 +127,8 @@ def kind_of(answer: Answer) -> Kind | None:
 
 
 def given_up(answer: Answer) -> bool:
-    """Whether a call ended with what an SDK would send again: its attempts, or its quota, were used up."""
-    return kind_of(answer) is not None
+    """Whether a call ended throttled, or with what an SDK would send again were attempts or quota left."""
+    return answer.throttled or kind_of(answer) is not None
 
 
 def _asked_s(retry_after: str | None) -> float | None:
