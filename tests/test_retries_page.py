@@ -125,3 +125,18 @@ def test_every_kind_of_request_is_one(name: str) -> None:
     one = run(name, "boto3-2026")
     assert one.requests > 0
     assert one.accepted + one.given_up + one.waiting == one.requests
+
+
+def test_a_cure_is_tried_of_a_run_with_retries_too_and_says_that_it_is_without_them(
+    verb: Callable[..., Any], tmp_path: Path
+) -> None:
+    """The share of attempts that was throttled is another one with retries: it is repeated with them."""
+    settings = ("--set", 'client.sdk="boto3-2026"', "--duration", "8")
+    said = verb("simulate", "hotkey", *settings, "--out", tmp_path)
+    assert said.says("cure: shard the hot key (4 shards)")
+    cure = json.loads((tmp_path / "diagnosis.json").read_bytes())["cure"]
+    assert cure["sent_once"]
+    assert cure["bill"]
+    said = verb("analyze", tmp_path)
+    assert said.says("Simulated without retries: no attempt throttled then")
+    assert said.says("What it costs")

@@ -270,6 +270,7 @@ class Foreseen(LenientPart):
     throttle_share_before: ThrottleShare
     throttle_share_after: ThrottleShare  # with this advice alone
     in_cure: bool = False  # one of several steps of the cure
+    sent_once: bool = False  # both without the retries of the run, so that its own share is another
     formula_shards: ShardCount | None = None  # where the number that is advised is another one
     formula_share_after: ThrottleShare | None = None  # what is left with that
 
@@ -300,6 +301,7 @@ class Cure(Part):
     steps: Annotated[tuple[CureStep, ...], Field(min_length=1)]
     throttle_share_before: ThrottleShare
     throttle_share_after: ThrottleShare
+    sent_once: bool = False  # both without the retries of the run, so that its own share is another
     bill: MonthlyBill | None = None
 
 

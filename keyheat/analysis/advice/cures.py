@@ -402,6 +402,7 @@ def _foreseen(
         throttle_share_before=before.share(),
         throttle_share_after=after.share(),
         in_cure=in_cure,
+        sent_once=bool(rerun.retried_requests),
         formula_shards=formula.shards if other else None,
         formula_share_after=_changed(trial.case, formula, rerun).simulated().share() if other else None,
     )
@@ -416,8 +417,9 @@ def _is_so_already(advice: Recommendation) -> bool:
 
 
 def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:
-    """Whether the simulator repeats what was measured, nearly."""
-    measured, share = rerun.measured, before.share()
+    """Whether the simulator repeats what was measured, nearly: with the retries that there were."""
+    measured, repeated = rerun.measured, rerun.as_it_was_sent(before)
+    share = repeated.share() if repeated is not None else 0.0
     if not measured or not share:
         return False
     return NEAR_RATIO * max(measured, share) <= min(measured, share)
@@ -440,6 +442,7 @@ def _cure(search: CureSearch, before: SimulationOutcome) -> Cure | None:
         steps=tuple(steps),
         throttle_share_before=before.share(),
         throttle_share_after=after.share(),
+        sent_once=bool(search.rerun.retried_requests),
         bill=_bill(search.rerun, changed, before, after),
     )
 

@@ -390,7 +390,9 @@ def _lacking(case: AdviceCase) -> str:
     if case.hottest is None or case.partitions is None:
         return "no key stands out: what is lacking is partitions"
     have = units(case.partitions * case.ceiling, case.direction)
-    return f"its {some(case.partitions, 'partition')} sustain {have} together, however well keys are spread"
+    if case.partitions == 1:
+        return f"its only partition sustains {have}, however well keys are spread"
+    return f"its {case.partitions:,} partitions sustain {have} together, however well keys are spread"
 
 
 def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:

@@ -110,6 +110,8 @@ def _entries(
 
 MOST_S: Final = 3_600
 """Seconds of a run that are simulated: the simulator plays so many in a few, and waits are short."""
+MOST_RETRIED: Final = 200_000
+"""Requests of a client that retries, each of which is asked by itself: some seconds of work."""
 BRIEF_S: Final = 180.0
 """Seconds of a load that stays the same, in which what it throttles on shows."""
 BEFORE_S: Final = 300
@@ -129,7 +131,20 @@ class Rerun:
     shards: int | None = None
     changes: tuple[Change, ...] = ()
     measured: float | None
+    retried_requests: int = 0  # that the scenario's client sent, throttled ones more than once; 0: each once
     billing: Billing
+
+    def as_it_was_sent(self, before: SimulationOutcome) -> SimulationOutcome | None:
+        """What the run itself is held against: `before`, and where its client retried the same with retries.
+
+        None where those are too many requests to be asked one by one.
+        """
+        if not self.retried_requests:
+            return before
+        if self.retried_requests > MOST_RETRIED:
+            return None
+        again = simulate(self.scenario, traffic=self.traffic(None), counts_only=True, with_retries=True)
+        return outcome_of(again)
 
     def simulated(self, behaviour: Behaviour = DEFAULT) -> SimulationOutcome:
         """The run once more, its first minutes if it is long."""
@@ -190,6 +205,7 @@ def rerun_of(
             spreads_itself=spreads_itself(scenario),
             by_schedule=True,
             measured=throttle_share(evidence, client),
+            retried_requests=_retried(client),
             billing=billing,
         )
     first_s = max(int(evidence.window.start.timestamp()), int(heaviest.start.timestamp()) - BEFORE_S)
@@ -202,6 +218,11 @@ def rerun_of(
     return Rerun(
         scenario=made, traffic=lambda _shards: load, measured=measured, billing=billing,
     )  # fmt: skip
+
+
+def _retried(client: ClientFiles | None) -> int:
+    cost = client.manifest.retry_cost if client and client.manifest else None
+    return cost.requests if cost is not None else 0
 
 
 def _sent(scenario: Scenario, shards: int | None) -> Traffic:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyheat.numbers import a_month, percent, some, units, whole
-from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, MonthlyBill, Recommendation
+from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
 from keyheat.words import title_of, whose
 
 BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
@@ -107,7 +107,13 @@ def cure_steps(cure: Cure) -> str:
 def simulated_words(cure: Cure) -> str:
     """What is throttled with it, and what is without it, when it is simulated."""
     left, before = cure.throttle_share_after, percent(cure.throttle_share_before)
-    return f"Simulated: {percent(left) if left else 'no attempt'} throttled then, instead of {before}."
+    after = percent(left) if left else "no attempt"
+    return f"Simulated{_without_retries(cure)}: {after} throttled then, instead of {before}."
+
+
+def _without_retries(simulated: Cure | Foreseen) -> str:
+    """Why its shares are others than the run's, where they are."""
+    return " without retries" if simulated.sent_once else ""
 
 
 def outlook(advice: Recommendation) -> str:
@@ -123,7 +129,7 @@ def _foreseen(advice: Recommendation) -> str:
     left = "no attempt" if not found.throttle_share_after else f"{after} of the attempts"
     change = f"still {left}" if before == after else left
     alone = "this step of the cure alone" if found.in_cure else "this alone"
-    said = f"Simulated: with {alone}, {change} would be throttled"
+    said = f"Simulated{_without_retries(found)}: with {alone}, {change} would be throttled"
     said += "." if before == after else f", instead of {before}."
     if found.formula_shards is not None and found.formula_share_after:
         left = percent(found.formula_share_after)

@@ -104,7 +104,9 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
         yield f"{share} of them: {NAMES[run.diagnosis.verdict.constraint].lower()}"
     if run.manifest and (cost := run.manifest.retry_cost) is not None:
         given_up = f"{percent(cost.given_up_share)} of requests" if cost.given_up else "none"
-        yield f"with retries: {measured(cost.amplification)} attempts a request, {given_up} given up"
+        attempts = measured(cost.amplification)
+        attempts += " attempt" if attempts == "1" else " attempts"
+        yield f"with retries: {attempts} a request, {given_up} given up"
     if not facts.units_hold:
         yield "its units are not judged: they are not DynamoDB's"
 
