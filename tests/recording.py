@@ -99,7 +99,7 @@ def _resources(asked: dict[str, Any]) -> Iterator[str]:
 def recording() -> Iterator[tuple[str, Recording]]:
     """The endpoint's URL, and what it writes down."""
     plain = build_router(Regions(Service(clock=time.time, account_id=ACCOUNT)), CONTROL, DATA)
-    router = Recording(operations=plain.operations, dynamodb=plain.dynamodb, pages=plain.pages)
+    router = Recording(operations=plain.operations, regions=plain.regions, pages=plain.pages)
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
     thread = Thread(target=lambda: asyncio.run(_serve(router, started)))
     thread.start()

@@ -98,7 +98,7 @@ def test_the_local_cloudwatch_and_what_the_aws_cli_printed_have_them() -> None:
     dimensions = (("Operation", "ExecuteStatement"), ("TableName", "orders"), ("Verb", "PartiQLUpdate"))
     six = MetricPoint(start_s=began_s, sum=6.0, count=6.0, minimum=1.0, maximum=1.0)
     published: Any = next(page for page in app.router.pages if isinstance(page, CloudWatchPage))
-    published.metrics.own._add(MetricKey(NAMESPACE, "ThrottledRequests", dimensions), six)
+    published.regions.at_home.metrics.own._add(MetricKey(NAMESPACE, "ThrottledRequests", dimensions), six)
     app.clock.advance(120)
     start, end = (datetime.fromtimestamp(began_s + more_s, UTC) for more_s in (0, 60))
     asked = metrics.request_for("orders", (), replicas=("eu-west-1",), start=start, end=end, now=end)

@@ -205,3 +205,18 @@ def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPa
             left = left[len(delays) + 1 :] or [answer_of(GOOD)]
             ours.append(len(delays))
         assert ours == theirs
+
+
+def test_an_adaptive_client_holds_back_from_the_first_throttle_on_and_others_do_not() -> None:
+    now_s = [1_000.0]
+    policy = policy_of("boto3-2026", mode="adaptive")
+    retries = PolicyRetries(policy, clients=2, clock=lambda: now_s[0], chance=lambda: 0.5)
+    mine, theirs = (RetriedCall("PutItem", client=number) for number in (0, 1))
+    assert retries.hold_s(mine) == 0.0
+    assert retries.delay_s(mine, answer_of(THROTTLED)) == pytest.approx(0.5)
+    held_s = 0.0
+    while (wait_s := retries.hold_s(mine)) > 0:
+        now_s[0] += wait_s
+        held_s += wait_s
+    assert held_s >= 1.0, "half a request a second is what is let through at first"
+    assert retries.hold_s(theirs) == 0.0

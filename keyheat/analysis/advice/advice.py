@@ -71,10 +71,17 @@ def advise(
     else:
         carried = on_burst(scenario, asked) if scenario else ()
         advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, found[0].heaviest), carried)
-        retries = client_setting(rerun, labels, evidence.window.end.timestamp())
+        retries = client_setting(rerun, labels, _ended_s(client, evidence))
         if retries is not None:  # more than the word that waiting helps
             advice = [retries, *(one for one in advice if one.action != "back_off")]
     return Advice(_in_order(advice), cure, tuple(_demands(asked, evidence.scale)))
+
+
+def _ended_s(client: ClientFiles | None, evidence: Evidence) -> float:
+    """When the load ended; the minutes that were asked for go on beyond it."""
+    manifest = client.manifest if client else None
+    ended_at = manifest.ended_at if manifest else None
+    return (ended_at or evidence.window.end).timestamp()
 
 
 def _foresight(

@@ -31,7 +31,7 @@ from keyheat.runfiles import REPORT, write_atomically
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.plausibility import read_evidence
 from keyheat.terms import MEANINGS as TERMS
-from keyheat.terms import titled
+from keyheat.terms import OF_RETRIES, titled
 from keyheat.words import READ, WRITE, capital
 
 LIGHT_REPORT: Final = "report-light.html"
@@ -123,7 +123,11 @@ def render(
         tables=tables_of(run, record),
         details=details_of(run),
         constraints=[(swatch(constraint), capital(MEANINGS[constraint])) for constraint in MEANINGS],
-        terms=[(titled(term), meaning) for term, meaning in TERMS.items()],
+        terms=[
+            (titled(term), meaning)
+            for term, meaning in TERMS.items()
+            if term not in OF_RETRIES or (run.manifest is not None and run.manifest.retry_cost is not None)
+        ],
         generated_at=said_at(generated_at),
         plotlyjs=library("" if light else plotlyjs),
         stills={chart.id: Markup(still(chart)) for chart in charts} if light else {},
