@@ -85,6 +85,7 @@ class Operation:
     returns_items: bool
     api: str = "dynamodb"
     metric: Callable[[dict[str, Any]], str] | None = None  # where more than its name tells it apart
+    plain: bool = False  # of one item of one table, and told apart by its name
 
 
 def operations(
@@ -99,6 +100,7 @@ def operations(
             TABLES_OF.get(name, _one_table),
             name in RETURNS_ITEMS,
             metric=partial(metric_of, name) if name in STATEMENTS else None,
+            plain=name not in TABLES_OF and name not in RETURNS_ITEMS,
         )
         for name, handler in data.items()
     ]
@@ -178,7 +180,11 @@ class DynamoDB:
     def _completed(
         self, operation: Operation, request: dict[str, Any], out: bytes, latency_ms: float
     ) -> None:
-        now_s = self.service.now_s()
+        now_s = self.service.clock()
+        if operation.plain:
+            minutes = self.service.catalog.get(request["TableName"]).model.minutes
+            minutes.completed(operation.name, latency_ms, now_s)
+            return
         found = COUNT.search(out) if operation.returns_items else None
         returned = int(found[1]) if found else None
         name = operation.name if operation.metric is None else operation.metric(request)

@@ -67,7 +67,8 @@ def partition_prefix(*partition: dict[str, Any]) -> bytes:
 
 def key_of(keys: KeySchema, item: Item) -> Key:
     """The key of an item whose key attributes have been checked."""
-    raw = raw_bytes(item[keys.partition.name])
+    value = item[keys.partition.name]
+    raw = value["S"].encode() if "S" in value else raw_bytes(value)
     sort = b"" if keys.sort is None else sort_bytes(item[keys.sort.name])
     if keys.more_partition:
         raw = _together([item[attribute.name] for attribute in keys.partitions])
@@ -103,16 +104,9 @@ def entry_key_of(index: IndexSchema, item: Item, primary: bytes) -> Key | None:
     return stored + primary, at
 
 
-def attributes(keys: KeySchema) -> tuple[KeySchemaElement, ...]:
-    """Partition key, then sort key where there is one."""
-    if keys.more_partition or keys.more_sort:
-        return (*keys.partitions, *keys.sorts)
-    return (keys.partition,) if keys.sort is None else (keys.partition, keys.sort)
-
-
 def checked_item_key(keys: KeySchema, item: Item) -> Key:
     """The key of an item to be put. Raises ValidationException if it lacks one or has one of another type."""
-    for attribute in attributes(keys):
+    for attribute in keys.attributes:
         value = item.get(attribute.name)
         if value is None:
             raise validation_error(INVALID + f"Missing the key {attribute.name} in the item")
@@ -126,7 +120,7 @@ def checked_item_key(keys: KeySchema, item: Item) -> Key:
 
 def checked_key(keys: KeySchema, key: Item) -> Key:
     """The key that a request names: the key attributes and nothing else. Raises ValidationException."""
-    wanted = attributes(keys)
+    wanted = keys.attributes
     if len(key) != len(wanted):
         raise validation_error(NOT_THE_SCHEMA)
     for attribute in wanted:
@@ -139,7 +133,7 @@ def checked_key(keys: KeySchema, key: Item) -> Key:
 def check_index_keys(indexes: tuple[IndexSchema, ...], item: Item) -> None:
     """Raises ValidationException if an attribute that is the key of an index could not be one."""
     for index in indexes:
-        for attribute in attributes(index.keys):
+        for attribute in index.keys.attributes:
             value = item.get(attribute.name)
             if value is None:
                 continue
@@ -163,7 +157,7 @@ def _index_key_mismatch(
 
 
 def _measured(keys: KeySchema, item: Item) -> Key:
-    for attribute in attributes(keys):
+    for attribute in keys.attributes:
         if not item[attribute.name][attribute.type]:
             raise validation_error(EMPTY.format(kind=WORDS[attribute.type], name=attribute.name))
     key = key_of(keys, item)

@@ -11,31 +11,34 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWrite
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from struct import Struct
+from typing import Any, NamedTuple
 
 import orjson
 from sortedcontainers import SortedList
 from xxhash import xxh3_128_digest
 
 from keyheat.endpoint.errors import ServiceError, nested_too_deep
-from keyheat.endpoint.itemkeys import Key, attributes, entry_key_of, key_of
+from keyheat.endpoint.itemkeys import Key, entry_key_of, key_of
 from keyheat.endpoint.schema import IndexSchema, TableSchema
 from keyheat.endpoint.values import Item
 from keyheat.model.units import item_bytes
 
-SIZE_BYTES = 4
+SIZE = Struct(">I")
+SIZE_BYTES = SIZE.size
 SHARDS = 1024
 """Dicts that share the records: growing one of them rehashes a thousandth of a big table, not all of it."""
 
 
 def record(size_bytes: int, json: bytes) -> bytes:
     """An item's record. Joining also copies the JSON tight: its serializer leaves room at the end."""
-    return size_bytes.to_bytes(SIZE_BYTES, "big") + json
+    return SIZE.pack(size_bytes) + json
 
 
 def size_of(record: bytes) -> int:
     """The size of the item, in bytes as DynamoDB counts them."""
-    return int.from_bytes(record[:SIZE_BYTES], "big")
+    size_bytes: int = SIZE.unpack_from(record)[0]
+    return size_bytes
 
 
 def json_of(record: bytes) -> bytes:
@@ -149,24 +152,18 @@ class EntryChange:
         return self.old_key is not None and self.new_key is not None and self.old_key[0] != self.new_key[0]
 
 
-@dataclass(frozen=True, slots=True)
-class ItemChange:
-    """What a write does to the item under one key: its record before and after, where there is one."""
+class ItemChange(NamedTuple):
+    """What a write does to the item under one key: its record before and after, where there is one.
+
+    `old_bytes` and `new_bytes` are the item's sizes, 0 where there is none.
+    """
 
     key: Key
     old: bytes | None
     new: bytes | None
+    old_bytes: int
+    new_bytes: int
     entries: tuple[EntryChange, ...] = ()
-
-    @property
-    def old_bytes(self) -> int:
-        """Size of the item before, 0 if there was none."""
-        return 0 if self.old is None else size_of(self.old)
-
-    @property
-    def new_bytes(self) -> int:
-        """Size of the item after, 0 if there is none."""
-        return 0 if self.new is None else size_of(self.new)
 
 
 class ItemStore:
@@ -230,15 +227,16 @@ class ItemStore:
     def plan(self, key: Key, old: bytes | None, item: Item | None) -> ItemChange:
         """What putting `item` in the place of the record `old` changes; None: deleting it."""
         new = None if item is None else _recorded(item)
+        old_bytes, new_bytes = 0 if old is None else size_of(old), 0 if new is None else size_of(new)
         if not self._indexes or old == new:
-            return ItemChange(key, old, new)
+            return ItemChange(key, old, new, old_bytes, new_bytes)
         before = None if old is None else orjson.loads(json_of(old))
         entries = []
         for index, _ in self._indexes.values():
             change = self._entry_change(index, key[0], (before, old), (item, new))
             if change is not None:
                 entries.append(change)
-        return ItemChange(key, old, new, tuple(entries))
+        return ItemChange(key, old, new, old_bytes, new_bytes, tuple(entries))
 
     def apply(self, change: ItemChange) -> None:
         """Make a planned change; nothing may have been written under its key since."""
@@ -282,7 +280,7 @@ class ItemStore:
         return _recorded(entry)
 
     def _keys_names(self) -> frozenset[str]:
-        return frozenset(attribute.name for attribute in attributes(self._keys))
+        return frozenset(attribute.name for attribute in self._keys.attributes)
 
 
 def _recorded(item: Item) -> bytes:
@@ -294,11 +292,11 @@ def fits(index: IndexSchema, item: Item) -> bool:
     """Whether an item written before the index existed has, or lacks, its keys in the index's types."""
     return all(
         (value := item.get(attribute.name)) is None or value.get(attribute.type)
-        for attribute in attributes(index.keys)
+        for attribute in index.keys.attributes
     )
 
 
 def projected_names(primary: frozenset[str], index: IndexSchema) -> frozenset[str]:
     """Attributes that an index's entries have; for an index that projects everything, not to be asked."""
-    own = frozenset(attribute.name for attribute in attributes(index.keys))
+    own = frozenset(attribute.name for attribute in index.keys.attributes)
     return primary | own | index.include if index.projection == "INCLUDE" else primary | own

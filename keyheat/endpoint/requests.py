@@ -140,9 +140,8 @@ SIZED = ("integer", "list", "map")
 class Members:
     """What an operation's request may have at the top."""
 
-    types: dict[str, type]
-    words: dict[str, frozenset[str]]
-    bounds: dict[str, tuple[float, float]]
+    rules: dict[str, tuple[type, frozenset[str] | None, tuple[float, float] | None]]
+    """Of each member: its type, the words it may be, and how large or long it may be."""
     required: tuple[str, ...]
 
 
@@ -151,13 +150,8 @@ def members_of(operation: str) -> Members:
     """The members of an operation's request, from the service model."""
     shape = shapes_of().input_of(operation)
     assert shape is not None, "every operation on items takes a request"
-    members = shape.members
-    return Members(
-        types={name: TYPES[member.type_name] for name, member in members.items()},
-        words={name: frozenset(words) for name, member in members.items() if (words := _words(member))},
-        bounds={name: _bounds(member) for name, member in members.items() if member.type_name in SIZED},
-        required=tuple(shape.required_members),
-    )
+    rules = {name: (TYPES[one.type_name], _words(one), _bounds(one)) for name, one in shape.members.items()}
+    return Members(rules, tuple(shape.required_members))
 
 
 def checked(operation: str, request: Request) -> Request:
@@ -167,14 +161,16 @@ def checked(operation: str, request: Request) -> Request:
     Raises ValidationException or SerializationException.
     """
     members = members_of(operation)
+    rules = members.rules
     for name, value in request.items():
-        kind = members.types.get(name)
-        if kind is None or value is None:
+        rule = rules.get(name)
+        if rule is None or value is None:
             continue
+        kind, words, bounds = rule
         if (
             type(value) is not kind
-            or (name in members.words and value not in members.words[name])
-            or (name in members.bounds and not _is_within(value, members.bounds[name]))
+            or (words is not None and value not in words)
+            or (bounds is not None and not _is_within(value, bounds))
         ):
             check_shape(operation, request)
     for name in members.required:
@@ -186,12 +182,13 @@ def checked(operation: str, request: Request) -> Request:
     return translated(request)
 
 
-def _words(shape: Shape) -> list[str]:
-    return list(shape.metadata.get("enum", ()))
+def _words(shape: Shape) -> frozenset[str] | None:
+    return frozenset(shape.metadata.get("enum", ())) or None
 
 
-def _bounds(shape: Shape) -> tuple[float, float]:
-    return shape.metadata.get("min", -inf), shape.metadata.get("max", inf)
+def _bounds(shape: Shape) -> tuple[float, float] | None:
+    least, most = shape.metadata.get("min", -inf), shape.metadata.get("max", inf)
+    return (least, most) if shape.type_name in SIZED and (least, most) != (-inf, inf) else None
 
 
 def _is_within(value: Any, bounds: tuple[float, float]) -> bool:

@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.h
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from keyheat.endpoint.errors import ServiceError, validation_error
@@ -36,6 +36,11 @@ class KeySchema:
     sort: KeySchemaElement | None = None
     more_partition: tuple[KeySchemaElement, ...] = ()
     more_sort: tuple[KeySchemaElement, ...] = ()
+    attributes: tuple[KeySchemaElement, ...] = field(init=False, repr=False, compare=False)
+    """All of them, the partition key's first."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", (*self.partitions, *self.sorts))
 
     @property
     def partitions(self) -> tuple[KeySchemaElement, ...]:

@@ -16,7 +16,6 @@ from orjson import Fragment
 from xxhash import xxh3_128_hexdigest
 
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
-from keyheat.endpoint.itemkeys import attributes
 from keyheat.endpoint.itemstore import json_of, size_of
 from keyheat.endpoint.requests import shape_checked
 from keyheat.endpoint.service import Handler, Service, require_stream_arn
@@ -39,7 +38,7 @@ def rendered(stream: TableStream, entry: StreamEntry, region: str) -> tuple[Reco
     source = entry.old if entry.new is None else entry.new
     assert source is not None, "an item that changed was there before or is there after"
     item = orjson.loads(json_of(source))
-    keys = {attribute.name: item[attribute.name] for attribute in attributes(stream.keys)}
+    keys = {attribute.name: item[attribute.name] for attribute in stream.keys.attributes}
     images: Record = {}
     size = item_bytes(keys)
     if stream.view in SHOWS_NEW and entry.event != "REMOVE" and entry.new is not None:

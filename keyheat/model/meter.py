@@ -45,21 +45,25 @@ class MinuteTally:
 class MinuteTallies:
     """Tallies by minute, kept as long as CloudWatch keeps one-minute datapoints."""
 
-    __slots__ = ("_minute", "_open", "tallies")
+    __slots__ = ("_open", "_past_s", "_since_s", "tallies")
 
     def __init__(self) -> None:
         self.tallies: dict[int, MinuteTally] = {}
-        self._minute = -1
         self._open = MinuteTally()
+        self._since_s, self._past_s = inf, -inf
 
     def add(self, value: float, now_s: float) -> None:
         """Record one value."""
-        self.of(int(now_s) // limits.MINUTE_S).add(value)
+        if self._since_s <= now_s < self._past_s:
+            self._open.add(value)
+        else:
+            self.of(int(now_s) // limits.MINUTE_S).add(value)
 
     def of(self, minute: int) -> MinuteTally:
         """The tally of a minute, made where there is none."""
-        if minute != self._minute:
-            self._minute = minute
+        since_s = float(minute * limits.MINUTE_S)
+        if since_s != self._since_s:
+            self._since_s, self._past_s = since_s, since_s + limits.MINUTE_S
             self._open = self.tallies.setdefault(minute, MinuteTally())
             self._forget(minute - _KEPT_MINUTES)
         return self._open

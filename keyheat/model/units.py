@@ -62,7 +62,15 @@ def attribute_bytes(value: Mapping[str, Any]) -> int:
 
 def item_bytes(item: Mapping[str, Mapping[str, Any]]) -> int:
     """Bytes of a whole item: names and values. The 100 bytes of storage billing per item are not in it."""
-    return sum(text_bytes(name) + attribute_bytes(value) for name, value in item.items())
+    total = 0
+    for name, value in item.items():
+        total += len(name) if name.isascii() else len(name.encode())
+        text = value.get("S")  # most values are: they are not asked for their type one by one
+        if text is None:
+            total += attribute_bytes(value)
+        else:
+            total += len(text) if text.isascii() else len(text.encode())
+    return total
 
 
 def write_units(old_bytes: int, new_bytes: int, *, transactional: bool = False) -> float:

@@ -208,8 +208,9 @@ class Expressions:
 
 def require_expressions(request: dict[str, Any], expressions: tuple[str, ...]) -> bool:
     """Whether the request has any of these expressions; names or values without one are an error."""
-    if any(request.get(member) is not None for member in expressions):
-        return True
+    for member in expressions:
+        if request.get(member) is not None:
+            return True
     for member in (NAMES, VALUES):
         if request.get(member) is not None:
             raise validation_error(_without_expression(member, expressions))

@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConsumedCapac
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from orjson import Fragment
 
@@ -74,14 +74,22 @@ TOO_LARGE = "Item size has exceeded the maximum allowed size"
 TOO_LARGE_TO_UPDATE = "Item size to update has exceeded the maximum allowed size"
 
 
-@dataclass(frozen=True, slots=True)
-class WriteBill:
+class WriteBill(NamedTuple):
     """The units of one write: those asked of the table (its local indexes' among them) and of each index."""
 
     units: float
-    index_writes: tuple[IndexWrite, ...]
-    consumed: ConsumedCapacity
+    index_writes: tuple[IndexWrite, ...] = ()
     entries: tuple[EntryChange, ...] = ()
+
+    @property
+    def consumed(self) -> ConsumedCapacity:
+        """What it spends, on the table itself and on each index."""
+        local: dict[str, float] = {}
+        glob: dict[str, float] = {}
+        for entry in self.entries:
+            spent = sum(part.units for part in _entry_writes(entry))
+            (local if entry.index.local else glob)[entry.index.name] = spent
+        return ConsumedCapacity(self.units - sum(local.values()), local, glob)
 
 
 def bill(change: ItemChange, *, transactional: bool = False) -> WriteBill:
@@ -91,17 +99,15 @@ def bill(change: ItemChange, *, transactional: bool = False) -> WriteBill:
     """
     units = write_units(change.old_bytes, change.new_bytes, transactional=transactional)
     if not change.entries:
-        return WriteBill(units, (), ConsumedCapacity(units))
-    consumed, index_writes = ConsumedCapacity(units), []
+        return WriteBill(units)
+    index_writes: list[IndexWrite] = []
     for entry in change.entries:
         parts = _entry_writes(entry)
-        spent = sum(part.units for part in parts)
         if entry.index.local:
-            consumed.local[entry.index.name] = spent
+            units += sum(part.units for part in parts)
         else:
-            consumed.glob[entry.index.name] = spent
             index_writes += parts
-    return WriteBill(units + sum(consumed.local.values()), tuple(index_writes), consumed, change.entries)
+    return WriteBill(units, tuple(index_writes), change.entries)
 
 
 def bill_of_failed(old: bytes | None, new_bytes: int = 0, *, transactional: bool = False) -> WriteBill:
@@ -109,8 +115,8 @@ def bill_of_failed(old: bytes | None, new_bytes: int = 0, *, transactional: bool
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
     """
-    units = write_units(*((0, 0) if old is None else (size_of(old), new_bytes)), transactional=transactional)
-    return WriteBill(units, (), ConsumedCapacity(units))
+    sizes = (0, 0) if old is None else (size_of(old), new_bytes)
+    return WriteBill(write_units(*sizes, transactional=transactional))
 
 
 def _entry_writes(entry: EntryChange) -> list[IndexWrite]:

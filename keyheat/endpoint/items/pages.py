@@ -14,7 +14,7 @@ import orjson
 
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions.compiler import KIND, Projection
-from keyheat.endpoint.itemkeys import NOT_THE_SCHEMA, attributes, key_of
+from keyheat.endpoint.itemkeys import NOT_THE_SCHEMA, key_of
 from keyheat.endpoint.itemstore import SIZE_BYTES, Shelf, projected_names, size_of
 from keyheat.endpoint.schema import IndexSchema, KeySchema, KeySchemaElement
 from keyheat.endpoint.values import INVALID, Item
@@ -58,7 +58,7 @@ def joined(records: Sequence[bytes]) -> bytes:
 
 def start_attributes(keys: KeySchema, index: IndexSchema | None) -> dict[str, KeySchemaElement]:
     """The attributes that say where a page ended: the table's keys, and the index's."""
-    named = attributes(keys) + (() if index is None else attributes(index.keys))
+    named = keys.attributes + (() if index is None else index.keys.attributes)
     return {attribute.name: attribute for attribute in named}
 
 
@@ -134,5 +134,5 @@ def _lacking(keys: KeySchema, index: IndexSchema | None, projection: Projection 
     if index is None or index.projection == "ALL":
         return frozenset()
     wanted: frozenset[str] = frozenset() if projection is None else projection.names
-    primary = frozenset(attribute.name for attribute in attributes(keys))
+    primary = frozenset(attribute.name for attribute in keys.attributes)
     return wanted - projected_names(primary, index)

@@ -18,7 +18,7 @@ from keyheat.endpoint.expressions.compiler import (
     require_expressions,
 )
 from keyheat.endpoint.expressions.keyconditions import KIND, Range, key_range
-from keyheat.endpoint.itemkeys import attributes, key_of, partition_end, position_of
+from keyheat.endpoint.itemkeys import key_of, partition_end, position_of
 from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered
 from keyheat.endpoint.items.pages import (
     RecordPage,
@@ -151,7 +151,7 @@ def _filter_and_projection(
 
 
 def _check_no_key_filtered(filtering: ParsedCondition, keys: KeySchema, what: str) -> None:
-    for attribute in attributes(keys):
+    for attribute in keys.attributes:
         if attribute.name in filtering.attributes:
             raise validation_error(
                 f"{what} can only contain non-primary key attributes: Primary key attribute: {attribute.name}"

@@ -4,8 +4,7 @@ A write is worked out completely, then asked for, then made: a refused one leave
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB.html
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from orjson import Fragment
@@ -18,7 +17,7 @@ from keyheat.endpoint.expressions.compiler import (
     require_expressions,
 )
 from keyheat.endpoint.expressions.updates import Update
-from keyheat.endpoint.itemkeys import Key, attributes, check_index_keys, checked_item_key, checked_key
+from keyheat.endpoint.itemkeys import Key, check_index_keys, checked_item_key, checked_key
 from keyheat.endpoint.items.capacity import (
     TOO_LARGE,
     TOO_LARGE_TO_UPDATE,
@@ -49,8 +48,7 @@ CONDITION = "ConditionExpression"
 Answer = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class WriteRequest:
+class WriteRequest(NamedTuple):
     """A put, update or delete as a request states it: what, under which key, on which condition."""
 
     key: Key
@@ -114,7 +112,7 @@ def _condition(request: Request, kinds: tuple[str, ...]) -> tuple[Expressions | 
 
 def check_no_key(table: Table, update: Update) -> None:
     """Raises ValidationException for an update of an attribute that is part of the key."""
-    keys = [attribute.name for attribute in attributes(table.schema.keys)]
+    keys = [attribute.name for attribute in table.schema.keys.attributes]
     for path in update.paths:
         if path[0] in keys:
             raise validation_error(
@@ -148,7 +146,7 @@ def write(
     `operation` is as its metrics have it, with a further dimension where there is one; `shows_failed`:
     ReturnValuesOnConditionCheckFailure.
     """
-    now_s, old = service.now_s(), table.items.get(asked.key[0])
+    now_s, old = service.clock(), table.items.get(asked.key[0])
     if table.ongoing.lasts_s and table.ongoing.meets(asked.key[0], now_s):
         table.model.minutes.transaction_conflict(now_s)
         raise transaction_conflict()
@@ -230,7 +228,7 @@ def get_item(service: "Service", request: Request) -> bytes | Answer:
     held = table.items.get(key[0])
     consistent = bool(request.get("ConsistentRead"))
     units = read_units(0 if held is None else size_of(held), consistent=consistent)
-    now_s = service.now_s()
+    now_s = service.clock()
     if service.faults is not None:
         service.faults.meet("GetItem", Aim(table, Direction.READ, key[0]))
     refusal = table.model.admit_read(key[1], units, now_s, eventual=not consistent)

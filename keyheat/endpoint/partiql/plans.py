@@ -26,7 +26,7 @@ from keyheat.endpoint.expressions.trees import (
     value_at,
 )
 from keyheat.endpoint.expressions.updates import Update, compiled_update
-from keyheat.endpoint.itemkeys import attributes, check_index_keys, checked_item_key, checked_key
+from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key, checked_key
 from keyheat.endpoint.items.single import CONDITION, WriteRequest, check_no_key
 from keyheat.endpoint.partiql.parsing import parsed_statement
 from keyheat.endpoint.partiql.statements import ITEM, Change, Insert, Select
@@ -182,7 +182,7 @@ def descends(select: Select, keys: KeySchema, plan: KeyPlan) -> bool:
     if not plan.keyed:
         raise validation_error(ORDER_ON_SCAN)
     for name, _ in select.order:
-        if name not in [attribute.name for attribute in attributes(keys)]:
+        if name not in [attribute.name for attribute in keys.attributes]:
             raise validation_error(
                 f"Variable reference {name} in ORDER BY clause must be part of the primary key"
             )
@@ -200,7 +200,7 @@ def write_plan(text: str, keys: KeySchema) -> WritePlan:
     """How a statement other than INSERT writes. Raises ValidationException where it has not the whole key."""
     statement = parsed_statement(text)
     left, key = list(conjuncts(statement.where)), []
-    for attribute in attributes(keys):
+    for attribute in keys.attributes:
         found = next((tree for tree in left if _equality(tree, attribute.name)), None)
         if found is None:
             raise validation_error(NO_KEY)
