@@ -11,7 +11,7 @@ WORKERS ?= 6
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 
-.PHONY: help demo install dev wheel quick test test-aws check lint types bench month gallery attacks soak accuracy fidelity clients install-clients rules lock schema clean
+.PHONY: help demo install dev wheel compiled quick test test-aws check lint types bench month gallery attacks soak accuracy fidelity clients install-clients rules lock schema clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make install   the environment in .venv, from requirements.lock: all that it takes to use Keyheat"
 	@echo "make dev       the same, and what it takes to work on it, from requirements-dev.lock"
 	@echo "make wheel     build the wheel and the sdist in dist/, and try the wheel in empty environments"
+	@echo "make compiled  the same wheel with the local table's path of a request compiled to C, in .compiled (a minute or two)"
 	@echo "make quick     the tests that open no process, socket or browser (about a minute)"
 	@echo "make test      every test (about ten minutes)"
 	@echo "make test-aws  what only a real AWS account can show (off otherwise; costs a few cents)"
@@ -63,6 +64,12 @@ $(DEV): requirements.lock requirements-dev.lock pyproject.toml
 
 wheel: dev
 	$(BIN)/python .ci/wheel.py dist
+
+# For one Python on one system; needs a C compiler. What is measured and tried of it is unpacked beside it.
+compiled: dev
+	rm -rf .compiled build
+	KEYHEAT_COMPILED=3 $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir .compiled .
+	$(BIN)/python -m pip install --quiet --no-deps --target .compiled/site .compiled/keyheat-*.whl
 
 # More workers than cores: most of the time of a load, or of a minute that is to be published, passes in waiting.
 # Those that run alone are first: their one process compiles what all workers would compile at the same time.

@@ -23,8 +23,10 @@ from benchmarks._generator import Answered, Load, drive, ours
 from benchmarks._rivals import MOTO, RIVALS, running
 from benchmarks._table import Row, show
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.shipped import ROOT
 
 ENDPOINT_CPU, LOAD_CPU = 0, 1
+COMPILED = ROOT / ".compiled" / "site"
 UNLIMITED = 10_000.0  # scale of the rate limits: nothing throttles, but every gate is asked
 STORED = 100_000
 PER_GROUP = 10
@@ -122,17 +124,42 @@ def require(answered: Answered) -> Answered:
 
 
 @contextmanager
-def fresh() -> Iterator[tuple[str, int]]:
+def fresh(root: Path = ROOT) -> Iterator[tuple[str, int]]:
     """An endpoint with an empty table `bench`, on its core; gives its URL and process id."""
-    with EndpointProcess.start(scale=UNLIMITED) as process:
+    with EndpointProcess.start(scale=UNLIMITED, root=root) as process:
         os.sched_setaffinity(process.pid, {ENDPOINT_CPU})
         create(process.url, "bench")
         yield process.url, process.pid
 
 
 def rates(seconds: float) -> list[Row]:
-    """Each operation alone, and PutItem and GetItem of the others in the same run."""
-    with fresh() as (url, pid):
+    """Each operation alone, as it is and compiled, and PutItem and GetItem of the others in the same run."""
+    rows, puts, gets = _own_rates(seconds)
+    if COMPILED.is_dir():
+        more, puts, gets = _own_rates(seconds, COMPILED)
+        rows += [replace(row, what=f"compiled: {row.what}") for row in more]
+    else:
+        print("there is no compiled build, so it is not measured (make compiled)")
+    theirs = [row for rival in _rival_rates(seconds) for row in rival]
+    return rows + theirs + [*_against("PutItem", puts, theirs, 3), *_against("GetItem", gets, theirs, 2)]
+
+
+def _against(operation: str, mine: Answered, theirs: list[Row], at_least: float) -> Iterator[Row]:
+    """How many times as many requests a second as of the fastest other one, and as of moto."""
+    rates_per_s = {row.what.partition(":")[0]: row.measured for row in theirs if row.what.endswith(operation)}
+    if not rates_per_s:
+        return
+    fastest = max(rates_per_s, key=lambda name: rates_per_s[name])
+    ratio = mine.per_s / rates_per_s[fastest]
+    yield Row(what=f"{operation} against {fastest}", measured=ratio, unit="times", at_least=at_least)
+    if MOTO.name in rates_per_s and operation == "PutItem":
+        ratio = mine.per_s / rates_per_s[MOTO.name]
+        yield Row(what=f"{operation} against {MOTO.name}", measured=ratio, unit="times", at_least=20)
+
+
+def _own_rates(seconds: float, root: Path = ROOT) -> tuple[list[Row], Answered, Answered]:
+    """What one build of ours answers, and what came back of its puts and gets."""
+    with fresh(root) as (url, pid):
         puts = _measured(url, pid, PUT, seconds)
         require(ours(url, PUT, requests=STORED))
         gets = _measured(url, pid, GET, seconds)
@@ -152,7 +179,7 @@ def rates(seconds: float) -> list[Row]:
         _rate("UpdateItem, counter expression", *updates, at_least=4_000),
         _rate("Query, 10 items of an index over 100,000", *queries, at_least=4_000),
     ]
-    return rows + [row for rival in _rival_rates(seconds, puts[0]) for row in rival]
+    return rows, puts[0], gets[0]
 
 
 def _measured(url: str, pid: int, load: Load, seconds: float) -> tuple[Answered, float]:
@@ -179,7 +206,7 @@ def _beside(what: str, mine: tuple[Answered, float], plain: str, theirs: tuple[A
     return replace(row, note=f"{mine[0].per_s / theirs[0].per_s:.2f} times {plain}; {row.note}")
 
 
-def _rival_rates(seconds: float, puts: Answered) -> Iterator[list[Row]]:
+def _rival_rates(seconds: float) -> Iterator[list[Row]]:
     for rival in RIVALS:
         if not rival.installed():
             print(f"{rival.name} is not installed, so it is not compared ({rival.installed_by})")
@@ -189,11 +216,7 @@ def _rival_rates(seconds: float, puts: Answered) -> Iterator[list[Row]]:
             turns = [require(drive(url, PUT, seconds)) for _ in range(TURNS)]
             gets = require(drive(url, GET, seconds))
         theirs = max(turns, key=lambda turn: turn.per_s)
-        rows = [_rate(f"{rival.name}: PutItem", theirs), _rate(f"{rival.name}: GetItem", gets)]
-        if rival is MOTO:
-            ratio = puts.per_s / theirs.per_s
-            rows.append(Row(what="PutItem against moto", measured=ratio, unit="times", at_least=20))
-        yield rows
+        yield [_rate(f"{rival.name}: PutItem", theirs), _rate(f"{rival.name}: GetItem", gets)]
 
 
 def memory() -> list[Row]:

@@ -17,7 +17,8 @@ import orjson
 from keyheat.endpoint.http import Headers
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.server import Router, Server, build_router
+from keyheat.endpoint.router import Router
+from keyheat.endpoint.server import Server, build_router
 from keyheat.endpoint.service import Service
 
 ACCOUNT = "123456789012"

@@ -23,7 +23,8 @@ from keyheat.addresses import Hosts, on_this_machine
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.options import ClientBounds, EndpointOptions, endpoint_options
 from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.server import Housekeeping, Router, Server, build_router
+from keyheat.endpoint.router import Router
+from keyheat.endpoint.server import Housekeeping, Server, build_router
 from keyheat.endpoint.service import Durations, Service, Streams
 from keyheat.endpoint.state.clock import ServiceClock
 from keyheat.words import INTERRUPTED, WRONG_USE

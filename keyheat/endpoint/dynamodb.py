@@ -7,7 +7,7 @@ import itertools
 import logging
 import random
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -123,7 +123,7 @@ class DynamoDB:
     user_error: Callable[[float], None]
     tables_changed: Callable[[], None]
     table_missing: Callable[[str], None]
-    asked: Counter[str] = field(default_factory=Counter)
+    asked: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     def answer(self, operation: Operation, body: bytes) -> bytes:
         """The whole response to one request that is signed."""

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
@@ -43,9 +44,11 @@ class EndpointProcess:
         host: str = "127.0.0.1",
         more: tuple[str, ...] = (),
         ready_within_s: float = READY_WITHIN_S,
+        root: Path = ROOT,
     ) -> Self:
         """Start an endpoint and wait until it answers; `more` is further command-line flags.
 
+        `root`: the folder whose `keyheat` it is, that of ours unless said otherwise.
         Raises `EndpointError` where it ends or is not ready in time.
         """
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 (`stop` closes it)
@@ -56,7 +59,7 @@ class EndpointProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
-                env=_environment(),
+                env=_environment(root),
                 start_new_session=True,  # Ctrl-C is ours: the metrics of the run are still to be collected
             )
         except OSError:
@@ -149,7 +152,7 @@ class EndpointProcess:
         return f": {said}" if said else ""
 
 
-def _environment() -> dict[str, str]:
-    """Ours, with this checkout on the child's import path, wherever we were started from."""
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+def _environment(root: Path) -> dict[str, str]:
+    """Ours, with one `keyheat` first on the child's import path, wherever we were started from."""
+    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

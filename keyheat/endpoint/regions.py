@@ -10,7 +10,7 @@ connections and the rules of faults.
 import logging
 import random
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -52,7 +52,7 @@ class Regions:
     home: Service
     publish_delay_s: float = 0.0
     ids: Iterator[bytes] = field(default_factory=lambda: request_ids(random.Random()))
-    asked: Counter[str] = field(default_factory=Counter)
+    asked: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     _apis: dict[str, RegionApis] = field(default_factory=dict)
     _scopes: dict[bytes, RegionApis] = field(default_factory=dict)
     _said: set[tuple[str, str]] = field(default_factory=set)

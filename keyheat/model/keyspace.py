@@ -68,7 +68,7 @@ class PartitionHeat:
 
     patience_s: float
     positions: deque[bytes]
-    hot_s: float = 0
+    hot_s: float = 0.0
     last_s: int = field(default=-(2**62))
 
     @classmethod
@@ -87,7 +87,7 @@ class PartitionHeat:
         second = int(now_s)
         if second > self.last_s:
             if second - self.last_s > behaviour.heat_memory_s:
-                self.hot_s = 0
+                self.hot_s = 0.0
                 self.positions.clear()
             self.hot_s += 1
             self.last_s = second

@@ -15,7 +15,8 @@ from prometheus_client.samples import Sample
 
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.server import Router, build_router
+from keyheat.endpoint.router import Router
+from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from keyheat.metrics import TEXT
 

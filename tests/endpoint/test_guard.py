@@ -10,7 +10,8 @@ from keyheat.addresses import Hosts, hostname_of
 from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.server import KEPT, Router, build_router
+from keyheat.endpoint.router import KEPT, Router
+from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from tests.endpoint.clients import FakeClock, client, taken_apart
 
