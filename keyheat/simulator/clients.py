@@ -223,7 +223,7 @@ class RetriedTables:
         tally.units += sum(op.units for op, refused in taken if refused is None)
         tally.accepted[second] += 1
         tally.response_s.append(at_s + SERVICE_S - request.due_s)
-        client.quota.accepted(request.paid_tokens)
+        client.quota.give_back(self._policy.given_back(request.paid_tokens))
 
     def _note(self, request: _Request, refusals: Sequence[Refusal | None]) -> None:
         """Keep what the client saw of each item: of a flow of this second, or of one that is over."""
@@ -242,11 +242,12 @@ class RetriedTables:
         if not again or not policy.retries(refusal.cause):
             self.tally.given_up += 1
             return
-        if policy.quota_tokens and not request.client.quota.take(policy.cost_tokens):
+        cost_tokens = policy.throttle.cost_tokens
+        if policy.quota_tokens and not request.client.quota.take(cost_tokens):
             self.tally.quota_ran_out += 1
             self.tally.given_up += 1
             return
-        request.paid_tokens = policy.cost_tokens
+        request.paid_tokens = cost_tokens
         pause_s = policy.pause_s(request.attempts, self._rng.random)
         self.tally.backoff_s += pause_s
         self._at(at_s + pause_s, request)

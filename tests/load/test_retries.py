@@ -34,7 +34,11 @@ def error(code: str, status: int = 400, *, retry_after_ms: int | None = None) ->
 GOOD: Reply = (200, b"{}", {})
 CUT: Reply = (200, b'{"Consu', {"x-amz-crc32": str(crc32(b"{}")), "content-length": "60"})
 GONE: Reply = (0, b"", {})
+SILENT: Reply = (200, b"{}", {"silent": "yes"})  # a client that heeds this head gets no answer in time
 DAMAGED: Reply = (200, b"{}", {"x-amz-crc32": str(crc32(b"{}") ^ 1)})
+NO_ANSWERS = (
+    (DAMAGED, "crc32_mismatch"), (CUT, "cut_off"), (GONE, "connection_reset"), (SILENT, "timeout")
+)  # fmt: skip
 THROTTLED = error("ProvisionedThroughputExceededException")
 SCRIPTS: dict[str, list[Reply]] = {
     "accepted": [GOOD],
@@ -112,7 +116,7 @@ def delays_of_botocore(url: str, calls: int, monkeypatch: pytest.MonkeyPatch) ->
 
 def answer_of(reply: Reply) -> Answer:
     status, body, headers = reply
-    for broken, failure in ((DAMAGED, "crc32_mismatch"), (CUT, "cut_off"), (GONE, "connection_reset")):
+    for broken, failure in NO_ANSWERS:
         if reply is broken:
             return Answer(0, b"", 0.001, failure=failure)
     return Answer(status, body, 0.001, retry_after=headers.get("x-amz-retry-after"))

@@ -63,7 +63,7 @@ def test_the_quota_is_the_installed_sdks() -> None:
         if rng.random() < 0.6:
             asked = context(1)
             taken = checker.acquire_retry_quota(asked)
-            assert ours.take(NEW.cost_tokens) == taken
+            assert ours.take(NEW.throttle.cost_tokens) == taken
             paid = asked.request_context.get("retry_quota_capacity", 0)
         if rng.random() < 0.6:
 
@@ -71,7 +71,7 @@ def test_the_quota_is_the_installed_sdks() -> None:
                 status_code = 200
 
             checker.release_retry_quota({"retry_quota_capacity": paid} if paid else {}, Good())
-            ours.accepted(paid)
+            ours.give_back(NEW.given_back(paid))
         assert ours.tokens == theirs.available_capacity
 
 
