@@ -23,7 +23,8 @@ Chance = Callable[[], float]
 Failure = Literal["throttle", "transient"]
 Mode = Literal["standard", "adaptive", "legacy"]
 Sdk = Literal[
-    "none", "boto3-2025", "boto3-2026", "js-v3-2025", "js-v3", "go-v2-2025", "go-v2", "java-v2"
+    "none", "boto3-2025", "boto3-2026", "js-v3-2025", "js-v3", "go-v2-2025", "go-v2",
+    "java-v2-2025", "java-v2"
 ]  # fmt: skip
 
 
@@ -117,6 +118,25 @@ _GO: Final = RetryPolicy(
     attempts=3, throttle=Backoff(2.0, 5.0), transient=Backoff(2.0, 5.0), most_drawn=False, more_tokens=1.0,
     heeds_server=False,
 )  # fmt: skip
+"""https://github.com/aws/aws-sdk-go-v2/tree/v1.17.1/aws/retry: a success after a retry gives back a token
+more (standard.go), a pause that would be longer than the longest is not drawn (jitter_backoff.go), and in
+adaptive mode a success at once gives back nothing (adaptive.go)."""
+_JAVA: Final = RetryPolicy(
+    name="java-v2-2025",
+    says="Java v2 before November 2026, legacy mode: nine attempts, pauses of 0.25 to 0.5 s and twice as "
+    "long each time, no quota for throttles",
+    attempts=9, throttle=Backoff(0.5, 0.0, drawn=0.5), transient=Backoff(0.025, 5.0), heeds_server=False,
+)  # fmt: skip
+"""https://github.com/aws/aws-sdk-java-v2: `DynamoDbRetryPolicy` in services/dynamodb has 8 retries, 25 ms;
+`DefaultRetryStrategy` in core/retries what follows a throttle: in legacy mode, which was the default, 500 ms,
+a half of it drawn (`exponentialDelayHalfJitter`), and no token; else 1 s, all of it drawn, and five tokens.
+What changed in 2026: https://github.com/aws/aws-sdk-java-v2/issues/6987"""
+_JAVA_STANDARD: Final = replace(
+    _JAVA,
+    name="java-v2-2025-standard",
+    says="Java v2 before November 2026, standard mode: nine attempts, pauses of up to 1, 2, 4, 8, 16, 20 s",
+    throttle=Backoff(1.0, 5.0),
+)
 _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
     "boto3-2025": {
         "legacy": _LEGACY,
@@ -139,17 +159,19 @@ _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
         "standard": _GO,
         "adaptive": _adaptive(_GO, name="go-v2-2025-adaptive", more_tokens=0.0, unretried_tokens=0.0),
     },
+    "java-v2-2025": {
+        "legacy": _JAVA,
+        "standard": _JAVA_STANDARD,
+        "adaptive": _adaptive(_JAVA_STANDARD, name="java-v2-2025-adaptive"),
+    },
     **{
         name: _shared(name, f"{sdk}, as of November 2026: {SHARED}")
         for name, sdk in (("js-v3", "JavaScript v3"), ("go-v2", "Go v2"), ("java-v2", "Java v2"))
     },
 }  # fmt: skip
-"""By SDK and mode, the default first. Legacy mode has no longest pause; its ninth and last is 12.8 s.
+"""By SDK and mode, the default first. botocore's legacy mode has no longest pause; its last is 12.8 s.
 
-The older ones of JavaScript and Go are as their code has them: StandardRetryStrategy.js of @smithy/core 3.39, and
-https://github.com/aws/aws-sdk-go-v2/tree/v1.17.1/aws/retry, where a success after a retry gives back a token more
-(standard.go), a pause that would be longer than the longest is not drawn (jitter_backoff.go), and the adaptive
-mode gives nothing back for a success at once (adaptive.go)."""
+That of JavaScript before 2026 is as StandardRetryStrategy.js of @smithy/core 3.39 has it."""
 POLICIES: Final = (NONE, *(policy for modes in _SDKS.values() for policy in modes.values()))
 CLIENTS: Final = 10
 """Among which a load is taken to be shared, where nobody says how many processes an application has."""
