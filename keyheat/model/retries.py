@@ -8,8 +8,7 @@ https://aws.amazon.com/blogs/developer/updated-default-retry-behavior-for-aws-sd
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from math import floor
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from keyheat.model.resources import Cause
@@ -20,7 +19,7 @@ RETRY_AFTER_MOST_S: Final = 5.0
 """That a server's own wait (`x-amz-retry-after`) may add to a pause of the shared policy."""
 Chance = Callable[[], float]
 """Draws from 0 to 1."""
-Failure = Literal["throttle", "transient"]
+Failure = Literal["throttle", "transient", "timeout"]
 Mode = Literal["standard", "adaptive", "legacy"]
 Sdk = Literal[
     "none", "boto3-2025", "boto3-2026", "js-v3-2025", "js-v3", "go-v2-2025", "go-v2",
@@ -45,7 +44,8 @@ class RetryPolicy:
     """One published policy: how often a request is sent, what follows which failure, what a client may spend.
 
     `attempts` counts the first one, too. No pause is longer than `most_s`; where `most_drawn` is off one that
-    would be is just that. Errors that are no throttles (5xx, a lost connection) are `transient`. A client has
+    would be is just that. Errors that are no throttles (5xx, a lost connection) are `transient`, and so is a
+    `timeout` where a policy has nothing of its own for it. A client has
     `quota_tokens` for retries, 0: there is no quota. An accepted request gives back what its last retry took,
     and `more_tokens`; one that had no retry gives back `unretried_tokens`. `limits_rate`: the adaptive mode,
     in which a client holds back what it sends. `account_too`: the account's limit is retried as well.
@@ -57,6 +57,7 @@ class RetryPolicy:
     attempts: int
     throttle: Backoff = Backoff(1.0, 5.0)
     transient: Backoff = Backoff(0.025, 14.0)
+    timeout: Backoff | None = None
     most_s: float = 20.0
     most_drawn: bool = True
     quota_tokens: float = QUOTA_TOKENS
@@ -68,6 +69,8 @@ class RetryPolicy:
 
     def after(self, kind: Failure) -> Backoff:
         """What follows a failure of this kind."""
+        if kind == "timeout" and self.timeout is not None:
+            return self.timeout
         return self.throttle if kind == "throttle" else self.transient
 
     def pause_s(
@@ -115,8 +118,8 @@ _LEGACY: Final = RetryPolicy(
 _GO: Final = RetryPolicy(
     name="go-v2-2025",
     says="Go v2 before November 2026: three attempts, pauses of up to 2 and 4 s",
-    attempts=3, throttle=Backoff(2.0, 5.0), transient=Backoff(2.0, 5.0), most_drawn=False, more_tokens=1.0,
-    heeds_server=False,
+    attempts=3, throttle=Backoff(2.0, 5.0), transient=Backoff(2.0, 5.0), timeout=Backoff(2.0, 10.0),
+    most_drawn=False, more_tokens=1.0, heeds_server=False,
 )  # fmt: skip
 """https://github.com/aws/aws-sdk-go-v2/tree/v1.17.1/aws/retry: a success after a retry gives back a token
 more (standard.go), a pause that would be longer than the longest is not drawn (jitter_backoff.go), and in
@@ -144,7 +147,7 @@ _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
             "boto3-2025-standard",
             "botocore before 1.44, standard mode: three attempts, pauses of up to 1 and 2 s, a quota",
             adaptive="boto3-2025-adaptive",
-            attempts=3, transient=Backoff(1.0, 5.0), heeds_server=False,
+            attempts=3, transient=Backoff(1.0, 5.0), timeout=Backoff(1.0, 10.0), heeds_server=False,
         ),
     },
     "boto3-2026": {
@@ -207,101 +210,3 @@ def policy_of(
 
 def _set(policy: RetryPolicy, said: str, **fields: Any) -> RetryPolicy:
     return replace(policy, name=f"{policy.name}, {said}", says=f"{policy.says}; here {said}", **fields)
-
-
-@dataclass(slots=True)
-class RetryQuota:
-    """The tokens of one client, which each retry takes from and accepted requests give back to."""
-
-    most_tokens: float = QUOTA_TOKENS
-    tokens: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.tokens = self.most_tokens
-
-    def take(self, cost_tokens: float) -> bool:
-        """Whether a retry may be made; it is paid then."""
-        if cost_tokens > self.tokens:
-            return False
-        self.tokens -= cost_tokens
-        return True
-
-    def give_back(self, tokens: float) -> None:
-        """A request has been accepted; it is never more than it was."""
-        self.tokens = min(self.most_tokens, self.tokens + tokens)
-
-
-# AWS describes the adaptive mode in words only ("may delay the first attempt"); the numbers are those of its
-# SDKs' code, the same in botocore (retries/bucket.py, throttling.py, adaptive.py) and in JavaScript.
-LEAST_PER_S: Final = 0.5
-KEPT_PART: Final = 0.7  # of the rate at which a throttle came
-STEEPNESS: Final = 0.4
-NEWEST_PART: Final = 0.8
-HALF_S: Final = 0.5  # the rate is measured in steps of this
-MOST_TIMES: Final = 2.0  # the measured rate
-
-
-@dataclass(slots=True)
-class AdaptiveRate:
-    """What the adaptive mode lets one client send: less after a throttle, then more along a cubic curve.
-
-        rate = 0.4 (t - k)^3 + w        t: seconds since the last throttle, w: the rate at which it came
-        k = (w (1 - 0.7) / 0.4)^(1/3)   so that it begins at 0.7 w and is w again after k seconds
-
-    It begins with the first throttle. Who waits goes by the rate as it changes.
-    """
-
-    now_s: float
-    _limits: bool = False
-    _w_per_s: float = 0.0
-    _measured_per_s: float = 0.0
-    _fill_per_s: float = LEAST_PER_S
-    _tokens: float = 0.0
-    _filled_s: float = 0.0
-    _throttled_s: float = 0.0
-    _count: int = 0
-    _step_s: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._filled_s = self._throttled_s = self.now_s
-        self._step_s = floor(self.now_s)
-
-    def wait_s(self, at_s: float) -> float:
-        """Seconds until the first in line may send, at the rate as it is now; 0: at once."""
-        if not self._limits:
-            return 0.0
-        self._refill(at_s)
-        return max(0.0, (1.0 - self._tokens) / self._fill_per_s)
-
-    def sent(self) -> None:
-        """The first in line has sent, and taken its token."""
-        if self._limits:
-            self._tokens -= 1.0
-
-    def answered(self, at_s: float, *, throttled: bool) -> None:
-        """An attempt was answered."""
-        measured = self._measure(at_s)
-        if throttled:
-            self._w_per_s = min(measured, self._fill_per_s) if self._limits else measured
-            self._throttled_s, self._limits = at_s, True
-            rate = KEPT_PART * self._w_per_s
-        else:
-            k = (self._w_per_s * (1 - KEPT_PART) / STEEPNESS) ** (1 / 3)
-            rate = STEEPNESS * (at_s - self._throttled_s - k) ** 3 + self._w_per_s
-        self._refill(at_s)
-        self._fill_per_s = max(LEAST_PER_S, min(rate, MOST_TIMES * measured))
-        self._tokens = min(self._tokens, max(1.0, self._fill_per_s))
-
-    def _measure(self, at_s: float) -> float:
-        step_s = floor(at_s / HALF_S) * HALF_S
-        self._count += 1
-        if step_s > self._step_s:
-            newest = self._count / (step_s - self._step_s)
-            self._measured_per_s = NEWEST_PART * newest + (1 - NEWEST_PART) * self._measured_per_s
-            self._count, self._step_s = 0, step_s
-        return self._measured_per_s
-
-    def _refill(self, at_s: float) -> None:
-        earned = (at_s - self._filled_s) * self._fill_per_s
-        self._tokens = min(max(1.0, self._fill_per_s), self._tokens + earned)
-        self._filled_s = at_s

@@ -18,7 +18,8 @@ from typing import Final
 import numpy as np
 
 from keyheat.model.resources import Refusal
-from keyheat.model.retries import AdaptiveRate, RetryPolicy, RetryQuota
+from keyheat.model.retries import RetryPolicy
+from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
 from keyheat.model.table import Op, TableModel
 from keyheat.simulator.asking import Outcome, answer_of, ask, ops_of, outcomes_of, throttled
 from keyheat.simulator.flow import Flow, FlowAnswer, sent_together

@@ -7,7 +7,7 @@ import pytest
 from keyheat.model.retries import policy_named
 from tests.clients.programs import ENVIRONMENTS, GO
 from tests.clients.scripted import CODES, Call, Script, calls_of, check_scripts, pauses_of, play, scripts_of
-from tests.load.test_retries import GOOD, THROTTLED, error
+from tests.load.test_retries import GOOD, SILENT, THROTTLED, error
 
 pytestmark = [pytest.mark.opens, pytest.mark.slow]
 
@@ -16,7 +16,9 @@ POLICY, ADAPTIVE = policy_named("go-v2-2025"), policy_named("go-v2-2025-adaptive
 BROKEN = error("InternalServerError", 500)
 SCRIPTS = scripts_of(POLICY, {"attempts": 8}, (0.0, 0.37, 0.999)) | {
     "an error that is no throttle": Script(POLICY, [BROKEN]),
-    "throttles and other errors": Script(POLICY, [THROTTLED, BROKEN, BROKEN, GOOD] * 150, 250),
+    "no answer in time": Script(POLICY, [SILENT]),
+    "no answer in time until the quota has run out": Script(POLICY, [SILENT], 60),
+    "failures of every kind": Script(POLICY, [THROTTLED, BROKEN, SILENT, BROKEN, GOOD] * 150, 250),
 }
 RUN_OUT, OF_ONE = [THROTTLED] * 150, [THROTTLED] * 20  # calls of three attempts; with no quota left, of one
 HELD = {

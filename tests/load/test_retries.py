@@ -197,6 +197,12 @@ def test_the_quota_of_a_client_is_used_up_alike(monkeypatch: pytest.MonkeyPatch)
     assert sum(theirs) == 100  # 500 tokens, of which a retry of a throttled request takes 5
 
 
+def test_answers_that_do_not_come_in_time_use_it_up_alike() -> None:
+    for retries in (SdkRetries("us-east-1"), published()):
+        ends = [len(delays_of_ours(retries, [answer_of(SILENT)])[0]) for _ in range(60)]
+        assert sum(ends) == 500 // 14  # as of every error that is no throttle; it was 10 before 2026
+
+
 def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     script = [THROTTLED] * 140 + [GOOD]
     calls = 160

@@ -12,7 +12,8 @@ import pytest
 from botocore.retries import adaptive, bucket, quota, standard, throttling
 
 from keyheat.model.resources import Cause
-from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, AdaptiveRate, RetryQuota, policy_named
+from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, policy_named
+from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
 
 NEW = policy_named("boto3-2026")
 LEGACY = policy_named("boto3-2025")

@@ -12,8 +12,9 @@ from random import Random
 from typing import Any, Final, Protocol
 
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.failures import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER
-from keyheat.model.retries import AdaptiveRate, Chance, Failure, RetryPolicy, RetryQuota
+from keyheat.load.transport.failures import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER, TIMEOUT
+from keyheat.model.retries import Chance, Failure, RetryPolicy
+from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
 
 REQUESTS, ATTEMPTS, GIVEN_UP = "retries.requests", "retries.attempts", "retries.given_up"
 BACKOFF_S, HELD_S = "retries.backoff_s", "retries.held_s"
@@ -116,7 +117,7 @@ def kind_of(answer: Answer) -> Failure | None:
     if answer.accepted or answer.failure in (CREDENTIALS, *TAKEN):
         return None
     if answer.failure is not None:
-        return "transient"
+        return "timeout" if answer.failure == TIMEOUT else "transient"
     if answer.error_code in THROTTLES:
         return "throttle"
     transient = answer.error_code in TRANSIENT or answer.status in TRANSIENT_STATUS
