@@ -97,6 +97,8 @@ class RetriedTables:
         self.models = models
         self.tally = RetryTally()
         self._own, self._policy, self._started_s, self._rng = own, policy, started_s, rng
+        # Pauses have a chance of their own, so that the same arrives at the same time whatever the policy.
+        (self._pauses,) = rng.spawn(1)
         self._grounds = {name: TableShares(model) for name, model in models.items()}
         self._arrivals = {name: FlowArrivals(rng) for name in models}
         self._meetings = {name: Meetings(transaction_s) for name in models}
@@ -249,6 +251,6 @@ class RetriedTables:
             self.tally.given_up += 1
             return
         request.paid_tokens = cost_tokens
-        pause_s = policy.pause_s(request.attempts, self._rng.random)
+        pause_s = policy.pause_s(request.attempts, self._pauses.random)
         self.tally.backoff_s += pause_s
         self._at(at_s + pause_s, request)
