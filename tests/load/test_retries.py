@@ -217,6 +217,47 @@ def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPa
         assert ours == theirs
 
 
+BROKEN, WORSE = error("InternalServerError", 500), (502, b"", {})
+
+
+def waiting(asked: str) -> Reply:
+    return 500, b"", {"x-amz-retry-after": asked}
+
+
+@pytest.mark.parametrize("sdk", ["go-v2", "java-v2", "js-v3", "boto3-2026"])
+@pytest.mark.parametrize(
+    ("own", "calls", "pauses_s"),
+    [
+        ({}, [[BROKEN, BROKEN, GOOD]], [[0.025, 0.05]]),
+        ({}, [[BROKEN]], [[0.025, 0.05, 0.1]]),
+        ({}, [[THROTTLED]], [[1, 2, 4]]),
+        ({"attempts": 5}, [[BROKEN]], [[0.025, 0.05, 0.1, 0.2]]),
+        ({"attempts": 8}, [[THROTTLED]], [[1, 2, 4, 8, 16, 20, 20]]),
+        ({"quota_tokens": 14}, [[BROKEN]], [[0.025]]),
+        ({"quota_tokens": 20}, [[BROKEN, WORSE]], [[0.025]]),
+        (
+            {"quota_tokens": 30},
+            [[BROKEN, WORSE, GOOD], [BROKEN, GOOD], [BROKEN]],
+            [[0.025, 0.05], [0.025], [0.025]],
+        ),
+        ({}, [[waiting("1500"), GOOD]], [[1.5]]),
+        ({}, [[waiting("0"), GOOD]], [[0.025]]),
+        ({}, [[waiting("10000"), GOOD]], [[5.025]]),
+        ({}, [[waiting("soon"), GOOD]], [[0.025]]),
+    ],
+)
+def test_the_shared_policy_does_as_the_sdks_test_it(
+    sdk: Any, own: dict[str, Any], calls: list[list[Reply]], pauses_s: list[list[float]]
+) -> None:
+    """The cases by which AWS's SDKs test it, each pause drawn at its longest, for DynamoDB.
+
+    https://github.com/aws/aws-sdk-go-v2/blob/main/aws/retry/retry2026_test.go; Java's has the same.
+    """
+    retries = PolicyRetries(policy_of(sdk, **own), clock=lambda: 0.0, chance=lambda: 1.0)
+    found = [delays_of_ours(retries, [answer_of(reply) for reply in one])[0] for one in calls]
+    assert found == [pytest.approx(pauses) for pauses in pauses_s]
+
+
 def test_an_adaptive_client_holds_back_from_the_first_throttle_on_and_others_do_not() -> None:
     now_s = [1_000.0]
     policy = policy_of("boto3-2026", mode="adaptive")
