@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from keyheat.runs.formats import HARDLY
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.words import DONE
 
@@ -117,10 +119,13 @@ def test_a_table_whose_burst_hides_a_second_limit_gets_both_cured(verb: Verb, tm
     } <= cure.keys()
 
 
-def test_what_is_known_of_no_item_of_a_transaction_is_said(verb: Verb, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_mix_with_transactions_is_cured_and_what_is_known_of_none_of_their_items_is_said(
+    verb: Verb, tmp_path: Path
+) -> None:
     small = {"name": "own", "provisioned": {"read": 10, "write": 50}}
     tasks = [{"operation": "put", "per_s": 100}, {"operation": "transact_write", "per_s": 50}]
-    found = simulated(verb, tmp_path, table=small, load={"duration_s": 60, "item_bytes": 1_500}, tasks=tasks)
+    found = simulated(verb, tmp_path, table=small, load={"duration_s": 30, "item_bytes": 1_500}, tasks=tasks)
     totals = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["totals"]
     labelled = sum(one["throttles"] for one in found["labels"])
     more = totals["throttled"] - labelled
@@ -128,6 +133,26 @@ def test_what_is_known_of_no_item_of_a_transaction_is_said(verb: Verb, tmp_path:
     assert any(
         f"{more:,} more throttled attempts were parts of" in one for one in found["verdict"]["because"]
     )
+    assert cure_of(found) == {("raise_capacity", "table"): None}
+    (step,), units = found["cure"]["steps"], 100 * 2 + 50 * 4 * 2 * 2  # four items each, at twice the units
+    assert step["units"] == ceil(units / 0.7)
+    assert found["cure"]["throttle_share_after"] <= HARDLY
+
+
+@pytest.mark.slow
+def test_a_key_that_is_hot_under_writes_and_transactions_is_sharded(verb: Verb, tmp_path: Path) -> None:
+    found = simulated(
+        verb,
+        tmp_path,
+        table={"name": "own", "provisioned": {"read": 500, "write": 4_000}},
+        keys={"kind": "hot_key", "share": 0.8, "keys": 2_000},
+        load={"duration_s": 10, "item_bytes": 900},
+        tasks=[{"operation": "put", "per_s": 2_000}, {"operation": "transact_write", "per_s": 20}],
+    )
+    (shards,) = cure_of(found).values()
+    assert (shards or 1) >= ceil((2_000 + 20 * 4 * 2) * 0.8 / 1_000)
+    assert found["cure"]["throttle_share_before"] > 0.1
+    assert found["cure"]["throttle_share_after"] <= HARDLY
 
 
 def test_keys_that_share_a_partition_are_sharded_though_none_is_too_hot(verb: Verb, tmp_path: Path) -> None:

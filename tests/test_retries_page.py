@@ -11,9 +11,11 @@ import pytest
 
 from keyheat.load.run.jobs import find_scenario
 from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, USUAL, policy_named
+from keyheat.numbers import percent
+from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.simulator.clients import SERVICE_S
-from keyheat.simulator.retrying import MOST_REQUESTS, demand_of, retried
-from keyheat.terminal.retries import FORMAT, sentence_of
+from keyheat.simulator.retrying import MOST_REQUESTS, RetriedRun, demand_of, retried
+from keyheat.terminal.retries import FORMAT, feeds_on_itself, recovery_s, sentence_of
 
 pytestmark = pytest.mark.slow
 
@@ -83,6 +85,51 @@ def test_what_is_not_throttled_is_not_retried() -> None:
     calm = [run("sharded", name) for name in ("none", "boto3-2026")]
     assert calm[1].attempts == calm[1].requests == calm[1].accepted
     assert sentence_of(calm).startswith("Nothing is throttled, so nobody retries")
+
+
+ORDERS = {"name": "orders", "provisioned": {"read": 10, "write": 20}}
+
+
+def tried(table: dict[str, Any], **load: Any) -> list[RetriedRun]:
+    """A design that is not in the box, without retries and with the usual policies."""
+    raw = {
+        "format": "keyheat.scenario/1", "name": "own", "question": "Do retries carry it?", "table": table,
+        "keys": {"kind": "uniform", "keys": 1_000}, "tasks": [{"operation": "put"}],
+        "load": {"duration_s": 20, "item_bytes": 900, **load},
+    }  # fmt: skip
+    scenario = scenario_from_dict(raw, "own")
+    demand = demand_of(scenario)
+    return [retried(scenario, demand, policy_named(name), clients=5) for name in ("none", *USUAL)]
+
+
+def test_what_stays_above_a_limit_is_carried_by_no_policy() -> None:
+    none, usual, older, held = runs = tried(ORDERS, requests_per_s=400)
+    assert {round(run.goodput_per_s / none.goodput_per_s, 1) for run in runs} == {1.0}
+    assert none.given_up_share > 0.2
+    assert usual.given_up_share > 0.2
+    assert older.amplification > held.amplification
+    assert sentence_of(runs).startswith(f"With boto3-2026 {percent(usual.given_up_share)} of 8,000 requests")
+
+
+def test_a_short_peak_is_over_when_the_retries_are() -> None:
+    capped = {"name": "orders", "billing_mode": "PAY_PER_REQUEST", "max_on_demand": {"write": 200}}
+    peak = {"kind": "spike", "peak_per_s": 400, "at_s": 2, "for_s": 2}
+    none, usual, older, held = runs = tried(capped, requests_per_s=20, shape=peak)
+    assert none.calm_from_s == 4
+    assert [run.given_up > 0 for run in runs] == [True, False, False, False], "a few seconds carry it"
+    assert 0 < recovery_s(usual, none) < 4
+    assert feeds_on_itself(usual, none)
+    assert held.attempts < usual.attempts < older.attempts
+    assert sentence_of(runs).startswith(
+        "With boto3-2026 none of 1,160 requests are given up; boto3-2025 loses none either, and takes "
+    )
+
+
+def test_far_from_its_limit_nobody_retries() -> None:
+    runs = tried({**ORDERS, "provisioned": {"read": 10, "write": 200}}, requests_per_s=20)
+    assert {run.attempts for run in runs} == {400}
+    assert not any(recovery_s(run, runs[0]) or feeds_on_itself(run, runs[0]) for run in runs)
+    assert sentence_of(runs) == "Nothing is throttled, so nobody retries: all 400 requests are accepted."
 
 
 def test_for_programs_it_is_one_object(verb: Callable[..., Any]) -> None:

@@ -177,10 +177,31 @@ def test_a_live_table_is_read(verb: Verb) -> None:
             GlobalSecondaryIndexes=[index],
         )
         done(verb, f"keyheat init --table events --endpoint-url {endpoint.url}")
-        refused = verb("init", "--table", "nobodys", "--endpoint-url", endpoint.url)
+        asked = ("--endpoint-url", endpoint.url, "--region", "eu-west-1")
+        refused = verb("init", "--table", "events", *asked)
     assert [one.name for one in made("events.toml").table.indexes] == ["by-type"]
     assert refused.code == WRONG_USE
-    assert "ResourceNotFoundException" in refused.err
+    there = f"table events in eu-west-1 at {endpoint.url}"
+    assert refused.line == f"keyheat: {there}: it is not there. Say --region for another Region"
+
+
+def test_a_live_table_that_is_not_there_is_said_with_its_region(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = boto3.client(
+        "dynamodb", region_name="eu-west-1", aws_access_key_id="a", aws_secret_access_key="b"
+    )
+    monkeypatch.setattr("keyheat.evidence.clients.boto3_clients", lambda **_how: lambda _service: client)
+    with Stubber(client) as stub:
+        stub.add_client_error("describe_table", "ResourceNotFoundException", "Table: events not found")
+        stub.add_client_error("describe_table", "AccessDeniedException", "not you")
+        gone, refused = (verb("init", "--table", "events") for _ in range(2))
+    assert gone.code == refused.code == WRONG_USE
+    assert gone.line == (
+        "keyheat: table events in eu-west-1: it is not there. Say --region for another Region, or --profile "
+        "for another account's"
+    )
+    assert refused.line == "keyheat: table events in eu-west-1: AccessDeniedException: not you"
 
 
 def test_nothing_is_taken_from_what_has_no_table(tmp_path: Path) -> None:

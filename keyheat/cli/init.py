@@ -155,27 +155,43 @@ def _suite(
 
 def _live(table: str, region: str | None, profile: str | None, endpoint_url: str | None) -> "Source":
     """A table that is there, with its scaling. Raises `NotTaken`."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    from keyheat.evidence.clients import boto3_clients, is_local
     from keyheat.intake.sources import source_of
     from keyheat.intake.tables import NotTaken
 
-    local = is_local(endpoint_url)
-    clients = boto3_clients(region=region, profile=profile, endpoint_url=endpoint_url, local=local)
-    try:
-        description = clients("dynamodb").describe_table(TableName=table)["Table"]
-    except ClientError as error:
-        said = error.response["Error"]
-        raise NotTaken(f"table {table}: {said['Code']}: {said['Message']}") from error
-    except BotoCoreError as error:
-        raise NotTaken(f"table {table}: {error}") from error
-    found = source_of(description)
+    found = source_of(_described(table, region, profile, endpoint_url))
     if not found.tables:
         raise NotTaken("; ".join(found.notes))
     if endpoint_url is not None:
         return found
     return replace(found, tables=(_with_scaling(found.tables[0], region, profile),))
+
+
+def _described(
+    table: str, region: str | None, profile: str | None, endpoint_url: str | None
+) -> dict[str, Any]:
+    """What DescribeTable says of it. Raises `NotTaken`, with the Region that was asked."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from keyheat.evidence.clients import boto3_clients, is_local
+    from keyheat.intake.tables import NotTaken
+
+    local = is_local(endpoint_url)
+    clients = boto3_clients(region=region, profile=profile, endpoint_url=endpoint_url, local=local)
+    where = ""
+    try:
+        client = clients("dynamodb")
+        where = f" in {client.meta.region_name}" + (f" at {endpoint_url}" if endpoint_url else "")
+        described: dict[str, Any] = client.describe_table(TableName=table)["Table"]
+    except ClientError as error:
+        said = error.response["Error"]
+        why = f"{said['Code']}: {said['Message']}"
+        if said["Code"] == "ResourceNotFoundException":
+            account = "" if local else ", or --profile for another account's"
+            why = f"it is not there. Say --region for another Region{account}"
+        raise NotTaken(f"table {table}{where}: {why}") from error
+    except BotoCoreError as error:
+        raise NotTaken(f"table {table}{where}: {error}") from error
+    return described
 
 
 def _measured(

@@ -18,7 +18,9 @@ from keyheat.terminal.retries import (
     COLUMNS,
     best_of,
     duration,
+    feeds_on_itself,
     found_in,
+    recovery_s,
     row_of,
     sentence_of,
     usual_of,
@@ -128,9 +130,18 @@ def sections_of(found: RetriesAnswer) -> tuple[Section, ...]:
 
 
 def _table(found: RetriesAnswer) -> PageTable:
-    """The terminal's."""
-    rows = tuple(tuple(row_of(run)) for run in found.runs)
-    return PageTable(caption="Side by side", columns=COLUMNS, rows=rows, numeric=frozenset(range(1, 7)))
+    """The terminal's, and what each policy makes of a throttling that would be over."""
+    rows = tuple((*row_of(run), *_afterwards(run, found)) for run in found.runs)
+    columns = (*COLUMNS, "recovers", "feeds on itself")
+    return PageTable(caption="Side by side", columns=columns, rows=rows, numeric=frozenset(range(1, 8)))
+
+
+def _afterwards(run: RetriedRun, found: RetriesAnswer) -> tuple[str, str]:
+    none = found.runs[0]
+    if run is none or found.calm:
+        return NOTHING, NOTHING
+    later_s = recovery_s(run, none)
+    return span(later_s) if later_s else "at once", "yes" if feeds_on_itself(run, none) else "no"
 
 
 def _policies(found: RetriesAnswer) -> PageTable:
@@ -148,6 +159,11 @@ READING: Final = (
         f"After retries, or after the {ADAPTIVE_MODE} held it back for as long as a retry takes at least.",
     ),
     ("Calm from", "The second of the run from which on nothing was throttled any more."),
+    ("Recovers", "How much longer than under the demand alone something was throttled."),
+    (
+        "Feeds on itself",
+        "Retries are throttled when the demand alone would be throttled no more.",
+    ),
     (NOTHING, "Not known, or not a part of it; never zero."),
 )
 

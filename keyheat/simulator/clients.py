@@ -18,7 +18,8 @@ from typing import Final
 import numpy as np
 
 from keyheat.model.resources import Refusal
-from keyheat.model.retries import AdaptiveRate, RetryPolicy, RetryQuota
+from keyheat.model.retries import RetryPolicy
+from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
 from keyheat.model.table import Op, TableModel
 from keyheat.simulator.asking import Outcome, answer_of, ask, ops_of, outcomes_of, throttled
 from keyheat.simulator.flow import Flow, FlowAnswer, sent_together
@@ -96,6 +97,8 @@ class RetriedTables:
         self.models = models
         self.tally = RetryTally()
         self._own, self._policy, self._started_s, self._rng = own, policy, started_s, rng
+        # Pauses have a chance of their own, so that the same arrives at the same time whatever the policy.
+        (self._pauses,) = rng.spawn(1)
         self._grounds = {name: TableShares(model) for name, model in models.items()}
         self._arrivals = {name: FlowArrivals(rng) for name in models}
         self._meetings = {name: Meetings(transaction_s) for name in models}
@@ -223,7 +226,7 @@ class RetriedTables:
         tally.units += sum(op.units for op, refused in taken if refused is None)
         tally.accepted[second] += 1
         tally.response_s.append(at_s + SERVICE_S - request.due_s)
-        client.quota.accepted(request.paid_tokens)
+        client.quota.give_back(self._policy.given_back(request.paid_tokens))
 
     def _note(self, request: _Request, refusals: Sequence[Refusal | None]) -> None:
         """Keep what the client saw of each item: of a flow of this second, or of one that is over."""
@@ -242,11 +245,12 @@ class RetriedTables:
         if not again or not policy.retries(refusal.cause):
             self.tally.given_up += 1
             return
-        if policy.quota_tokens and not request.client.quota.take(policy.cost_tokens):
+        cost_tokens = policy.throttle.cost_tokens
+        if policy.quota_tokens and not request.client.quota.take(cost_tokens):
             self.tally.quota_ran_out += 1
             self.tally.given_up += 1
             return
-        request.paid_tokens = policy.cost_tokens
-        pause_s = policy.pause_s(request.attempts, self._rng.random)
+        request.paid_tokens = cost_tokens
+        pause_s = policy.pause_s(request.attempts, self._pauses.random)
         self.tally.backoff_s += pause_s
         self._at(at_s + pause_s, request)

@@ -1,6 +1,7 @@
 """The same demand under several retry policies: what each makes of its throttles.
 
-The demand is what the scenario's load test sends where nobody retries, so that all policies meet the same.
+The demand is what the scenario's load test sends where nobody retries, so that all policies meet the same
+requests at the same moments, with the same keys and sizes. Only pauses are drawn by each for itself.
 """
 
 from collections.abc import Callable, Sequence

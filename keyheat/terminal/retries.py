@@ -46,7 +46,8 @@ def sentence_of(runs: Sequence[RetriedRun]) -> str:
         said += f", {percent(usual.quota_ran_out / usual.given_up)} of them for want of retry quota"
     if best is usual:
         return f"{said}; of the policies that were tried none loses fewer."
-    return f"{said}; {best.policy.name} loses {_lost(best)}, and takes {_longer(usual, best)}."
+    either = " either" if usual.accepted == usual.requests else ""
+    return f"{said}; {best.policy.name} loses {_lost(best)}{either}, and takes {_longer(usual, best)}."
 
 
 def usual_of(runs: Sequence[RetriedRun]) -> RetriedRun:
@@ -88,7 +89,7 @@ def notes_of(scenario: Scenario, runs: Sequence[RetriedRun], clients: int) -> li
 def found_in(runs: Sequence[RetriedRun]) -> list[str]:
     """Where throttling feeds on itself, and what the adaptive mode holds back."""
     none, *others = runs
-    said = [_feeding(one, none) for one in others if none.calm_from_s < one.calm_from_s and _insists(one)]
+    said = [_feeding(one, none) for one in others if feeds_on_itself(one, none)]
     said += [
         f"{one.policy.name} holds requests back, the middle one of them for {duration(one.within_s(0.5))}; "
         f"its last throttle comes {one.calm_from_s} s after the beginning."
@@ -111,13 +112,18 @@ def worked_out(scenario: Scenario, clients: int) -> list[str]:
     return said
 
 
-def _insists(run: RetriedRun) -> bool:
-    return run.attempts > (1 + NOTABLE) * run.requests
+def recovery_s(run: RetriedRun, none: RetriedRun) -> int:
+    """How much longer than under the demand alone something was throttled."""
+    return max(0, run.calm_from_s - none.calm_from_s)
+
+
+def feeds_on_itself(run: RetriedRun, none: RetriedRun) -> bool:
+    """Whether retries are throttled when the demand alone would not be."""
+    return recovery_s(run, none) > 0 and run.attempts > (1 + NOTABLE) * run.requests
 
 
 def _feeding(run: RetriedRun, none: RetriedRun) -> str:
-    """That retries are throttled when the demand alone would not be."""
-    longer = span(run.calm_from_s - none.calm_from_s)
+    longer = span(recovery_s(run, none))
     return (
         f"{run.policy.name}: throttling goes on for {longer} after the demand alone would be throttled no "
         f"more; it feeds on {some(run.attempts - run.requests, 'retry', 'retries')}."
@@ -176,6 +182,8 @@ def retries_json(scenario: Scenario, runs: Sequence[RetriedRun], clients: int) -
                 "p99_s": run.within_s(0.99),
                 "load_s": run.load_s,
                 "throttled_until_s": run.calm_from_s,
+                "recovery_s": recovery_s(run, runs[0]),
+                "feeds_on_itself": feeds_on_itself(run, runs[0]),
                 "attempts_per_s": run.attempts_per_s,
                 "throttled_per_s": run.throttled_per_s,
             }

@@ -48,7 +48,7 @@ async function call(client) {
 }
 
 const told = [];
-for (const { endpoint, calls, chance, options } of JSON.parse(process.argv[2])) {
+for (const { endpoint, calls, chance, options = {} } of JSON.parse(process.argv[2])) {
   Math.random = () => chance;
   const client = await watched(endpoint, options);
   told.push([]);

@@ -280,6 +280,37 @@ def test_every_line_that_is_no_item_is_named(regions: Regions, tmp_path: Path) -
     assert said[-1].endswith("and 14 lines more")
 
 
+@pytest.mark.parametrize(
+    ("line", "twice"),
+    [
+        ('{"pk":{"S":"a"},"n":{"N":"1"},"n":{"N":"2"}}', "n"),
+        ('{"pk": {"S": "a"}, "pk": {"S": "b"}}', "pk"),
+        (r'{"pk":{"S":"a"},"\u0070k":{"S":"b"}}', "pk"),
+        ('{"Item":{"pk":{"S":"a"},"m":{"M":{"x":{"S":"1"},"y":{"S":"2"},"x":{"S":"3"}}}}}', "x"),
+        ('{"pk":{"S":"a","S":"b"}}', "S"),
+        (r'{"pk":{"S":"a: \"b\": \u00e9"},"n":{"L":[{"S":"pk"},{"M":{"pk":{"S":"é"}}}]}}', None),
+        ('{"pk": {"S": "a"}, "m": {"M": {"pk": {"S": "a"}}}} ', None),
+    ],
+)
+def test_an_attribute_that_stands_twice_is_refused(
+    regions: Regions, service: Service, tmp_path: Path, line: str, twice: str | None
+) -> None:
+    beginning = files(tmp_path, f'{{"pk": {{"S": "before"}}}}\n{line}\n'.encode())
+    if twice is None:
+        beginning.make(regions)
+        assert len(service.catalog.find("orders").items) == 2
+        return
+    with pytest.raises(CannotBegin, match=rf'i.jsonl: "{twice}" stands twice in one object; .* @ line 2$'):
+        beginning.make(regions)
+
+
+@pytest.mark.parametrize("levels", [40, 300, 500])
+def test_an_item_that_is_too_deep_is_said_so(regions: Regions, tmp_path: Path, levels: int) -> None:
+    deep = '{"L":[' * levels + '{"S":"x"}' + "]}" * levels
+    with pytest.raises(CannotBegin, match=r"levels.*@ line 1"):
+        files(tmp_path, f'{{"pk":{{"S":"a"}},"deep":{deep}}}'.encode()).make(regions)
+
+
 MARKED = b"\xef\xbb\xbf"
 
 

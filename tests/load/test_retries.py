@@ -34,7 +34,11 @@ def error(code: str, status: int = 400, *, retry_after_ms: int | None = None) ->
 GOOD: Reply = (200, b"{}", {})
 CUT: Reply = (200, b'{"Consu', {"x-amz-crc32": str(crc32(b"{}")), "content-length": "60"})
 GONE: Reply = (0, b"", {})
+SILENT: Reply = (200, b"{}", {"silent": "yes"})  # a client that heeds this head gets no answer in time
 DAMAGED: Reply = (200, b"{}", {"x-amz-crc32": str(crc32(b"{}") ^ 1)})
+NO_ANSWERS = (
+    (DAMAGED, "crc32_mismatch"), (CUT, "cut_off"), (GONE, "connection_reset"), (SILENT, "timeout")
+)  # fmt: skip
 THROTTLED = error("ProvisionedThroughputExceededException")
 SCRIPTS: dict[str, list[Reply]] = {
     "accepted": [GOOD],
@@ -112,7 +116,7 @@ def delays_of_botocore(url: str, calls: int, monkeypatch: pytest.MonkeyPatch) ->
 
 def answer_of(reply: Reply) -> Answer:
     status, body, headers = reply
-    for broken, failure in ((DAMAGED, "crc32_mismatch"), (CUT, "cut_off"), (GONE, "connection_reset")):
+    for broken, failure in NO_ANSWERS:
         if reply is broken:
             return Answer(0, b"", 0.001, failure=failure)
     return Answer(status, body, 0.001, retry_after=headers.get("x-amz-retry-after"))
@@ -193,6 +197,12 @@ def test_the_quota_of_a_client_is_used_up_alike(monkeypatch: pytest.MonkeyPatch)
     assert sum(theirs) == 100  # 500 tokens, of which a retry of a throttled request takes 5
 
 
+def test_answers_that_do_not_come_in_time_use_it_up_alike() -> None:
+    for retries in (SdkRetries("us-east-1"), published()):
+        ends = [len(delays_of_ours(retries, [answer_of(SILENT)])[0]) for _ in range(60)]
+        assert sum(ends) == 500 // 14  # as of every error that is no throttle; it was 10 before 2026
+
+
 def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     script = [THROTTLED] * 140 + [GOOD]
     calls = 160
@@ -205,6 +215,47 @@ def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPa
             left = left[len(delays) + 1 :] or [answer_of(GOOD)]
             ours.append(len(delays))
         assert ours == theirs
+
+
+BROKEN, WORSE = error("InternalServerError", 500), (502, b"", {})
+
+
+def waiting(asked: str) -> Reply:
+    return 500, b"", {"x-amz-retry-after": asked}
+
+
+@pytest.mark.parametrize("sdk", ["go-v2", "java-v2", "js-v3", "boto3-2026"])
+@pytest.mark.parametrize(
+    ("own", "calls", "pauses_s"),
+    [
+        ({}, [[BROKEN, BROKEN, GOOD]], [[0.025, 0.05]]),
+        ({}, [[BROKEN]], [[0.025, 0.05, 0.1]]),
+        ({}, [[THROTTLED]], [[1, 2, 4]]),
+        ({"attempts": 5}, [[BROKEN]], [[0.025, 0.05, 0.1, 0.2]]),
+        ({"attempts": 8}, [[THROTTLED]], [[1, 2, 4, 8, 16, 20, 20]]),
+        ({"quota_tokens": 14}, [[BROKEN]], [[0.025]]),
+        ({"quota_tokens": 20}, [[BROKEN, WORSE]], [[0.025]]),
+        (
+            {"quota_tokens": 30},
+            [[BROKEN, WORSE, GOOD], [BROKEN, GOOD], [BROKEN]],
+            [[0.025, 0.05], [0.025], [0.025]],
+        ),
+        ({}, [[waiting("1500"), GOOD]], [[1.5]]),
+        ({}, [[waiting("0"), GOOD]], [[0.025]]),
+        ({}, [[waiting("10000"), GOOD]], [[5.025]]),
+        ({}, [[waiting("soon"), GOOD]], [[0.025]]),
+    ],
+)
+def test_the_shared_policy_does_as_the_sdks_test_it(
+    sdk: Any, own: dict[str, Any], calls: list[list[Reply]], pauses_s: list[list[float]]
+) -> None:
+    """The cases by which AWS's SDKs test it, each pause drawn at its longest, for DynamoDB.
+
+    https://github.com/aws/aws-sdk-go-v2/blob/main/aws/retry/retry2026_test.go; Java's has the same.
+    """
+    retries = PolicyRetries(policy_of(sdk, **own), clock=lambda: 0.0, chance=lambda: 1.0)
+    found = [delays_of_ours(retries, [answer_of(reply) for reply in one])[0] for one in calls]
+    assert found == [pytest.approx(pauses) for pauses in pauses_s]
 
 
 def test_an_adaptive_client_holds_back_from_the_first_throttle_on_and_others_do_not() -> None:

@@ -12,7 +12,8 @@ import pytest
 from botocore.retries import adaptive, bucket, quota, standard, throttling
 
 from keyheat.model.resources import Cause
-from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, AdaptiveRate, RetryQuota, policy_named
+from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, policy_named
+from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
 
 NEW = policy_named("boto3-2026")
 LEGACY = policy_named("boto3-2025")
@@ -63,7 +64,7 @@ def test_the_quota_is_the_installed_sdks() -> None:
         if rng.random() < 0.6:
             asked = context(1)
             taken = checker.acquire_retry_quota(asked)
-            assert ours.take(NEW.cost_tokens) == taken
+            assert ours.take(NEW.throttle.cost_tokens) == taken
             paid = asked.request_context.get("retry_quota_capacity", 0)
         if rng.random() < 0.6:
 
@@ -71,7 +72,7 @@ def test_the_quota_is_the_installed_sdks() -> None:
                 status_code = 200
 
             checker.release_retry_quota({"retry_quota_capacity": paid} if paid else {}, Good())
-            ours.accepted(paid)
+            ours.give_back(NEW.given_back(paid))
         assert ours.tokens == theirs.available_capacity
 
 
@@ -122,6 +123,25 @@ def test_who_is_held_back_waits_for_a_token() -> None:
     assert sent < 60
     assert wait_s <= 2.0, "half a request a second is the least"
     assert rate.wait_s(at_s + wait_s) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_java_before_2026_draws_a_half_of_its_pauses_and_charges_nothing_for_throttles() -> None:
+    """No SDK for Java is packaged where the tests run: the bounds are those that its code documents."""
+    legacy, standard = (policy_named(f"java-v2-2025{mode}") for mode in ("", "-standard"))
+    assert legacy.attempts == standard.attempts == 8 + 1
+    bounds_ms = [
+        tuple(1000 * legacy.pause_s(attempt, lambda drawn=drawn: drawn) for drawn in (0.0, 1.0))
+        for attempt in range(1, 9)
+    ]
+    assert bounds_ms == [
+        (250, 500), (500, 1_000), (1_000, 2_000), (2_000, 4_000), (4_000, 8_000), (8_000, 16_000),
+        (10_000, 20_000), (10_000, 20_000),
+    ]  # fmt: skip
+    assert legacy.pause_s(3, lambda: 0.5, kind="transient") == 0.5 * 4 * 0.025
+    assert standard.pause_s(3, lambda: 0.5) == 0.5 * 4 * 1.0
+    quota = RetryQuota()
+    assert all(quota.take(legacy.throttle.cost_tokens) for _ in range(1_000)), "throttles are free of charge"
+    assert sum(quota.take(legacy.transient.cost_tokens) for _ in range(1_000)) == 100
 
 
 def test_what_is_retried_is_said_by_each_policy() -> None:

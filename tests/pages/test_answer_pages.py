@@ -20,7 +20,7 @@ from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes, with_demand
 from keyheat.simulator.retrying import demand_of, retried
 from keyheat.simulator.search import smallest_capacity, smallest_shards
-from keyheat.terminal.retries import COLUMNS, row_of, sentence_of
+from keyheat.terminal.retries import COLUMNS, feeds_on_itself, row_of, sentence_of
 from keyheat.words import Direction
 from tests.browsing import all_drawn
 from tests.pages.axe import violations
@@ -134,7 +134,12 @@ def test_what_retries_make_is_first_and_every_policy_has_its_picture_and_its_row
     assert page.locator("#verdict").inner_text().replace("\u00a0", " ") == sentence_of(found.runs)
     table = page.locator("#requests .counts tr").all_inner_texts()
     rows = [row.replace("\u00a0", " ").split("\t") for row in table]
-    assert rows == [list(COLUMNS), *(row_of(run) for run in found.runs)]
+    assert [row[: len(COLUMNS)] for row in rows] == [list(COLUMNS), *(row_of(run) for run in found.runs)]
+    heads, *afterwards = [row[len(COLUMNS) :] for row in rows]
+    assert heads == ["recovers", "feeds on itself"]
+    assert [said == "yes" for _later, said in afterwards] == [
+        feeds_on_itself(run, found.runs[0]) for run in found.runs
+    ]
     pictures = page.locator("#seconds h3").all_inner_texts()
     assert [words.split(":")[0] for words in pictures] == ["none", *USUAL]
     assert page.locator("#command").inner_text().endswith("keyheat retries hotkey")

@@ -30,6 +30,8 @@ def test_what_the_application_sets_is_in_the_policy_and_its_name(tmp_path):
     policy = client(tmp_path / "a.toml", 'sdk = "js-v3"\nattempts = 7\nquota_tokens = 100').policy
     assert (policy.attempts, policy.quota_tokens, policy.name) == (7, 100, "js-v3, attempts 7, quota 100")
     assert client(tmp_path / "b.toml", 'sdk = "js-v3"\nattempts = 4').policy is policy_named("js-v3")
+    java = client(tmp_path / "c.toml", 'sdk = "java-v2-2025"\nmode = "legacy"\nquota_tokens = 9').policy
+    assert java.quota_tokens == 9, "Java has a quota in legacy mode, too"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,11 @@
 import pytest
 
 from keyheat.load.run.jobs import find_scenario
+from keyheat.model.retries import policy_named
+from keyheat.model.table import Op, TableModel
+from keyheat.simulator import clients
+from keyheat.simulator.asking import ask
+from keyheat.simulator.flow import Flow
 from keyheat.simulator.retrying import demand_of, retried
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.words import Direction
@@ -26,6 +31,30 @@ def test_a_simulated_run_is_what_the_comparison_says_of_its_policy() -> None:
     assert counted["retries.requests"] == compared.requests
     assert counted["retries.requests"] + counted["retries.attempts"] == run.client.attempts[Direction.WRITE]
     assert 0 < counted["retries.given_up"] <= compared.given_up
+
+
+def test_every_policy_meets_the_same_requests_at_the_same_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of few requests a policy that was luckier with its keys would be taken for a better one."""
+    scenario, path = find_scenario("hotkey", ("load.duration_s=3", "load.requests_per_s=4000"))
+    demand = demand_of(scenario, path.parent)
+    arrived: dict[str, dict[int, tuple[float, list[Op]]]] = {}
+
+    def of_policy(policy: str) -> list[tuple[float, list[Op]]]:
+        asked: dict[int, tuple[float, list[Op]]] = arrived.setdefault(policy, {})
+
+        def note(model: TableModel, flow: Flow, ops: list[Op], at_s: float) -> object:
+            asked.setdefault(id(ops), (at_s, ops))  # the first attempt of a request
+            return ask(model, flow, ops, at_s)
+
+        monkeypatch.setattr(clients, "ask", note)
+        run = retried(scenario, demand, policy_named(policy), clients=3)
+        assert len(asked) == run.requests
+        assert run.attempts > run.requests or policy == "none"
+        return [*asked.values()]
+
+    alone, again, held = map(of_policy, ("none", "boto3-2026", "boto3-2026-adaptive"))
+    assert alone == again
+    assert sorted(str(ops) for _at_s, ops in alone) == sorted(str(ops) for _at_s, ops in held)
 
 
 def test_hot_keys_have_their_own_retries() -> None:

@@ -54,7 +54,8 @@ END: Final = Token("end", "")
 
 
 def malformed(detail: str = "") -> ServiceError:
-    """The text is no statement."""
+    """The text is no statement. Of what is no token DynamoDB says no more than that: no detail is its answer,
+    as https://github.com/paritysuite/dynamodb-conformance has read it off."""
     return validation_error(f"Statement wasn't well formed, can't be processed: {detail}")
 
 

@@ -34,7 +34,7 @@ from keyheat.answer_size import AnswerTooLong
 from keyheat.load.transport.answer import Answer, Transport
 
 CUT_OFF, DAMAGED, BAD_HTTP, CREDENTIALS = "cut_off", "crc32_mismatch", "bad_http", "credentials"
-RESET, TOO_LONG = "connection_reset", "answer_too_long"
+RESET, TOO_LONG, TIMEOUT = "connection_reset", "answer_too_long", "timeout"
 NOT_AN_ANSWER, NO_UNITS = "not_an_answer", "no_units"
 STATUS_LINE = b"HTTP/1."
 
@@ -50,7 +50,7 @@ class NoCredentials(Exception):
 KINDS: tuple[tuple[type[BaseException], str], ...] = (
     (NoCredentials, CREDENTIALS),
     (AnswerTooLong, TOO_LONG),
-    (TimeoutError, "timeout"),
+    (TimeoutError, TIMEOUT),
     (ConnectionRefusedError, "connection_refused"),
     (ConnectionError, RESET),
     (socket.gaierror, "name_lookup"),

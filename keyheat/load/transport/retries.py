@@ -9,11 +9,12 @@ have it (botocore/retries/standard.py, botocore/data/_retry.json for the legacy 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.failures import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER
-from keyheat.model.retries import AdaptiveRate, Chance, RetryPolicy, RetryQuota
+from keyheat.load.transport.failures import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER, TIMEOUT
+from keyheat.model.retries import Chance, Failure, RetryPolicy
+from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
 
 REQUESTS, ATTEMPTS, GIVEN_UP = "retries.requests", "retries.attempts", "retries.given_up"
 BACKOFF_S, HELD_S = "retries.backoff_s", "retries.held_s"
@@ -28,7 +29,6 @@ TRANSIENT: Final = frozenset(
     {"ReplicatedWriteConflictException", "RequestTimeout", "RequestTimeoutException"}
 )
 TRANSIENT_STATUS: Final = frozenset({500, 502, 503, 504})
-Kind = Literal["throttle", "transient"]
 
 
 @dataclass(slots=True)
@@ -92,34 +92,32 @@ class PolicyRetries:
         if client.rate is not None:
             client.rate.answered(self._clock(), throttled=kind == "throttle")
         if answer.accepted or answer.failure in TAKEN:
-            client.quota.accepted(call.paid_tokens)
+            client.quota.give_back(self.policy.given_back(call.paid_tokens))
             return None
-        if kind is None or not self._again(kind, answer, call):
+        if kind is None or not self._again(answer, call):
             return None
-        transient = kind == "transient"
-        cost_tokens = self.policy.transient_tokens if transient else self.policy.cost_tokens
+        cost_tokens = self.policy.after(kind).cost_tokens
         if self.policy.quota_tokens and not client.quota.take(cost_tokens):
             return None
         call.paid_tokens = cost_tokens
-        return self.policy.pause_s(
-            call.attempts, self._chance, transient=transient, asked_s=_asked_s(answer.retry_after)
-        )
+        asked_s = _asked_s(answer.retry_after)
+        return self.policy.pause_s(call.attempts, self._chance, kind=kind, asked_s=asked_s)
 
     def _of(self, call: RetriedCall) -> _Client:
         return self._clients[call.client % len(self._clients)]
 
-    def _again(self, kind: Kind, answer: Answer, call: RetriedCall) -> bool:
+    def _again(self, answer: Answer, call: RetriedCall) -> bool:
         if call.attempts >= self.policy.attempts:
             return False
         return self.policy.account_too or answer.error_code != ACCOUNT
 
 
-def kind_of(answer: Answer) -> Kind | None:
+def kind_of(answer: Answer) -> Failure | None:
     """As what an SDK sends an answer again; None: it does not."""
     if answer.accepted or answer.failure in (CREDENTIALS, *TAKEN):
         return None
     if answer.failure is not None:
-        return "transient"
+        return "timeout" if answer.failure == TIMEOUT else "transient"
     if answer.error_code in THROTTLES:
         return "throttle"
     transient = answer.error_code in TRANSIENT or answer.status in TRANSIENT_STATUS

@@ -52,4 +52,4 @@ def broken_client(raw: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _has_quota(sdk: Sdk, mode: Any) -> bool:
-    return (mode if mode in get_args(Mode) else modes_of(sdk)[0]) != "legacy"
+    return policy_of(sdk, mode=mode if mode in get_args(Mode) else None).quota_tokens > 0
