@@ -14,8 +14,8 @@ from typing import Any
 
 from keyheat.claims import Claim, claim, claim_new, claim_numbered
 from keyheat.load.guard.budget import WrongBudget, budget_of
+from keyheat.load.live.exports import Exports, exports_of
 from keyheat.load.run.arguments import several
-from keyheat.load.run.exports import Exports, exports_of
 from keyheat.load.run.progress import RunProgress
 from keyheat.load.tables.control import AutoScaling
 from keyheat.load.transport.target import (
