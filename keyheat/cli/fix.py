@@ -32,7 +32,7 @@ from keyheat.terminal.console import answer, out, shown, strong
 from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
-    from keyheat.analysis.advice.proof import Limit
+    from keyheat.analysis.advice.case import Limit
     from keyheat.analysis.advice.remedies import Remedy
     from keyheat.runs.manifest import Manifest
     from keyheat.simulator.flow import Traffic

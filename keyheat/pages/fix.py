@@ -9,7 +9,8 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from keyheat.analysis.advice.proof import Kind, Limit, Proof, Tried, middle
+from keyheat.analysis.advice.case import Limit
+from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import (

@@ -132,7 +132,7 @@ def notes_of(found: KneeAnswer) -> list[str]:
         said.append(f"Nothing below {found.demand(above)} was tried: the knee is there, or below.")
     if above is not None and above.constraint == "partition" and not found.one_key:
         said += _of_partition(found)
-    if found.scenario.timeline or found.scenario.table.scaled:
+    if found.scenario.changes_capacity:
         said.append("Timeline and auto scaling are left out: the capacity is the same all the time.")
     if found.scenario.load.shape is not None:
         said.append("The load's shape is left out: every step is a constant demand.")

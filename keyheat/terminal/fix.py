@@ -7,7 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from keyheat.analysis.advice.proof import Kind, Limit, Tried
+from keyheat.analysis.advice.case import Limit
+from keyheat.analysis.advice.proof import Kind, Tried
 from keyheat.pages.fix import Fix, measures_of, sentence_of, warnings_of
 from keyheat.terminal.layout import Paragraph
 

@@ -93,7 +93,7 @@ def notes_of(search: WhatIfSearch, prices: Prices, formula: int | None) -> list[
             f"keyheat simulate {search.scenario.name} tries their cures together."
         )
     said.append(BURST if search.burst else STEADY)
-    changing = search.scenario.timeline or search.scenario.table.scaled
+    changing = search.scenario.changes_capacity
     if search.question != "shards" and changing:
         said.append("Timeline and auto scaling are left out: the capacity is the same all the time.")
     said.append(f"Dollars are a month of this load, around the clock; {prices.shown}.")

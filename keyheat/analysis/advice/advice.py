@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand, demand, demand_of_all
+from keyheat.analysis.advice.case import AdviceCase, Limit, MeasuredDemand, demand, demand_of_all
 from keyheat.analysis.advice.client import client_setting
-from keyheat.analysis.advice.cures import Limit, advice_for, cured
+from keyheat.analysis.advice.cures import cured
+from keyheat.analysis.advice.effect import advice_for
 from keyheat.analysis.advice.rerun import rerun_of
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
 from keyheat.analysis.rules import NOT_GROWN

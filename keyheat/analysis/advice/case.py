@@ -13,6 +13,9 @@ from keyheat.plan.forecast import shards_needed
 from keyheat.runs.formats import HotKey, Label
 from keyheat.words import Constraint, Direction, whose
 
+Limit = tuple[Constraint, str, Direction]
+"""What throttles: the constraint, the resource as labels name it, and what is sent to it."""
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredDemand:

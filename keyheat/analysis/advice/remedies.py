@@ -6,7 +6,7 @@ from functools import partial
 from math import ceil
 from typing import Any, Final
 
-from keyheat.analysis.advice.cures import PREFERRED
+from keyheat.analysis.advice.effect import PREFERRED
 from keyheat.analysis.advice.table_changes import (
     CACHE,
     OF_UNITS,
