@@ -7,7 +7,8 @@ from math import ceil
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase
-from keyheat.analysis.advice.recommendations import crowded, pre_warm, recommend, too_few_partitions
+from keyheat.analysis.advice.hot_partition import crowded, pre_warm, too_few_partitions
+from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import Rerun
 from keyheat.analysis.advice.table_changes import (
     CACHE,
