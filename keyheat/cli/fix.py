@@ -113,7 +113,8 @@ def fix(
 
 def _remedy(start: "Start", action: str | None) -> "Remedy":
     """The recommendation as a scenario; where no rerun can show it, what can be done by hand."""
-    from keyheat.analysis.advice.remedies import Remedy, chosen
+    from keyheat.analysis.advice.fix import chosen
+    from keyheat.analysis.advice.remedies import Remedy
     from keyheat.analysis.thresholds import load_thresholds
 
     found = chosen(

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.advice import client, hot_partition, recommendations
-from keyheat.analysis.advice.remedies import ACTIONS, ByHand, Remedy, RemedyRequest, chosen, remedy_of
+from keyheat.analysis.advice.fix import chosen
+from keyheat.analysis.advice.remedies import ACTIONS, ByHand, Remedy, RemedyRequest, remedy_of
 from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes, overridden
