@@ -9,11 +9,11 @@ from rich.text import Text
 from keyheat.numbers import clock, moment, percent, some, whole
 from keyheat.pages.run.advice import cards, cure_of, outlook, side_words
 from keyheat.pages.run.answers import Answer, answers_of
+from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.record import ReportRun, read_record
 from keyheat.pages.run.verdict import (
     about,
     expectation,
-    facts_of,
     is_as_expected,
     numbers,
     rival_words,

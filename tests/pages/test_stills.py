@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 import pytest
 
 from keyheat.pages import style
+from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.record import load_run, read_record
 from keyheat.pages.run.report import LIGHT_REPORT, render, write_report
 from keyheat.pages.run.sections import charts_of
-from keyheat.pages.run.verdict import facts_of
 from keyheat.pages.samples.cases import CASES, HOT_KEY
 from keyheat.pages.samples.make import make_run
 from keyheat.pages.stills import SHADES, WIDTH, dark_rules, still

@@ -19,12 +19,12 @@ from keyheat.pages.charts.capacity import swatch
 from keyheat.pages.charts.figures import Chart, epoch
 from keyheat.pages.charts.keys import SHOWN
 from keyheat.pages.page import figures_json, library, page, said_at, save
+from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.hero import hero_of
 from keyheat.pages.run.record import ReportRun, SecondsRecord, evidence_alone, load_run, read_record
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.run.ticket import ticket
-from keyheat.pages.run.verdict import facts_of
 from keyheat.pages.stills import dark_rules, still
 from keyheat.pages.wording import MEANINGS
 from keyheat.runfiles import REPORT, write_atomically
