@@ -68,8 +68,8 @@ def plan(
     from keyheat.plan.totals import loadtest_of
     from keyheat.simulator.alterations import check_shards
     from keyheat.terminal.plan import plan_text
+    from keyheat.terminal.plan_json import plan_json
     from keyheat.terminal.plan_markdown import write_plan_markdown
-    from keyheat.terminal.plan_words import plan_json
 
     if target == LOCAL and (region or profile):
         raise click.UsageError("--region and --profile are those of an account: say --target aws, too")
