@@ -18,6 +18,7 @@ from keyheat.numbers import UNITS
 from keyheat.pages.charts.capacity import swatch
 from keyheat.pages.charts.figures import Chart, epoch
 from keyheat.pages.charts.keys import SHOWN
+from keyheat.pages.charts.svg import dark_rules, svg_of
 from keyheat.pages.page import figures_json, library, page, said_at, save
 from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.hero import hero_of
@@ -25,7 +26,6 @@ from keyheat.pages.run.record import ReportRun, SecondsRecord, evidence_alone, l
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.run.ticket import ticket
-from keyheat.pages.stills import dark_rules, still
 from keyheat.pages.wording import MEANINGS
 from keyheat.runfiles import REPORT, write_atomically
 from keyheat.runs.formats import Diagnosis
@@ -130,7 +130,7 @@ def render(
         ],
         generated_at=said_at(generated_at),
         plotlyjs=library("" if light else plotlyjs),
-        stills={chart.id: Markup(still(chart)) for chart in charts} if light else {},
+        stills={chart.id: Markup(svg_of(chart)) for chart in charts} if light else {},
         more_styles=Markup(f"@media (prefers-color-scheme:dark){{{dark_rules()}}}") if light else "",
     )
 
