@@ -166,7 +166,7 @@ def whatif(
     Every number is tried on the simulator. Exit code 1: not even the largest one is enough.
     """
     from keyheat.plan.forecast import forecast
-    from keyheat.simulator.rehearsal import assumptions_of
+    from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.simulator.search import SHARDS_MOST, Question, smallest_capacity, smallest_shards
     from keyheat.terminal.progress import Trying
     from keyheat.terminal.whatif import whatif_json, whatif_text

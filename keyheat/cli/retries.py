@@ -38,7 +38,7 @@ def retries(
     The same demand is sent, request by request, to the simulator: without retries, as the scenario's client
     does where it says so, and for each policy.
     """
-    from keyheat.simulator.rehearsal import assumptions_of
+    from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.simulator.retrying import demand_of, retried
     from keyheat.terminal.progress import Simulating
     from keyheat.terminal.retries import retries_json, retries_text

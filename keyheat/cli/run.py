@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from keyheat.claims import hold
 from keyheat.load.run import launch
 from keyheat.load.run.jobs import Job, clear, made
 from keyheat.masking import masked
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT, SIMULATED, FileProblem
+from keyheat.runs.claims import hold
 from keyheat.terminal.console import bars, err, in_words, out, print_json, shown
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
@@ -186,7 +186,7 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
     from keyheat.runs.manifest import read_manifest
     from keyheat.simulator.alterations import spread_traffic
     from keyheat.simulator.folder import write_run
-    from keyheat.simulator.rehearsal import assumptions_of
+    from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.simulator.simulate import simulate
     from keyheat.terminal.diagnosis import outcome, undecided
     from keyheat.terminal.progress import Simulating

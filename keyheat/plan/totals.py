@@ -22,7 +22,7 @@ from keyheat.scenario.variants import lasting
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.masses import Masses
-from keyheat.simulator.rehearsal import assumptions_of, check_file, loadtest_of
+from keyheat.simulator.rehearsal.ask import assumptions_of, check_file, loadtest_of
 from keyheat.simulator.shares import PartitionShares
 from keyheat.simulator.traffic import asks_for_shards, traffic_of
 from keyheat.words import Direction

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from keyheat.claims import Claim, claim_new
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
+from keyheat.runs.claims import Claim, claim_new
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.variants import named, overridden, with_shards, write_scenario
 

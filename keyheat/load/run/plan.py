@@ -12,7 +12,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from keyheat.claims import Claim, claim, claim_new, claim_numbered
 from keyheat.load.guard.budget import WrongBudget, budget_of
 from keyheat.load.live.exports import Exports, exports_of
 from keyheat.load.run.arguments import several
@@ -32,6 +31,7 @@ from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.capabilities import Capabilities
+from keyheat.runs.claims import Claim, claim, claim_new, claim_numbered
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.trace import check_trace

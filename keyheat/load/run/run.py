@@ -28,9 +28,9 @@ from keyheat.load.run.workers import Gatherer
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import Target
 from keyheat.model.limits import MINUTE_S
-from keyheat.parquet import do_without_pandas
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.manifest import Stop
+from keyheat.runs.parquet import do_without_pandas
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE
 
 INTERRUPTED_FINISH_S = 20.0  # after Ctrl-C nobody wants to wait for long
