@@ -26,9 +26,10 @@ from keyheat.load.record.record import Attempt, Record
 from keyheat.pages.comparison import write_comparison
 from keyheat.pages.fix import Fix, write_fix
 from keyheat.pages.knee import KneeAnswer, write_knee
+from keyheat.pages.page import save
 from keyheat.pages.regression import write_regression
 from keyheat.pages.retries import write_retries
-from keyheat.pages.run.report import write_evidence_report, write_report
+from keyheat.pages.run.report import render, write_report
 from keyheat.pages.runs.found import RunSearch
 from keyheat.pages.runs.index import Runs, write_runs
 from keyheat.pages.runs.rows import rows_of
@@ -44,7 +45,7 @@ from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
 from keyheat.trial.judgement import judged
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
-from tests.made_runs import FIRST, summary, written
+from tests.made_runs import FIRST, load_evidence, summary, written
 from tests.pages.test_answer_pages import retries_of_hotkey, shards_of_hotkey, step
 from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
@@ -81,8 +82,7 @@ def _simulated(name: str) -> MakePage:
 
 def _evidence(folder: Path, runs: Mapping[str, Path]) -> Path:
     path = folder / "evidence.html"
-    write_evidence_report(runs["hotkey"] / "evidence.json", path, AT)
-    return path
+    return save(path, render(load_evidence(runs["hotkey"] / "evidence.json"), AT))
 
 
 def _index(folder: Path, runs: Mapping[str, Path]) -> Path:

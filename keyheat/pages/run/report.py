@@ -13,7 +13,6 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from markupsafe import Markup
 
-from keyheat.analysis.diagnosis import diagnosed
 from keyheat.numbers import UNITS
 from keyheat.pages.charts.capacity import swatch
 from keyheat.pages.charts.figures import Chart, epoch
@@ -22,14 +21,12 @@ from keyheat.pages.charts.svg import dark_rules, svg_of
 from keyheat.pages.page import figures_json, library, page, said_at, save
 from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.hero import hero_of
-from keyheat.pages.run.record import ReportRun, SecondsRecord, evidence_alone, load_run, read_record
+from keyheat.pages.run.record import ReportRun, SecondsRecord, load_run, read_record
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.pages.run.sheets import Sheet
 from keyheat.pages.run.ticket import ticket
 from keyheat.pages.wording import MEANINGS
 from keyheat.runfiles import REPORT, write_atomically
-from keyheat.runs.formats import Diagnosis
-from keyheat.runs.plausibility import read_evidence
 from keyheat.terms import MEANINGS as TERMS
 from keyheat.terms import OF_RETRIES, titled
 from keyheat.words import READ, WRITE, capital
@@ -144,32 +141,6 @@ def write_report(run_dir: Path, generated_at: datetime, *, light: bool = False) 
     """
     path = run_dir / (LIGHT_REPORT if light else REPORT)
     return save(path, render(load_run(run_dir), generated_at, light=light))
-
-
-def load_evidence(path: Path, further: Sequence[Path] = ()) -> ReportRun:
-    """An evidence file, wherever it came from, with its diagnosis. Raises `FileProblem`.
-
-    `further` are analyzers of the user's own, which are asked as well.
-    """
-    evidence = read_evidence(path)
-    return evidence_alone(evidence, diagnosed(evidence, further=further))
-
-
-def write_evidence_report(
-    evidence: Path,
-    path: Path,
-    generated_at: datetime,
-    further: Sequence[Path] = (),
-    *,
-    light: bool = False,
-) -> Diagnosis:
-    """Write the report of an evidence file, without the rest of a run, and give its diagnosis.
-
-    `further` are analyzers of the user's own. Raises `FileProblem`.
-    """
-    run = load_evidence(evidence, further)
-    save(path, render(run, generated_at, light=light))
-    return run.diagnosis
 
 
 FileKind = Literal["csv", "parquet"]
