@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -20,16 +20,15 @@ from keyheat.pages.charts.keys import SHOWN
 from keyheat.pages.charts.svg import dark_rules, svg_of
 from keyheat.pages.page import figures_json, library, page, said_at, save
 from keyheat.pages.run.facts import facts_of
-from keyheat.pages.run.hero import hero_of
+from keyheat.pages.run.hero import Hero, hero_of
 from keyheat.pages.run.record import ReportRun, SecondsRecord, load_run, read_record
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.pages.run.sheets import Sheet
-from keyheat.pages.run.ticket import ticket
 from keyheat.pages.wording import MEANINGS
 from keyheat.runfiles import REPORT, write_atomically
 from keyheat.terms import MEANINGS as TERMS
 from keyheat.terms import OF_RETRIES, titled
-from keyheat.words import READ, WRITE, capital
+from keyheat.words import READ, WRITE, capital, plain_in_markdown
 
 LIGHT_REPORT: Final = "report-light.html"
 
@@ -215,3 +214,21 @@ def _parquet(table: pa.Table) -> bytes:
 def _file_name(name: str) -> str:
     """Names of indexes are letters, digits, `_`, `-` and `.`; of a damaged file they may be anything."""
     return re.sub(r"[^\w.-]", "_", name)[:120]
+
+
+def ticket(hero: Hero) -> str:
+    """The first screen of a report."""
+    return "\n".join(_lines(hero)) + "\n"
+
+
+def _lines(hero: Hero) -> Iterator[str]:
+    expected = f" ({plain_in_markdown(hero.expected)})" if hero.expected else ""
+    yield f"**{plain_in_markdown(hero.title)}: {plain_in_markdown(hero.chip)}**{expected}\n"
+    yield f"{plain_in_markdown(hero.sentence)}\n"
+    for answer in hero.answers:
+        yield f"- {plain_in_markdown(answer.question)}: {plain_in_markdown(answer.said)}"
+        yield from (f"  - {plain_in_markdown(line)}" for line in answer.beside)
+        if answer.command is not None:
+            yield f"  - `{answer.command.replace('`', '')}`"
+    yield from (f"- {plain_in_markdown(warning)}" for warning in hero.warnings)
+    yield f"\n{plain_in_markdown(hero.where)}"
