@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from keyheat.plan.prices import Billing
     from keyheat.runs.formats import Diagnosis
     from keyheat.simulator.flow import Traffic
-    from keyheat.simulator.underway import SimulationWatch
+    from keyheat.simulator.folder import SimulationWatch
 
 SAID = "keyheat: "  # begins what a run says to a person
 LAST_WORDS = 40  # lines of what a child said: more than a traceback has
@@ -226,7 +226,7 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
 
 def _under_way(job: Job, seed: int) -> "AbstractContextManager[SimulationWatch]":
     """An empty folder that says that the run is going on."""
-    from keyheat.simulator.underway import under_way
+    from keyheat.simulator.folder import under_way
 
     clear(job.folder)
     return under_way(job.scenario, seed, job.folder, str(job.path), lambda words: err.print(f"{SAID}{words}"))
