@@ -31,18 +31,19 @@ MAY_IMPORT = {
     "accuracy": {"model", "scenario", "simulator", "runs", "evidence", "analysis"},
     "regression": {"model", "scenario", "simulator", "runs", "analysis"},
     "trial": {"model", "scenario", "simulator", "runs"},
+    "wording": {"model", "scenario", "simulator", "plan", "runs", "analysis"},
     "pages": {
         "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "accuracy", "regression",
-        "terminal", "trial",
+        "trial", "wording",
     },
     "terminal": {
         "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "accuracy", "regression",
-        "pages", "trial",
+        "pages", "trial", "wording",
     },
     "testing": {"model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "pages"},
     "cli": {
         "model", "scenario", "intake", "simulator", "plan", "endpoint", "load", "runs", "evidence",
-        "analysis", "accuracy", "regression", "pages", "terminal", "testing", "trial",
+        "analysis", "accuracy", "regression", "pages", "terminal", "testing", "trial", "wording",
     },
 }  # fmt: skip
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}

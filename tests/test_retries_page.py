@@ -13,7 +13,7 @@ from keyheat.load.run.jobs import find_scenario
 from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, USUAL, policy_named
 from keyheat.simulator.clients import SERVICE_S
 from keyheat.simulator.retrying import MOST_REQUESTS, demand_of, retried
-from keyheat.terminal.retries import FORMAT, sentence_of
+from keyheat.wording.retries import FORMAT, sentence_of
 
 pytestmark = pytest.mark.slow
 

@@ -23,12 +23,13 @@ from keyheat.cli.options import (
 )
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, simulated
 from keyheat.load.run.jobs import Job, made
+from keyheat.masking import shown
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, write_json
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.scenario.variants import with_files_of, with_own_tables, write_scenario
-from keyheat.terminal.console import answer, out, shown, strong
+from keyheat.terminal.console import answer, out, strong
 from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:

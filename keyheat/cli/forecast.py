@@ -169,8 +169,9 @@ def whatif(
     from keyheat.plan.forecast import forecast
     from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.simulator.search import SHARDS_MOST, Question, smallest_capacity, smallest_shards
+    from keyheat.terminal.answers import whatif_text
     from keyheat.terminal.progress import Trying
-    from keyheat.terminal.whatif import whatif_json, whatif_text
+    from keyheat.wording.whatif import whatif_json
     from keyheat.words import Direction
 
     loaded, path = find_scenario(scenario, settings)
@@ -225,7 +226,7 @@ def _write_page(
 ) -> Path:
     """Write the answer into a folder, as a page and for programs; gives the page's path."""
     from keyheat.pages.whatif import NAME, answered, write_whatif
-    from keyheat.terminal.whatif import FORMAT
+    from keyheat.wording.whatif import FORMAT
 
     command = command_of(click.get_current_context(), "--out")
     write_json(folder / "whatif.json", FORMAT, content)
@@ -275,8 +276,8 @@ def _agreed(target: "Target") -> bool:
 
 
 def _show(target: "Target", found: "Capabilities") -> None:
-    from keyheat.pages.wording import endpoint_json
     from keyheat.terminal.diagnosis import endpoint_text
+    from keyheat.wording.constraints import endpoint_json
 
     answer(lambda: endpoint_json(target.url, found), lambda: endpoint_text(target.url, found))
 
@@ -313,8 +314,9 @@ def retries(
     """
     from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.simulator.retrying import demand_of, retried
+    from keyheat.terminal.answers import retries_text
     from keyheat.terminal.progress import Simulating
-    from keyheat.terminal.retries import retries_json, retries_text
+    from keyheat.wording.retries import retries_json
 
     loaded, path = find_scenario(scenario, settings)
     own = loaded.client

@@ -12,8 +12,9 @@ from click.core import ParameterSource
 
 from keyheat.cli.options import a_path, in_json
 from keyheat.intake.schedules import SCHEDULES
+from keyheat.masking import shown
 from keyheat.numbers import some
-from keyheat.terminal.console import answer, asked, err, shown
+from keyheat.terminal.console import answer, asked, err
 from keyheat.words import DONE
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from keyheat.cli.options import (
     some_prices,
 )
 from keyheat.cli.run import say_problems
+from keyheat.masking import shown
 from keyheat.numbers import some
-from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, shown, strong
+from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, strong
 from keyheat.terminal.progress import Working
 from keyheat.words import DONE, INVALID, WRONG_USE
 

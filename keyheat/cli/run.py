@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from keyheat.load.run import launch
 from keyheat.load.run.jobs import Job, clear, made
-from keyheat.masking import masked
+from keyheat.masking import masked, shown
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT, SIMULATED, FileProblem
 from keyheat.runs.claims import hold
-from keyheat.terminal.console import bars, err, in_words, out, print_json, shown
+from keyheat.terminal.console import bars, err, in_words, out, print_json
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from random import Random
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from keyheat.masking import shown
 from keyheat.pages.regression import NAME, write_regression
 from keyheat.pages.run.report import write_report
 from keyheat.regression.calibration import calibrate
@@ -18,7 +19,7 @@ from keyheat.regression.suite import Suite
 from keyheat.regression.suite_runs import SessionRuns
 from keyheat.regression.verdict import verdict_of_code
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, FileProblem, write_json
-from keyheat.terminal.console import answer, err, in_words, print_lines, shown
+from keyheat.terminal.console import answer, err, in_words, print_lines
 from keyheat.terminal.regression import calibration_text, regression_text
 from keyheat.words import DONE, INVALID
 

@@ -20,10 +20,10 @@ from keyheat.pages.run.sections import Section
 from keyheat.pages.run.sheets import Floats, mean_rates, width_for
 from keyheat.pages.series import RunColumn, groups_of
 from keyheat.pages.style import LIGHT
-from keyheat.pages.wording import limit_of
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import SIMULATED
 from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, titled
+from keyheat.wording.constraints import limit_of
 
 MOST_BINS = 240
 LEGEND = (

@@ -15,11 +15,11 @@ from keyheat.pages.page import PageAnswer, Stat, write_answer
 from keyheat.pages.run.hero import PLACES
 from keyheat.pages.run.sections import Section
 from keyheat.pages.run.verdict import grade_words
-from keyheat.pages.wording import NAMES, limit_of
 from keyheat.plan.quotas import ON_DEMAND
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
 from keyheat.terms import DEMAND, THROTTLED_BY
+from keyheat.wording.constraints import NAMES, limit_of
 from keyheat.words import Source, capital
 
 KEY_SHARE: Final = 0.5

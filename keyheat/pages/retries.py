@@ -14,16 +14,6 @@ from keyheat.pages.page import PageAnswer, Stat, write_answer
 from keyheat.pages.run.sections import Section
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.retrying import RetriedRun
-from keyheat.terminal.retries import (
-    COLUMNS,
-    best_of,
-    duration,
-    found_in,
-    row_of,
-    sentence_of,
-    usual_of,
-    worked_out,
-)
 from keyheat.terms import (
     ADAPTIVE_MODE,
     AMPLIFICATION,
@@ -36,6 +26,16 @@ from keyheat.terms import (
     RESPONSE_TIME,
     RETRY_QUOTA,
     titled,
+)
+from keyheat.wording.retries import (
+    COLUMNS,
+    best_of,
+    duration,
+    found_in,
+    row_of,
+    sentence_of,
+    usual_of,
+    worked_out,
 )
 
 

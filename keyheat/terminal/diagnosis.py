@@ -20,7 +20,6 @@ from keyheat.pages.run.verdict import (
     sureness,
     verdict_sentence,
 )
-from keyheat.pages.wording import NAMES, SHORT, crosses_midnight, measured
 from keyheat.runs.capabilities import QUESTIONS, Capabilities
 from keyheat.runs.formats import Diagnosis, Finding, Label, Verdict
 from keyheat.runs.manifest import Manifest
@@ -28,6 +27,7 @@ from keyheat.runs.provability import can_prove, cannot_prove
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.layout import COLOURS, Paragraph
 from keyheat.terms import CONFIDENCE, THROTTLED_BY
+from keyheat.wording.constraints import NAMES, SHORT, crosses_midnight, measured
 from keyheat.words import capital, sentence, whose
 
 STYLES = {"yes": "green", "no": "red", "unknown": "yellow"}

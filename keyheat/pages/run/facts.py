@@ -12,12 +12,12 @@ from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
 from keyheat.pages.run.timeline import by_minute, maximum, provisioned
-from keyheat.pages.wording import labels_of
 from keyheat.runs.formats import (
     Demand,
     HotKey,
     Label,
 )
+from keyheat.wording.constraints import labels_of
 from keyheat.words import (
     LIMITS,
     TABLE,

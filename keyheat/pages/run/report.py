@@ -24,10 +24,10 @@ from keyheat.pages.run.hero import Hero, hero_of
 from keyheat.pages.run.record import ReportRun, SecondsRecord, load_run, read_record
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.pages.run.sheets import Sheet
-from keyheat.pages.wording import MEANINGS
 from keyheat.runfiles import REPORT, write_atomically
 from keyheat.terms import MEANINGS as TERMS
 from keyheat.terms import OF_RETRIES, titled
+from keyheat.wording.constraints import MEANINGS
 from keyheat.words import READ, WRITE, capital, plain_in_markdown
 
 LIGHT_REPORT: Final = "report-light.html"

@@ -28,9 +28,9 @@ from keyheat.pages.run.timeline import (
     table_facts,
 )
 from keyheat.pages.run.verdict import about, numbers
-from keyheat.pages.wording import endpoint_facts
 from keyheat.runs.formats import Diagnosis
 from keyheat.terms import CONFIDENCE
+from keyheat.wording.constraints import endpoint_facts
 from keyheat.words import READ, WRITE, Direction, Resource, capital
 
 FINDING_COLUMNS = ("analyzer", "finding", "about", CONFIDENCE, "because", "numbers")
