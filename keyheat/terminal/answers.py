@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from keyheat.plan.prices import Prices
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.retrying import RetriedRun
 from keyheat.simulator.search import WhatIfSearch
-from keyheat.terminal.layout import Paragraph
+from keyheat.terminal.layout import set_out
 from keyheat.terms import THROTTLED_BY
 from keyheat.wording import retries, whatif
 
@@ -18,13 +17,8 @@ from keyheat.wording import retries, whatif
 def whatif_text(search: WhatIfSearch, prices: Prices, formula: int | None) -> RenderableType:
     """The whole answer, narrow enough for 80 columns. `formula`: the shards that the formula says."""
     style = "bold green" if search.answer is not None else "bold red"
-    return Group(
-        Paragraph(whatif.sentence_of(search), style=style),
-        Text(""),
-        _whatif_table(search, prices),
-        Text(""),
-        *(Paragraph(note) for note in whatif.notes_of(search, prices, formula)),
-    )
+    notes = whatif.notes_of(search, prices, formula)
+    return set_out(whatif.sentence_of(search), style, [_whatif_table(search, prices)], notes)
 
 
 def _whatif_table(search: WhatIfSearch, prices: Prices) -> Table:
@@ -40,14 +34,9 @@ def _whatif_table(search: WhatIfSearch, prices: Prices) -> Table:
 
 def retries_text(scenario: Scenario, runs: Sequence[RetriedRun], clients: int) -> RenderableType:
     """The whole answer, narrow enough for 80 columns. The first run is the one without retries."""
-    calm = not runs[0].calm_from_s
-    return Group(
-        Paragraph(retries.sentence_of(runs), style="bold green" if calm else "bold"),
-        Text(""),
-        _retries_table(runs),
-        Text(""),
-        *(Paragraph(note) for note in retries.notes_of(scenario, runs, clients)),
-    )
+    style = "bold green" if not runs[0].calm_from_s else "bold"
+    notes = retries.notes_of(scenario, runs, clients)
+    return set_out(retries.sentence_of(runs), style, [_retries_table(runs)], notes)
 
 
 def _retries_table(runs: Sequence[RetriedRun]) -> Table:
