@@ -22,7 +22,8 @@ from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.knee import Range, search
 from keyheat.cli.main import main as keyheat
 from keyheat.load.live.view import LiveView, Process, Subject
-from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.attempt import Attempt
+from keyheat.load.record.record import Record
 from keyheat.pages.comparison import write_comparison
 from keyheat.pages.fix import Fix, write_fix
 from keyheat.pages.knee import KneeAnswer, write_knee

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "plan": {"model", "scenario", "simulator"},
     "evidence": {"model", "scenario", "simulator", "plan", "runs"},
     "intake": {"model", "scenario", "runs"},
-    "load": {"model", "scenario", "intake", "plan", "endpoint", "sharding", "runs"},
+    "load": {"model", "scenario", "intake", "simulator", "plan", "endpoint", "sharding", "runs"},
     "analysis": {"model", "scenario", "simulator", "plan", "runs", "evidence"},
     "accuracy": {"model", "scenario", "simulator", "runs", "evidence", "analysis"},
     "regression": {"model", "scenario", "simulator", "runs", "analysis"},

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from keyheat.plan.prices import Prices
     from keyheat.plan.quotas import Quotas
     from keyheat.runs.capabilities import Capabilities
-    from keyheat.simulator.search import WhatIfSearch
+    from keyheat.scenario.scenario import Scenario
+    from keyheat.simulator.search import Question, WhatIfSearch
 
 LOCAL = "local"
 
@@ -66,8 +67,8 @@ def plan(
     from keyheat.evidence.cloudwatch import most_metrics
     from keyheat.plan.plan import planned
     from keyheat.plan.quotas import DEFAULT_QUOTAS
-    from keyheat.plan.totals import loadtest_of
     from keyheat.simulator.alterations import check_shards
+    from keyheat.simulator.rehearsal.ask import loadtest_of
     from keyheat.terminal.plan import plan_text
     from keyheat.terminal.plan_json import plan_json
     from keyheat.terminal.plan_markdown import write_plan_markdown
@@ -168,9 +169,8 @@ def whatif(
     """
     from keyheat.plan.forecast import forecast
     from keyheat.simulator.rehearsal.ask import assumptions_of
-    from keyheat.simulator.search import SHARDS_MOST, Question, smallest_capacity, smallest_shards
+    from keyheat.simulator.search import Question
     from keyheat.terminal.answers import whatif_text
-    from keyheat.terminal.progress import Trying
     from keyheat.wording.whatif import whatif_json
     from keyheat.words import Direction
 
@@ -178,28 +178,9 @@ def whatif(
     listed, asked = price_list(prices), cast(Question, question)
     if folder is not None:
         series_place(folder, loaded.name)
-    with Trying(f"{loaded.name}: {asked}", bars) as trying:
-        if asked == "shards":
-            found = smallest_shards(
-                loaded,
-                index=index,
-                share_most=share,
-                most=most or SHARDS_MOST,
-                burst=burst,
-                folder=path.parent,
-                watch=trying,
-            )
-        else:
-            found = smallest_capacity(
-                loaded,
-                Direction(asked.removesuffix("-capacity")),
-                index=index,
-                share_most=share,
-                most=most,
-                burst=burst,
-                folder=path.parent,
-                watch=trying,
-            )
+    found = _searched(
+        loaded, asked, index=index, share_most=share, most=most, burst=burst, folder=path.parent
+    )
     key = forecast(loaded, listed, margin=1.0, folder=path.parent).hot_key if asked == "shards" else None
     writes = index is None and found.direction is Direction.WRITE
     formula = key.needed if key is not None and writes else None
@@ -214,6 +195,33 @@ def whatif(
     if page is not None:
         out.print(strong("The page: ", page))
     return DONE if found.answer is not None else BROKEN
+
+
+def _searched(
+    loaded: "Scenario",
+    asked: "Question",
+    *,
+    index: str | None,
+    share_most: float,
+    most: int | None,
+    burst: bool,
+    folder: Path,
+) -> "WhatIfSearch":
+    """The smallest number of what is asked for."""
+    from keyheat.simulator.search import SHARDS_MOST, smallest_capacity, smallest_shards
+    from keyheat.terminal.progress import Trying
+    from keyheat.words import Direction
+
+    with Trying(f"{loaded.name}: {asked}", bars) as trying:
+        if asked == "shards":
+            return smallest_shards(
+                loaded, index=index, share_most=share_most, most=most or SHARDS_MOST, burst=burst,
+                folder=folder, watch=trying,
+            )  # fmt: skip
+        return smallest_capacity(
+            loaded, Direction(asked.removesuffix("-capacity")), index=index, share_most=share_most,
+            most=most, burst=burst, folder=folder, watch=trying,
+        )  # fmt: skip
 
 
 def _write_page(
@@ -245,7 +253,8 @@ def probe(url: str, yes: bool) -> int:
     It makes a small table of its own there, sends a few hundred requests to it, and deletes it. DynamoDB in
     AWS, and an endpoint of ours, are known and not asked.
     """
-    from keyheat.load.probe.probe import DoesNotAnswer, capabilities_of, known
+    from keyheat.load.probe.probe import capabilities_of, known
+    from keyheat.load.probe.table import DoesNotAnswer
     from keyheat.load.transport.target import aws_target, credentials_for, target_at
 
     target = aws_target() if url == "aws" else target_at(url)

@@ -17,8 +17,9 @@ from keyheat.load.live.readings import (
     throttling,
 )
 from keyheat.load.live.view import LiveView, Process, Subject
+from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.generator import GeneratorVerdict
-from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS
 from keyheat.load.record.sketch import SETTLED_S, KeyHeat
 from keyheat.scenario.keys import digest_of
