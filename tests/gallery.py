@@ -52,7 +52,7 @@ from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
 
 SCENARIOS: Final = Path(__file__).parents[1] / "configs" / "scenarios"
-STATIC: Final = Path(__file__).parents[1] / "keyheat" / "load" / "web" / "static"
+STATIC: Final = Path(__file__).parents[1] / "keyheat" / "load" / "live" / "static"
 OUT: Final = Path("reports") / "samples"
 AT: Final = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
 Scheme = Literal["light", "dark", "print"]
