@@ -4,9 +4,9 @@
                       the users counted. Where it ends before we do, whoever started us is gone: we go too.
     standard output   one line of JSON at the very end, a `SidecarOutcome`.
 
-This module does not import locust, which would replace the sockets of the process. The run that starts it uses
-only files and one pipe and no thread, so that it also works where Locust has replaced sockets and waiting by
-gevent's.
+This module does not import locust, which would replace the sockets of the process. The run that starts it
+uses only files, one pipe and no thread, so that it also works where Locust has replaced sockets and waiting
+by gevent's.
 """
 
 import json
