@@ -35,18 +35,6 @@ def grade_words(grade: Grade, source: Source) -> str:
     return said.get(grade, "none")
 
 
-def grade_meaning(grade: Grade, source: Source) -> str:
-    """The same at more length; a model's word is no proof of what the service does."""
-    own = source == "aws"
-    reason = "DynamoDB's own reason" if own else "the reason of Keyheat's model of DynamoDB"
-    said = {
-        "reason": f"every throttled answer carries {reason}",
-        "cause_metric": f"a metric of {'CloudWatch' if own else 'the model'} that counts one cause only",
-        "inferred": "throttles while consumption was below, or at, what is provisioned",
-    }
-    return said[grade]
-
-
 def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -> str:
     """What happened, with the two or three numbers that decide it."""
     if verdict.rule is not None and verdict.rule in SAYS:
