@@ -15,7 +15,8 @@ from time import perf_counter
 import psutil
 
 from benchmarks._table import Row, show
-from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.attempt import Attempt
+from keyheat.load.record.record import Record
 from keyheat.load.run.load import WINDOW_SETTLES_S
 
 ROOT = Path(__file__).parents[1]

@@ -17,10 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks._table import Row, show
-from keyheat import parquet, runfiles
+from keyheat import runfiles
 from keyheat.pages.run.report import write_report
 from keyheat.pages.samples.cases import HOT_KEY
 from keyheat.pages.samples.make import make_run
+from keyheat.runs import parquet
 
 DAY_S = 86_400
 FRAMES = """async () => {

@@ -13,6 +13,7 @@ from typing import Final
 
 from rich.console import Console
 
+from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.rules import (
     BY_MINUTES,
     BY_SECONDS,
@@ -30,7 +31,8 @@ from keyheat.analysis.rules import (
     Rule,
 )
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
-from keyheat.pages.run.report import load_evidence
+from keyheat.pages.run.record import evidence_alone
+from keyheat.runs.plausibility import read_evidence
 from keyheat.terminal.diagnosis import summary
 
 PAGE: Final = Path(__file__).with_suffix(".md")
@@ -175,7 +177,8 @@ def _meanings() -> Iterator[str]:
 
 def shown(name: str) -> str:
     """What a terminal of 80 columns shows of an example."""
-    run = load_evidence(EXAMPLES / f"{name}.json")
+    evidence = read_evidence(EXAMPLES / f"{name}.json")
+    run = evidence_alone(evidence, diagnosed(evidence))
     paper = StringIO()
     Console(file=paper, width=COLUMNS, color_system=None, force_terminal=False).print(
         summary(run.diagnosis, run)

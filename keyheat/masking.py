@@ -142,6 +142,11 @@ def from_here(path: Path) -> Path | None:
     return whole.relative_to(here) if whole.is_relative_to(here) else None
 
 
+def shown(path: Path) -> str:
+    """A path as a person would type it from here."""
+    return str(from_here(path) or path)
+
+
 def mask_errors(client: Any) -> Any:
     """A boto3 client whose errors, and whose library's log, say no more than may be shown; gives it back.
 

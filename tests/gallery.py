@@ -21,14 +21,16 @@ from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.knee import Range, search
 from keyheat.cli.main import main as keyheat
-from keyheat.load.record.record import Attempt, Record
-from keyheat.load.web.view import LiveView, Process, Subject
+from keyheat.load.live.view import LiveView, Process, Subject
+from keyheat.load.record.attempt import Attempt
+from keyheat.load.record.record import Record
 from keyheat.pages.comparison import write_comparison
 from keyheat.pages.fix import Fix, write_fix
 from keyheat.pages.knee import KneeAnswer, write_knee
+from keyheat.pages.page import save
 from keyheat.pages.regression import write_regression
 from keyheat.pages.retries import write_retries
-from keyheat.pages.run.report import write_evidence_report, write_report
+from keyheat.pages.run.report import render, write_report
 from keyheat.pages.runs.found import RunSearch
 from keyheat.pages.runs.index import Runs, write_runs
 from keyheat.pages.runs.rows import rows_of
@@ -44,13 +46,13 @@ from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
 from keyheat.trial.judgement import judged
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
-from tests.made_runs import FIRST, summary, written
+from tests.made_runs import FIRST, load_evidence, summary, written
 from tests.pages.test_answer_pages import retries_of_hotkey, shards_of_hotkey, step
 from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
 
 SCENARIOS: Final = Path(__file__).parents[1] / "configs" / "scenarios"
-STATIC: Final = Path(__file__).parents[1] / "keyheat" / "load" / "web" / "static"
+STATIC: Final = Path(__file__).parents[1] / "keyheat" / "load" / "live" / "static"
 OUT: Final = Path("reports") / "samples"
 AT: Final = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
 Scheme = Literal["light", "dark", "print"]
@@ -81,8 +83,7 @@ def _simulated(name: str) -> MakePage:
 
 def _evidence(folder: Path, runs: Mapping[str, Path]) -> Path:
     path = folder / "evidence.html"
-    write_evidence_report(runs["hotkey"] / "evidence.json", path, AT)
-    return path
+    return save(path, render(load_evidence(runs["hotkey"] / "evidence.json"), AT))
 
 
 def _index(folder: Path, runs: Mapping[str, Path]) -> Path:

@@ -7,9 +7,12 @@ from typing import Any
 import orjson
 
 from keyheat import runfiles
+from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.setup import Setup
 from keyheat.analysis.summary import RunSummary
+from keyheat.pages.run.record import ReportRun, evidence_alone
 from keyheat.runfiles import FILES
+from keyheat.runs.plausibility import read_evidence
 
 FIRST = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -84,3 +87,9 @@ def started(folder: Path, scenario: str, *, status: str = "running", at: datetim
 def _json(folder: Path, name: str, content: dict[str, Any]) -> None:
     """As `write_json` writes it, without waiting for the disk."""
     (folder / FILES[name]).write_bytes(orjson.dumps({"format": name, **content}))
+
+
+def load_evidence(path: Path) -> ReportRun:
+    """An evidence file, wherever it came from, with its diagnosis."""
+    evidence = read_evidence(path)
+    return evidence_alone(evidence, diagnosed(evidence))

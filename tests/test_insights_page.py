@@ -21,10 +21,10 @@ from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from keyheat.load.observation import InsightsState
 from keyheat.pages.charts.keys import throttled_key_table
-from keyheat.pages.run.report import load_evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.keys import digest_of
 from tests.endpoint.clients import FakeClock, ServiceApp
+from tests.made_runs import load_evidence
 
 pytestmark = pytest.mark.slow
 

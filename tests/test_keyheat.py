@@ -16,10 +16,11 @@ import pyarrow as pa
 import pytest
 from botocore.validate import ParamValidator
 
-from keyheat import parquet, runfiles
+from keyheat import runfiles
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.cli import load
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import load_scenario

@@ -27,8 +27,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from keyheat import runfiles
 from keyheat.endpoint.metrics import METRICS as LOCAL_METRICS
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.live.metrics import LOAD_METRICS
 from keyheat.load.run import launch
-from keyheat.load.web.metrics import LOAD_METRICS
 from keyheat.metrics import name_of
 from tests.collector import otlp_collector, points_of
 from tests.outside import (

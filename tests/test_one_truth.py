@@ -24,7 +24,7 @@ from keyheat.cli.main import main
 from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
 from keyheat.pages.page import save
 from keyheat.pages.run.record import load_run as load_page
-from keyheat.pages.run.report import load_evidence, render, write_report
+from keyheat.pages.run.report import render, write_report
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run
 from keyheat.pages.series import RunColumn, groups_of
@@ -39,6 +39,7 @@ from keyheat.runs.records import second_counts
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.terminal import diagnosis as terminal
 from keyheat.terminal.regression import _runs as suite_rows
+from tests.made_runs import load_evidence
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from keyheat.numbers import percent
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.simulator.clients import SERVICE_S
 from keyheat.simulator.retrying import MOST_REQUESTS, RetriedRun, demand_of, retried
-from keyheat.terminal.retries import FORMAT, feeds_on_itself, recovery_s, sentence_of
+from keyheat.wording.retries import FORMAT, feeds_on_itself, recovery_s, sentence_of
 
 pytestmark = pytest.mark.slow
 

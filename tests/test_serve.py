@@ -26,7 +26,7 @@ from keyheat.pages.runs.index import Recall
 from keyheat.pages.runs.look import Look, Pages
 from keyheat.runs.folder import Underway, forget_underway, read_underway, write_underway
 from keyheat.scenario.scenario import load_scenario
-from keyheat.simulator.underway import SIMULATING, under_way
+from keyheat.simulator.folder import SIMULATING, under_way
 from tests.made_runs import started, summary, written
 from tests.outside import a_readers_environment, end_all, get
 from tests.outside import started as process

@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
-from keyheat import parquet, runfiles
+from keyheat import runfiles
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.limits import MINUTE_S
+from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import load_scenario

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from keyheat import parquet, runfiles
+from keyheat import runfiles
+from keyheat.runs import parquet
 from keyheat.scenario.scenario import load_scenario, scenario_from_dict
 
 pytestmark = pytest.mark.slow

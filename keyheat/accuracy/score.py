@@ -34,6 +34,13 @@ Best = Literal["reasons", "causes", "seconds", "minutes"]
 """The best evidence that is left."""
 
 BEST: Final[tuple[Best, ...]] = ("reasons", "causes", "seconds", "minutes")
+LEFT: Final[Mapping[Best, str]] = {
+    "reasons": "everything: DynamoDB's reasons",
+    "causes": "CloudWatch's cause metrics",
+    "seconds": "the client's seconds",
+    "minutes": "CloudWatch's minutes alone",
+}
+"""The best evidence that is left, in words."""
 CAUSES: Final = frozenset(
     metrics.cause_events(direction, cause) for direction in Direction for cause in Cause
 )

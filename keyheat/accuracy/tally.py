@@ -29,6 +29,11 @@ class Share:
         return self.part / self.whole if self.whole else None
 
     @property
+    def said(self) -> str:
+        """As per cent with as many digits as goals have."""
+        return "–" if self.value is None else f"{self.value * 100:.1f} %"
+
+    @property
     def interval(self) -> tuple[float, float]:
         """Where the true share lies with 95 %, by Wilson's score (nothing known: from 0 to 1).
 

@@ -78,212 +78,128 @@ def a_rule(
     )
 
 
-_BY_CAUSE: Final[tuple[tuple[str, Constraint, str, str], ...]] = (
-    ("key-range", "partition", "KeyRangeThroughputExceeded", "KeyRangeThroughputThrottleEvents"),
-    ("provisioned", "table", "ProvisionedThroughputExceeded", "ProvisionedThroughputThrottleEvents"),
-    (
-        "max-on-demand",
-        "max_on_demand",
-        "MaxOnDemandThroughputExceeded",
-        "MaxOnDemandThroughputThrottleEvents",
-    ),
-    ("account", "account", "AccountLimitExceeded", "AccountLimitThrottleEvents"),
+def _inferred(evidence: str, *rows: tuple[str, Constraint, str]) -> tuple[Rule, ...]:
+    """Rules that rest on the same evidence, each by its id, its constraint, and when it fires."""
+    return tuple(a_rule(id, constraint, "inferred", trigger, evidence) for id, constraint, trigger in rows)
+
+
+_BY_CAUSE: Final[tuple[tuple[str, Constraint, str], ...]] = (
+    ("key-range", "partition", "KeyRangeThroughput"),
+    ("provisioned", "table", "ProvisionedThroughput"),
+    ("max-on-demand", "max_on_demand", "MaxOnDemandThroughput"),
+    ("account", "account", "AccountLimit"),
 )
+"""What the ids, a throttling reason (`*Exceeded`) and a metric (`*ThrottleEvents`) call each cause."""
 
 
 def _stated() -> Iterator[Rule]:
     """The rules of the two grades in which DynamoDB or CloudWatch names the cause."""
-    for name, constraint, reason, _ in _BY_CAUSE:
-        yield a_rule(f"reason-{name}", constraint, "reason", f"The client got a `*{reason}` reason.", REASONS)
-    for name, constraint, _, metric in _BY_CAUSE:
-        trigger = f"No reason is known of that time; `*{metric}` is above zero."
+    for name, constraint, cause in _BY_CAUSE:
+        trigger = f"The client got a `*{cause}Exceeded` reason."
+        yield a_rule(f"reason-{name}", constraint, "reason", trigger, REASONS)
+    for name, constraint, cause in _BY_CAUSE:
+        trigger = f"No reason is known of that time; `*{cause}ThrottleEvents` is above zero."
         yield a_rule(f"metric-{name}", constraint, "cause_metric", trigger, CAUSES)
 
 
 STATED: Final = tuple(_stated())
 
-BY_SECONDS: Final = (
-    a_rule(
-        "seconds-too-few-units", "table", "inferred",
-        "Fewer units than one partition serves within a second, in any two seconds around the throttled.",
-        SECONDS,
-    ),
-    a_rule(
-        "seconds-below-provisioned", "partition", "inferred",
-        "The table gave less than comes in, in each second around the throttled ones, or more was spent "
-        "later than came in: it was not empty.", SECONDS,
-    ),
-    a_rule(
-        "seconds-burst-in-hand", "partition", "inferred",
-        "More than provisioned was consumed in the throttled seconds, and more was spent later than came in: "
-        "the burst was not spent.", SECONDS,
-    ),
-    a_rule(
-        "seconds-at-provisioned", "table", "inferred",
-        "Just what is provisioned was consumed, second after second: no burst came, whatever was saved.",
-        SECONDS,
-    ),
-    a_rule(
-        "seconds-at-ceiling", "partition", "inferred",
-        "Just what is provisioned was consumed, which is what whole partitions serve, too; "
-        "by estimate there was burst left.", SECONDS,
-    ),
-    a_rule(
-        "seconds-burst-spent", "table", "inferred",
-        "Other than what is provisioned was consumed, but in most throttled seconds just that; or the burst "
-        "was spent even if all of it had been granted.", SECONDS,
-    ),
-    a_rule(
-        "seconds-above-provisioned", "partition", "inferred",
-        "More than provisioned was consumed, nothing shows that the burst was spent, and few throttled "
-        "seconds are at what is provisioned.", SECONDS,
-    ),
-    a_rule(
-        "seconds-near-provisioned", "partition", "inferred",
-        "About what is provisioned was consumed, but in no throttled second just that.", SECONDS,
-    ),
-    a_rule(
-        "seconds-at-with-others", "table", "inferred",
-        "Just what is provisioned was consumed in the mean, with what others consumed in the minute.",
-        SECONDS,
-    ),
-    a_rule(
-        "seconds-others-even", "partition", "inferred",
-        "Less than provisioned was consumed, if others consumed theirs evenly over the minute.", SECONDS,
-    ),
-    a_rule(
-        "seconds-others-unknown", "table", "inferred",
-        "Others consumed enough in the minute to make up for what the throttled seconds fall short.", SECONDS,
-    ),
-    a_rule(
-        "seconds-at-maximum", "max_on_demand", "inferred",
-        "At least 90 % of the on-demand maximum was consumed in the throttled seconds.", SECONDS,
-    ),
-    a_rule(
-        "seconds-at-quota", "account", "inferred",
-        "Table and indexes consumed at least 90 % of the account's quota in the throttled seconds.", SECONDS,
-    ),
-    a_rule(
-        "seconds-below-limits", "partition", "inferred",
-        "On-demand, throttled in seconds below the maximum and below the account's quota.", SECONDS,
-    ),
-    a_rule(
-        "seconds-limits-unknown", "partition", "inferred",
-        "The same, where others consumed enough in the minute to make up for what the seconds fall short.",
-        SECONDS,
-    ),
+BY_SECONDS: Final = _inferred(
+    SECONDS,
+    ("seconds-too-few-units", "table",
+     "Fewer units than one partition serves within a second, in any two seconds around the throttled."),
+    ("seconds-below-provisioned", "partition",
+     "The table gave less than comes in, in each second around the throttled ones, or more was spent later "
+     "than came in: it was not empty."),
+    ("seconds-burst-in-hand", "partition",
+     "More than provisioned was consumed in the throttled seconds, and more was spent later than came in: "
+     "the burst was not spent."),
+    ("seconds-at-provisioned", "table",
+     "Just what is provisioned was consumed, second after second: no burst came, whatever was saved."),
+    ("seconds-at-ceiling", "partition",
+     "Just what is provisioned was consumed, which is what whole partitions serve, too; by estimate there "
+     "was burst left."),
+    ("seconds-burst-spent", "table",
+     "Other than what is provisioned was consumed, but in most throttled seconds just that; or the burst "
+     "was spent even if all of it had been granted."),
+    ("seconds-above-provisioned", "partition",
+     "More than provisioned was consumed, nothing shows that the burst was spent, and few throttled "
+     "seconds are at what is provisioned."),
+    ("seconds-near-provisioned", "partition",
+     "About what is provisioned was consumed, but in no throttled second just that."),
+    ("seconds-at-with-others", "table",
+     "Just what is provisioned was consumed in the mean, with what others consumed in the minute."),
+    ("seconds-others-even", "partition",
+     "Less than provisioned was consumed, if others consumed theirs evenly over the minute."),
+    ("seconds-others-unknown", "table",
+     "Others consumed enough in the minute to make up for what the throttled seconds fall short."),
+    ("seconds-at-maximum", "max_on_demand",
+     "At least 90 % of the on-demand maximum was consumed in the throttled seconds."),
+    ("seconds-at-quota", "account",
+     "Table and indexes consumed at least 90 % of the account's quota in the throttled seconds."),
+    ("seconds-below-limits", "partition",
+     "On-demand, throttled in seconds below the maximum and below the account's quota."),
+    ("seconds-limits-unknown", "partition",
+     "The same, where others consumed enough in the minute to make up for what the seconds fall short."),
 )  # fmt: skip
 
-BY_MINUTES: Final = (
-    a_rule(
-        "minutes-too-few-units", "table", "inferred",
-        "Fewer units in the whole minute than one partition serves within a second.", MINUTES,
-    ),
-    a_rule(
-        "minutes-in-chunks", "table", "inferred",
-        "So little is provisioned that the table is given its capacity and its burst in chunks, with pauses.",
-        MINUTES,
-    ),
-    a_rule(
-        "minutes-below-provisioned", "partition", "inferred",
-        "A minute's average is below provisioned, and more was spent later than came in: the table was not "
-        "empty.", MINUTES,
-    ),
-    a_rule(
-        "minutes-burst-in-hand", "partition", "inferred",
-        "A minute's average is at provisioned or above, and more was spent later than came in.", MINUTES,
-    ),
-    a_rule(
-        "minutes-at-provisioned", "table", "inferred",
-        "A minute's average is what is provisioned, within 3 %: no burst came, whatever was saved.", MINUTES,
-    ),
-    a_rule(
-        "minutes-at-once", "table", "inferred",
-        "A minute's average is what is provisioned, within 3 %, but few throttled minutes are: perhaps "
-        "by chance.", MINUTES,
-    ),
-    a_rule(
-        "minutes-at-ceiling", "partition", "inferred",
-        "A minute's average is what is provisioned, and what whole partitions serve, with burst by estimate.",
-        MINUTES,
-    ),
-    a_rule(
-        "minutes-burst-running-out", "partition", "inferred",
-        "A minute's average is above provisioned, and whether the burst ran out is not known.", MINUTES,
-    ),
-    a_rule(
-        "minutes-burst-spent", "table", "inferred",
-        "The burst ran out by estimate within the minute or before it, or other throttled minutes are at "
-        "just what is provisioned.", MINUTES,
-    ),
-    a_rule(
-        "minutes-burst-estimated", "partition", "inferred",
-        "The averages of two throttled minutes on end are above provisioned, with burst left by estimate.",
-        MINUTES,
-    ),
-    a_rule(
-        "minutes-partly-loaded", "table", "inferred",
-        "A minute's average is below provisioned, and other throttled minutes are at just that.", MINUTES,
-    ),
-    a_rule(
-        "minutes-below-estimated", "partition", "inferred",
-        "A minute's average is below half of what is provisioned, with burst in hand by estimate: only a "
-        "short spike that was given none could have met the table's limit.", MINUTES,
-    ),
-    a_rule(
-        "minutes-near-provisioned", "partition", "inferred",
-        "The same of a minute above half of what is provisioned.", MINUTES,
-    ),
-    a_rule(
-        "minutes-small-table", "table", "inferred",
-        "A minute's average is below half of what is provisioned, which is less than one partition serves.",
-        MINUTES,
-    ),
-    a_rule(
-        "minutes-small-table-near", "table", "inferred",
-        "The same of a minute above half of what is provisioned.", MINUTES,
-    ),
+BY_MINUTES: Final = _inferred(
+    MINUTES,
+    ("minutes-too-few-units", "table",
+     "Fewer units in the whole minute than one partition serves within a second."),
+    ("minutes-in-chunks", "table",
+     "So little is provisioned that the table is given its capacity and its burst in chunks, with pauses."),
+    ("minutes-below-provisioned", "partition",
+     "A minute's average is below provisioned, and more was spent later than came in: the table was not "
+     "empty."),
+    ("minutes-burst-in-hand", "partition",
+     "A minute's average is at provisioned or above, and more was spent later than came in."),
+    ("minutes-at-provisioned", "table",
+     "A minute's average is what is provisioned, within 3 %: no burst came, whatever was saved."),
+    ("minutes-at-once", "table",
+     "A minute's average is what is provisioned, within 3 %, but few throttled minutes are: perhaps by "
+     "chance."),
+    ("minutes-at-ceiling", "partition",
+     "A minute's average is what is provisioned, and what whole partitions serve, with burst by estimate."),
+    ("minutes-burst-running-out", "partition",
+     "A minute's average is above provisioned, and whether the burst ran out is not known."),
+    ("minutes-burst-spent", "table",
+     "The burst ran out by estimate within the minute or before it, or other throttled minutes are at just "
+     "what is provisioned."),
+    ("minutes-burst-estimated", "partition",
+     "The averages of two throttled minutes on end are above provisioned, with burst left by estimate."),
+    ("minutes-partly-loaded", "table",
+     "A minute's average is below provisioned, and other throttled minutes are at just that."),
+    ("minutes-below-estimated", "partition",
+     "A minute's average is below half of what is provisioned, with burst in hand by estimate: only a "
+     "short spike that was given none could have met the table's limit."),
+    ("minutes-near-provisioned", "partition", "The same of a minute above half of what is provisioned."),
+    ("minutes-small-table", "table",
+     "A minute's average is below half of what is provisioned, which is less than one partition serves."),
+    ("minutes-small-table-near", "table", "The same of a minute above half of what is provisioned."),
 )  # fmt: skip
 
-ON_DEMAND: Final = (
-    a_rule(
-        "on-demand-at-maximum", "max_on_demand", "inferred",
-        "At least 90 % of the on-demand maximum was consumed in a minute.", LIMITS_SET,
-    ),
-    a_rule(
-        "on-demand-small-maximum", "max_on_demand", "inferred",
-        "The maximum is below what one partition serves, so that no partition can be the limit.", LIMITS_SET,
-    ),
-    a_rule(
-        "on-demand-at-quota", "account", "inferred",
-        "Table and indexes consumed at least 90 % of the account's quota in a minute.", LIMITS_SET,
-    ),
-    a_rule(
-        "on-demand-near-maximum", "max_on_demand", "inferred",
-        "A partly loaded minute beside a throttled one at the maximum.", LIMITS_SET,
-    ),
-    a_rule(
-        "on-demand-near-quota", "account", "inferred",
-        "A partly loaded minute beside a throttled one at the account's quota.", LIMITS_SET,
-    ),
-    a_rule(
-        "on-demand-together", "account", "inferred",
-        "The table and an index throttled in one minute; short bursts may have reached their shared quota.",
-        LIMITS_SET,
-    ),
-    a_rule(
-        "on-demand-below-maximum", "partition", "inferred",
-        "Throttled below the maximum on average, where a short burst may have reached it.", LIMITS_SET,
-    ),
-    a_rule(
-        "on-demand-below-quota", "partition", "inferred",
-        "Throttled below the quota on average, where a short burst may have reached it.", LIMITS_SET,
-    ),
-    a_rule(
-        "on-demand-below-limits", "partition", "inferred",
-        "An on-demand table or index throttled far below its maximum and the account's quota, or with fewer "
-        "partitions than the quota takes.", LIMITS_SET,
-    ),
+ON_DEMAND: Final = _inferred(
+    LIMITS_SET,
+    ("on-demand-at-maximum", "max_on_demand",
+     "At least 90 % of the on-demand maximum was consumed in a minute."),
+    ("on-demand-small-maximum", "max_on_demand",
+     "The maximum is below what one partition serves, so that no partition can be the limit."),
+    ("on-demand-at-quota", "account",
+     "Table and indexes consumed at least 90 % of the account's quota in a minute."),
+    ("on-demand-near-maximum", "max_on_demand",
+     "A partly loaded minute beside a throttled one at the maximum."),
+    ("on-demand-near-quota", "account",
+     "A partly loaded minute beside a throttled one at the account's quota."),
+    ("on-demand-together", "account",
+     "The table and an index throttled in one minute; short bursts may have reached their shared quota."),
+    ("on-demand-below-maximum", "partition",
+     "Throttled below the maximum on average, where a short burst may have reached it."),
+    ("on-demand-below-quota", "partition",
+     "Throttled below the quota on average, where a short burst may have reached it."),
+    ("on-demand-below-limits", "partition",
+     "An on-demand table or index throttled far below its maximum and the account's quota, or with fewer "
+     "partitions than the quota takes."),
 )  # fmt: skip
 
 CIRCUMSTANCES: Final = (

@@ -11,7 +11,6 @@ from keyheat.validation import Part, checked_toml
 
 DEFAULT = shipped("configs") / "thresholds.toml"
 Share = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class NoiseThresholds(Part):

@@ -15,11 +15,12 @@ from rich.text import Text
 
 from keyheat.accuracy.worlds import WorldsName
 from keyheat.cli.options import a_path, in_json
+from keyheat.masking import shown
 from keyheat.runfiles import write_atomically
 from keyheat.scenario.scenario import SCENARIOS
 from keyheat.scenario.spec.part import FILE
 from keyheat.shipped import shipped
-from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, shown
+from keyheat.terminal.console import answer, bars, err, in_words, out, print_json
 from keyheat.words import BROKEN, DONE
 
 

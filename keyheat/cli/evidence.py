@@ -21,9 +21,10 @@ from keyheat.cli.options import (
     some_prices,
 )
 from keyheat.cli.run import diagnosed, exit_code_of, say_problems
+from keyheat.masking import shown
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import EVIDENCE, FILES, FileProblem
-from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, shown
+from keyheat.terminal.console import answer, bars, err, in_words, out, print_json
 from keyheat.words import DONE
 
 if TYPE_CHECKING:

@@ -23,16 +23,17 @@ from keyheat.cli.options import (
 )
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, simulated
 from keyheat.load.run.jobs import Job, made
+from keyheat.masking import shown
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, write_json
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.scenario.variants import with_files_of, with_own_tables, write_scenario
-from keyheat.terminal.console import answer, out, shown, strong
+from keyheat.terminal.console import answer, out, strong
 from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
-    from keyheat.analysis.advice.proof import Limit
+    from keyheat.analysis.advice.case import Limit
     from keyheat.analysis.advice.remedies import Remedy
     from keyheat.runs.manifest import Manifest
     from keyheat.simulator.flow import Traffic
@@ -113,7 +114,8 @@ def fix(
 
 def _remedy(start: "Start", action: str | None) -> "Remedy":
     """The recommendation as a scenario; where no rerun can show it, what can be done by hand."""
-    from keyheat.analysis.advice.remedies import Remedy, chosen
+    from keyheat.analysis.advice.fix import chosen
+    from keyheat.analysis.advice.remedies import Remedy
     from keyheat.analysis.thresholds import load_thresholds
 
     found = chosen(

@@ -1,4 +1,4 @@
-"""Verbs that say what to expect before anything is sent: plan, whatif, probe."""
+"""Verbs that say what to expect before anything is sent: plan, whatif, probe, retries."""
 
 import os
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ from keyheat.cli.options import (
 )
 from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import find_scenario
+from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
 from keyheat.runfiles import write_json
 from keyheat.terminal.console import answer, bars, err, out, strong
 from keyheat.words import BROKEN, DONE, INVALID, REFUSED
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from keyheat.plan.prices import Prices
     from keyheat.plan.quotas import Quotas
     from keyheat.runs.capabilities import Capabilities
-    from keyheat.simulator.search import WhatIfSearch
+    from keyheat.scenario.scenario import Scenario
+    from keyheat.simulator.search import Question, WhatIfSearch
 
 LOCAL = "local"
 
@@ -65,11 +67,11 @@ def plan(
     from keyheat.evidence.cloudwatch import most_metrics
     from keyheat.plan.plan import planned
     from keyheat.plan.quotas import DEFAULT_QUOTAS
-    from keyheat.plan.totals import loadtest_of
     from keyheat.simulator.alterations import check_shards
+    from keyheat.simulator.rehearsal.ask import loadtest_of
     from keyheat.terminal.plan import plan_text
+    from keyheat.terminal.plan_json import plan_json
     from keyheat.terminal.plan_markdown import write_plan_markdown
-    from keyheat.terminal.plan_words import plan_json
 
     if target == LOCAL and (region or profile):
         raise click.UsageError("--region and --profile are those of an account: say --target aws, too")
@@ -166,38 +168,19 @@ def whatif(
     Every number is tried on the simulator. Exit code 1: not even the largest one is enough.
     """
     from keyheat.plan.forecast import forecast
-    from keyheat.simulator.rehearsal import assumptions_of
-    from keyheat.simulator.search import SHARDS_MOST, Question, smallest_capacity, smallest_shards
-    from keyheat.terminal.progress import Trying
-    from keyheat.terminal.whatif import whatif_json, whatif_text
+    from keyheat.simulator.rehearsal.ask import assumptions_of
+    from keyheat.simulator.search import Question
+    from keyheat.terminal.answers import whatif_text
+    from keyheat.wording.whatif import whatif_json
     from keyheat.words import Direction
 
     loaded, path = find_scenario(scenario, settings)
     listed, asked = price_list(prices), cast(Question, question)
     if folder is not None:
         series_place(folder, loaded.name)
-    with Trying(f"{loaded.name}: {asked}", bars) as trying:
-        if asked == "shards":
-            found = smallest_shards(
-                loaded,
-                index=index,
-                share_most=share,
-                most=most or SHARDS_MOST,
-                burst=burst,
-                folder=path.parent,
-                watch=trying,
-            )
-        else:
-            found = smallest_capacity(
-                loaded,
-                Direction(asked.removesuffix("-capacity")),
-                index=index,
-                share_most=share,
-                most=most,
-                burst=burst,
-                folder=path.parent,
-                watch=trying,
-            )
+    found = _searched(
+        loaded, asked, index=index, share_most=share, most=most, burst=burst, folder=path.parent
+    )
     key = forecast(loaded, listed, margin=1.0, folder=path.parent).hot_key if asked == "shards" else None
     writes = index is None and found.direction is Direction.WRITE
     formula = key.needed if key is not None and writes else None
@@ -214,6 +197,33 @@ def whatif(
     return DONE if found.answer is not None else BROKEN
 
 
+def _searched(
+    loaded: "Scenario",
+    asked: "Question",
+    *,
+    index: str | None,
+    share_most: float,
+    most: int | None,
+    burst: bool,
+    folder: Path,
+) -> "WhatIfSearch":
+    """The smallest number of what is asked for."""
+    from keyheat.simulator.search import SHARDS_MOST, smallest_capacity, smallest_shards
+    from keyheat.terminal.progress import Trying
+    from keyheat.words import Direction
+
+    with Trying(f"{loaded.name}: {asked}", bars) as trying:
+        if asked == "shards":
+            return smallest_shards(
+                loaded, index=index, share_most=share_most, most=most or SHARDS_MOST, burst=burst,
+                folder=folder, watch=trying,
+            )  # fmt: skip
+        return smallest_capacity(
+            loaded, Direction(asked.removesuffix("-capacity")), index=index, share_most=share_most,
+            most=most, burst=burst, folder=folder, watch=trying,
+        )  # fmt: skip
+
+
 def _write_page(
     folder: Path,
     found: "WhatIfSearch",
@@ -224,7 +234,7 @@ def _write_page(
 ) -> Path:
     """Write the answer into a folder, as a page and for programs; gives the page's path."""
     from keyheat.pages.whatif import NAME, answered, write_whatif
-    from keyheat.terminal.whatif import FORMAT
+    from keyheat.wording.whatif import FORMAT
 
     command = command_of(click.get_current_context(), "--out")
     write_json(folder / "whatif.json", FORMAT, content)
@@ -243,7 +253,8 @@ def probe(url: str, yes: bool) -> int:
     It makes a small table of its own there, sends a few hundred requests to it, and deletes it. DynamoDB in
     AWS, and an endpoint of ours, are known and not asked.
     """
-    from keyheat.load.probe.probe import DoesNotAnswer, capabilities_of, known
+    from keyheat.load.probe.probe import capabilities_of, known
+    from keyheat.load.probe.table import DoesNotAnswer
     from keyheat.load.transport.target import aws_target, credentials_for, target_at
 
     target = aws_target() if url == "aws" else target_at(url)
@@ -274,11 +285,67 @@ def _agreed(target: "Target") -> bool:
 
 
 def _show(target: "Target", found: "Capabilities") -> None:
-    from keyheat.pages.wording import endpoint_json
     from keyheat.terminal.diagnosis import endpoint_text
+    from keyheat.wording.constraints import endpoint_json
 
     answer(lambda: endpoint_json(target.url, found), lambda: endpoint_text(target.url, found))
 
 
 def _say(words: str) -> None:
     err.print(f"keyheat: {words}")
+
+
+@click.command()
+@click.argument("scenario", type=a_scenario)
+@changed
+@click.option(
+    "--sdk",
+    "sdks",
+    type=click.Choice([policy.name for policy in POLICIES]),
+    multiple=True,
+    help=f"whose policy is tried; may be repeated  [default: {', '.join(USUAL)}]",
+)
+@click.option(
+    "--clients",
+    type=click.IntRange(1, 10_000),
+    help="clients of the SDK that share the demand, each with a retry quota of its own: processes, mostly  "
+    f"[default: the scenario's, or {CLIENTS}]",
+)
+@click.option("--out", "file", type=a_path, help="a page goes there, too: retries.html")
+@in_json("the answer")
+def retries(
+    scenario: str, settings: tuple[str, ...], sdks: tuple[str, ...], clients: int | None, file: Path | None
+) -> int:
+    """What the retries of SDKs make of SCENARIO's throttles: what is given up, how long the rest takes.
+
+    The same demand is sent, request by request, to the simulator: without retries, as the scenario's client
+    does where it says so, and for each policy.
+    """
+    from keyheat.simulator.rehearsal.ask import assumptions_of
+    from keyheat.simulator.retrying import demand_of, retried
+    from keyheat.terminal.answers import retries_text
+    from keyheat.terminal.progress import Simulating
+    from keyheat.wording.retries import retries_json
+
+    loaded, path = find_scenario(scenario, settings)
+    own = loaded.client
+    clients = clients or (CLIENTS if own.sdk == "none" else own.clients)
+    tried = dict.fromkeys((NONE, own.policy, *map(policy_named, sdks or USUAL)))
+    demand = demand_of(loaded, path.parent)
+    runs = []
+    for policy in tried:
+        with Simulating(f"{loaded.name}, {policy.name}", loaded.load.duration_s, bars) as bar:
+            runs.append(retried(loaded, demand, policy, clients=clients, progress=bar.show))
+    for line in assumptions_of(loaded, path.parent):
+        err.print(line)
+    page = {}
+    if file is not None:
+        from keyheat.pages.retries import RetriesAnswer, write_retries
+
+        command = command_of(click.get_current_context(), "--out")
+        found = RetriesAnswer(scenario=loaded, runs=tuple(runs), clients=clients, command=command)
+        page["page"] = str(write_retries(file, found, datetime.now(UTC)))
+    answer(lambda: retries_json(loaded, runs, clients) | page, lambda: retries_text(loaded, runs, clients))
+    if file is not None:
+        out.print(strong("The page: ", file))
+    return DONE

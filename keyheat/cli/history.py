@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from keyheat.cli.options import a_path, in_json
+from keyheat.masking import shown
 from keyheat.numbers import some
-from keyheat.terminal.console import answer, err, in_words, shown
+from keyheat.terminal.console import answer, err, in_words
 from keyheat.words import DONE, INVALID
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from click.core import ParameterSource
 
 from keyheat.cli.options import a_path, in_json
 from keyheat.intake.schedules import SCHEDULES
+from keyheat.masking import shown
 from keyheat.numbers import some
-from keyheat.terminal.console import answer, asked, err, shown
+from keyheat.terminal.console import answer, asked, err
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -87,27 +88,12 @@ def init(
     """
     if suite is not None:
         return _suite(suite, sources, schedules, file, force)
-    from keyheat.bounds import parsed_toml
-    from keyheat.intake.locustfile import locustfile_text
-    from keyheat.intake.scenario import Demand, scenario_text, with_locustfile
+    from keyheat.intake.scenario import Demand
     from keyheat.intake.sources import read_source
-    from keyheat.runfiles import write_atomically
-    from keyheat.scenario.scenario import scenario_from_dict
-    from keyheat.shipped import schema_beside
 
     if schedules:
         raise click.UsageError("--schedule runs a suite: say --suite NAME, too")
-    if len(sources) > 1:
-        raise click.UsageError(
-            "say one file that describes the table; several are the scenarios of a --suite"
-        )
-    source = sources[0] if sources else None
-    if (source is None) == (table is None):
-        raise click.UsageError("say either a file that describes the table, or --table NAME")
-    if table is None and (region or profile or endpoint_url):
-        raise click.UsageError("--region, --profile and --endpoint-url are those of a live --table")
-    if table is None and from_metrics:
-        raise click.UsageError("--from-metrics asks CloudWatch, which knows of a live --table only")
+    source = _described_in(sources, table, live=bool(region or profile or endpoint_url), metrics=from_metrics)
     found = read_source(source) if source else _live(table or "", region, profile, endpoint_url)
     for note in found.notes:
         err.print(f"not taken: {note}")
@@ -120,19 +106,50 @@ def init(
     demand = Demand(writes_per_s=writes_per_s, reads_per_s=reads_per_s, item_bytes=item_bytes, keys=keys)
     if from_metrics:
         demand = replace(demand, measured=_measured(taken, days, region, profile, endpoint_url))
-    demand = _asked(demand, taken)
     origin = f"{source.name} ({found.format})" if source else "the live table"
+    text = _write(taken, _asked(demand, taken), origin, target, locustfile)
+    _say(taken, target, text, locustfile)
+    return DONE
+
+
+def _described_in(sources: tuple[Path, ...], table: str | None, *, live: bool, metrics: bool) -> Path | None:
+    """The file that describes the table; None of a live one, which alone has an account and metrics."""
+    if len(sources) > 1:
+        raise click.UsageError(
+            "say one file that describes the table; several are the scenarios of a --suite"
+        )
+    source = sources[0] if sources else None
+    if (source is None) == (table is None):
+        raise click.UsageError("say either a file that describes the table, or --table NAME")
+    if table is None and live:
+        raise click.UsageError("--region, --profile and --endpoint-url are those of a live --table")
+    if table is None and metrics:
+        raise click.UsageError("--from-metrics asks CloudWatch, which knows of a live --table only")
+    return source
+
+
+def _write(taken: "SourceTable", demand: "Demand", origin: str, target: Path, locustfile: Path | None) -> str:
+    """Write the scenario, and the Locust file that was asked for; gives the scenario's text.
+
+    Nothing is written that the next verb refuses.
+    """
+    from keyheat.bounds import parsed_toml
+    from keyheat.intake.locustfile import locustfile_text
+    from keyheat.intake.scenario import scenario_text, with_locustfile
+    from keyheat.runfiles import write_atomically
+    from keyheat.scenario.scenario import scenario_from_dict
+    from keyheat.shipped import schema_beside
+
     text = scenario_text(taken, demand, origin, schema_beside("scenario", target))
     raw = parsed_toml(text)
-    scenario_from_dict(raw, str(target))  # nothing is written that the next verb refuses
+    scenario_from_dict(raw, str(target))
     if locustfile is not None:
         text = with_locustfile(text, os.path.relpath(locustfile, target.parent), raw["tasks"])
         made = locustfile_text(taken.name, target.name, raw["tasks"])
         scenario_from_dict(parsed_toml(text), str(target))
         write_atomically(locustfile, lambda written: written.write(made.encode()))
     write_atomically(target, lambda written: written.write(text.encode()))
-    _say(taken, target, text, locustfile)
-    return DONE
+    return text
 
 
 def _suite(

@@ -80,7 +80,7 @@ def knee(
     from keyheat.analysis.knee import search
     from keyheat.analysis.knee_steps import seconds_for, used_by
     from keyheat.pages.knee import NAME, KneeAnswer, write_knee
-    from keyheat.simulator.rehearsal import assumptions_of
+    from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.terminal.knee import FORMAT, knee_json, knee_text
 
     loaded, path = find_scenario(scenario, settings)

@@ -108,7 +108,7 @@ MENU: Menu = {
         "plan": ("forecast", "what a scenario asks for, throttles on and costs"),
         "whatif": ("forecast", "the smallest number of shards, or capacity, that is enough"),
         "knee": ("knee", "raise the demand until something throttles: the key, or the table?"),
-        "retries": ("retries", "what the retries of SDKs make of its throttles"),
+        "retries": ("forecast", "what the retries of SDKs make of its throttles"),
         "probe": ("forecast", "what an endpoint can do, and what a run there can prove"),
     },
     "Evidence, labels, pages": {

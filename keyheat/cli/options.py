@@ -9,12 +9,12 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from keyheat.claims import Claim, claim, hold
 from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import new_folder
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Prices, load_prices
 from keyheat.runfiles import FileProblem
+from keyheat.runs.claims import Claim, claim, hold
 from keyheat.scenario.scenario import SCENARIOS
 from keyheat.terminal.console import confirmed, speak_json
 

@@ -6,12 +6,13 @@ from pathlib import Path
 from keyheat.bounds import parsed_toml
 from keyheat.intake.schedules import SHARED, repository_of, schedule_files, usual_schedule
 from keyheat.intake.suite import scenarios_among, suite_text
+from keyheat.masking import shown
 from keyheat.numbers import some
 from keyheat.regression.suite import Suite, SuiteError, load_suite, suite_from_dict
 from keyheat.regression.suite_spec import FORMAT
 from keyheat.runfiles import write_atomically
 from keyheat.shipped import schema_beside
-from keyheat.terminal.console import answer, shown
+from keyheat.terminal.console import answer
 from keyheat.words import DONE
 
 USUAL = Path("keyheat")

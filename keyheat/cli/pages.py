@@ -21,13 +21,15 @@ from keyheat.cli.options import (
     some_prices,
 )
 from keyheat.cli.run import say_problems
+from keyheat.masking import shown
 from keyheat.numbers import some
-from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, shown, strong
+from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, strong
 from keyheat.terminal.progress import Working
 from keyheat.words import DONE, INVALID, WRONG_USE
 
 if TYPE_CHECKING:
     from keyheat.pages.runs.index import Recall
+    from keyheat.runs.formats import Diagnosis
 
 
 @click.command()
@@ -43,7 +45,7 @@ def report(
     folder: Path | None, evidence: Path | None, file: Path | None, light: bool, further: tuple[Path, ...]
 ) -> int:
     """Write report.html from the files of a run, or a page about an evidence file."""
-    from keyheat.pages.run.report import write_evidence_report, write_report
+    from keyheat.pages.run.report import write_report
 
     now, code = datetime.now(UTC), DONE
     if folder is not None and evidence is None and file is None:
@@ -53,13 +55,29 @@ def report(
             written = write_report(folder, now, light=light)
     elif folder is None and evidence is not None and file is not None:
         with Working("drawing the report", bars):
-            diagnosis = write_evidence_report(evidence, file, now, further, light=light)
+            diagnosis = _draw_evidence(evidence, file, now, further, light=light)
         say_problems(diagnosis)
         written, code = file, WRONG_USE if diagnosis.problems else DONE
     else:
         raise click.UsageError("say which: a run directory, or --evidence FILE --out FILE.html")
     answer(lambda: {"report": str(written)}, lambda: f"Report: {shown(written)}")
     return code
+
+
+def _draw_evidence(
+    evidence: Path, file: Path, now: datetime, further: Sequence[Path], *, light: bool
+) -> "Diagnosis":
+    """Write the report of an evidence file, without the rest of a run; gives its diagnosis."""
+    from keyheat.analysis.diagnosis import diagnosed
+    from keyheat.pages.page import save
+    from keyheat.pages.run.record import evidence_alone
+    from keyheat.pages.run.report import render
+    from keyheat.runs.plausibility import read_evidence
+
+    found = read_evidence(evidence)
+    diagnosis = diagnosed(found, further=further)
+    save(file, render(evidence_alone(found, diagnosis), now, light=light))
+    return diagnosis
 
 
 @click.command()

@@ -74,7 +74,8 @@ def regress(
 
     Exit code 1: a gate failed, or a threshold. 3: a run says nothing about its table, so nothing is decided.
     """
-    from keyheat.cli.suite import SessionOptions, SuiteSession, tell, tell_calibration
+    from keyheat.cli.session_outcome import tell, tell_calibration
+    from keyheat.cli.suite import SessionOptions, SuiteSession
     from keyheat.regression.history.store import History
     from keyheat.regression.suite import find_suite
 

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from keyheat.claims import hold
 from keyheat.load.run import launch
 from keyheat.load.run.jobs import Job, clear, made
-from keyheat.masking import masked
+from keyheat.masking import masked, shown
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT, SIMULATED, FileProblem
-from keyheat.terminal.console import bars, err, in_words, out, print_json, shown
+from keyheat.runs.claims import hold
+from keyheat.terminal.console import bars, err, in_words, out, print_json
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from keyheat.plan.prices import Billing
     from keyheat.runs.formats import Diagnosis
     from keyheat.simulator.flow import Traffic
-    from keyheat.simulator.underway import SimulationWatch
+    from keyheat.simulator.folder import SimulationWatch
 
 SAID = "keyheat: "  # begins what a run says to a person
 LAST_WORDS = 40  # lines of what a child said: more than a traceback has
@@ -186,7 +186,7 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
     from keyheat.runs.manifest import read_manifest
     from keyheat.simulator.alterations import spread_traffic
     from keyheat.simulator.folder import write_run
-    from keyheat.simulator.rehearsal import assumptions_of
+    from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.simulator.simulate import simulate
     from keyheat.terminal.diagnosis import outcome, undecided
     from keyheat.terminal.progress import Simulating
@@ -226,7 +226,7 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
 
 def _under_way(job: Job, seed: int) -> "AbstractContextManager[SimulationWatch]":
     """An empty folder that says that the run is going on."""
-    from keyheat.simulator.underway import under_way
+    from keyheat.simulator.folder import under_way
 
     clear(job.folder)
     return under_way(job.scenario, seed, job.folder, str(job.path), lambda words: err.print(f"{SAID}{words}"))

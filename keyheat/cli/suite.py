@@ -1,4 +1,4 @@
-"""One session of a suite: agreed to, begun, its runs made and kept one by one, ended, and told."""
+"""One session of a suite: agreed to, begun, its runs made and kept one by one, and ended."""
 
 import signal
 import time
@@ -7,10 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from random import Random
 from types import FrameType
 from typing import Final
-from urllib.parse import unquote, urlsplit
 
 from keyheat.analysis.summarize import read_summary
 from keyheat.analysis.summary import RunSummary
@@ -20,13 +18,8 @@ from keyheat.cli.run import NOT_STARTED, How, make_run
 from keyheat.load.guard.signals import HUNG_UP, heard, let_go
 from keyheat.load.record.generator import machine
 from keyheat.load.run.jobs import Job, made
-from keyheat.pages.regression import NAME, write_regression
-from keyheat.pages.run.report import write_report
 from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, scenarios_of
-from keyheat.regression.calibration import calibrate
 from keyheat.regression.control import control_scenarios
-from keyheat.regression.exports import Exports, content, write_summary
-from keyheat.regression.exports.markdown import annotations
 from keyheat.regression.history.archive import place_of
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.records import Session
@@ -36,12 +29,11 @@ from keyheat.regression.session_noise import noises_of
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.regression.suite_runs import PlannedRun, SessionRuns, planned, run_made
 from keyheat.regression.verdict import Held, not_compared, outcome_of, verdict_of_code
-from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, SIMULATED, FileProblem, write_json
+from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, SIMULATED
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.scenario.scenario import Scenario
-from keyheat.terminal.console import answer, bars, err, in_words, print_lines, shown
-from keyheat.terminal.regression import calibration_text, regression_text
-from keyheat.words import DONE, INTERRUPTED, INVALID, sentence
+from keyheat.terminal.console import bars
+from keyheat.words import INTERRUPTED, sentence
 
 LEAST_ALIKE: Final = 4  # runs of a case that say how much it differs by itself
 BOUND: Final = "The load generator was the limit"
@@ -319,112 +311,3 @@ def terminated_as_interrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-SUMMARY: Final = "regression.json"
-CALIBRATION: Final = "keyheat.calibration/1"
-SEED: Final = 1  # of the splits: the same runs give the same answer
-
-
-def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: bool) -> int:
-    """Write everything that was asked for, say the rest; gives the exit code.
-
-    An export that cannot be made changes no verdict; where that is good, the exit code says that something
-    is missing.
-    """
-    if outcome.verdict == "not_compared":
-        return _tell_not_compared(outcome, wanted, github=github)
-    folder = Path(outcome.folder)
-    outcome, unwritten = with_reports(outcome, folder, now)
-    unwritten += _attempt(lambda: write_regression(folder / NAME, outcome, now))
-    outcome = wanted.write(outcome.model_copy(update={"problems": (*outcome.problems, *unwritten)}))
-    unsaid = _attempt(lambda: write_summary(folder / SUMMARY, outcome))
-    outcome = outcome.model_copy(update={"problems": (*outcome.problems, *unsaid)})
-    answer(lambda: content(outcome), lambda: regression_text(outcome, shown(folder / NAME)))
-    if github:
-        print_lines(annotations(outcome), to_stderr=not in_words())
-    for problem in outcome.problems:
-        err.print(f"keyheat: {problem}")
-    return outcome.exit_code
-
-
-def _tell_not_compared(outcome: SessionOutcome, wanted: Exports, *, github: bool) -> int:
-    """Write what was asked for of a session that was not begun, and say why."""
-    outcome = wanted.write(outcome)
-    if in_words():
-        first, *others = outcome.because
-        differ = (f"  {one.said}" for one in outcome.differences)
-        err.print(f"keyheat: {first}", *differ, *others, sep="\n")
-    else:
-        answer(lambda: content(outcome), lambda: "")
-    if github:
-        print_lines(annotations(outcome), to_stderr=not in_words())
-    for problem in outcome.problems:
-        err.print(f"keyheat: {problem}")
-    return outcome.exit_code
-
-
-def tell_calibration(suite: Suite, session: Session, made: SessionRuns, folder: Path) -> int:
-    """Say what a suite can tell here, by its A/A runs; gives the exit code."""
-    if made.code is not None:
-        err.print(f"keyheat: stopped after {len(made.runs)} runs, which are kept")
-        return EXIT_CODES[verdict_of_code(made.code)]
-    found = calibrate(
-        suite.gates,
-        made.of("after"),
-        repetitions={case.name: case.repetitions for case in suite.cases},
-        rng=Random(SEED),
-    )
-    told = {"suite": suite.name, "session": str(session.id), **found.model_dump(mode="json")}
-    write_json(folder / "calibration.json", CALIBRATION, told)
-    took_s = (datetime.now(UTC) - session.started_at).total_seconds()
-    answer(
-        lambda: {"format": CALIBRATION, **told},
-        lambda: calibration_text(
-            suite.name, found, runs=len(made.runs), took_s=took_s, session=str(session.id)
-        ),
-    )
-    return INVALID if any(not run.valid for run in made.runs) else DONE
-
-
-def with_reports(outcome: SessionOutcome, folder: Path, now: datetime) -> tuple[SessionOutcome, list[str]]:
-    """The outcome with a report.html in each new run that somebody is going to look at, and what went wrong.
-
-    Those are the runs of cases that failed, and runs that are invalid or broke a threshold. The others have
-    all their files, and `keyheat report` makes their pages.
-    """
-    failed, problems = {finding.case for finding in outcome.failed}, list[str]()
-
-    def reported(run: RunMade) -> RunMade:
-        wanted = run.case in failed or not run.valid or bool(run.broken)
-        place = _inside(run, folder)
-        if not wanted or place is None or run.report is not None:
-            return run
-        problems.extend(_attempt(lambda: write_report(place, now)))
-        there = (place / REPORT).exists()
-        return run.model_copy(update={"report": (place / REPORT).as_uri() if there else None})
-
-    cases = [
-        case.model_copy(
-            update={"before": tuple(map(reported, case.before)), "after": tuple(map(reported, case.after))}
-        )
-        for case in outcome.cases
-    ]
-    return outcome.model_copy(update={"cases": tuple(cases)}), problems
-
-
-def _inside(run: RunMade, folder: Path) -> Path | None:
-    """The run's directory, if it is one of this session, here, with a diagnosis."""
-    parts = urlsplit(run.url)
-    place = Path(unquote(parts.path))
-    ours = parts.scheme == "file" and place.is_relative_to(folder.absolute())
-    return place if ours and (place / FILES[DIAGNOSIS]).exists() else None
-
-
-def _attempt(write: Callable[[], object]) -> list[str]:
-    """What went wrong, in words; nothing where nothing did."""
-    try:
-        write()
-    except FileProblem as problem:
-        return [str(problem)]
-    return []

@@ -12,9 +12,10 @@ import click
 
 from keyheat.cli.options import a_folder, in_json, price_list, says_yes, some_prices
 from keyheat.endpoint.options import Within
+from keyheat.masking import shown
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import FileProblem
-from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, shown
+from keyheat.terminal.console import answer, bars, err, in_words, out, print_json
 from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
 if TYPE_CHECKING:

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from math import ceil
+from typing import Any, Final
 
-from keyheat.intake.description import table_of
-from keyheat.intake.faults import lacks
-from keyheat.intake.left_out import left_out, mean_item_bytes, states
+from keyheat.intake.description import mixed_types, table_of, types_of
+from keyheat.intake.faults import indexes_of, lacks, named
 from keyheat.intake.scaling import Scaling, steered
 from keyheat.intake.vocabulary import Attributes
+from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
+from keyheat.runs.table_facts import mode_of
+from keyheat.scenario.spec.part import is_number
 
 
 class NotTaken(ValueError):
@@ -81,3 +84,116 @@ def taken(
 def in_a_line(text: str) -> str:
     """Words of a source, as a comment and a terminal may have them."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+LEAST_ITEM_BYTES: Final = 100
+"""The smallest item that a scenario has; one write unit, as smaller ones are."""
+
+
+def left_out(description: Attributes) -> Iterator[str]:
+    """What of a table a scenario has no place for."""
+    types = types_of(description)
+    for index in indexes_of(description):
+        if mixed_types(index, types):
+            yield f"index {index['IndexName']}: attributes of one key are of several types: the first one's"
+    yield from _size(description)
+    yield from (said for field, said in UNUSED.items() if _on(description.get(field)))
+    summary = description.get("TableClassSummary") or {}
+    if (table_class := description.get("TableClass") or summary.get("TableClass")) not in (None, "STANDARD"):
+        yield f"its class {table_class}, whose units cost more: prices are those of the standard class"
+    if description.get("MultiRegionConsistency") == "STRONG":
+        yield "its strong consistency between Regions: copies are played as those of an eventual one"
+    for replica in description.get("Replicas") or ():
+        yield from _elsewhere(replica, description)
+
+
+def states(description: Attributes) -> Iterator[str]:
+    """What is to be known of a table that is there and not simply active."""
+    for whose, status in (
+        ("its TableStatus", description.get("TableStatus")),
+        *((f"the IndexStatus of {named(one)}", one.get("IndexStatus")) for one in indexes_of(description)),
+    ):
+        if status not in (None, "ACTIVE"):
+            yield f"{whose} is {status}"
+
+
+def mean_item_bytes(description: Attributes) -> int | None:
+    """The size of an item in the mean; None where nobody has counted, or counted what cannot be."""
+    items, size = description.get("ItemCount"), description.get("TableSizeBytes")
+    if not (is_number(items) and is_number(size) and items > 0 and size > 0):
+        return None
+    mean = max(LEAST_ITEM_BYTES, round(size / items))
+    return mean if mean <= MAX_ITEM_BYTES else None
+
+
+def _size(description: Attributes) -> Iterator[str]:
+    items, size = description.get("ItemCount"), description.get("TableSizeBytes")
+    if size and items and mean_item_bytes(description) is None:
+        yield f"its TableSizeBytes {size!r} with its ItemCount {items!r}: there are no such items"
+    elif size and items and size / items < LEAST_ITEM_BYTES:
+        yield f"its mean item has {size / items:.0f} bytes: the scenario's have {LEAST_ITEM_BYTES}"
+    elif is_number(size) and size > PARTITION_BYTES and not description.get("WarmThroughput"):
+        least = ceil(size / PARTITION_BYTES)
+        yield (
+            f"its size, {size / 1e9:,.0f} GB: it has {least:,} partitions at least, and the scenario's table "
+            "as many as its capacity makes, so keys share partitions more often there"
+        )
+
+
+def _on(part: object) -> bool:
+    """Whether a part of a table is there, and not switched off."""
+    switches = part.items() if isinstance(part, Mapping) else ()
+    off = any(name.endswith("Enabled") and str(one).lower() == "false" for name, one in switches)
+    return bool(part) and not off
+
+
+def _elsewhere(replica: Attributes, description: Attributes) -> Iterator[str]:
+    """What another Region reads by a capacity of its own."""
+    mode = mode_of(description)
+    here = {one.get("IndexName"): one for one in indexes_of(description)}
+    others = [("the table", replica, description)]
+    others += [
+        (f"index {one.get('IndexName')}", one, here.get(one.get("IndexName"), {}))
+        for one in replica.get("GlobalSecondaryIndexes") or ()
+    ]
+    said = [
+        f"{what} {there}"
+        for what, part, own in others
+        if (there := _reads(part, mode)) and there != _reads(own, mode)
+    ]
+    if said:
+        yield (
+            f"the read capacity of Region {replica['RegionName']} ({', '.join(said)}): "
+            "the scenario's table has the same in all Regions"
+        )
+
+
+def _reads(part: Attributes, mode: str) -> str | None:
+    """What a Region reads of a table or an index, in words; None where it is not said."""
+    names = REPLICATED[mode]
+    found: Mapping[str, Any] = next((part[name] for name in names if part.get(name)), {})
+    scaled = found.get("ReadCapacityAutoScalingSettings") or (part.get("Scaling") or {}).get("read")
+    if mode == "PROVISIONED" and scaled:
+        return f"{scaled.get('MinCapacity')} to {scaled.get('MaxCapacity')} RCU/s"
+    units = found.get("ReadCapacityUnits" if mode == "PROVISIONED" else "MaxReadRequestUnits")
+    return f"{units} RCU/s" if units else None
+
+
+REPLICATED: Final[Mapping[str, tuple[str, ...]]] = {
+    "PROVISIONED": (
+        "ReadProvisionedThroughputSettings", "ProvisionedThroughputOverride", "ProvisionedThroughput"
+    ),
+    "PAY_PER_REQUEST": (
+        "ReadOnDemandThroughputSettings", "OnDemandThroughputOverride", "OnDemandThroughput"
+    ),
+}  # fmt: skip
+"""Where the reads of a Region are said: of a replica in CloudFormation and DescribeTable, and of a table."""
+UNUSED: Final[Mapping[str, str]] = {
+    "TimeToLiveSpecification": "its time to live: deletions by it cost nothing, and are not played",
+    "PointInTimeRecoverySpecification": "its point-in-time recovery: it costs, and is not counted",
+    "KinesisStreamSpecification": "its Kinesis stream: it costs, and is not counted",
+    "ImportSourceSpecification": "its import: a run begins with an empty table",
+    "ContributorInsightsSpecification": "its Contributor Insights: see --throttled-keys",
+    "VectorIndexes": "its vector indexes: they are neither loaded nor counted",
+}
+"""Parts of a table that change nothing of what throttles."""

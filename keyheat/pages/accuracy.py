@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from keyheat.accuracy.draw import CHANCE_ROWS, SITUATION_ROWS, SIZES
+from keyheat.accuracy.score import LEFT
 from keyheat.accuracy.tally import ANSWERS, CONSTRAINTS, NOTHING, SURE, GradeScore, Share, goal_of
 from keyheat.accuracy.worlds import WORLDS, WorldsName, worlds_of
-from keyheat.terminal.accuracy import LEFT, share_of
 
 PLACES: Final = ("table read", "table write", "index read", "index write")
 INTRODUCTION: Final = """# How right the labels are
@@ -118,7 +118,7 @@ def _sure(scores: Sequence[GradeScore]) -> str:
 def _with_goal(score: GradeScore, of: str, worlds: WorldsName) -> str:
     goal = goal_of(score, of, worlds)
     share: Share = getattr(score, of)
-    return share_of(share) if goal is None else f"**{share_of(share)}** (goal {goal.at_least * 100:g} %)"
+    return share.said if goal is None else f"**{share.said}** (goal {goal.at_least * 100:g} %)"
 
 
 def _goals(missed: Sequence[str]) -> str:
@@ -183,12 +183,12 @@ def _distribution() -> str:
 
 
 def _of(share: Share) -> str:
-    return "–" if share.value is None else f"{share_of(share)} of {share.whole:,}"
+    return "–" if share.value is None else f"{share.said} of {share.whole:,}"
 
 
 def _measured(share: Share) -> tuple[str, str]:
     low, high = share.interval
-    return share_of(share), f"{low * 100:.1f} to {high * 100:.1f} %"
+    return share.said, f"{low * 100:.1f} to {high * 100:.1f} %"
 
 
 def _count(spans: int) -> str:

@@ -9,7 +9,8 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from keyheat.analysis.advice.proof import Kind, Limit, Proof, Tried, middle
+from keyheat.analysis.advice.case import Limit
+from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import (
@@ -33,11 +34,11 @@ from keyheat.pages.run.record import TABLE_PERCENTILES
 from keyheat.pages.run.sections import Section
 from keyheat.pages.series import SERVICE, RunColumn
 from keyheat.pages.style import LIGHT
-from keyheat.pages.wording import limit_of
 from keyheat.plan.prices import Prices
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
+from keyheat.wording.constraints import limit_of
 from keyheat.words import title_of
 
 BEFORE, AFTER = "before", "after"

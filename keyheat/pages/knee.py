@@ -15,11 +15,11 @@ from keyheat.pages.page import PageAnswer, Stat, write_answer
 from keyheat.pages.run.hero import PLACES
 from keyheat.pages.run.sections import Section
 from keyheat.pages.run.verdict import grade_words
-from keyheat.pages.wording import NAMES, limit_of
 from keyheat.plan.quotas import ON_DEMAND
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
 from keyheat.terms import DEMAND, THROTTLED_BY
+from keyheat.wording.constraints import NAMES, limit_of
 from keyheat.words import Source, capital
 
 KEY_SHARE: Final = 0.5
@@ -132,7 +132,7 @@ def notes_of(found: KneeAnswer) -> list[str]:
         said.append(f"Nothing below {found.demand(above)} was tried: the knee is there, or below.")
     if above is not None and above.constraint == "partition" and not found.one_key:
         said += _of_partition(found)
-    if found.scenario.timeline or found.scenario.table.scaled:
+    if found.scenario.changes_capacity:
         said.append("Timeline and auto scaling are left out: the capacity is the same all the time.")
     if found.scenario.load.shape is not None:
         said.append("The load's shape is left out: every step is a constant demand.")

@@ -14,18 +14,6 @@ from keyheat.pages.page import PageAnswer, Stat, write_answer
 from keyheat.pages.run.sections import Section
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.retrying import RetriedRun
-from keyheat.terminal.retries import (
-    COLUMNS,
-    best_of,
-    duration,
-    feeds_on_itself,
-    found_in,
-    recovery_s,
-    row_of,
-    sentence_of,
-    usual_of,
-    worked_out,
-)
 from keyheat.terms import (
     ADAPTIVE_MODE,
     AMPLIFICATION,
@@ -38,6 +26,18 @@ from keyheat.terms import (
     RESPONSE_TIME,
     RETRY_QUOTA,
     titled,
+)
+from keyheat.wording.retries import (
+    COLUMNS,
+    best_of,
+    duration,
+    feeds_on_itself,
+    found_in,
+    recovery_s,
+    row_of,
+    sentence_of,
+    usual_of,
+    worked_out,
 )
 
 

@@ -11,12 +11,12 @@ from keyheat.pages.charts.figures import Chart, PageTable
 from keyheat.pages.charts.whatif import Pair, pairs_chart, tried_chart
 from keyheat.pages.page import PageAnswer, Stat, write_answer
 from keyheat.pages.run.sections import Section
-from keyheat.pages.wording import limit_of
 from keyheat.plan.charges import monthly
 from keyheat.plan.prices import Prices
 from keyheat.simulator.outcome import SimulationOutcome
 from keyheat.simulator.search import Trial, WhatIfSearch, present_value, sent_in, steady
-from keyheat.terminal.whatif import amount, attempts_in, columns_of, notes_of, row_of, sentence_of
+from keyheat.wording.constraints import limit_of
+from keyheat.wording.whatif import amount, attempts_in, columns_of, notes_of, row_of, sentence_of
 
 NAME: Final = "whatif.html"
 MOST_LIMITS: Final = 4  # of which the picture shows demand

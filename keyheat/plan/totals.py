@@ -22,9 +22,9 @@ from keyheat.scenario.variants import lasting
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.masses import Masses
-from keyheat.simulator.rehearsal import assumptions_of, check_file, loadtest_of
+from keyheat.simulator.rehearsal.ask import loadtest_of
 from keyheat.simulator.shares import PartitionShares
-from keyheat.simulator.traffic import asks_for_shards, traffic_of
+from keyheat.simulator.traffic import traffic_of
 from keyheat.words import Direction
 
 Floats = npt.NDArray[np.float64]
@@ -116,8 +116,6 @@ class LoadTotals:
         """Items that are read or written; entries that writes make in indexes are not among them."""
         return sum(one.items for one in self.operations)
 
-
-__all__ = ["asks_for_shards", "assumptions_of", "check_file", "expected", "loadtest_of", "reads_all_after"]
 
 LONGEST_S: Final = 43_200  # a longer load is not gone through second by second: it would take too long
 FIRST_S: Final = 3_600.0  # of one that stays the same, these stand for all of it

@@ -86,7 +86,7 @@ class RunFolder:
 
     def end(self, files: RunFiles, more: Mapping[str, Any]) -> None:
         """Write every file, and last the manifest, with `more`, that says so. Raises `FileProblem`."""
-        from keyheat.parquet import write_table  # here, since the base has no pyarrow, and writes no run
+        from keyheat.runs.parquet import write_table  # here, since the base has no pyarrow, and writes no run
 
         write_table(self._file(runfiles.SECONDS), runfiles.SECONDS, files.seconds)
         write_table(self._file(runfiles.THROTTLES), runfiles.THROTTLES, files.throttles)

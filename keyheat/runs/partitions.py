@@ -158,7 +158,7 @@ def partitions_table(
     """The rows from `start_s` to `end_s`, epoch seconds; at most `most` and one for each partition."""
     import pyarrow as pa
 
-    from keyheat.parquet import PARTITIONS_SCHEMA
+    from keyheat.runs.parquet import PARTITIONS_SCHEMA
 
     step_s = max((one.step_s for one in resources), default=1)
     while True:

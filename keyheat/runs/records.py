@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import ValidationError
 
-from keyheat.parquet import read_table
 from keyheat.runfiles import SECONDS, THROTTLES, FileProblem
 from keyheat.runs.formats import SecondCount, ThrottleCount
+from keyheat.runs.parquet import read_table
 from keyheat.validation import mistakes
 
 Row = TypeVar("Row")

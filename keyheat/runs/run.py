@@ -107,8 +107,8 @@ def read_counted_throttles(folder: Path, ahead_s: int) -> "pd.DataFrame":
 
     To count a million rows takes less time than to make a frame of them. Raises `FileProblem`.
     """
-    from keyheat.parquet import read_table
     from keyheat.runs import frames
+    from keyheat.runs.parquet import read_table
     from keyheat.runs.records import moved, throttles_counted
 
     rows = read_table(folder / FILES[runfiles.THROTTLES], runfiles.THROTTLES)
@@ -118,15 +118,15 @@ def read_counted_throttles(folder: Path, ahead_s: int) -> "pd.DataFrame":
 
 def read_partitions(folder: Path) -> "pd.DataFrame":
     """The rows of `partitions.parquet`, and their resource. Raises `FileProblem`."""
-    from keyheat.parquet import read_table
     from keyheat.runs import frames
+    from keyheat.runs.parquet import read_table
 
     return frames.of_partitions(read_table(folder / FILES[runfiles.PARTITIONS], runfiles.PARTITIONS))
 
 
 def _rows(path: Path, format_name: str, ahead_s: int) -> "pd.DataFrame":
-    from keyheat.parquet import read_table
     from keyheat.runs import frames
+    from keyheat.runs.parquet import read_table
     from keyheat.runs.records import moved
 
     return frames.of_rows(path.stem, moved(read_table(path, format_name), ahead_s))

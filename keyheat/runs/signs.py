@@ -13,6 +13,22 @@ import psutil
 
 from keyheat.runs.folder import SHOWN_S, Underway, forget_underway, write_underway
 
+PHASES = {
+    "starting": "starting",
+    "probing": "finding out what the endpoint can do",
+    "preparing": "preparing the table",
+    "aligning": "waiting for the next minute to begin",
+    "loading": "loading",
+    "simulating": "simulating",
+    "collecting": "asking CloudWatch what it counted",
+    "analyzing": "labelling throttles, writing the report",
+    "reporting": "writing the report",
+    "cleaning": "deleting the items of the run",
+    "deleting": "deleting what the run made",
+    "done": "done",
+}
+"""What a run does in each of its phases, in words."""
+
 
 @dataclass(slots=True)
 class Signs:

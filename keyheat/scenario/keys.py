@@ -10,19 +10,15 @@ h(x) = 1 / x^exponent covers the bars 1 / k^exponent; a point drawn evenly under
 of a key, or it is drawn anew.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from hashlib import md5, sha256
 from math import exp, expm1, log, log1p
-from pathlib import Path
 from random import Random
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
-
-from keyheat.scenario.trace import read_trace
 
 Keys = npt.NDArray[Any]
 Times = npt.NDArray[np.float64]
@@ -276,45 +272,6 @@ class DateKey:
         start = datetime.combine(self.first_day, time()) + number * LENGTH[self.rounded_to]
         spelt = start.strftime(SPELT[self.rounded_to])
         return f"{self.prefix}-{spelt}" if self.prefix else spelt
-
-
-class TraceKeys:
-    """Draws one key of the trace after the other, and begins again at its end."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._keys = self._endless()
-
-    def draw(self, rng: Random, at_s: float) -> str:
-        return next(self._keys)
-
-    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
-        return np.array([next(self._keys) for _ in range(len(at_s))], dtype=str)
-
-    @property
-    def hottest_share(self) -> None:
-        return None
-
-    def _endless(self) -> Iterator[str]:
-        while True:
-            yield from (row.key for row in read_trace(self.path, has_sort_key=True, least=lambda *_: 0))
-
-
-__all__ = [
-    "DateKey",
-    "HotSet",
-    "KeyPattern",
-    "Keys",
-    "Sequence",
-    "SingleHotKey",
-    "TraceKeys",
-    "Uniform",
-    "Zipf",
-    "calculated_suffix",
-    "random_suffix",
-    "shard_key",
-    "shard_keys",
-]  # fmt: skip
 
 
 def shard_key(key: str, shard: int) -> str:

@@ -168,6 +168,11 @@ class Scenario(ScenarioPart):
         return self.load.shape is not None or bool(self.timeline)
 
     @property
+    def changes_capacity(self) -> bool:
+        """Whether its table is given another capacity on the way, by its timeline or by auto scaling."""
+        return self.table.scaled or bool(self.timeline)
+
+    @property
     def invents_keys(self) -> bool:
         """Whether every key is one that Keyheat makes up, or that the scenario itself says: none is a secret.
 

@@ -10,9 +10,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from keyheat.model.limits import MAX_ITEM_BYTES
+from keyheat.scenario.keys import Keys, Times
 
 COLUMNS = ("time", "operation", "key", "size_bytes")
 SORT_KEY = "sort_key"
@@ -150,6 +154,28 @@ def check_trace(path: Path, *, has_sort_key: bool, least: Least) -> list[str]:
         return ["there is no row"]
     more = [f"{parser.wrong:,} of {rows:,} rows are wrong"] if parser.wrong > 1 else []
     return parser.errors + more
+
+
+class TraceKeys:
+    """Draws one key of the trace after the other, and begins again at its end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._keys = self._endless()
+
+    def draw(self, rng: Random, at_s: float) -> str:
+        return next(self._keys)
+
+    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
+        return np.array([next(self._keys) for _ in range(len(at_s))], dtype=str)
+
+    @property
+    def hottest_share(self) -> None:
+        return None
+
+    def _endless(self) -> Iterator[str]:
+        while True:
+            yield from (row.key for row in read_trace(self.path, has_sort_key=True, least=lambda *_: 0))
 
 
 def _values(path: Path) -> Iterator[dict[str, Any]]:

@@ -1,11 +1,12 @@
-"""The run directory of a simulated run: the files that a load leaves, as every later stage reads them.
+"""The run directory of a simulated run: what it says under way, and the files that a load leaves.
 
 Nothing is said that was not simulated: there are no latencies, and no generator that could be the limit.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -25,12 +26,13 @@ from keyheat.runs.folder import (
     totals_json,
     versions,
 )
+from keyheat.runs.signs import Signs
 from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import Heat, KeyHistory, hottest
-from keyheat.simulator.simulate import ClientRecord, Simulation
+from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation
 from keyheat.words import WRITES_FIRST, Capacity, Direction
 
 NO_GENERATOR: Final = "simulated on a virtual clock: no generator that could have been the limit"
@@ -64,7 +66,7 @@ def manifest_of(
     simulation: Simulation, scenario_path: str | None = None, notes: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The content of `run.json`; `scenario_path` is where the scenario was read from."""
-    begun = manifest_at_start(simulation.scenario, simulation.seed, simulation.started_s, scenario_path)
+    begun = _manifest_at_start(simulation.scenario, simulation.seed, simulation.started_s, scenario_path)
     return {
         **begun,
         "status": "finished",
@@ -76,7 +78,7 @@ def manifest_of(
     }
 
 
-def manifest_at_start(
+def _manifest_at_start(
     scenario: Scenario, seed: int, started_s: float, scenario_path: str | None = None
 ) -> dict[str, Any]:
     """What of `run.json` is known before anything is simulated."""
@@ -193,3 +195,51 @@ def _counted(simulation: Simulation) -> dict[str, float]:
 def _short(number: float) -> float:
     """Counts of a mean come in fractions that say nothing."""
     return round(number, 1)
+
+
+SIMULATING: Final = "simulating"
+SAID_EVERY_S: Final = 0.5
+
+
+@dataclass(slots=True)
+class SimulationWatch:
+    """Says of each simulated second what became of its requests."""
+
+    signs: Signs
+    _elapsed_s: int = 0
+    _before: tuple[int, int, int] = (0, 0, 0)
+
+    def seen(self, client: ClientRecord) -> None:
+        """One more second is simulated."""
+        attempts, throttled = sum(client.attempts.values()), sum(client.throttled.values())
+        now = (attempts - throttled, throttled, client.conflicts)
+        self._elapsed_s += 1
+        self.signs.second(self._elapsed_s, *(new - old for new, old in zip(now, self._before, strict=True)))
+        self._before = now
+
+    def analyzing(self) -> None:
+        """Everything is simulated and written; labels and report are made."""
+        self.signs.enter("analyzing")
+
+
+@contextmanager
+def under_way(
+    scenario: Scenario, seed: int, folder: Path, scenario_path: str, say: Callable[[str], None]
+) -> Iterator[SimulationWatch]:
+    """Have the folder say that the scenario is being simulated into it, until the end of the block.
+
+    What was not simulated to its end leaves no run behind, unless the process is killed: a manifest that says
+    `running`, without a process that is alive, is a run that never ended. Raises `CannotWrite`.
+    """
+    run = RunFolder(folder, _manifest_at_start(scenario, seed, SIMULATED_START_S, scenario_path))
+    run.begin()
+    signs = Signs(folder, scenario.load.duration_s, say, least_s=SAID_EVERY_S)
+    try:
+        signs.enter(SIMULATING)
+        yield SimulationWatch(signs)
+    except BaseException:
+        if signs.phase == SIMULATING:
+            run.forget()
+        raise
+    finally:
+        signs.end()

@@ -4,7 +4,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from keyheat.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
+from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
 from keyheat.runs.partitions import known_of, partitions_table
 from keyheat.simulator.simulate import Simulation
 

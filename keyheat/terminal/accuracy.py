@@ -9,20 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from keyheat.accuracy.run import SimulatedScenario
-from keyheat.accuracy.score import BEST, Best
+from keyheat.accuracy.score import BEST, LEFT, Best
 from keyheat.accuracy.tally import SURE, GradeScore, Share, goal_of
 from keyheat.accuracy.worlds import WorldsName
 from keyheat.numbers import clock, some
 from keyheat.runs.formats import Label
 from keyheat.terminal.layout import COLOURS, Paragraph
 
-LEFT: Final[Mapping[Best, str]] = {
-    "reasons": "everything: DynamoDB's reasons",
-    "causes": "CloudWatch's cause metrics",
-    "seconds": "the client's seconds",
-    "minutes": "CloudWatch's minutes alone",
-}
-"""The best evidence that is left, in words."""
 COLUMNS: Final = ("spans", "right", "decided", "of those", "of sure", "false", "off by")
 
 
@@ -106,11 +99,6 @@ def explained(played: SimulatedScenario, labels: Mapping[Best, Sequence[Label]])
     return Group(*parts)
 
 
-def share_of(share: Share) -> str:
-    """A share as per cent with as many digits as goals have."""
-    return "–" if share.value is None else f"{share.value * 100:.1f} %"
-
-
 def _judged(score: GradeScore, of: str, worlds: WorldsName) -> Text:
     """A share, green where it reaches its goal, red where it does not."""
     goal = goal_of(score, of, worlds)
@@ -122,7 +110,7 @@ def _judged(score: GradeScore, of: str, worlds: WorldsName) -> Text:
 
 
 def _percent(share: Share) -> str:
-    return share_of(share).removesuffix(" %")
+    return share.said.removesuffix(" %")
 
 
 def _numbers(score: GradeScore) -> str:

@@ -18,7 +18,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from keyheat.masking import from_here, plain, plain_json
+from keyheat.masking import plain, plain_json, shown
 
 
 class PlainConsole(Console):
@@ -103,11 +103,6 @@ def asked(question: str, default: Number) -> Number:
     """A number that the person at the terminal gives; what stands there already is taken with Enter."""
     found: Number = click.prompt(plain(question), default=default, type=type(default), err=True)
     return found
-
-
-def shown(path: Path) -> str:
-    """A path as a person would type it from here."""
-    return str(from_here(path) or path)
 
 
 def strong(before: str, path: Path) -> Text:

@@ -9,18 +9,17 @@ from rich.text import Text
 from keyheat.numbers import clock, moment, percent, some, whole
 from keyheat.pages.run.advice import cards, cure_of, outlook, side_words
 from keyheat.pages.run.answers import Answer, answers_of
+from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.record import ReportRun, read_record
 from keyheat.pages.run.verdict import (
     about,
     expectation,
-    facts_of,
     is_as_expected,
     numbers,
     rival_words,
     sureness,
     verdict_sentence,
 )
-from keyheat.pages.wording import NAMES, SHORT, crosses_midnight, measured
 from keyheat.runs.capabilities import QUESTIONS, Capabilities
 from keyheat.runs.formats import Diagnosis, Finding, Label, Verdict
 from keyheat.runs.manifest import Manifest
@@ -28,6 +27,7 @@ from keyheat.runs.provability import can_prove, cannot_prove
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.layout import COLOURS, Paragraph
 from keyheat.terms import CONFIDENCE, THROTTLED_BY
+from keyheat.wording.constraints import NAMES, SHORT, crosses_midnight, measured
 from keyheat.words import capital, sentence, whose
 
 STYLES = {"yes": "green", "no": "red", "unknown": "yellow"}

@@ -7,9 +7,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from keyheat.analysis.advice.proof import Kind, Limit, Tried
+from keyheat.analysis.advice.case import Limit
+from keyheat.analysis.advice.proof import Kind, Tried
 from keyheat.pages.fix import Fix, measures_of, sentence_of, warnings_of
-from keyheat.terminal.layout import Paragraph
+from keyheat.terminal.layout import set_out
 
 FORMAT: Final = "keyheat.fix/1"
 STYLES: Final[dict[Kind, str]] = {
@@ -28,15 +29,7 @@ def fix_text(fix: Fix) -> RenderableType:
         table.add_column(name, justify="right" if name else "left")
     for one in measures_of(fix):
         table.add_row(one.name, one.before, one.after)
-    notes: list[RenderableType] = [Paragraph(note) for note in warnings_of(fix)]
-    return Group(
-        Text(""),
-        Paragraph(sentence_of(fix), style=STYLES[fix.proof.kind]),
-        Text(""),
-        table,
-        Text(""),
-        *notes,
-    )
+    return Group(Text(""), set_out(sentence_of(fix), STYLES[fix.proof.kind], [table], warnings_of(fix)))
 
 
 def fix_json(fix: Fix, page: Path) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -12,9 +12,9 @@ from keyheat.analysis.knee import KneeStep
 from keyheat.analysis.knee_steps import LimitUse
 from keyheat.numbers import UNITS, measured, percent, whole
 from keyheat.pages.knee import KneeAnswer, chip_of, limited_by, notes_of, sentence_of, whole_or_not
-from keyheat.pages.wording import limit_of
-from keyheat.terminal.layout import COLOURS, Paragraph, Strip
+from keyheat.terminal.layout import COLOURS, Paragraph, Strip, set_out
 from keyheat.terms import THROTTLED_BY
+from keyheat.wording.constraints import limit_of
 from keyheat.words import READ, WRITE
 
 FORMAT: Final = "keyheat.knee/1"
@@ -29,14 +29,7 @@ def knee_text(found: KneeAnswer) -> RenderableType:
     style = "bold green" if above is None else f"bold {COLOURS[above.constraint]}"
     if above is not None and above.state != "limited":
         style = "bold yellow"
-    return Group(
-        Paragraph(sentence_of(found), style=style),
-        Text(""),
-        _chart(found),
-        *_uses(found),
-        Text(""),
-        *(Paragraph(note) for note in notes_of(found)),
-    )
+    return set_out(sentence_of(found), style, [_chart(found), *_uses(found)], notes_of(found))
 
 
 def _chart(found: KneeAnswer) -> Table:

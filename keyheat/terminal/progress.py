@@ -21,6 +21,7 @@ from rich.status import Status
 from rich.text import Text
 
 from keyheat.numbers import span, whole
+from keyheat.runs.signs import PHASES
 
 NAMED = TextColumn("{task.fields[name]:<12}", markup=False)
 
@@ -59,20 +60,6 @@ SAID = (BarColumn(), TextColumn("{task.description}", markup=False))
 
 Thing = TypeVar("Thing")
 SAID_EVERY_S = 30.0  # where there is no terminal
-PHASES = {
-    "starting": "starting",
-    "probing": "finding out what the endpoint can do",
-    "preparing": "preparing the table",
-    "aligning": "waiting for the next minute to begin",
-    "loading": "loading",
-    "simulating": "simulating",
-    "collecting": "asking CloudWatch what it counted",
-    "analyzing": "labelling throttles, writing the report",
-    "reporting": "writing the report",
-    "cleaning": "deleting the items of the run",
-    "deleting": "deleting what the run made",
-    "done": "done",
-}
 
 
 class LoadProgress(Protocol):

@@ -11,13 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from keyheat.numbers import NOTHING, measured, percent, some, span
-from keyheat.pages.wording import NAMES
 from keyheat.regression.calibration import Calibration, MeasureNoise
 from keyheat.regression.history.records import Kept, Pin, Session
 from keyheat.regression.history.trend import Trend
 from keyheat.regression.outcome import GateFinding, SessionOutcome, Verdict, is_idle, worst_first
 from keyheat.regression.phrases import DECISIONS, against, decision, headline, relative, value
 from keyheat.terminal.layout import Paragraph, Strip
+from keyheat.wording.constraints import NAMES
 from keyheat.words import capital
 
 STYLES: Final[dict[Verdict, str]] = {

@@ -1,12 +1,11 @@
 """A trial in a terminal."""
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from keyheat.numbers import whole
 from keyheat.pages.trial import notes_of, sentence_of
-from keyheat.terminal.layout import Paragraph
+from keyheat.terminal.layout import set_out
 from keyheat.trial.judgement import FIRST, Judgement
 from keyheat.trial.record import Trial
 
@@ -14,13 +13,7 @@ from keyheat.trial.record import Trial
 def trial_text(trial: Trial, judgement: Judgement) -> RenderableType:
     """The whole answer, narrow enough for 80 columns."""
     style = "bold yellow" if judgement.differing or not judgement.compared else "bold green"
-    return Group(
-        Paragraph(sentence_of(trial, judgement), style=style),
-        Text(""),
-        _table(judgement),
-        Text(""),
-        *(Paragraph(note) for note in notes_of(trial, judgement)),
-    )
+    return set_out(sentence_of(trial, judgement), style, [_table(judgement)], notes_of(trial, judgement))
 
 
 def _table(judgement: Judgement) -> Table:

@@ -120,8 +120,9 @@ def text_of(head: str, rows: Rows) -> str:
 def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
     """The verdict in a sentence, and what goes with it."""
     from keyheat.pages.run.advice import cure_words
+    from keyheat.pages.run.facts import facts_of
     from keyheat.pages.run.record import read_record
-    from keyheat.pages.run.verdict import facts_of, sureness, verdict_sentence
+    from keyheat.pages.run.verdict import sureness, verdict_sentence
 
     run = diagnosed(sent, simulation)
     verdict = run.diagnosis.verdict

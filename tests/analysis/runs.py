@@ -6,8 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from keyheat import parquet, runfiles
+from keyheat import runfiles
 from keyheat.evidence import collection
+from keyheat.runs import parquet
 
 
 def write_run(folder: Path, run: Any, **changes: Any) -> None:

@@ -13,7 +13,7 @@ import keyheat
 from keyheat.analysis.analyzers import PLACED, answers, our_own
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.pages.run.report import load_evidence, render
+from keyheat.pages.run.report import render
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Finding, read_diagnosis, write_diagnosis
 from keyheat.runs.manifest import Keys, Manifest
@@ -31,6 +31,7 @@ from tests.analysis.handwritten import (
     series,
     throttled,
 )
+from tests.made_runs import load_evidence
 
 ROOT = Path(__file__).parents[2]
 HOT = evidence(throttles=throttled(KEY_RANGE, range(10, 40)))

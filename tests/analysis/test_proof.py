@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keyheat.analysis.advice.proof import HARDLY, Limit, Tried, dollars_per_month, once_dollars, proof_of
+from keyheat.analysis.advice.case import Limit
+from keyheat.analysis.advice.proof import HARDLY, Tried, dollars_per_month, once_dollars, proof_of
 from keyheat.analysis.run_result import RunResult, RunSide, RunTraffic
 from keyheat.plan.prices import Billing, WarmPrices, load_prices
 from keyheat.runs.formats import Diagnosis

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.advice import client, recommendations
-from keyheat.analysis.advice.remedies import ACTIONS, ByHand, Remedy, RemedyRequest, chosen, remedy_of
+from keyheat.analysis.advice import advice as advising
+from keyheat.analysis.advice import hot_partition, recommendations
+from keyheat.analysis.advice.fix import chosen
+from keyheat.analysis.advice.remedies import ACTIONS, ByHand, Remedy, RemedyRequest, remedy_of
 from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes, overridden
@@ -36,7 +38,7 @@ def changed(found: RemedyRequest) -> dict[str, tuple[str, str]]:
 
 def test_every_action_that_can_be_recommended_is_known() -> None:
     assert set(TITLES) == ACTIONS
-    source = "".join(Path(one.__file__).read_text() for one in (recommendations, client))
+    source = "".join(Path(one.__file__).read_text() for one in (recommendations, hot_partition, advising))
     assert all(f'"{action}"' in source for action in ACTIONS)
 
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from keyheat.analysis.run_result import RunResult, measure
-from keyheat.parquet import SECONDS_SCHEMA
 from keyheat.plan.prices import load_prices
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
+from keyheat.runs.parquet import SECONDS_SCHEMA
 
 START = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())
 TABLE = {

@@ -12,11 +12,11 @@ from hdrh.histogram import HdrHistogram
 from keyheat.analysis.measurement import TAKEN, Measured, RunMeasured
 from keyheat.analysis.measures import ABSENCES, MEASURES, Absence
 from keyheat.analysis.run_result import traffic_of
-from keyheat.parquet import SECONDS_SCHEMA
 from keyheat.runs.capabilities import Capabilities, CapabilityFinding
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
+from keyheat.runs.parquet import SECONDS_SCHEMA
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.words import Capacity

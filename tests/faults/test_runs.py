@@ -10,10 +10,11 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
-from keyheat import parquet, runfiles
+from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
+from keyheat.runs import parquet
 from tests.faults.account import asked_of, differences
 from tests.faults.kinds import FAULTS
 from tests.faults.process import FaultProxy

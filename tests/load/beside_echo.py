@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from threading import Event
 
-from keyheat.load.helper import Assignment, HelperOutcome, serve
+from keyheat.load.sidecar import Assignment, SidecarOutcome, serve
 
 
 class Echo:
@@ -20,12 +20,12 @@ class Echo:
             raise RuntimeError("there is no such stream")
         stop.wait()
 
-    def finish(self, counted: Mapping[str, float]) -> HelperOutcome:
+    def finish(self, counted: Mapping[str, float]) -> SidecarOutcome:
         """Say the numbers again."""
         if "wait" in sys.argv:
             signal.pause()
         numbers = {f"echo.{name}": number for name, number in counted.items()}
-        return HelperOutcome(counted=numbers, said=[f"beside {self.assignment.run_id}"])
+        return SidecarOutcome(counted=numbers, said=[f"beside {self.assignment.run_id}"])
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from keyheat.load.aggregation.orders import (
     sorted_items,
     wrong,
 )
-from keyheat.load.helper import Assignment
+from keyheat.load.sidecar import Assignment
 from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at

@@ -5,7 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
-from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.attempt import Attempt
+from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.boto import SdkRetries

@@ -11,8 +11,9 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from keyheat import parquet, runfiles
+from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, check_verdict, eventually, free_port
 

@@ -6,8 +6,8 @@ import pytest
 
 from keyheat.load.run import launch
 from keyheat.load.run.jobs import find_scenario, find_scenarios, new_folder, shard_jobs
-from keyheat.plan.totals import asks_for_shards
 from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.traffic import asks_for_shards
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 TAKES = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.claims import Taken
 from keyheat.load.run.arguments import add_options
 from keyheat.load.run.plan import InputError, check_options, run_folder, take_numbers, without_tasks
+from keyheat.runs.claims import Taken
 
 NOW = datetime(2026, 11, 21, 6, 0, 0, tzinfo=UTC)
 

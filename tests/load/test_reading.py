@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from keyheat import parquet, runfiles
+from keyheat import runfiles
+from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis
 from tests.outside import PATIENCE_S
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.attempt import Attempt
+from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
 from keyheat.load.record.sketch import SKETCH_KEYS, HeavyHitters, KeyHeat
 from keyheat.load.run.finish import keys_of

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from keyheat import parquet, runfiles
+from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.runs import parquet
 from tests.outside import free_port
 
 Locust = Callable[..., "tuple[int, str, str]"]

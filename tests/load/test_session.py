@@ -12,10 +12,11 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
-from keyheat import parquet, runfiles
+from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
+from keyheat.runs import parquet
 from tests.outside import PATIENCE_S, eventually, free_port, get
 
 Locust = Callable[..., "tuple[int, str, str]"]

@@ -10,7 +10,8 @@ import msgpack  # type: ignore[import-untyped]
 import pytest
 
 from keyheat.load.guard.budget import Caps
-from keyheat.load.record.record import Arrived, Attempt, Record
+from keyheat.load.record.attempt import Attempt
+from keyheat.load.record.record import Arrived, Record
 from keyheat.load.record.rows import ATTEMPTS
 from keyheat.load.run import workers
 from keyheat.load.run.load import Order

@@ -6,12 +6,13 @@ from random import Random
 import pyarrow.compute as pc
 import pytest
 
-from keyheat import parquet, runfiles
+from keyheat import runfiles
 from keyheat.model import partition_log
 from keyheat.model.behaviour import Behaviour
 from keyheat.model.keyspace import position
 from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
+from keyheat.runs import parquet
 from keyheat.runs.partitions import known_of, partitions_table
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.simulate import simulate

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat import parquet, runfiles
-from keyheat.parquet import read_table, write_table
+from keyheat import runfiles
 from keyheat.runfiles import FileProblem, read_json, write_atomically, write_json
+from keyheat.runs import parquet
+from keyheat.runs.parquet import read_table, write_table
 
 ROW = {
     "second": [1_800_000_000], "index": [None], "direction": ["write"], "operation": ["PutItem"],

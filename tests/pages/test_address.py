@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.hero import hero_of
 from keyheat.pages.run.record import load_run, read_record
-from keyheat.pages.run.report import write_report
-from keyheat.pages.run.ticket import ticket
-from keyheat.pages.run.verdict import facts_of
+from keyheat.pages.run.report import ticket, write_report
 from tests.browsing import all_drawn
 from tests.pages.axe import violations
 from tests.pages.conftest import GENERATED_AT

@@ -20,7 +20,7 @@ from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes, with_demand
 from keyheat.simulator.retrying import demand_of, retried
 from keyheat.simulator.search import smallest_capacity, smallest_shards
-from keyheat.terminal.retries import COLUMNS, feeds_on_itself, row_of, sentence_of
+from keyheat.wording.retries import COLUMNS, feeds_on_itself, row_of, sentence_of
 from keyheat.words import Direction
 from tests.browsing import all_drawn
 from tests.pages.axe import violations

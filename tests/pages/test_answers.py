@@ -9,8 +9,8 @@ import pytest
 
 from keyheat.pages.run.advice import cards
 from keyheat.pages.run.answers import Answer, answers_of
+from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.record import ReportRun, evidence_alone, load_run, read_record
-from keyheat.pages.run.verdict import facts_of
 from keyheat.runs.formats import Cure, CureStep, MonthlyBill, Recommendation
 from keyheat.words import WRITE
 

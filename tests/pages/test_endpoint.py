@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from keyheat.pages.run.record import ReportRun
-from keyheat.pages.run.report import load_evidence, render
+from keyheat.pages.run.report import render
+from tests.made_runs import load_evidence
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 NOW = datetime(2026, 11, 20, 13, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 
 from keyheat.numbers import clock, moment
 from keyheat.pages.charts.figures import times
-from keyheat.pages.wording import saying
+from keyheat.wording.constraints import saying
 
 BEGAN = datetime(2026, 11, 20, 18, tzinfo=UTC)
 HOT = {*range(300, 360), *range(1_500, 1_560)}  # minutes: 23:00 to 24:00, and the same hour of the next day

@@ -11,8 +11,8 @@ from keyheat.pages.charts.partition_rates import read_ones, resources_of
 from keyheat.pages.charts.partitions import leaves, partition_chart
 from keyheat.pages.run.record import load_run
 from keyheat.pages.run.report import render
-from keyheat.parquet import PARTITIONS_SCHEMA
 from keyheat.runs.frames import of_partitions
+from keyheat.runs.parquet import PARTITIONS_SCHEMA
 from keyheat.words import Resource
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

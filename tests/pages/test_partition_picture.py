@@ -6,11 +6,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from keyheat import parquet, runfiles
+from keyheat import runfiles
 from keyheat.pages.charts.partition_picture import MOST_BARS, Recorded, picture_of, placed
 from keyheat.pages.charts.partition_rates import PartitionRates, read_ones
 from keyheat.pages.charts.partitions import partition_chart
 from keyheat.pages.run.report import write_report
+from keyheat.runs import parquet
 from keyheat.runs.frames import of_partitions
 from keyheat.words import Resource
 from tests.pages.axe import violations

@@ -14,7 +14,7 @@ from keyheat.plan.prices import load_prices
 from keyheat.plan.quotas import quotas_of, unknown_quotas
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.terminal.plan import picture, plan_text
-from keyheat.terminal.plan_words import plan_json
+from keyheat.terminal.plan_json import plan_json
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 SINE = 'duration_s = 50\nshape = { kind = "sine", low_per_s = 0, high_per_s = 3_000, period_s = 50 }'

@@ -14,7 +14,7 @@ from keyheat.pages.charts.retries import MOST_POINTS, fates_chart, fates_of, res
 from keyheat.pages.retries import RetriesAnswer, write_retries
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.retrying import RetriedRun
-from keyheat.terminal.retries import sentence_of
+from keyheat.wording.retries import sentence_of
 
 AT_ONCE_S, LATER_S = 0.005, 1.5
 SCENARIO = load_scenario(Path(__file__).parents[2] / "configs" / "scenarios" / "hotkey.toml")

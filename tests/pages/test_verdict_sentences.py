@@ -1,6 +1,7 @@
 import pytest
 
-from keyheat.pages.run.verdict import Facts, verdict_sentence
+from keyheat.pages.run.facts import Facts
+from keyheat.pages.run.verdict import verdict_sentence
 from keyheat.runs.formats import HotKey, Verdict
 from keyheat.words import Resource
 

@@ -7,7 +7,7 @@ from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import FORMAT, scenario_from_dict
 from keyheat.simulator.outcome import Left, SimulationOutcome
 from keyheat.simulator.search import Trial, WhatIfSearch
-from keyheat.terminal.whatif import notes_of, sentence_of, whatif_json
+from keyheat.wording.whatif import notes_of, sentence_of, whatif_json
 from keyheat.words import Direction
 
 WRITE, READ = Direction.WRITE, Direction.READ

@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from keyheat.scenario.keys import TraceKeys
-from keyheat.scenario.trace import MOST_SHOWN, TraceError, TraceRow, check_trace, read_trace
+from keyheat.scenario.trace import MOST_SHOWN, TraceError, TraceKeys, TraceRow, check_trace, read_trace
 
 ROOT = Path(__file__).parents[2]
 HEADER = "time,operation,key,size_bytes,sort_key\n"

@@ -9,7 +9,7 @@ import pytest
 
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.simulator.flow import Flow
-from keyheat.simulator.rehearsal import check_file
+from keyheat.simulator.rehearsal.ask import check_file
 from keyheat.simulator.rehearsal.draws import Draws, Noting, law_of, made
 from keyheat.simulator.rehearsal.learn import rehearse
 from keyheat.simulator.rehearsal.mix import RehearsedLoadTest, RequestKind

@@ -10,9 +10,8 @@ import pytest
 from keyheat.runfiles import FILES, RUN, read_json
 from keyheat.runs.folder import UNDERWAY_NAME, read_underway
 from keyheat.scenario.scenario import load_scenario
-from keyheat.simulator.folder import write_run
+from keyheat.simulator.folder import SimulationWatch, under_way, write_run
 from keyheat.simulator.simulate import simulate
-from keyheat.simulator.underway import SimulationWatch, under_way
 from tests.rehearsal import SCENARIOS
 
 HOTKEY = load_scenario(SCENARIOS / "hotkey.toml")

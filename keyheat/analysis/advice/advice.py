@@ -1,19 +1,20 @@
 """Advice for a diagnosis: what to do about each constraint, with what the simulator says would come of it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand, demand, demand_of_all
-from keyheat.analysis.advice.client import client_setting
-from keyheat.analysis.advice.cures import Limit, advice_for, cured
-from keyheat.analysis.advice.rerun import rerun_of
-from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
-from keyheat.analysis.rules import NOT_GROWN
+from keyheat.analysis.advice.case import Limit, MeasuredRun, Schedule, Scheduled, owners_of
+from keyheat.analysis.advice.cures import cured
+from keyheat.analysis.advice.effect import advice_for
+from keyheat.analysis.advice.rerun import Rerun, rerun_of
+from keyheat.analysis.heat import RunHeat
+from keyheat.analysis.run_result import STILL_S
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
+from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.verdict import LabelGroup, groups
-from keyheat.evidence.settings import QUOTAS, partition_ceiling
+from keyheat.model.retries import CLIENTS, policy_named
+from keyheat.numbers import milliseconds, some
 from keyheat.plan.prices import Billing
 from keyheat.plan.totals import expected
 from keyheat.runs.client import ClientFiles
@@ -21,7 +22,8 @@ from keyheat.runs.formats import Cure, Demand, Evidence, Label, Recommendation
 from keyheat.runs.provability import unreliable
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
-from keyheat.words import TABLE, Direction, index_of, label_of
+from keyheat.simulator.retrying import RetriedRun, TooManyRequests, demand_of, retried
+from keyheat.words import Direction, label_of
 
 MOST_INDEXES: Final = 50
 """Of a table that is simulated again. DynamoDB's quota is 20, each is simulated second by second."""
@@ -107,18 +109,6 @@ def _limit_of(group: LabelGroup) -> Limit:
     return group.constraint, group.resource, group.direction
 
 
-@dataclass(frozen=True, slots=True)
-class Scheduled:
-    """What a load asks of one side at its peak, and what that meets, units/s of an unscaled table."""
-
-    per_s: float
-    partition_per_s: float  # what one partition sustains of such requests
-    partitions: int
-
-
-Schedule = Mapping[tuple[str, Direction], Scheduled]
-
-
 def scheduled(scenario: Scenario) -> Schedule:
     """What the load asks of the table and of each index, as a plan has it."""
     scale = scenario.local.scale
@@ -139,21 +129,12 @@ def on_burst(scenario: Scenario, asked: Schedule) -> tuple[Limit, ...]:
     """
     if not _stays(scenario):
         return ()
-    owners = _owners(scenario)
+    owners = owners_of(scenario)
     return tuple(
         ("table", resource, direction)
         for (resource, direction), one in asked.items()
         if (units := _most(owners[resource], direction)) is not None and one.per_s > units
     )
-
-
-def _owners(scenario: Scenario) -> Mapping[str, TableSpec | IndexSpec]:
-    """What has capacity of its own, by the names that labels give it."""
-    return {TABLE: scenario.table, **{label_of(index.name): index for index in scenario.table.indexes}}
-
-
-def _is_scaled(owner: TableSpec | IndexSpec | None, direction: Direction) -> bool:
-    return owner is not None and getattr(owner.auto_scaling, direction, None) is not None
 
 
 def _most(owner: TableSpec | IndexSpec, direction: Direction) -> float | None:
@@ -186,87 +167,46 @@ def _in_order(advice: Iterable[Recommendation]) -> tuple[Recommendation, ...]:
     return tuple(sorted(once.values(), key=lambda one: one.kind == "cure"))
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredRun:
-    """Everything that was measured in a run, from which the case of any of its limits is made."""
-
-    arranged: EvidenceTimeline
-    heats: Sequence[RunHeat]
-    numbers: Thresholds
-    scenario: Scenario | None
-    on_demand: bool
-    asked: Schedule  # of the load; empty where nobody says it
-
-    def case(self, limit: Limit, label: Label | None) -> AdviceCase:
-        """What was measured about a limit, in the units of a table at scale 1.
-
-        `label` is its own, or another of the run that throttled while this limit did not show.
-        """
-        constraint, resource, direction = limit
-        index, scale, scenario = index_of(resource), self.arranged.scale, self.scenario
-        track, own = self.arranged.track(index, direction), (index, direction)
-        allowed = _allowed(limit, label, self.arranged, track) if track else None
-        told = label is not None and (label.constraint, label.resource) == (constraint, resource)
-        heat = next((one for one in self.heats if (one.index, one.direction) == own), None)
-        planned = self.asked.get((resource, direction))
-        keyed_by = (
-            {one.name: " + ".join(one.partition_keys) for one in scenario.table.indexes} if scenario else {}
-        )
-        return AdviceCase(
-            constraint=constraint,
-            resource=resource,
-            direction=direction,
-            rule=label.rule if label is not None and told else None,
-            demand=self._demand(limit, label, track),
-            limit=None if allowed is None else allowed / scale,
-            warm=track.warm / scale if track and track.warm else None,
-            heat=heat.unscaled(scale) if heat else None,
-            ceiling=planned.partition_per_s if planned else partition_ceiling(direction),
-            partitions_then=planned.partitions if planned else None,
-            numbers=self.numbers.recommend,
-            on_demand=self.on_demand,
-            scaled=scenario is not None and _is_scaled(_owners(scenario).get(resource), direction),
-            index_key=keyed_by.get(resource),
-            counted=label is None or INDEX_NOT_COUNTED not in label.because,
-            shards_now=scenario.keys.shards if scenario else 1,
-        )
-
-    def _demand(
-        self, limit: Limit, label: Label | None, track: EvidenceTrack | None
-    ) -> MeasuredDemand | None:
-        """By the schedule, else as it was measured; of the account, that of the table and its indexes."""
-        constraint, resource, direction = limit
-        planned = self.asked.get((resource, direction))
-        if constraint != "account" and planned is not None:
-            return MeasuredDemand(planned.per_s, by="schedule", scale=self.arranged.scale)
-        if label is None:
-            return None
-        if constraint == "account":
-            found = demand_of_all([one for one in self.arranged.tracks if one.direction == direction], label)
-        else:
-            found = demand(track, label) if track else None
-        return found.unscaled(self.arranged.scale) if found else None
+MOST_REQUESTS: Final = 120_000
+"""Each is asked by itself: some seconds of work."""
+TRIED: Final = ("boto3-2026", "boto3-2026-adaptive")
+"""The modes that the SDKs share, the usual one first."""
+SOON_S: Final = 10.0
+"""That p99 of the answers may take, and what is left when the load is over: nobody waits longer for one."""
 
 
-def _allowed(
-    limit: Limit, label: Label | None, arranged: EvidenceTimeline, track: EvidenceTrack
-) -> float | None:
-    """What the constraint allows, units/s as they were measured; None where it is not known."""
-    constraint, _, direction = limit
-    at_s = label.start.timestamp() if label is not None else float(min(track.consumed or (0,)))
-    match constraint:
-        case "table":
-            return _provisioned(track, at_s)
-        case "max_on_demand":
-            return track.maximum.at(at_s)
-        case "account":
-            return arranged.quota.of(direction) or QUOTAS[direction] * arranged.scale
-        case "partition" if label is not None and label.rule == NOT_GROWN:
-            return track.warm
+def client_setting(rerun: Rerun, labels: Sequence[Label], ended_s: float) -> Recommendation | None:
+    """Retries that lose nothing and are soon through, tried on the simulator; None where there are none.
+
+    Only of a load whose throttling ended while it went on: what stays above a limit is carried by no retry.
+    """
+    scenario = rerun.scenario
+    if not rerun.by_schedule or scenario.client.sdk != "none":
+        return None
+    if max(label.end.timestamp() for label in labels) > ended_s - STILL_S:
+        return None
+    try:
+        demand = demand_of(scenario, traffic=rerun.traffic(None), most=MOST_REQUESTS)
+    except TooManyRequests:
+        return None
+    for name in TRIED:
+        run = retried(scenario, demand, policy_named(name), clients=CLIENTS)
+        slowest_s = run.within_s(0.99)
+        through_s = len(run.attempts_per_s) - run.load_s
+        if run.requests == run.accepted and slowest_s is not None and max(slowest_s, through_s) <= SOON_S:
+            return _advised(run, slowest_s)
     return None
 
 
-def _provisioned(track: EvidenceTrack, at_s: float) -> float | None:
-    """What was provisioned; where it was changed around then, the lower of both values, which throttled."""
-    ways = track.provisioned.readings or (track.provisioned,)
-    return min((rate for way in ways if (rate := way.at(at_s)) is not None), default=None)
+def _advised(run: RetriedRun, slowest_s: float) -> Recommendation:
+    again = some(run.attempts - run.requests, "further attempt")
+    return Recommendation(
+        action="client_retries",
+        kind="mitigation",
+        why="The throttling ends by itself, so what is refused has only to be sent again. That costs no "
+        "capacity, and needs no other key.",
+        expected=f"With the policy {run.policy.name} ({run.policy.says}) none of "
+        f"{some(run.requests, 'request')} is given up, for {again} "
+        f"and a p99 response time of {milliseconds(slowest_s * 1000)}; simulated with {CLIENTS} clients. "
+        "`keyheat retries` compares others.",
+    )

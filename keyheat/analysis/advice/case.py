@@ -1,17 +1,24 @@
 """A constraint with everything that was measured about it: what was asked for, what was given, which keys."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
 from typing import Literal
 
-from keyheat.analysis.heat import RunHeat
-from keyheat.analysis.thresholds import Recommend
-from keyheat.analysis.timeline import EvidenceTrack
+from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
+from keyheat.analysis.rules import NOT_GROWN
+from keyheat.analysis.thresholds import Recommend, Thresholds
+from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.evidence.settings import QUOTAS, partition_ceiling
 from keyheat.numbers import units, whole
 from keyheat.plan.forecast import shards_needed
 from keyheat.runs.formats import HotKey, Label
-from keyheat.words import Constraint, Direction, whose
+from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.tables import IndexSpec, TableSpec
+from keyheat.words import TABLE, Constraint, Direction, index_of, label_of, whose
+
+Limit = tuple[Constraint, str, Direction]
+"""What throttles: the constraint, the resource as labels name it, and what is sent to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +178,110 @@ def meeting_chance(count: int, partitions: int) -> float:
     if count > partitions:
         return 1.0
     return 1.0 - prod((partitions - n) / partitions for n in range(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """What a load asks of one side at its peak, and what that meets, units/s of an unscaled table."""
+
+    per_s: float
+    partition_per_s: float  # what one partition sustains of such requests
+    partitions: int
+
+
+Schedule = Mapping[tuple[str, Direction], Scheduled]
+
+
+def owners_of(scenario: Scenario) -> Mapping[str, TableSpec | IndexSpec]:
+    """What has capacity of its own, by the names that labels give it."""
+    return {TABLE: scenario.table, **{label_of(index.name): index for index in scenario.table.indexes}}
+
+
+def _is_scaled(owner: TableSpec | IndexSpec | None, direction: Direction) -> bool:
+    return owner is not None and getattr(owner.auto_scaling, direction, None) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """Everything that was measured in a run, from which the case of any of its limits is made."""
+
+    arranged: EvidenceTimeline
+    heats: Sequence[RunHeat]
+    numbers: Thresholds
+    scenario: Scenario | None
+    on_demand: bool
+    asked: Schedule  # of the load; empty where nobody says it
+
+    def case(self, limit: Limit, label: Label | None) -> AdviceCase:
+        """What was measured about a limit, in the units of a table at scale 1.
+
+        `label` is its own, or another of the run that throttled while this limit did not show.
+        """
+        constraint, resource, direction = limit
+        index, scale, scenario = index_of(resource), self.arranged.scale, self.scenario
+        track, own = self.arranged.track(index, direction), (index, direction)
+        allowed = _allowed(limit, label, self.arranged, track) if track else None
+        told = label is not None and (label.constraint, label.resource) == (constraint, resource)
+        heat = next((one for one in self.heats if (one.index, one.direction) == own), None)
+        planned = self.asked.get((resource, direction))
+        keyed_by = (
+            {one.name: " + ".join(one.partition_keys) for one in scenario.table.indexes} if scenario else {}
+        )
+        return AdviceCase(
+            constraint=constraint,
+            resource=resource,
+            direction=direction,
+            rule=label.rule if label is not None and told else None,
+            demand=self._demand(limit, label, track),
+            limit=None if allowed is None else allowed / scale,
+            warm=track.warm / scale if track and track.warm else None,
+            heat=heat.unscaled(scale) if heat else None,
+            ceiling=planned.partition_per_s if planned else partition_ceiling(direction),
+            partitions_then=planned.partitions if planned else None,
+            numbers=self.numbers.recommend,
+            on_demand=self.on_demand,
+            scaled=scenario is not None and _is_scaled(owners_of(scenario).get(resource), direction),
+            index_key=keyed_by.get(resource),
+            counted=label is None or INDEX_NOT_COUNTED not in label.because,
+            shards_now=scenario.keys.shards if scenario else 1,
+        )
+
+    def _demand(
+        self, limit: Limit, label: Label | None, track: EvidenceTrack | None
+    ) -> MeasuredDemand | None:
+        """By the schedule, else as it was measured; of the account, that of the table and its indexes."""
+        constraint, resource, direction = limit
+        planned = self.asked.get((resource, direction))
+        if constraint != "account" and planned is not None:
+            return MeasuredDemand(planned.per_s, by="schedule", scale=self.arranged.scale)
+        if label is None:
+            return None
+        if constraint == "account":
+            found = demand_of_all([one for one in self.arranged.tracks if one.direction == direction], label)
+        else:
+            found = demand(track, label) if track else None
+        return found.unscaled(self.arranged.scale) if found else None
+
+
+def _allowed(
+    limit: Limit, label: Label | None, arranged: EvidenceTimeline, track: EvidenceTrack
+) -> float | None:
+    """What the constraint allows, units/s as they were measured; None where it is not known."""
+    constraint, _, direction = limit
+    at_s = label.start.timestamp() if label is not None else float(min(track.consumed or (0,)))
+    match constraint:
+        case "table":
+            return _provisioned(track, at_s)
+        case "max_on_demand":
+            return track.maximum.at(at_s)
+        case "account":
+            return arranged.quota.of(direction) or QUOTAS[direction] * arranged.scale
+        case "partition" if label is not None and label.rule == NOT_GROWN:
+            return track.warm
+    return None
+
+
+def _provisioned(track: EvidenceTrack, at_s: float) -> float | None:
+    """What was provisioned; where it was changed around then, the lower of both values, which throttled."""
+    ways = track.provisioned.readings or (track.provisioned,)
+    return min((rate for way in ways if (rate := way.at(at_s)) is not None), default=None)

@@ -8,32 +8,26 @@ Where one limit hides another (an index that holds back its table, a hot key on 
 the second shows once the first is cured, and the cure has two steps.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import product, zip_longest
-from math import ceil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Final
 
-from keyheat.analysis.advice.case import AdviceCase
-from keyheat.analysis.advice.recommendations import crowded, pre_warm, recommend, too_few_partitions
-from keyheat.analysis.advice.rerun import Rerun
-from keyheat.analysis.advice.table_changes import (
-    CACHE,
-    OF_UNITS,
-    can_cache,
-    on_demand,
-    with_units,
+from keyheat.analysis.advice.case import AdviceCase, Limit
+from keyheat.analysis.advice.effect import (
+    CAUSES,
+    Trial,
+    advice_for,
+    can_be_shown,
+    changed,
+    dollars,
+    trial_of,
+    trials_of_pairs,
 )
-from keyheat.model.behaviour import DEFAULT
-from keyheat.model.resources import Cause
-from keyheat.plan.charges import consumed_month, provisioned_month
+from keyheat.analysis.advice.rerun import Rerun
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Foreseen, MonthlyBill, Recommendation
-from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.variants import with_index_shards
-from keyheat.simulator.alterations import eventually_consistent, in_copies
-from keyheat.simulator.outcome import STEADY, SimulationOutcome
-from keyheat.simulator.search import shards_enough, smallest_shards
-from keyheat.words import Constraint, Direction, index_of, label_of
+from keyheat.simulator.outcome import SimulationOutcome
+from keyheat.words import label_of
 
 NEAR_RATIO: Final = 0.75
 """Of the simulated and the measured throttle share, the smaller is at least so much of the larger."""
@@ -43,62 +37,11 @@ MOST_SHOWN: Final = 10
 """Advice whose whole run is simulated anew, the heaviest limit first; of a long run less."""
 MOST_SHOWN_S: Final = 2_000.0
 """Simulated seconds of all that together; four are shown of any run."""
-HELPS: Final = 0.5
-"""Of what throttled, what is left at most where more of the same may be enough."""
-MORE: Final = (1.5, 2.0, 3.0, 4.0)
-"""Times a number that helps and is not enough: a demand may be known only from below, shards may meet."""
-MOST_SHARDS: Final = 64
-"""Shards of each key that anybody reads back: what takes more is no cure."""
 MANY: Final = 2
 """Times fewer shards, from where more partitions beside them are worth their price."""
-WARMER: Final = (1.0, 2.0)
-"""Times the units by the demand: partitions are paid once, every shard is paid with every read."""
-CAUSES: Final[Mapping[Constraint, Cause]] = {
-    "partition": Cause.KEY_RANGE,
-    "table": Cause.PROVISIONED,
-    "max_on_demand": Cause.MAX_ON_DEMAND,
-    "account": Cause.ACCOUNT,
-}
-IN_SHARDS: Final = frozenset(("shard_writes", "shard_date_key", "replicate_reads", "change_index_key"))
-PREFERRED: Final = (
-    "shard_writes", "shard_date_key", "change_index_key", "raise_minimum", "raise_capacity",
-    "raise_max_on_demand", "pre_warm", "cache_reads", "replicate_reads", "on_demand", "auto_scaling",
-    "read_eventually_consistent",
-)  # fmt: skip
-"""Actions in the order in which one is chosen, where dollars do not decide."""
 
-Limit = tuple[Constraint, str, Direction]
 CaseOf = Callable[[Limit], AdviceCase | None]
 """The case of a limit that shows only once another is cured; None where too little is known of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """Advice for one limit with its numbers, tried on the simulator. Several: they work only together."""
-
-    case: AdviceCase
-    advice: tuple[Recommendation, ...]
-    left: float  # what its limit throttles with it, of all attempts
-    dollars: float | None  # a month with it
-
-    @property
-    def works(self) -> bool:
-        """Whether the limit hardly throttles with it."""
-        return self.left <= HARDLY
-
-    @property
-    def preferred(self) -> int:
-        """Its place among those that work."""
-        return max(PREFERRED.index(one.action) for one in self.advice)
-
-    @property
-    def shards(self) -> int:
-        """Of each key."""
-        return max((one.shards or 1 for one in self.advice), default=1)
-
-    def of(self, action: str) -> Recommendation | None:
-        """Its advice of an action, if it has one."""
-        return next((one for one in self.advice if one.action == action), None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -157,7 +100,7 @@ class CureSearch:
         formula = max((one.shards or 1 for one in options), default=1)
         if best is not None and best.shards <= MANY * formula:
             return best
-        pairs = [trial for trial in _pairs(case, options, context) if trial.works]
+        pairs = [trial for trial in trials_of_pairs(case, options, context) if trial.works]
         pair = min(pairs, key=lambda trial: trial.shards, default=None)
         return pair if pair is not None and (best is None or MANY * pair.shards <= best.shards) else best
 
@@ -171,7 +114,7 @@ class CureSearch:
         own = _limit(case)
         known = own, advice.action, tuple(limit for limit in self.taken if limit != own)
         if known not in self._tried:
-            self._tried[known] = _tried(case, advice, self.context(case))
+            self._tried[known] = trial_of(case, advice, self.context(case))
         return self._tried[known]
 
 
@@ -217,26 +160,6 @@ def _advice(search: CureSearch, before: SimulationOutcome) -> Iterator[Recommend
                 yield found
 
 
-def advice_for(case: AdviceCase) -> tuple[Recommendation, ...]:
-    """What is to be done about a limit, as far as the formulas say."""
-    return tuple(_about(case, one) for one in recommend(case))
-
-
-def _about(case: AdviceCase, advice: Recommendation) -> Recommendation:
-    return advice.model_copy(update={"resource": case.resource, "direction": case.direction})
-
-
-def can_be_shown(advice: Recommendation, rerun: Rerun) -> bool:
-    """Whether the advice is a change of the table or of what is sent that the simulator knows."""
-    if advice.action in IN_SHARDS:
-        return advice.shards is not None and rerun.scenario.dynamic_sharding is None
-    if advice.action in OF_UNITS:
-        return advice.units is not None
-    if advice.action == "cache_reads":
-        return rerun.by_schedule and can_cache(rerun.scenario)
-    return advice.action in ("read_eventually_consistent", "on_demand")
-
-
 def _limit(case: AdviceCase) -> Limit:
     return case.constraint, case.resource, case.direction
 
@@ -256,139 +179,8 @@ def _with(rerun: Rerun, taken: Iterable[Trial]) -> Rerun:
     """The run with all of that."""
     for trial in taken:
         for one in trial.advice:
-            rerun = _changed(trial.case, one, rerun)
+            rerun = changed(trial.case, one, rerun)
     return rerun
-
-
-def _tried(case: AdviceCase, advice: Recommendation, context: Rerun) -> Trial:
-    """The advice with its own number, else with more of it where that helps and is not enough."""
-    spreads = advice.action in IN_SHARDS
-    asked = _sharded(case, advice, context) if spreads else advice
-    first = _trial(case, (asked,), context)
-    if first.works or not (spreads or advice.action in OF_UNITS):
-        return first
-    if not spreads and first.left > HELPS * _left(context.simulated(), case):
-        return first  # of shards a few more may be what spreads them
-    with_more = _with_shards if spreads else _with_units
-    more = (_trial(case, (with_more(case, asked, factor),), context) for factor in MORE)
-    return next((trial for trial in more if trial.works), first)
-
-
-def _with_shards(case: AdviceCase, advice: Recommendation, factor: float) -> Recommendation:
-    return _said(replace(case, enough_shards=ceil(factor * (advice.shards or 1))), advice.action)
-
-
-def _with_units(case: AdviceCase, advice: Recommendation, factor: float) -> Recommendation:
-    return _said(replace(case, enough_units=factor * (advice.units or 0.0)), advice.action)
-
-
-def _sharded(case: AdviceCase, advice: Recommendation, context: Rerun) -> Recommendation:
-    """The advice with the number of shards that works: the formula's, which has a margin, else a larger one.
-
-    The least that works may leave each shard at its partition's ceiling, where chance alone throttles it.
-    """
-    enough = _enough_shards(case, context)
-    if enough is None:
-        return advice
-    if enough < (advice.shards or 0):
-        formula = _changed(case, advice, context).simulated(STEADY)
-        if _left(formula, case) <= HARDLY:
-            return advice
-    return _said(replace(case, enough_shards=enough), advice.action)
-
-
-def _pairs(case: AdviceCase, options: Sequence[Recommendation], context: Rerun) -> Iterator[Trial]:
-    """More partitions, and shards that spread over them, where neither alone is enough."""
-    of_units = [one for one in options if one.action == "pre_warm"]
-    if not of_units and crowded(case):
-        of_units = [_about(case, pre_warm(case))]
-    in_shards = [one for one in options if one.action in IN_SHARDS]
-    for factor, warm, shards in product(WARMER, of_units, in_shards):
-        warmed = _with_units(case, warm, factor)
-        sharded = _sharded(
-            replace(case, warm=warmed.units, partitions_then=None), shards, _changed(case, warmed, context)
-        )
-        yield _trial(case, (warmed, sharded), context)
-
-
-def _trial(case: AdviceCase, advice: tuple[Recommendation, ...], context: Rerun) -> Trial:
-    changed = context
-    for one in advice:
-        changed = _changed(case, one, changed)
-    outcome = changed.simulated()
-    return Trial(case, advice, left=_left(outcome, case), dollars=_dollars(changed, outcome))
-
-
-def _left(outcome: SimulationOutcome, case: AdviceCase) -> float:
-    """What the case's own limit throttles, of all attempts."""
-    own = index_of(case.resource), case.direction, CAUSES.get(case.constraint)
-    events = sum(one.events for one in outcome.left if (one.index, one.direction, one.cause) == own)
-    attempts = sum(outcome.attempts.values())
-    return events / attempts if attempts else 0.0
-
-
-def _said(case: AdviceCase, action: str) -> Recommendation:
-    found = next((one for one in advice_for(case) if one.action == action), None)
-    return _about(case, pre_warm(case)) if found is None else found
-
-
-def _enough_shards(case: AdviceCase, context: Rerun) -> int | None:
-    """The smallest number of shards that is enough for ever, as `keyheat whatif` has it."""
-    if case.on_demand and too_few_partitions(case):
-        return None  # they all together are asked for more than they sustain
-    index, now = index_of(case.resource), context.simulated()
-    alone = now.share() - _left(now, case) <= HARDLY
-    spread = _index_sharded(case, 2, context) is not None
-    if context.by_schedule and alone and not spread and not context.changes and context.shards is None:
-        found = shards_enough(context.scenario, index)
-        if isinstance(found, int):
-            return found
-
-    # What scaling gives comes later: without burst, the table's limit would hide that of its keys.
-    lasts = not context.scenario.table.scaled
-
-    def measure(candidate: Scenario, _seed: int) -> SimulationOutcome:
-        count = candidate.keys.shards
-        sharded = _index_sharded(case, count, context) or context.sharded(count, case.direction, index)
-        return sharded.simulated(STEADY if lasts else DEFAULT)
-
-    scenario = context.scenario
-    searched = smallest_shards(
-        scenario, measure=measure, share_of=lambda outcome: _left(outcome, case), most=MOST_SHARDS
-    )
-    return searched.answer.value if searched.answer else None
-
-
-def _changed(case: AdviceCase, advice: Recommendation, rerun: Rerun) -> Rerun:
-    """The run with the advice taken."""
-    index = index_of(case.resource)
-    if advice.action in IN_SHARDS:
-        if (found := _index_sharded(case, advice.shards or 1, rerun)) is not None:
-            return found
-        if advice.action == "replicate_reads":
-            return rerun.altered(in_copies(advice.shards or 1))
-        return rerun.sharded(advice.shards or 1, case.direction, index)
-    if advice.action == "read_eventually_consistent":
-        return rerun.altered(eventually_consistent)
-    if advice.action == "cache_reads":
-        return rerun.sending(rerun.scenario.model_copy(update={"cache": CACHE}))
-    if advice.action == "on_demand":
-        return rerun.of(on_demand(rerun.scenario))
-    return rerun.of(
-        with_units(
-            rerun.scenario, advice.action, advice.units or 0.0, index=index, direction=case.direction,
-            target=case.numbers.target_utilisation,
-        )
-    )  # fmt: skip
-
-
-def _index_sharded(case: AdviceCase, shards: int, rerun: Rerun) -> Rerun | None:
-    """The run whose scenario spreads the index's key, as `keyheat fix` tries it; None where none says how."""
-    index = index_of(case.resource)
-    if index is None or not rerun.by_schedule or case.direction != "write":
-        return None
-    changed = with_index_shards(rerun.scenario, index, shards)
-    return None if changed is None else rerun.sending(changed).of(changed)
 
 
 def _foreseen(
@@ -396,7 +188,7 @@ def _foreseen(
 ) -> Recommendation:
     """The advice as it was tried, with what it brings alone, and what the formula's number would have."""
     found = trial.of(formula.action) or formula
-    alone, other = _changed(trial.case, found, rerun), formula.shards not in (None, found.shards)
+    alone, other = changed(trial.case, found, rerun), formula.shards not in (None, found.shards)
     after = alone.simulated()
     foreseen = Foreseen(
         throttle_share_before=before.share(),
@@ -404,7 +196,7 @@ def _foreseen(
         in_cure=in_cure,
         sent_once=bool(rerun.retried_requests),
         formula_shards=formula.shards if other else None,
-        formula_share_after=_changed(trial.case, formula, rerun).simulated().share() if other else None,
+        formula_share_after=changed(trial.case, formula, rerun).simulated().share() if other else None,
     )
     said = {"foreseen": foreseen, "bill": _bill(rerun, alone, before, after)}
     return found.model_copy(update=said if trial.works else {**said, "kind": "insufficient"})
@@ -427,8 +219,8 @@ def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:
 
 def _cure(search: CureSearch, before: SimulationOutcome) -> Cure | None:
     """What was taken, if it leaves hardly a throttle."""
-    changed = _with(search.rerun, search.taken.values())
-    after = changed.simulated()
+    then = _with(search.rerun, search.taken.values())
+    after = then.simulated()
     if not search.taken or after.share() > HARDLY:
         return None
     steps = [
@@ -443,7 +235,7 @@ def _cure(search: CureSearch, before: SimulationOutcome) -> Cure | None:
         throttle_share_before=before.share(),
         throttle_share_after=after.share(),
         sent_once=bool(search.rerun.retried_requests),
-        bill=_bill(search.rerun, changed, before, after),
+        bill=_bill(search.rerun, then, before, after),
     )
 
 
@@ -451,15 +243,15 @@ def _billed(rerun: Rerun, case: AdviceCase, advice: Recommendation) -> Recommend
     """The advice with what is provisioned then, which nobody needs to simulate."""
     if not can_be_shown(advice, rerun):
         return advice
-    return advice.model_copy(update={"bill": _bill(rerun, _changed(case, advice, rerun))})
+    return advice.model_copy(update={"bill": _bill(rerun, changed(case, advice, rerun))})
 
 
-def _bill(rerun: Rerun, changed: Rerun, *outcomes: SimulationOutcome) -> MonthlyBill | None:
+def _bill(rerun: Rerun, then: Rerun, *outcomes: SimulationOutcome) -> MonthlyBill | None:
     """Dollars a month before and after, if this demand went on; None where capacity changes on the way.
 
     What is paid by request is known only with the outcomes of both.
     """
-    before, after = (_dollars(one, outcome) for one, outcome in zip_longest((rerun, changed), outcomes))
+    before, after = (dollars(one, outcome) for one, outcome in zip_longest((rerun, then), outcomes))
     if before is None or after is None:
         return None
     return MonthlyBill(
@@ -467,16 +259,5 @@ def _bill(rerun: Rerun, changed: Rerun, *outcomes: SimulationOutcome) -> Monthly
         after_dollars_per_month=after,
         prices=rerun.billing.prices.shown,
         hours_per_day=rerun.billing.hours_per_day,
-        by_request=changed.scenario.table.billing_mode == "PAY_PER_REQUEST",
+        by_request=then.scenario.table.billing_mode == "PAY_PER_REQUEST",
     )
-
-
-def _dollars(rerun: Rerun, outcome: SimulationOutcome | None) -> float | None:
-    """A month of the table with its indexes: by what is provisioned, on demand by what was consumed."""
-    scenario = rerun.scenario
-    if scenario.timeline or scenario.table.scaled:
-        return None
-    reserved = provisioned_month(scenario.table, rerun.billing.prices)
-    if reserved is not None or outcome is None:
-        return reserved
-    return consumed_month(outcome, scenario, rerun.billing)

@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
+from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.knee_steps import beyond_provisioned
 from keyheat.analysis.run_result import RunResult, measure
 from keyheat.plan.charges import pre_warming, provisioned_month
@@ -29,10 +30,9 @@ from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.records import second_counts
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario
-from keyheat.words import Constraint, Direction
+from keyheat.words import Direction
 
 Kind = Literal["fixed", "not_fixed", "moved", "not_shown", "invalid"]
-Limit = tuple[Constraint, str, Direction]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +106,8 @@ def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
         manifest=manifest,
         measured=numbers,
         dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, billing),
-        on_burst=None if _changes(scenario) else _on_burst(folder, manifest),
+        on_burst=None if scenario.changes_capacity else _on_burst(folder, manifest),
     )
-
-
-def _changes(scenario: Scenario) -> bool:
-    """Whether its capacity changes on the way."""
-    return scenario.table.scaled or bool(scenario.timeline)
 
 
 def _on_burst(folder: Path, manifest: Manifest) -> tuple[str, Direction, str] | None:
@@ -123,7 +118,7 @@ def _on_burst(folder: Path, manifest: Manifest) -> tuple[str, Direction, str] | 
 def dollars_per_month(scenario: Scenario, numbers: RunResult, scale: float, billing: Billing) -> float | None:
     """A month of the table with its indexes, if the load went on: by what is provisioned, else by what was
     consumed. None where capacity changes on the way."""
-    if _changes(scenario):
+    if scenario.changes_capacity:
         return None
     reserved = provisioned_month(scenario.table, billing.prices)
     if reserved is not None:

@@ -1,23 +1,14 @@
-"""What to do about each constraint: a mitigation that helps now, a cure that lasts, with measured numbers.
-
-Shards, for writes to one hot key:
-
-    shards = ceil(margin × writes/s of the key × ceil(item KB) / 1,000)
-
-writes/s × ceil(item KB) is what the key asks for in write units/s; 1,000 is what a partition sustains.
-https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-sharding.html
-"""
+"""What to do about each constraint: a mitigation that helps now, a cure that lasts, with measured numbers."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from keyheat.analysis.advice.case import AdviceCase, meeting_chance
-from keyheat.analysis.heat import INDEX_NOT_COUNTED
-from keyheat.analysis.rules import NOT_GROWN
+from keyheat.analysis.advice.case import AdviceCase
+from keyheat.analysis.advice.hot_partition import hot_partition
 from keyheat.evidence.settings import QUOTAS
-from keyheat.numbers import percent, some, units, whole
-from keyheat.runs.formats import HotKey, Recommendation
-from keyheat.words import Constraint, key_name
+from keyheat.numbers import percent, units
+from keyheat.runs.formats import Recommendation
+from keyheat.words import Constraint
 
 SCALED_DOWN: Final = "table-scaled-down"
 SCALED_LATE: Final = "auto-scaling-late"
@@ -140,261 +131,6 @@ def _slow_down(case: AdviceCase, what: str) -> Recommendation:
     )
 
 
-LATE_SPLIT = "until DynamoDB splits it."
-SPLIT: Final = ("key-range-split", "key-range-split-seen")
-
-
-def recommend(case: AdviceCase) -> tuple[Recommendation, ...]:
-    """Mitigations first, then cures. Never more capacity of the table for a key range's limit."""
-    return tuple(_ADVICE[case.constraint](case))
-
-
-def _partition(case: AdviceCase) -> Iterator[Recommendation]:
-    if case.rule == NOT_GROWN:
-        yield from _not_grown(case)
-        return
-    if case.rule not in SPLIT:  # then it is over by itself
-        yield _wait_for_the_key(case)
-    if case.resource != "table":
-        if not case.counted:
-            yield _count_index_keys(case)
-        yield _reshape_index(case)
-        if too_few_partitions(case):
-            yield pre_warm(case)
-    elif case.direction == "read":
-        yield from _relieve_reads(case)
-    elif case.hottest is not None:
-        moves = case.heat is not None and case.heat.moves
-        alone = moves or case.hottest.units_per_s >= case.numbers.target_utilisation * case.ceiling
-        yield _shard(case, case.hottest) if alone else _shard_all(case, case.hottest)
-        if case.on_demand and too_few_partitions(case):
-            yield pre_warm(case)
-    elif too_few_partitions(case):
-        yield pre_warm(case)
-    else:
-        if case.heat is not None and case.heat.hottest:
-            yield _shard_all(case, case.heat.hottest[0])
-        yield _raise_cardinality(case)
-
-
-def too_few_partitions(case: AdviceCase) -> bool:
-    """Whether the keys are known, and all partitions together sustain less than was asked for."""
-    return _asked_of_partitions(case) > 1.0
-
-
-def crowded(case: AdviceCase) -> bool:
-    """Whether the keys are known, and partitions that they fall on by chance have no room to spare."""
-    return _asked_of_partitions(case) > case.numbers.target_utilisation
-
-
-def _asked_of_partitions(case: AdviceCase) -> float:
-    """The demand as a part of what all partitions together sustain; 0 where it, or keys, are not known."""
-    known = case.heat is not None and bool(case.heat.hottest)
-    if not known or case.demand is None or case.partitions is None:
-        return 0.0
-    return case.demand.units_per_s / (case.partitions * case.ceiling)
-
-
-def _wait_for_the_key(case: AdviceCase) -> Recommendation:
-    return Recommendation(
-        action="back_off",
-        kind="mitigation",
-        why=f"One partition of {case.whose} sustains {case.sustained}, however much {case.whose} has in all: "
-        f"{_more_capacity(case)}",
-        expected="A short peak is ridden out, because each request waits until its partition has room; "
-        "demand that stays above that has to be spread.",
-    )
-
-
-def _more_capacity(case: AdviceCase) -> str:
-    """What more capacity would do for a hot partition: nothing for one key that is above its ceiling."""
-    if case.hottest is None or case.hottest.units_per_s > case.ceiling:
-        return "more capacity would change nothing."
-    return "more capacity helps only as far as more partitions come with it, and its keys part on them."
-
-
-def _shard(case: AdviceCase, key: HotKey) -> Recommendation:
-    """Suffixes on the hot key; where the heat moves from key to key, on every one of them."""
-    moves = case.heat is not None and case.heat.moves
-    story = "The heat moves from key to key, as with a date" if moves else "One key takes the heat"
-    count, of_each = _shards(case, key.units_per_s)
-    now = f" It has {some(case.shards_now, 'shard')} now." if case.shards_now > 1 else ""
-    return Recommendation(
-        action="shard_date_key" if moves else "shard_writes",
-        kind="cure",
-        shards=count,
-        why=f"{story}: {_named(key)} asks for {units(key.units_per_s, 'write')}, and a partition "
-        f"sustains {whole(case.ceiling)}. {_formula(case, key.units_per_s)}{now}",
-        expected=f"Each of {count:,} keys then takes {units(of_each, 'write')}, and reading the whole "
-        f"collection costs {count:,} queries. {_meeting(case, count)}",
-    )
-
-
-def _shard_all(case: AdviceCase, key: HotKey) -> Recommendation:
-    """Suffixes on every key, where none is too hot by itself: several of them share a partition."""
-    count, of_each = _shards(case, key.units_per_s)
-    return Recommendation(
-        action="shard_writes",
-        kind="cure",
-        shards=count,
-        why=f"No key alone is over the {case.sustained} of a partition (the hottest, {_named(key)}, asks for "
-        f"{units(key.units_per_s, 'write')}): several of the used ones share one.",
-        expected=f"With {count:,} shards of each key the hottest takes {units(of_each, 'write')}, and what "
-        f"shares a partition evens out; reading one value back costs {count:,} queries. DynamoDB splits a "
-        "hot partition between keys by itself, after minutes of such a load.",
-    )
-
-
-def _shards(case: AdviceCase, per_s: float) -> tuple[int, float]:
-    """How many shards of each key, in all, and what each of them is then asked for; `per_s`: one of now."""
-    count = case.enough_shards or _by_formula(case, per_s)
-    return count, per_s * case.shards_now / count
-
-
-def _by_formula(case: AdviceCase, per_s: float) -> int:
-    return max(case.shards_now + 1, case.shards(per_s * case.shards_now))
-
-
-def _formula(case: AdviceCase, per_s: float, of_what: str = "shards") -> str:
-    """The number by the formula, and the one that the simulator found, where that is another."""
-    asked = per_s * case.shards_now
-    said = f"ceil({case.numbers.shard_margin:g} × {whole(asked)} / {whole(case.ceiling)})"
-    least, made = case.shards(asked), _by_formula(case, per_s)
-    more = "" if made == least else f", so {made:,}"
-    found = case.enough_shards
-    simulated = "" if found in (None, made) else f"; simulated, {found:,} are enough"
-    return f"By the formula it takes {said} = {least:,}{more} {of_what}{simulated}."
-
-
-def _named(key: HotKey) -> str:
-    return key_name(key.key, None) if key.shown is None else f"“{key.shown}”"
-
-
-def _meeting(case: AdviceCase, count: int) -> str:
-    if case.partitions is None:
-        return f"Shards may share a partition {LATE_SPLIT}"
-    chance = percent(meeting_chance(count, case.partitions))
-    return (
-        f"With about {some(case.partitions, 'partition')}, shards share a partition with a chance of "
-        f"{chance} {LATE_SPLIT}"
-    )
-
-
-def _raise_cardinality(case: AdviceCase) -> Recommendation:
-    known = "no single key stands out" if case.heat and case.heat.hottest else "the hot keys are not known"
-    return Recommendation(
-        action="raise_cardinality",
-        kind="cure",
-        why=f"A key range of {case.whose} is at its ceiling of {case.sustained}, and {known}.",
-        expected="With more distinct values, evenly used, the load reaches every partition. Contributor "
-        "Insights in throttled-keys mode names the keys that are hot today.",
-    )
-
-
-def _relieve_reads(case: AdviceCase) -> Iterator[Recommendation]:
-    key = case.hottest
-    who = "A few keys take the reads"
-    if key is not None:
-        who = f"Key {_named(key)} is asked for {units(key.units_per_s, 'read')}"
-    yield Recommendation(
-        action="read_eventually_consistent",
-        kind="mitigation",
-        why=f"{who}, and strongly consistent reads take twice their units from the {case.sustained} "
-        "of a partition.",
-        expected="Reads that were strongly consistent take half the units.",
-    )
-    yield Recommendation(
-        action="cache_reads",
-        kind="cure",
-        why=f"{who}, and popular items are read over and over.",
-        expected="A cache in front (DAX, or one in the client) answers repeated reads: the table sees about "
-        "one read of each item per time to live.",
-    )
-    if key is not None and key.units_per_s > case.ceiling:
-        yield _replicate(case, key, who)
-
-
-def _replicate(case: AdviceCase, key: HotKey, who: str) -> Recommendation:
-    copies, of_each = _shards(case, key.units_per_s)
-    return Recommendation(
-        action="replicate_reads",
-        kind="cure",
-        shards=copies,
-        why=f"{who}, and a partition sustains {whole(case.ceiling)}. "
-        f"{_formula(case, key.units_per_s, 'copies')}",
-        expected=f"Each copy takes {units(of_each, 'read')}, and every write to the item is "
-        f"paid {copies:,} times.",
-    )
-
-
-def _count_index_keys(case: AdviceCase) -> Recommendation:
-    return Recommendation(
-        action="collect_evidence",
-        kind="mitigation",
-        why=INDEX_NOT_COUNTED,
-        expected=f"Contributor Insights on {case.whose} names its hot keys. Where none stands out, more "
-        "partitions help (pre-warming, or a slower ramp); where one does, only another key of the index.",
-    )
-
-
-def _reshape_index(case: AdviceCase) -> Recommendation:
-    count, formula, key = None, "", case.hottest
-    why = f"{case.asked}, and one key range of {case.whose} is at its ceiling of {case.sustained}."
-    if key is not None:
-        why = f"{_named(key)} of {case.whose} asks for {units(key.units_per_s, case.direction)}, and a "
-        why += f"partition sustains {whole(case.ceiling)}."
-    per_s = key.units_per_s if key else case.demand.units_per_s if case.demand else None
-    if per_s is not None and case.direction == "write":
-        (count, _), formula = _shards(case, per_s), f" {_formula(case, per_s)}"
-    return Recommendation(
-        action="change_index_key",
-        kind="cure",
-        shards=count,
-        why=f"{why}{formula}",
-        expected=f"A prefix from 0 to {'N - 1' if count is None else count - 1} on {_index_key(case)} "
-        "spreads the entries, and a query then asks for each prefix; an attribute of many values, joined to "
-        "it, spreads them as well. An index that only holds the items somebody asks for (a sparse one) takes "
-        "fewer writes, and one that nobody queries can be dropped. The table's key may stay as it is.",
-    )
-
-
-def _index_key(case: AdviceCase) -> str:
-    return f"{case.index_key}, its partition key," if case.index_key else "the index's partition key"
-
-
-def _not_grown(case: AdviceCase) -> Iterator[Recommendation]:
-    warm = units(case.warm, case.direction) if case.warm else "a demand that is not known"
-    yield Recommendation(
-        action="ramp",
-        kind="mitigation",
-        why=f"{case.asked}, and {case.whose} absorbs {warm} at once and grows with its peaks.",
-        expected="Demand that at most doubles every 30 minutes is followed without throttling.",
-    )
-    yield pre_warm(case)
-
-
-def pre_warm(case: AdviceCase) -> Recommendation:
-    """More partitions at once, by a warm throughput."""
-    target = case.with_headroom
-    more = units(target, case.direction) if target else "more units"
-    return Recommendation(
-        action="pre_warm",
-        kind="cure",
-        units=target,
-        why=f"{case.asked}, and {_lacking(case)}.",
-        expected=f"A warm throughput of {more} makes the partitions beforehand, for a one-time charge.",
-    )
-
-
-def _lacking(case: AdviceCase) -> str:
-    if case.hottest is None or case.partitions is None:
-        return "no key stands out: what is lacking is partitions"
-    have = units(case.partitions * case.ceiling, case.direction)
-    if case.partitions == 1:
-        return f"its only partition sustains {have}, however well keys are spread"
-    return f"its {case.partitions:,} partitions sustain {have} together, however well keys are spread"
-
-
 def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
     yield Recommendation(
         action="collect_evidence",
@@ -410,10 +146,15 @@ def _nothing(_case: AdviceCase) -> Iterator[Recommendation]:
 
 
 _ADVICE: Final[dict[Constraint, Callable[[AdviceCase], Iterator[Recommendation]]]] = {
-    "partition": _partition,
+    "partition": hot_partition,
     "table": table,
     "max_on_demand": maximum,
     "account": account,
     "undetermined": _undetermined,
     "none": _nothing,
 }
+
+
+def recommend(case: AdviceCase) -> tuple[Recommendation, ...]:
+    """What to do about a constraint, mitigations first, then cures."""
+    return tuple(_ADVICE[case.constraint](case))

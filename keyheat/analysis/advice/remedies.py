@@ -1,12 +1,10 @@
 """What a diagnosis recommends, as a change of the scenario that was run, or in words."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final
 
-from keyheat.analysis.advice.cures import PREFERRED
 from keyheat.analysis.advice.table_changes import (
     CACHE,
     OF_UNITS,
@@ -16,12 +14,12 @@ from keyheat.analysis.advice.table_changes import (
 )
 from keyheat.numbers import some, span, units
 from keyheat.plan.totals import ResourceSide, expected
-from keyheat.runs.formats import Diagnosis, Recommendation
+from keyheat.runs.formats import Recommendation
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.variants import with_index_shards
 from keyheat.simulator.alterations import Change, in_copies, spreads_itself
 from keyheat.simulator.alterations import in_shards as divided_among
-from keyheat.words import WRITE, Direction, index_of, label_of, title_of, whose
+from keyheat.words import Direction, index_of, label_of, title_of, whose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,85 +334,6 @@ _WORDS: Final = {
 }
 ACTIONS: Final = frozenset(_MAKE) | frozenset(_WORDS)
 """Every action that is known here: each one that can be recommended."""
-
-
-def chosen(
-    diagnosis: Diagnosis, scenario: Scenario, *, simulated: bool, target: float, action: str | None = None
-) -> Remedy | tuple[ByHand, ...]:
-    """The remedy of a diagnosis: of the asked action, else its cure, else the first that a rerun can show.
-
-    Where none can, or not every step of the cure, what is to be done by hand. Raises `ValueError` for an
-    action that is not recommended.
-    """
-    asked = partial(_asked, diagnosis=diagnosis, simulated=simulated, target=target)
-    if action is None and diagnosis.cure is not None:
-        return _together([asked(one, scenario=scenario) for one in _steps(diagnosis)])
-    advised = tuple(one for one in diagnosis.recommendations if one.kind != "insufficient")
-    if action is not None:
-        advised = tuple(one for one in diagnosis.recommendations if one.action == action)
-        if not advised:
-            there = ", ".join(dict.fromkeys(one.action for one in diagnosis.recommendations)) or "nothing"
-            raise ValueError(f"--recommendation {action}: this diagnosis does not recommend it, but {there}")
-    found = [remedy_of(asked(one, scenario=scenario)) for one in _in_order(advised, diagnosis)]
-    return next((one for one in found if isinstance(one, Remedy)), tuple(_by_hand(found)))
-
-
-def _steps(diagnosis: Diagnosis) -> list[Recommendation]:
-    """What its cure is made of."""
-    steps = diagnosis.cure.steps if diagnosis.cure else ()
-    return [Recommendation(kind="cure", why="", expected="", **one.model_dump()) for one in steps]
-
-
-def _together(steps: Sequence[RemedyRequest]) -> Remedy | tuple[ByHand, ...]:
-    """All steps of a cure, each on the scenario that the one before it has made."""
-    made: list[Remedy] = []
-    for asked in steps:
-        found = remedy_of(replace(asked, scenario=made[-1].scenario) if made else asked)
-        if isinstance(found, ByHand):
-            return (found,)
-        made.append(found)
-    first, queries = made[0], [one.queries_per_read for one in made if one.queries_per_read]
-    return replace(
-        first,
-        then=tuple(one.action for one in made[1:]),
-        scenario=made[-1].scenario,
-        says=" and ".join(one.says for one in made),
-        notes=tuple(note for one in made for note in one.notes),
-        queries_per_read=queries[0] if queries else None,
-        alters=tuple(one for each in made for one in each.alters),
-    )
-
-
-def _by_hand(found: Sequence[Outcome]) -> list[ByHand]:
-    return [one for one in found if isinstance(one, ByHand)]
-
-
-def _in_order(advised: Sequence[Recommendation], diagnosis: Diagnosis) -> list[Recommendation]:
-    """What is about the verdict's own limit first, and of that what lasts."""
-    verdict = diagnosis.verdict
-    own = verdict.resource, verdict.direction
-
-    def place(one: Recommendation) -> tuple[bool, int]:
-        about = one.resource or verdict.resource, one.direction or verdict.direction
-        known = PREFERRED.index(one.action) if one.action in PREFERRED else len(PREFERRED)
-        return about != own, known
-
-    return sorted(advised, key=place)
-
-
-def _asked(
-    advice: Recommendation, *, diagnosis: Diagnosis, scenario: Scenario, simulated: bool, target: float
-) -> RemedyRequest:
-    """Advice of an older diagnosis does not say whose limit it is about: the verdict's comes first."""
-    verdict = diagnosis.verdict
-    return RemedyRequest(
-        advice=advice,
-        scenario=scenario,
-        resource=advice.resource or verdict.resource or "table",
-        direction=advice.direction or verdict.direction or WRITE,
-        simulated=simulated,
-        target=target,
-    )
 
 
 def remedy_of(asked: RemedyRequest) -> Outcome:

@@ -13,7 +13,7 @@ from time import sleep
 from typing import Any
 
 from keyheat.load.aggregation.orders import OrderTotals, orders_in, sorted_items, wrong
-from keyheat.load.helper import Assignment, HelperOutcome, serve
+from keyheat.load.sidecar import Assignment, SidecarOutcome, serve
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.spec.tables import TableSpec
@@ -56,7 +56,7 @@ def rate_for(table: TableSpec, scale: float) -> float:
 
 def compared(
     kept: OrderTotals, truth: OrderTotals, counted: Mapping[str, float], *, check_units: float = 0.0
-) -> HelperOutcome:
+) -> SidecarOutcome:
     """The totals held against the orders in the table, and against those that users saw acknowledged."""
     placed, found, in_totals = int(counted.get("orders.placed", 0)), orders_in(truth), orders_in(kept)
     differing = wrong(kept, truth)
@@ -72,7 +72,7 @@ def compared(
         "totals.wrong": differing,
         "totals.check_units": check_units,
     }
-    return HelperOutcome(counted={name: float(number) for name, number in numbers.items()}, said=said)
+    return SidecarOutcome(counted={name: float(number) for name, number in numbers.items()}, said=said)
 
 
 def _word(placed: int, other: int) -> str:
@@ -92,7 +92,7 @@ class TotalsCheck:
         """There is nothing to do while the load goes on."""
         stop.wait()
 
-    def finish(self, counted: Mapping[str, float]) -> HelperOutcome:
+    def finish(self, counted: Mapping[str, float]) -> SidecarOutcome:
         """Read everything and compare."""
         assignment = self.assignment
         table = assignment.scenario.table

@@ -37,7 +37,7 @@ from keyheat.load.aggregation.orders import (
     sorted_items,
     total_update,
 )
-from keyheat.load.helper import Assignment, HelperOutcome, serve
+from keyheat.load.sidecar import Assignment, SidecarOutcome, serve
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.spec.tables import TableSpec
@@ -247,7 +247,7 @@ class Consumer:
             self._flush_s = now_s + FLUSH_EVERY_S
         return some
 
-    def finish(self, counted: Mapping[str, float]) -> HelperOutcome:
+    def finish(self, counted: Mapping[str, float]) -> SidecarOutcome:
         """Catch up, write the rest, and hold the totals against the orders."""
         self.catch_up(int(counted.get("orders.placed", 0)))
         self._flush()
@@ -261,7 +261,7 @@ class Consumer:
         problems = []
         if self.follower.lost:
             problems.append(f"{self.follower.lost} times records were trimmed before they were read")
-        return HelperOutcome(
+        return SidecarOutcome(
             counted={**outcome.counted, **self._numbers()}, said=outcome.said, problems=problems
         )
 

@@ -10,7 +10,6 @@ from uuid import uuid4
 
 from keyheat.load.probe.capacity import BurstBounds, consumed, throttling
 from keyheat.load.probe.table import (
-    DoesNotAnswer,
     NoTable,
     ProbedEndpoint,
     ProbeTable,
@@ -199,6 +198,3 @@ def probe(
         clock_ahead_s=clock_ahead_s(reply, now_s),
         findings={name: findings[name] for name in QUESTIONS if name in findings},
     )
-
-
-__all__ = ["DoesNotAnswer", "capabilities_of", "probe"]

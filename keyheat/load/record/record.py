@@ -25,8 +25,6 @@ from keyheat.load.record.rows import (
 from keyheat.load.record.sketch import HeavyHitters, KeyHeat
 from keyheat.scenario.keys import digest_number, digest_of
 
-__all__ = ["Attempt", "Record"]
-
 
 def heat_of(direction: str, index: str) -> str:
     """Under which name a record has the heat of an index's keys; that of the table's has the direction's."""

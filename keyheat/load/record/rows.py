@@ -21,8 +21,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
-from keyheat.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
 from keyheat.runfiles import LATENCY
+from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
 
 ATTEMPTS, ACCEPTED, THROTTLED, ERRORS, CONSUMED = range(5)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from keyheat.claims import Claim, claim_new
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
+from keyheat.runs.claims import Claim, claim_new
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.variants import named, overridden, with_shards, write_scenario
 
@@ -34,7 +34,7 @@ def find_scenario(name_or_path: str, settings: Sequence[str] = ()) -> tuple[Scen
     scenario = overridden(load_scenario(path), settings, str(path))
     try:
         if not scenario.is_shipped(scenario.locustfile(path.parent)):
-            from keyheat.plan.totals import check_file
+            from keyheat.simulator.rehearsal.ask import check_file
 
             check_file(scenario, path.parent)
     except FileNotFoundError as error:
@@ -64,7 +64,7 @@ def shard_jobs(scenario: Scenario, counts: Sequence[int], folder: Path) -> dict[
     Its files are found from everywhere (`with_files_of`).
     Raises `ValueError` where the load test asks nothing about shards, and `CannotWrite`.
     """
-    from keyheat.plan.totals import asks_for_shards
+    from keyheat.simulator.traffic import asks_for_shards
 
     if not asks_for_shards(scenario):
         raise ValueError(

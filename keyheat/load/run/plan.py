@@ -12,10 +12,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from keyheat.claims import Claim, claim, claim_new, claim_numbered
 from keyheat.load.guard.budget import WrongBudget, budget_of
+from keyheat.load.live.exports import Exports, exports_of
 from keyheat.load.run.arguments import several
-from keyheat.load.run.exports import Exports, exports_of
 from keyheat.load.run.progress import RunProgress
 from keyheat.load.tables.control import AutoScaling
 from keyheat.load.transport.target import (
@@ -32,6 +31,7 @@ from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.capabilities import Capabilities
+from keyheat.runs.claims import Claim, claim, claim_new, claim_numbered
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.trace import check_trace
@@ -133,18 +133,7 @@ def check_options(
     out = Path(options.out).absolute() if options.out else None
     _check_folder(out, errors)
     exports = exports_of(options, os.environ, errors, RunProgress(options.progress).say)
-    if options.throttled_keys and options.no_report:
-        errors.append(
-            "say either --throttled-keys or --no-report: the keys are read when the metrics are collected, "
-            "before Contributor Insights is turned off again"
-        )
-    if (
-        scenario is not None
-        and scenario.table.regions
-        and options.table is None
-        and not (target is None or target.local)
-    ):
-        errors.append(f"{path}: {NOT_GLOBAL_HERE} @ $.table.regions")
+    errors += _at_odds(options, scenario, path, target)
     if errors or scenario is None or path is None:
         raise InputError(errors)
     return LoadPlan(
@@ -174,6 +163,20 @@ def check_options(
         probe=not options.no_probe,
         exports=exports,
     )
+
+
+def _at_odds(
+    options: Namespace, scenario: Scenario | None, path: Path | None, target: Target | None
+) -> Iterator[str]:
+    """Options that do not go together, or not with the scenario."""
+    if options.throttled_keys and options.no_report:
+        yield (
+            "say either --throttled-keys or --no-report: the keys are read when the metrics are collected, "
+            "before Contributor Insights is turned off again"
+        )
+    in_aws = target is not None and not target.local
+    if scenario is not None and scenario.table.regions and options.table is None and in_aws:
+        yield f"{path}: {NOT_GLOBAL_HERE} @ $.table.regions"
 
 
 def _unloadable(

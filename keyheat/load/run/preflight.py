@@ -14,7 +14,8 @@ from gevent.socket import wait_read
 from keyheat.load.guard.budget import over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
 from keyheat.load.observation import check_clock
-from keyheat.load.probe.probe import DoesNotAnswer, capabilities_of, known
+from keyheat.load.probe.probe import capabilities_of, known
+from keyheat.load.probe.table import DoesNotAnswer
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import RunProgress, tell
 from keyheat.load.tables.existing import adapted, marked_if_foreign

@@ -14,7 +14,6 @@ import gevent
 from keyheat.load.clock import jump_words
 from keyheat.load.guard.budget import Caps, Spending
 from keyheat.load.guard.watch import LoadWatch, watch_here, watch_workers
-from keyheat.load.helper import FINISH_WITHIN_S, Assignment, HelperProcesses
 from keyheat.load.record.generator import GeneratorVerdict, verdict_on
 from keyheat.load.record.record import PIECES_ARRIVE_S, Record
 from keyheat.load.record.rows import ATTEMPTS
@@ -25,12 +24,13 @@ from keyheat.load.run.progress import RunProgress
 from keyheat.load.run.testbed import Testbed
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.workers import Gatherer
+from keyheat.load.sidecar import FINISH_WITHIN_S, Assignment, Sidecars
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import Target
 from keyheat.model.limits import MINUTE_S
-from keyheat.parquet import do_without_pandas
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.manifest import Stop
+from keyheat.runs.parquet import do_without_pandas
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE
 
 INTERRUPTED_FINISH_S = 20.0  # after Ctrl-C nobody wants to wait for long
@@ -52,7 +52,7 @@ class LoadRun:
     load: Load | None = None  # where this process sends itself
     gatherer: Gatherer | None = None  # where workers send
     at_end: Callable[[], None] = lambda: None  # the last look at the record
-    beside: HelperProcesses = field(default_factory=HelperProcesses)
+    beside: Sidecars = field(default_factory=Sidecars)
     timeline: TableTimeline | None = None  # where the scenario has one
     watch: LoadWatch | None = None  # while it loads, and after
     _greenlets: list[gevent.Greenlet] = field(default_factory=list)

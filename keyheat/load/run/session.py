@@ -22,6 +22,10 @@ from keyheat.load.guard.budget import Spending
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
 from keyheat.load.guard.signals import HUNG_UP, heard
 from keyheat.load.guard.watch import caps_of
+from keyheat.load.live.callers import callers_of, keep_out
+from keyheat.load.live.exporters import CannotExport, Exporters
+from keyheat.load.live.page import serve
+from keyheat.load.live.run import LiveRun
 from keyheat.load.run.plan import InputError, LoadPlan, check_options, take_numbers, without_tasks
 from keyheat.load.run.preflight import consented, preflight, with_endpoint
 from keyheat.load.run.progress import RunProgress, tell
@@ -30,10 +34,6 @@ from keyheat.load.run.workers import PIECE, Worker
 from keyheat.load.tables.existing import unsuited
 from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.target import TargetError
-from keyheat.load.web.callers import callers_of, keep_out
-from keyheat.load.web.exporters import CannotExport, Exporters
-from keyheat.load.web.live import LiveRun
-from keyheat.load.web.page import serve
 from keyheat.masking import masked, speak_plainly
 from keyheat.runfiles import FileProblem
 from keyheat.words import INTERRUPTED, INVALID, REFUSED, WRONG_USE

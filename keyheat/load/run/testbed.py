@@ -12,8 +12,7 @@ from typing import Any
 
 import gevent
 
-from keyheat import parquet, runfiles
-from keyheat.claims import Claim
+from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.clock import SteadyClock, align
 from keyheat.load.observation import NotTold, Observation, ThrottledKeys, faults_of, partitions_of
@@ -26,6 +25,8 @@ from keyheat.load.tables.existing import noted
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.transport.target import Target, scale_at, target_at
 from keyheat.runfiles import time_of
+from keyheat.runs import parquet
+from keyheat.runs.claims import Claim
 from keyheat.runs.folder import RunFolder, versions
 from keyheat.runs.signs import Signs
 from keyheat.runs.table_facts import table_facts

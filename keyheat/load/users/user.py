@@ -63,7 +63,7 @@ class TableUser(locust.User):
     only_ours = ""
     """Why it loads no table of somebody else's; empty: it may."""
     beside: tuple[str, ...] = ()
-    """A process to run beside the load, `python -m` and these: see `keyheat.load.helper`."""
+    """A process to run beside the load, `python -m` and these: see `keyheat.load.sidecar`."""
 
     reads_all_after = False
     """Whether a process beside the load reads the whole table once it is over."""

@@ -25,12 +25,12 @@ from keyheat.pages.charts.figures import (
     steps,
     times,
 )  # fmt: skip
+from keyheat.pages.charts.sheets import Floats, width_for
 from keyheat.pages.run.record import ReportRun
-from keyheat.pages.run.sheets import Floats, width_for
 from keyheat.pages.run.timeline import RateTimeline
 from keyheat.pages.style import LIGHT, PATTERNS, colour_of, pattern
-from keyheat.pages.wording import NAMES, SHOWN, saying
 from keyheat.runs.manifest import CapacityChange
+from keyheat.wording.constraints import NAMES, SHOWN, saying
 from keyheat.words import Constraint, Resource
 
 MARKS: dict[str, Mark] = {"": "bar", "/": "stripe", "x": "cross", ".": "dots", "-": "level"}

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from keyheat.pages.run.sheets import Sheet
+from keyheat.pages.charts.sheets import Sheet
 from keyheat.pages.style import LIGHT
-from keyheat.pages.wording import crosses_midnight
+from keyheat.wording.constraints import crosses_midnight
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 Mark = Literal["area", "line", "dash", "dot", "bar", "stripe", "cross", "dots", "level", "heat"]

@@ -17,12 +17,12 @@ from keyheat.pages.charts.figures import (
     shortened,
     times,
 )
+from keyheat.pages.charts.sheets import Floats, Sheet, joined_up
 from keyheat.pages.run.record import ReportRun
-from keyheat.pages.run.sheets import Floats, Sheet, joined_up
 from keyheat.pages.style import LIGHT
-from keyheat.pages.wording import saying
 from keyheat.runs.manifest import KeyWindow
 from keyheat.terms import DEMAND
+from keyheat.wording.constraints import saying
 from keyheat.words import Direction, key_name
 
 ROWS = 12

@@ -22,12 +22,12 @@ from keyheat.pages.charts.figures import (
     named_rows,
     safe,
 )
-from keyheat.pages.run.sheets import Floats, joined_up, width_for
+from keyheat.pages.charts.sheets import Floats, joined_up, width_for
 from keyheat.pages.style import LIGHT
 from keyheat.simulator.clients import SERVICE_S
 from keyheat.simulator.retrying import RetriedRun
-from keyheat.terminal.retries import duration
 from keyheat.terms import DEMAND, GIVEN_UP, P50, P99, RESPONSE_TIME, titled
+from keyheat.wording.retries import duration
 
 Runs = Sequence[RetriedRun]
 ROW_PX, AROUND_PX, TIME_PX = 46, 56, 210

@@ -12,11 +12,12 @@ from keyheat.analysis.run_result import STILL_S
 from keyheat.masking import from_here
 from keyheat.numbers import NOTHING, a_month, measured, percent, some, span, whole
 from keyheat.pages.run.advice import cure_of, how_long_a_day, simulated_words
+from keyheat.pages.run.facts import Facts, joined
 from keyheat.pages.run.record import ReportRun
-from keyheat.pages.run.verdict import Facts, grade_words, joined, sureness
-from keyheat.pages.wording import NAMES, SHORT, saying
+from keyheat.pages.run.verdict import grade_words, sureness
 from keyheat.runs.formats import Diagnosis, MonthlyBill
 from keyheat.shipped import shipped
+from keyheat.wording.constraints import NAMES, SHORT, saying
 from keyheat.words import capital, title_of
 
 

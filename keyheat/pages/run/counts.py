@@ -8,8 +8,8 @@ from keyheat.analysis.checks import WRONG
 from keyheat.numbers import NOTHING, clock, measured, percent, some, whole
 from keyheat.pages.charts.figures import PageTable, shortened
 from keyheat.pages.run.record import ReportRun, SecondsRecord
-from keyheat.pages.wording import NAMES, saying
 from keyheat.runs.metrics import constraint_of
+from keyheat.wording.constraints import NAMES, saying
 from keyheat.words import label_of
 
 ELSEWHERE: Final = ("arrivals", "retries")  # groups that the section on the load generator shows

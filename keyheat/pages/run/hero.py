@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from keyheat.model import limits
 from keyheat.numbers import moment, span, whole
 from keyheat.pages.run.answers import Answer, answers_of, times_of
+from keyheat.pages.run.facts import Facts
 from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.timeline import table_facts
-from keyheat.pages.run.verdict import (
-    Facts,
-    expectation,
-    is_as_expected,
-    verdict_sentence,
-)
-from keyheat.pages.wording import in_two_words
+from keyheat.pages.run.verdict import expectation, is_as_expected, verdict_sentence
 from keyheat.runfiles import SIMULATED
+from keyheat.wording.constraints import in_two_words
 from keyheat.words import sentence
 
 PLACES = {"local": "local table", SIMULATED: "simulated"}

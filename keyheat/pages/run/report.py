@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -13,26 +13,22 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from markupsafe import Markup
 
-from keyheat.analysis.diagnosis import diagnosed
 from keyheat.numbers import UNITS
 from keyheat.pages.charts.capacity import swatch
 from keyheat.pages.charts.figures import Chart, epoch
 from keyheat.pages.charts.keys import SHOWN
+from keyheat.pages.charts.sheets import Sheet
+from keyheat.pages.charts.svg import dark_rules, svg_of
 from keyheat.pages.page import figures_json, library, page, said_at, save
-from keyheat.pages.run.hero import hero_of
-from keyheat.pages.run.record import ReportRun, SecondsRecord, evidence_alone, load_run, read_record
+from keyheat.pages.run.facts import facts_of
+from keyheat.pages.run.hero import Hero, hero_of
+from keyheat.pages.run.record import ReportRun, SecondsRecord, load_run, read_record
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
-from keyheat.pages.run.sheets import Sheet
-from keyheat.pages.run.ticket import ticket
-from keyheat.pages.run.verdict import facts_of
-from keyheat.pages.stills import dark_rules, still
-from keyheat.pages.wording import MEANINGS
 from keyheat.runfiles import REPORT, write_atomically
-from keyheat.runs.formats import Diagnosis
-from keyheat.runs.plausibility import read_evidence
 from keyheat.terms import MEANINGS as TERMS
 from keyheat.terms import OF_RETRIES, titled
-from keyheat.words import READ, WRITE, capital
+from keyheat.wording.constraints import MEANINGS
+from keyheat.words import READ, WRITE, capital, plain_in_markdown
 
 LIGHT_REPORT: Final = "report-light.html"
 
@@ -130,7 +126,7 @@ def render(
         ],
         generated_at=said_at(generated_at),
         plotlyjs=library("" if light else plotlyjs),
-        stills={chart.id: Markup(still(chart)) for chart in charts} if light else {},
+        stills={chart.id: Markup(svg_of(chart)) for chart in charts} if light else {},
         more_styles=Markup(f"@media (prefers-color-scheme:dark){{{dark_rules()}}}") if light else "",
     )
 
@@ -144,32 +140,6 @@ def write_report(run_dir: Path, generated_at: datetime, *, light: bool = False) 
     """
     path = run_dir / (LIGHT_REPORT if light else REPORT)
     return save(path, render(load_run(run_dir), generated_at, light=light))
-
-
-def load_evidence(path: Path, further: Sequence[Path] = ()) -> ReportRun:
-    """An evidence file, wherever it came from, with its diagnosis. Raises `FileProblem`.
-
-    `further` are analyzers of the user's own, which are asked as well.
-    """
-    evidence = read_evidence(path)
-    return evidence_alone(evidence, diagnosed(evidence, further=further))
-
-
-def write_evidence_report(
-    evidence: Path,
-    path: Path,
-    generated_at: datetime,
-    further: Sequence[Path] = (),
-    *,
-    light: bool = False,
-) -> Diagnosis:
-    """Write the report of an evidence file, without the rest of a run, and give its diagnosis.
-
-    `further` are analyzers of the user's own. Raises `FileProblem`.
-    """
-    run = load_evidence(evidence, further)
-    save(path, render(run, generated_at, light=light))
-    return run.diagnosis
 
 
 FileKind = Literal["csv", "parquet"]
@@ -244,3 +214,21 @@ def _parquet(table: pa.Table) -> bytes:
 def _file_name(name: str) -> str:
     """Names of indexes are letters, digits, `_`, `-` and `.`; of a damaged file they may be anything."""
     return re.sub(r"[^\w.-]", "_", name)[:120]
+
+
+def ticket(hero: Hero) -> str:
+    """The first screen of a report."""
+    return "\n".join(_lines(hero)) + "\n"
+
+
+def _lines(hero: Hero) -> Iterator[str]:
+    expected = f" ({plain_in_markdown(hero.expected)})" if hero.expected else ""
+    yield f"**{plain_in_markdown(hero.title)}: {plain_in_markdown(hero.chip)}**{expected}\n"
+    yield f"{plain_in_markdown(hero.sentence)}\n"
+    for answer in hero.answers:
+        yield f"- {plain_in_markdown(answer.question)}: {plain_in_markdown(answer.said)}"
+        yield from (f"  - {plain_in_markdown(line)}" for line in answer.beside)
+        if answer.command is not None:
+            yield f"  - `{answer.command.replace('`', '')}`"
+    yield from (f"- {plain_in_markdown(warning)}" for warning in hero.warnings)
+    yield f"\n{plain_in_markdown(hero.where)}"

@@ -18,6 +18,7 @@ from keyheat.pages.charts.latency import latency_chart
 from keyheat.pages.charts.partition_rates import resources_of
 from keyheat.pages.charts.partitions import partition_chart
 from keyheat.pages.run.counts import counts_of, failure_table, reason_table
+from keyheat.pages.run.facts import Facts, ceiling_of
 from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
 from keyheat.pages.run.timeline import (
     by_client_minute,
@@ -26,10 +27,10 @@ from keyheat.pages.run.timeline import (
     published_resources,
     table_facts,
 )
-from keyheat.pages.run.verdict import Facts, about, ceiling_of, numbers
-from keyheat.pages.wording import endpoint_facts
+from keyheat.pages.run.verdict import about, numbers
 from keyheat.runs.formats import Diagnosis
 from keyheat.terms import CONFIDENCE
+from keyheat.wording.constraints import endpoint_facts
 from keyheat.words import READ, WRITE, Direction, Resource, capital
 
 FINDING_COLUMNS = ("analyzer", "finding", "about", CONFIDENCE, "because", "numbers")

@@ -1,259 +1,27 @@
-"""The verdict in one plain sentence, the numbers it needs, and what is said of findings."""
+"""The verdict in one plain sentence, and what is said of findings."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
-from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
-from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import UNITS, measured, moment, percent, rate, some, whole
-from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
-from keyheat.pages.run.timeline import by_minute, maximum, provisioned
-from keyheat.pages.wording import labels_of
+from keyheat.pages.run.facts import Facts
 from keyheat.runs.formats import (
-    Demand,
     Finding,
     HotKey,
-    Label,
     Verdict,
 )
 from keyheat.runs.provability import SAYS
 from keyheat.words import (
     LIMITS,
     SPEAKERS,
-    TABLE,
-    WRITE,
-    Constraint,
-    Direction,
     Grade,
-    Resource,
     Source,
     capital,
-    index_of,
     key_name,
-    label_of,
     whose,
 )
 
-MOST_BESIDE: Final = 2
 LONGEST_NAME: Final = 32  # of a key, in the sentence; charts and tables have all of it
 ON_BURST: Final = 1.02  # of what is provisioned: more is consumed only as long as burst is left
-NOTABLE_PART: Final = 0.1  # of all throttles: from here on a second limit stands beside the first one
-
-Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
-Moments = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """One resource in one direction over the spans of the verdict. None is unknown."""
-
-    resource: Resource
-    start_s: float | None
-    end_s: float | None
-    consumed_per_s: float | None
-    asked_per_s: float | None  # by the load's schedule, else consumed and refused units together
-    provisioned_per_s: float | None
-    max_on_demand_per_s: float | None
-    throttles: int  # of the resource, in the whole run, whatever the constraint
-    run_throttles: int  # of the table and its indexes, in both directions
-    of_constraint: int  # those that carry the verdict's constraint
-    run_attempts: int | None
-    ceiling_per_s: float  # what one partition admits
-    hot_key: HotKey | None
-    units_hold: bool = True  # False: the endpoint counts units in its own way
-    region: str | None = None  # of a global table
-    beside: tuple[tuple[str, float], ...] = ()  # other limits in words, with their shares of all throttles
-
-    @property
-    def used_share(self) -> float | None:
-        """Consumed over provisioned."""
-        if self.consumed_per_s is None or not self.provisioned_per_s or not self.units_hold:
-            return None
-        return self.consumed_per_s / self.provisioned_per_s
-
-    @property
-    def throttled_share(self) -> float | None:
-        """Throttled attempts over all attempts of the run."""
-        return self.run_throttles / self.run_attempts if self.run_attempts else None
-
-
-def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
-    """The numbers behind the verdict of a run."""
-    resource = verdict_resource(run, record)
-    labels = [
-        label
-        for label in labels_of(run.diagnosis, resource)
-        if label.constraint == run.diagnosis.verdict.constraint
-    ]
-    spans = _spans(run, record, labels)
-    start_s, end_s = (spans[0][0], spans[-1][1]) if spans else (None, None)
-    consumed, planned = _consumed(run, record, resource, spans), _scheduled(run, resource)
-    of_labels = sum(label.throttles for label in labels_of(run.diagnosis, resource))
-    attempts, throttled = _attempts(run, record)
-    hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
-    return Facts(
-        resource=resource,
-        start_s=start_s,
-        end_s=end_s,
-        consumed_per_s=consumed,
-        asked_per_s=planned.units_per_s if planned else _asked(record, resource, spans, consumed),
-        provisioned_per_s=provisioned(run, resource).at(start_s or 0),
-        max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
-        throttles=max(_throttled(record, resource), of_labels),
-        run_throttles=max(throttled, sum(label.throttles for label in run.diagnosis.labels)),
-        of_constraint=sum(
-            one.throttles
-            for one in run.diagnosis.labels
-            if one.constraint == run.diagnosis.verdict.constraint
-        ),
-        run_attempts=attempts,
-        ceiling_per_s=ceiling_of(run, resource),
-        hot_key=hot_keys[0] if hot_keys else None,
-        units_hold=run.units_hold,
-        region=run.diagnosis.region,
-        beside=tuple(_others(run)),
-    )
-
-
-def _keys_of(run: ReportRun, resource: Resource) -> Iterator[HotKey]:
-    """The keys that were counted of a resource, in its direction.
-
-    The table's say nothing of what met on one key of an index, and reads of an index are of its own keys.
-    """
-    diagnosis = run.diagnosis
-    for key in diagnosis.hot_keys if resource.index is None else diagnosis.hot_index_keys:
-        if key.index == resource.index and key.direction in (None, resource.direction):
-            yield key
-
-
-def _others(run: ReportRun) -> Iterator[tuple[str, float]]:
-    """What else throttled a good part, the most first: which requests by which limit, and their share."""
-    verdict, counts = run.diagnosis.verdict, Counter[tuple[str, Direction, Constraint]]()
-    for label in run.diagnosis.labels:
-        counts[label.resource, label.direction, label.constraint] += label.throttles
-    own = counts.pop((verdict.resource or TABLE, verdict.direction or WRITE, verdict.constraint), 0)
-    total = own + counts.total()
-    for (resource, direction, constraint), count in counts.most_common(MOST_BESIDE) if own else ():
-        if count >= NOTABLE_PART * total:
-            yield f"were {direction}s of {whose(resource)}, by {LIMITS[constraint]}", count / total
-
-
-def verdict_resource(run: ReportRun, record: SecondsRecord) -> Resource:
-    """The resource that the verdict speaks of; without one, the one that was asked for most."""
-    verdict = run.diagnosis.verdict
-    index = index_of(verdict.resource)
-    if verdict.direction is not None:
-        return Resource(index, verdict.direction)
-    for advice in run.diagnosis.recommendations:  # what lives on burst, of a run in which nothing throttled
-        if verdict.constraint == "none" and advice.resource and advice.direction:
-            return Resource(index_of(advice.resource), advice.direction)
-    if record.seconds is not None and len(record.seconds["second"]):
-        consumed = {r: rows_of(record.seconds, r)["consumed"].sum() for r in record.resources()}
-        return max(consumed, key=lambda resource: (resource.index is None, consumed[resource]))
-    return Resource(index, WRITE)
-
-
-def _spans(run: ReportRun, record: SecondsRecord, labels: list[Label]) -> Spans:
-    """What the verdict speaks of: the spans of its labels, without the calm between them; else the load, of
-    which the seconds in which it began and ended are no part."""
-    if labels:
-        return joined((label.start.timestamp(), label.end.timestamp()) for label in labels)
-    seconds = record.range()
-    if seconds is not None and run.manifest is not None:
-        whole = whole_seconds(run.manifest, seconds[1] - 1)
-        if whole[1] - whole[0] >= LEAST_WHOLE_S:
-            return [(float(whole[0]), float(whole[1]))]
-    if seconds is not None:
-        return [(float(seconds[0]), float(seconds[1]))]
-    if run.evidence is not None:
-        return [(run.evidence.window.start.timestamp(), run.evidence.window.end.timestamp())]
-    return []
-
-
-def joined(spans: Iterable[tuple[float, float]]) -> Spans:
-    """The same time in spans that do not overlap, in order."""
-    joined: Spans = []
-    for start_s, end_s in sorted(spans):
-        if joined and start_s <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(end_s, joined[-1][1])
-        else:
-            joined.append((start_s, end_s))
-    return joined
-
-
-def _inside(moments: Moments, spans: Spans, width_s: float) -> npt.NDArray[np.bool_]:
-    """Which steps of time, `width_s` long, have a part in one of the spans."""
-    starts, ends = np.array(spans).T
-    place = np.searchsorted(ends, moments, side="right")  # the first span that ends after a step begins
-    begun: npt.NDArray[np.bool_] = starts[np.minimum(place, len(starts) - 1)] < moments + width_s
-    return (place < len(starts)) & begun
-
-
-def _consumed(run: ReportRun, record: SecondsRecord, resource: Resource, spans: Spans) -> float | None:
-    """Mean consumed units per second within the spans: the client's record, else CloudWatch's minutes."""
-    if not spans:
-        return None
-    if record.seconds is not None and len((mine := rows_of(record.seconds, resource))["second"]):
-        second = mine["second"]
-        first, last = float(second.min()), float(second.max()) + 1
-        known_s = sum(max(0.0, min(end_s, last) - max(start_s, first)) for start_s, end_s in spans)
-        consumed = mine["consumed"][_inside(second, spans, 1.0)].sum()
-        return float(consumed / known_s) if known_s else None
-    minutes = by_minute(run, resource)
-    if minutes is None or minutes.consumed is None:
-        return None
-    moments = np.array(minutes.moments())
-    inside = _inside(moments, spans, minutes.step_s) & ~np.isnan(minutes.consumed)
-    return float(minutes.consumed[inside].mean()) if inside.any() else None
-
-
-def _attempts(run: ReportRun, record: SecondsRecord) -> tuple[int | None, int]:
-    """Attempts and throttles of the whole run, of the table's rows: an index's repeat them."""
-    if run.totals.attempts:
-        return run.totals.attempts, run.totals.throttled
-    if record.seconds is None:
-        return None, 0
-    own = [rows_of(record.seconds, Resource(None, direction)) for direction in Direction]
-    attempts, throttled = (sum(int(rows[name].sum()) for rows in own) for name in ("attempts", "throttled"))
-    return attempts or None, throttled
-
-
-def _throttled(record: SecondsRecord, resource: Resource) -> int:
-    """Throttles that the client saw of one resource."""
-    return int(rows_of(record.seconds, resource)["throttled"].sum()) if record.seconds is not None else 0
-
-
-def _asked(record: SecondsRecord, resource: Resource, spans: Spans, consumed: float | None) -> float | None:
-    """Units per second asked for: what was consumed, scaled up by attempts over accepted attempts."""
-    if record.seconds is None or consumed is None or not spans:
-        return None
-    mine = rows_of(record.seconds, resource)
-    inside = _inside(mine["second"], spans, 1.0)
-    attempts = mine["attempts"][inside].sum()
-    accepted = attempts - mine["throttled"][inside].sum()
-    return float(consumed * attempts / accepted) if accepted > 0 else None
-
-
-def _scheduled(run: ReportRun, resource: Resource) -> Demand | None:
-    """What the load asks for at its peak, retries left out; None where nobody says it."""
-    about = label_of(resource.index), resource.direction
-    return next((one for one in run.diagnosis.demands if (one.resource, one.direction) == about), None)
-
-
-def ceiling_of(run: ReportRun, resource: Resource) -> float:
-    """What one partition sustains of the requests that came, as planned: of eventually consistent reads more.
-
-    Of strongly consistent ones, and of writes, where nobody says what came.
-    """
-    planned = _scheduled(run, resource)
-    if planned is not None and planned.partition_per_s is not None:
-        return planned.partition_per_s
-    return partition_ceiling(resource.direction, run.scale)
 
 
 def grade_words(grade: Grade, source: Source) -> str:
@@ -265,18 +33,6 @@ def grade_words(grade: Grade, source: Source) -> str:
         "inferred": "inferred from rates",
     }
     return said.get(grade, "none")
-
-
-def grade_meaning(grade: Grade, source: Source) -> str:
-    """The same at more length; a model's word is no proof of what the service does."""
-    own = source == "aws"
-    reason = "DynamoDB's own reason" if own else "the reason of Keyheat's model of DynamoDB"
-    said = {
-        "reason": f"every throttled answer carries {reason}",
-        "cause_metric": f"a metric of {'CloudWatch' if own else 'the model'} that counts one cause only",
-        "inferred": "throttles while consumption was below, or at, what is provisioned",
-    }
-    return said[grade]
 
 
 def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -> str:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from keyheat.analysis.measures import MEASURES
+from keyheat.masking import shown
 from keyheat.pages.page import embedded, page, said_at, save, template
 from keyheat.pages.run.hero import PLACES
 from keyheat.pages.runs.found import UnreadPlace
@@ -23,7 +24,6 @@ from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History
 from keyheat.runfiles import REPORT
-from keyheat.terminal.console import shown
 
 DIGITS: Final = 4  # of a measured number: more than any page shows
 TITLES: Final[Mapping[str, str]] = {

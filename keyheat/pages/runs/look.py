@@ -30,7 +30,7 @@ from keyheat.pages.runs.rows import RunRow, rows_of
 from keyheat.pages.runs.trends import trends_of
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, KEYS, REPORT, FileProblem
 from keyheat.runs.folder import Underway, read_underway
-from keyheat.terminal.progress import PHASES
+from keyheat.runs.signs import PHASES
 
 LEAST_S: Final = 1.0
 SHARE: Final = 0.05

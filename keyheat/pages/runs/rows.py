@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 from keyheat.analysis.setup import target_of
 from keyheat.analysis.summary import RunSummary
-from keyheat.pages.wording import in_two_words
 from keyheat.runfiles import SIMULATED
+from keyheat.wording.constraints import in_two_words
 
 if TYPE_CHECKING:
     from keyheat.pages.runs.found import FoundRun, State

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
-from keyheat import parquet, runfiles
+from keyheat import runfiles
 from keyheat.analysis.rules import RULES
 from keyheat.pages.samples.cases import SampleCase
-from keyheat.runs import formats
+from keyheat.runs import formats, parquet
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TABLE = "orders"

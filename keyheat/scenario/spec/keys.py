@@ -16,11 +16,11 @@ from keyheat.scenario.keys import (
     KeyPattern,
     Sequence,
     SingleHotKey,
-    TraceKeys,
     Uniform,
     Zipf,
 )
 from keyheat.scenario.spec.part import DAY, KEY_PREFIX, ScenarioPart, Seconds, Share, TableName, Units
+from keyheat.scenario.trace import TraceKeys
 
 Number = TypeVar("Number", int, float)
 

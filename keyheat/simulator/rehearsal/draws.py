@@ -106,7 +106,6 @@ IN_TIME: Final = re.compile(r"\d{13}-\d{7,10}-\d{6,10}", re.ASCII)  # `TableUser
 IN_WORDS: Final = frozenset(ascii_letters + digits)
 NUMBER: Final = re.compile(r"\d+", re.ASCII)
 HOLE: Final = "{?}"
-MARK: Final = re.compile(r"\{(key|time|\?)\}")
 USER: Final = 987  # of the user that is rehearsed: not the first one, who may have more to do than others
 SEEN_OFTEN: Final = 5  # times that a value is seen before its part of all is believed
 SURE: Final = 5.0  # standard deviations

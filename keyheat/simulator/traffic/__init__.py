@@ -6,7 +6,7 @@ from typing import Protocol
 
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.flow import Counting, Traffic
-from keyheat.simulator.rehearsal import loadtest_of
+from keyheat.simulator.rehearsal.ask import loadtest_of
 from keyheat.simulator.rehearsal.combinations import with_combinations
 from keyheat.simulator.traffic.loadtest import learnt
 from keyheat.simulator.traffic.pace import Sending

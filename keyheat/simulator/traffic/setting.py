@@ -16,12 +16,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from keyheat.model.resources import Cause
-from keyheat.scenario.keys import DateKey, KeyPattern, TraceKeys, shard_keys
+from keyheat.scenario.keys import DateKey, KeyPattern, shard_keys
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.tables import TableSpec
-from keyheat.scenario.trace import read_trace
+from keyheat.scenario.trace import TraceKeys, read_trace
 from keyheat.simulator.flow import FlowAnswer
 from keyheat.simulator.masses import (
     Floats,

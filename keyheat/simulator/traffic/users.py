@@ -23,7 +23,6 @@ from keyheat.words import Direction
 
 SMALL_ITEM = write_units(0, 1)  # keys and a number or two: one write unit
 Sizes = tuple[tuple[float, float], ...]
-LEAST_READ = limits.EVENTUAL_READ_FACTOR  # units of an eventually consistent read that finds nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,8 @@ from random import Random
 import pytest
 
 from keyheat.load.guard.watch import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, KEPT, Recent, RecentLooks, broken
-from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.attempt import Attempt
+from keyheat.load.record.record import Record
 from keyheat.load.record.rows import Latency, percentile_of
 from keyheat.runs.manifest import Stop
 from keyheat.scenario.spec.part import AbortSpec

@@ -7,8 +7,8 @@ import pytest
 
 from keyheat.load.guard.budget import Caps, MeteredProcess
 from keyheat.load.guard.watch import REACTION_S, WORKERS_REACT_S, LoadWatch
-from keyheat.load.record.attempt import ConsumedUnits
-from keyheat.load.record.record import Attempt, Record
+from keyheat.load.record.attempt import Attempt, ConsumedUnits
+from keyheat.load.record.record import Record
 from keyheat.scenario.spec.part import AbortSpec
 
 START_S = 1_000.5

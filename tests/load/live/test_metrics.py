@@ -2,13 +2,14 @@
 
 import pytest
 
+from keyheat.load.live.metrics import BOUNDS_S, LOAD_METRICS, Seen, load_metrics
+from keyheat.load.live.readings import TOP_KEYS
+from keyheat.load.live.view import LiveView, Process, Subject
+from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.generator import GeneratorVerdict
-from keyheat.load.record.record import Attempt, Record, heat_of
+from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
 from keyheat.load.record.sketch import KeyHeat
-from keyheat.load.web.metrics import BOUNDS_S, LOAD_METRICS, Seen, load_metrics
-from keyheat.load.web.readings import TOP_KEYS
-from keyheat.load.web.view import LiveView, Process, Subject
 from keyheat.metrics import Distribution, Metric
 from keyheat.scenario.keys import digest_of
 

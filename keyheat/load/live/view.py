@@ -5,10 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from keyheat.load.record.generator import GeneratorVerdict
-from keyheat.load.record.record import Record
-from keyheat.load.record.rows import ERRORS
-from keyheat.load.web.readings import (
+from keyheat.load.live.readings import (
     RECENT_S,
     SHOWN_S,
     TOP_KEYS,
@@ -30,6 +27,9 @@ from keyheat.load.web.readings import (
     throttling,
     unlimited,
 )
+from keyheat.load.record.generator import GeneratorVerdict
+from keyheat.load.record.record import Record
+from keyheat.load.record.rows import ERRORS
 from keyheat.runs.capabilities import Known
 from keyheat.scenario.keys import digest_number
 from keyheat.words import WRITES_FIRST, Resource

@@ -15,7 +15,7 @@ from keyheat.pages.style import DARK, LIGHT
 from tests.outside import PATIENCE_S, eventually, free_port, get
 
 Start = Callable[..., "subprocess.Popen[str]"]
-STATIC = Path(__file__).parents[2] / "keyheat/load/web/static"
+STATIC = Path(__file__).parents[3] / "keyheat/load/live/static"
 TOO_SLOW = "invalid"  # what the sentence is about where this machine could not send the load
 COMPANION = '[[companions]]\nname = "counters"\nbilling_mode = "PAY_PER_REQUEST"\n[keys]'
 

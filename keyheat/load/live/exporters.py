@@ -13,18 +13,14 @@ import gevent
 from gevent.pywsgi import WSGIServer
 
 from keyheat.addresses import Hosts
-from keyheat.load.run.exports import Exports
-from keyheat.load.web.live import LiveRun
+from keyheat.load.live.exports import Exports
+from keyheat.load.live.run import LiveRun
 from keyheat.masking import masked
 from keyheat.metrics import TEXT, prometheus_text
 from keyheat.otlp import Collector, NotSent
 
 PATH: Final = "/metrics"
 SCOPE: Final = "keyheat.load"
-INTERVAL: Final = "OTEL_METRIC_EXPORT_INTERVAL"  # milliseconds
-EVERY_S: Final = (
-    5.0  # a load is over in minutes: OpenTelemetry's own default, a minute, would show little of it
-)
 TRIED_S: Final = 3.0  # for an answer to the first request, before the load
 
 

@@ -11,7 +11,7 @@ import orjson
 from flask import Blueprint, Response, request, send_file, send_from_directory
 
 from keyheat.addresses import SANDBOX
-from keyheat.load.web.live import LiveRun
+from keyheat.load.live.run import LiveRun
 
 FILES = Path(__file__).parent / "static"
 POLICY = (

@@ -7,13 +7,14 @@ from xml.etree import ElementTree
 import pytest
 
 from keyheat.pages import style
+from keyheat.pages.charts.svg import SHADES, dark_rules, svg_of
+from keyheat.pages.charts.svg_axes import WIDTH
+from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.record import load_run, read_record
 from keyheat.pages.run.report import LIGHT_REPORT, render, write_report
 from keyheat.pages.run.sections import charts_of
-from keyheat.pages.run.verdict import facts_of
 from keyheat.pages.samples.cases import CASES, HOT_KEY
 from keyheat.pages.samples.make import make_run
-from keyheat.pages.stills import SHADES, WIDTH, dark_rules, still
 from tests.pages.axe import violations
 
 NAMES = [case.name for case in CASES]
@@ -32,7 +33,7 @@ def charts(run_dir):
 def test_every_chart_is_a_picture_whose_colours_have_dark_partners(samples, name):
     rules = dark_rules()
     for chart in charts(samples[name]):
-        drawn = still(chart)
+        drawn = svg_of(chart)
         assert "nan" not in drawn
         picture = ElementTree.fromstring(drawn)
         assert picture.get("aria-label").startswith(chart.title)
@@ -42,7 +43,7 @@ def test_every_chart_is_a_picture_whose_colours_have_dark_partners(samples, name
 
 def test_a_picture_shows_what_was_counted(samples):
     first = charts(samples["hotkey"])[0]
-    words = [one.text for one in ElementTree.fromstring(still(first)).iter("text")]
+    words = [one.text for one in ElementTree.fromstring(svg_of(first)).iter("text")]
     assert {"WCU per second", "throttled per second", "4,000", "12:00:30"} <= set(words)
 
 
@@ -67,7 +68,7 @@ def test_a_long_run_is_light_too(tmp_path, generated_at):
 
 def test_words_of_users_do_not_run_in_a_picture(samples):
     chart = replace(charts(samples["hotkey"])[0], summary='"><script>1</script>')
-    assert "<script" not in still(chart)
+    assert "<script" not in svg_of(chart)
 
 
 def test_what_the_rules_cover():

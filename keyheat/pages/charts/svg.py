@@ -6,11 +6,9 @@ seen. Colours stand in the picture as the light ones, and a page's style gives t
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from html import escape, unescape
 from itertools import pairwise
-from math import ceil, floor, log10
+from math import ceil
 from typing import Any, Final
 
 import numpy as np
@@ -19,27 +17,20 @@ import numpy.typing as npt
 from keyheat.pages.charts.figures import Chart, epoch
 from keyheat.pages.charts.heat import HEAT
 from keyheat.pages.charts.partitions import REFUSED
-from keyheat.pages.run.sheets import Floats, joined_up
+from keyheat.pages.charts.sheets import Floats, joined_up
+from keyheat.pages.charts.svg_axes import RIGHT, SIGN, WIDTH, Axes, Axis, axis_of, floats
 from keyheat.pages.style import LIGHT, dark_partners
 
-WIDTH: Final = 720
-RIGHT: Final = 14
-TOP: Final = 26
-BOTTOM: Final = 24
-SIGN: Final = 6.6  # the width of a letter of 12 px
 MOST_STEPS: Final = 360
 MOST_COLUMNS: Final = 120
 SHADES: Final = 20
-TICKS_S: Final = (
-    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400,
-)  # fmt: skip
 DASHES: Final = {"dash": "9 6", "dot": "2 3"}
 STRIPES: Final = {"/": "M0 6L6 0", "x": "M0 6L6 0M0 0L6 6", "-": "M0 3H6", ".": "M2 3h2"}
 
 
-def still(chart: Chart) -> str:
+def svg_of(chart: Chart) -> str:
     """A chart as one SVG element."""
-    return _Still(chart).drawn()
+    return _Picture(chart).drawn()
 
 
 def dark_rules() -> str:
@@ -51,23 +42,7 @@ def dark_rules() -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Axis:
-    """From values to pixels: `first` and `last` lie at the ends of its line."""
-
-    first: float
-    last: float
-    at_first: float
-    at_last: float
-    log: bool = False
-
-    def at(self, value: float) -> float:
-        shown = log10(value) if self.log else value
-        part = (shown - self.first) / ((self.last - self.first) or 1.0)
-        return round(self.at_first + part * (self.at_last - self.at_first), 1)
-
-
-class _Still:
+class _Picture:
     """One picture as it is being drawn."""
 
     def __init__(self, chart: Chart) -> None:
@@ -76,24 +51,14 @@ class _Still:
         self.traces: Sequence[Any] = figure["data"]
         self.layout: Any = figure["layout"]
         self.height = int(self.layout["height"])
-        self.timed = self.layout["xaxis"].get("type") == "date"
+        self.axes = Axes(self.traces, self.layout, self.height)
         self.parts: list[str] = []
         self.defined: dict[str, str] = {}
         self.stacks: dict[tuple[str, str], Floats] = {}
 
     def drawn(self) -> str:
-        names = [name for name in ("yaxis", "yaxis2") if name in self.layout]
-        ranges = {name: self._range(name) for name in names}
-        ticks = {name: self._ticks(name, *ranges[name]) for name in names}
-        words = [len(line) for name in names for _, text in ticks[name] for line in text.split("<br>")]
-        self.left = 10 + SIGN * max(words, default=0)
-        self.top = TOP if self.layout.get("annotations") else 6
-        self.bottom = self.height - BOTTOM - (18 if "title" in self.layout["xaxis"] else 0)
-        first, last = self._times() if self.timed else self._range("xaxis")
-        self.x = _Axis(first=first, last=last, at_first=self.left, at_last=WIDTH - RIGHT)
-        self.y = {name: self._upright(name, *ranges[name]) for name in names}
-        for name in names:
-            self._draw_amounts(name, ticks[name])
+        for name, ticks in self.axes.ticks.items():
+            self._draw_amounts(name, ticks)
         self._draw_below()
         for trace in self.traces:
             getattr(self, f"_draw_{trace['type']}")(trace)
@@ -106,120 +71,41 @@ class _Still:
         defined = f"<defs>{''.join(self.defined.values())}</defs>" if self.defined else ""
         return f'{head} aria-label="{said}" font-size="12">{defined}{"".join(self.parts)}</svg>'
 
-    # ---- axes
-
-    def _times(self) -> tuple[float, float]:
-        first, last = self.layout["xaxis"]["range"]
-        return epoch(first), epoch(last)
-
-    def _range(self, name: str) -> tuple[float, float]:
-        """As it is given, else around all that is drawn along it; of a logarithmic axis, its powers."""
-        axis = self.layout[name]
-        if axis.get("range") is not None:
-            return float(axis["range"][0]), float(axis["range"][1])
-        known = self._along(name)
-        low, high = float(known.min(initial=np.inf)), float(known.max(initial=-np.inf))
-        if low > high:
-            return 0.0, 1.0
-        if axis.get("type") == "log":
-            return floor(log10(low) * 4) / 4, log10(high) + 0.05
-        if axis.get("autorange") == "reversed":
-            return high + 0.5, low - 0.5
-        return min(0.0, low), (high * 1.06 or 1.0)
-
-    def _along(self, name: str) -> Floats:
-        which = "x" if name == "xaxis" else "y"
-        stacked: dict[str, Floats] = {}
-        found = [np.empty(0)]
-        for trace in self.traces:
-            if which == "y" and self._axis_of(trace) != name:
-                continue
-            values = _floats(trace[which])
-            if trace.get("stackgroup") or self.layout.get("barmode") == "stack":
-                values = np.nan_to_num(values) + stacked.get(name, 0.0)
-                stacked[name] = values
-            found.append(values)
-        every = np.concatenate(found)
-        every = every[np.isfinite(every)]
-        return every[every > 0] if self.layout[name].get("type") == "log" else every
-
-    def _axis_of(self, trace: Any) -> str:
-        return f"yaxis{(trace.get('yaxis') or 'y')[1:]}"
-
-    def _upright(self, name: str, first: float, last: float) -> _Axis:
-        low, high = self.layout[name].get("domain") or (0.0, 1.0)
-        tall = self.bottom - self.top
-        is_log = self.layout[name].get("type") == "log"
-        return _Axis(
-            first=first, last=last, at_first=self.bottom - low * tall, at_last=self.bottom - high * tall,
-            log=is_log,
-        )  # fmt: skip
-
-    def _ticks(self, name: str, first: float, last: float) -> list[tuple[float, str]]:
-        axis = self.layout[name]
-        if axis.get("visible") is False:
-            return []
-        if axis.get("tickvals") is not None:
-            pairs = zip(axis["tickvals"], axis["ticktext"], strict=True)
-            return [(float(value), str(text)) for value, text in pairs]
-        low, high = min(first, last), max(first, last)
-        if axis.get("type") == "log":
-            every = [
-                10.0**power * digit for power in range(floor(low), ceil(high) + 1) for digit in (1, 2, 5)
-            ]
-            return [(value, f"{value:,.4g}") for value in every if low <= log10(value) <= high]
-        step = _round_step((high - low) / (axis.get("nticks") or 6))
-        count = floor(high / step + 1e-9) - ceil(low / step - 1e-9) + 1
-        values = [round((ceil(low / step - 1e-9) + place) * step, 9) for place in range(count)]
-        return [(value, f"{value:,.10g}") for value in values]
-
     def _draw_amounts(self, name: str, ticks: Sequence[tuple[float, str]]) -> None:
         shown = self.layout[name].get("showgrid") is not False
         for value, text in ticks:
-            height = self.y[name].at(value)
+            height = self.axes.y[name].at(value)
             if shown:
-                self._line(self.left, height, WIDTH - RIGHT, height, LIGHT["line"], 1)
+                self._line(self.axes.left, height, WIDTH - RIGHT, height, LIGHT["line"], 1)
             for place, line in enumerate(lines := text.split("<br>")):
                 lower = height + 4 + 15 * (place - (len(lines) - 1) / 2)
-                self._text(self.left - 6, lower, line, LIGHT["muted"], "end")
+                self._text(self.axes.left - 6, lower, line, LIGHT["muted"], "end")
 
     def _draw_below(self) -> None:
         axis = self.layout["xaxis"]
-        ticks = self._time_ticks() if self.timed else self._ticks("xaxis", self.x.first, self.x.last)
-        for value, text in ticks:
-            across = self.x.at(value)
-            if not self.timed:
-                self._line(across, self.top, across, self.bottom, LIGHT["line"], 1)
+        for value, text in self.axes.ticks_below():
+            across = self.axes.x.at(value)
+            if not self.axes.timed:
+                self._line(across, self.axes.top, across, self.axes.bottom, LIGHT["line"], 1)
             half = SIGN * len(text) / 2
             inside = min(across, WIDTH - 2 - half)
-            self._text(inside, self.bottom + 16, text, LIGHT["muted"], "middle")
-        self._line(self.left, self.bottom, WIDTH - RIGHT, self.bottom, LIGHT["line"], 1)
+            self._text(inside, self.axes.bottom + 16, text, LIGHT["muted"], "middle")
+        self._line(self.axes.left, self.axes.bottom, WIDTH - RIGHT, self.axes.bottom, LIGHT["line"], 1)
         if "title" in axis:
-            middle = (self.left + WIDTH - RIGHT) / 2
-            self._text(middle, self.bottom + 34, axis["title"]["text"], LIGHT["muted"], "middle")
-
-    def _time_ticks(self) -> Iterator[tuple[float, str]]:
-        first, last = self.x.first, self.x.last
-        step: float = next((each for each in TICKS_S if (last - first) / each <= 7), 86_400)
-        form = "%H:%M:%S" if last - first < 600 else "%H:%M" if step < 86_400 else "%m-%d"
-        at = float(ceil(first / step) * step)
-        while at <= last:
-            yield at, datetime.fromtimestamp(at, UTC).strftime(form)
-            at += step
-
-    # ---- what is drawn
+            middle = (self.axes.left + WIDTH - RIGHT) / 2
+            self._text(middle, self.axes.bottom + 34, axis["title"]["text"], LIGHT["muted"], "middle")
 
     def _draw_scatter(self, trace: Any) -> None:
-        axis = self.y[self._axis_of(trace)]
+        axis = self.axes.y[axis_of(trace)]
         if trace.get("mode") == "text":
             for x, y, text in zip(trace["x"], trace["y"], trace["text"], strict=True):
-                self._text(self.x.at(x) + 4, axis.at(y) + 4, text, LIGHT["ink"], "start")
+                self._text(self.axes.x.at(x) + 4, axis.at(y) + 4, text, LIGHT["ink"], "start")
             return
         stepped = trace.get("line", {}).get("shape") == "hv"
         places, values = self._points(trace, stepped)
         base = np.zeros(len(values))
         if trace.get("stackgroup"):
-            key = (self._axis_of(trace), trace["stackgroup"])
+            key = (axis_of(trace), trace["stackgroup"])
             base = self.stacks.get(key, base)
             values = np.nan_to_num(values) + base
             self.stacks[key] = values
@@ -239,10 +125,10 @@ class _Still:
 
     def _points(self, trace: Any, stepped: bool) -> tuple[Floats, Floats]:
         """Where its points are, and their values; of many, the means of as many as can be told apart."""
-        values = _floats(trace["y"])
+        values = floats(trace["y"])
         if trace.get("x") is not None:
-            moments = [epoch(one) for one in trace["x"]] if self.timed else trace["x"]
-            return _floats(moments), values
+            moments = [epoch(one) for one in trace["x"]] if self.axes.timed else trace["x"]
+            return floats(moments), values
         start_s, step_s = epoch(trace["x0"]), trace["dx"] / 1_000
         if stepped:
             values = values[:-1]  # the last one stands twice, for its width
@@ -253,8 +139,10 @@ class _Still:
             return start_s + ends * step_s, np.append(joined, joined[-1])
         return start_s + ends[:-1] * step_s, joined
 
-    def _path(self, places: Floats, values: Floats, axis: _Axis, stepped: bool, *, back: bool = False) -> str:
-        points = [(self.x.at(x), axis.at(y)) for x, y in zip(places.tolist(), values.tolist(), strict=True)]
+    def _path(self, places: Floats, values: Floats, axis: Axis, stepped: bool, *, back: bool = False) -> str:
+        points = [
+            (self.axes.x.at(x), axis.at(y)) for x, y in zip(places.tolist(), values.tolist(), strict=True)
+        ]
         if not stepped:
             return "L".join(f"{x:g} {y:g}" for x, y in points)
         said = [f"{points[0][0]:g} {points[0][1]:g}"]
@@ -267,11 +155,11 @@ class _Still:
 
     def _draw_bar(self, trace: Any) -> None:
         marker = trace["marker"]
-        axis = self.y[self._axis_of(trace)]
+        axis = self.axes.y[axis_of(trace)]
         colours = marker["color"]
         for place, (x, y, width, base) in enumerate(self._bars(trace)):
             colour = colours if isinstance(colours, str) else colours[place]
-            left, right = sorted((self.x.at(x), self.x.at(x + width)))
+            left, right = sorted((self.axes.x.at(x), self.axes.x.at(x + width)))
             over, under = sorted((axis.at(base), axis.at(y)))
             fill = self._fill(colour, marker.get("pattern"))
             self.parts.append(
@@ -290,7 +178,7 @@ class _Still:
             return
         places, values = self._points(trace, stepped=False)
         width_s = float(places[1] - places[0]) * 0.94 if len(places) > 1 else trace["dx"] / 1_000 * 0.94
-        key = (self._axis_of(trace), "bars")
+        key = (axis_of(trace), "bars")
         feet = self.stacks.get(key, np.zeros(len(values)))
         self.stacks[key] = feet + np.nan_to_num(values)
         for x, y, foot in zip(places.tolist(), values.tolist(), feet.tolist(), strict=True):
@@ -299,21 +187,21 @@ class _Still:
 
     def _draw_heatmap(self, trace: Any) -> None:
         """One path for each shade: cells beside each other that have it are one rectangle."""
-        axis = self.y["yaxis"]
+        axis = self.axes.y["yaxis"]
         step_s = trace["dx"] / 1_000
         start_s = epoch(trace["x0"]) - step_s / 2
         cells: dict[int, list[str]] = {}
         gap = trace.get("ygap", 0)
         for row, values in zip(trace["y"], trace["z"], strict=True):
             each = max(1, ceil(len(values) / MOST_COLUMNS))
-            shades = _shades(joined_up(_floats(values), each), trace["zmax"])
+            shades = _shades(joined_up(floats(values), each), trace["zmax"])
             over, under = sorted((axis.at(row - 0.5), axis.at(row + 0.5)))
             edges = np.flatnonzero(np.diff(shades, prepend=-2, append=-2))
             for begin, end in pairwise(edges.tolist()):
                 if shades[begin] < 0:
                     continue
-                left = self.x.at(start_s + begin * each * step_s)
-                right = self.x.at(start_s + min(end * each, len(values)) * step_s)
+                left = self.axes.x.at(start_s + begin * each * step_s)
+                right = self.axes.x.at(start_s + min(end * each, len(values)) * step_s)
                 cells.setdefault(int(shades[begin]), []).append(
                     f"M{left:g} {over + gap / 2:g}H{right:g}V{under - gap / 2:g}H{left:g}z"
                 )
@@ -323,22 +211,22 @@ class _Still:
         ]
 
     def _draw_limit(self, shape: Any) -> None:
-        low, high = float(self.top), float(self.bottom)
+        low, high = float(self.axes.top), float(self.axes.bottom)
         if shape.get("xref") == "paper":
-            first, last = self.left, float(WIDTH - RIGHT)
-            low = high = self.y[f"yaxis{shape['yref'][1:]}"].at(shape["y0"])
+            first, last = self.axes.left, float(WIDTH - RIGHT)
+            low = high = self.axes.y[f"yaxis{shape['yref'][1:]}"].at(shape["y0"])
         else:
-            first = last = self.x.at(epoch(shape["x0"]) if self.timed else shape["x0"])
+            first = last = self.axes.x.at(epoch(shape["x0"]) if self.axes.timed else shape["x0"])
             if shape.get("yref") != "paper":
-                axis = self.y[f"yaxis{(shape.get('yref') or 'y')[1:]}"]
+                axis = self.axes.y[f"yaxis{(shape.get('yref') or 'y')[1:]}"]
                 low, high = axis.at(shape["y0"]), axis.at(shape["y1"])
         line = shape["line"]
         dash = DASHES.get(line.get("dash", ""), "")
         self._line(first, low, last, high, line["color"], line["width"], dash)
 
     def _draw_note(self, note: Any) -> None:
-        across = self.left + note["x"] * (WIDTH - RIGHT - self.left)
-        height = self.bottom - note["y"] * (self.bottom - self.top) - note.get("yshift", 0) - 3
+        across = self.axes.left + note["x"] * (WIDTH - RIGHT - self.axes.left)
+        height = self.axes.bottom - note["y"] * (self.axes.bottom - self.axes.top) - note.get("yshift", 0) - 3
         anchor = {"left": "start", "right": "end"}.get(note.get("xanchor", ""), "middle")
         self._text(across, height, note["text"], LIGHT["muted"], anchor)
 
@@ -370,21 +258,11 @@ class _Still:
         self.parts.append(f'<text x="{x:g}" y="{y:g}" fill="{colour}" text-anchor="{anchor}">{said}</text>')
 
 
-def _floats(values: Any) -> Floats:
-    return np.array([np.nan if value is None else value for value in values], np.float64)
-
-
 def _known_runs(values: Floats, positive: bool) -> Iterator[slice]:
     """The stretches without a gap."""
     known = np.isfinite(values) & (values > 0) if positive else np.isfinite(values)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8)))
     yield from (slice(int(first), int(past)) for first, past in zip(edges[::2], edges[1::2], strict=True))
-
-
-def _round_step(least: float) -> float:
-    """The first of 1, 2 and 5 times a power of ten that is no smaller."""
-    power: float = 10.0 ** floor(log10(least or 1.0))
-    return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= least * 0.999)
 
 
 def _shades(values: Floats, highest: float) -> npt.NDArray[np.int64]:

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from keyheat.load.helper import Assignment, HelperOutcome, HelperProcess, HelperProcesses
 from keyheat.load.record.record import Record
+from keyheat.load.sidecar import Assignment, SidecarOutcome, SidecarProcess, Sidecars
 from keyheat.scenario.scenario import Scenario, load_scenario
 from tests.outside import PATIENCE_S, eventually
 
@@ -38,21 +38,21 @@ def gone(pid: int) -> bool:
 
 def test_what_travels_is_what_arrives(assignment: Assignment) -> None:
     assert Assignment.from_line(assignment.to_line()) == assignment
-    outcome = HelperOutcome(counted={"orders.counted": 3.0}, said=["equal"], problems=["none"])
-    assert HelperOutcome.from_line(outcome.to_line()) == outcome
+    outcome = SidecarOutcome(counted={"orders.counted": 3.0}, said=["equal"], problems=["none"])
+    assert SidecarOutcome.from_line(outcome.to_line()) == outcome
 
 
 def test_it_is_told_the_run_and_what_was_counted(assignment: Assignment) -> None:
-    process = HelperProcess.start((ECHO,), assignment)
+    process = SidecarProcess.start((ECHO,), assignment)
     outcome = process.finish({"orders.placed": 7.0})
-    assert outcome == HelperOutcome(counted={"echo.orders.placed": 7.0}, said=["beside run-1"])
+    assert outcome == SidecarOutcome(counted={"echo.orders.placed": 7.0}, said=["beside run-1"])
     assert gone(process.pid)
     process.kill()  # once more harms nothing
 
 
 def test_several_are_started_once_each_and_counted_together(assignment: Assignment) -> None:
     users = [SimpleNamespace(beside=(ECHO,)), SimpleNamespace(beside=(ECHO,)), SimpleNamespace()]
-    beside, record = HelperProcesses(), Record()
+    beside, record = Sidecars(), Record()
     beside.start(users, assignment)
     assert len(beside.processes) == 1
     record.count("orders.placed", 5)
@@ -63,7 +63,7 @@ def test_several_are_started_once_each_and_counted_together(assignment: Assignme
 
 
 def test_one_that_fails_says_why_and_its_run_is_worth_nothing(assignment: Assignment) -> None:
-    beside, record = HelperProcesses(), Record()
+    beside, record = Sidecars(), Record()
     beside.start([SimpleNamespace(beside=(ECHO, "fail"))], assignment)
     beside.finish(record, given_up=lambda: False, within_s=PATIENCE_S)
     (problem,) = record.health.problems
@@ -74,7 +74,7 @@ def test_one_that_fails_says_why_and_its_run_is_worth_nothing(assignment: Assign
 
 @pytest.mark.parametrize(("within_s", "given_up"), [(0.2, False), (PATIENCE_S, True)])
 def test_one_that_does_not_finish_is_killed(assignment: Assignment, within_s: float, given_up: bool) -> None:
-    process = HelperProcess.start((ECHO, "wait"), assignment)
+    process = SidecarProcess.start((ECHO, "wait"), assignment)
     outcome = process.finish({}, given_up=lambda: given_up, within_s=within_s)
     assert outcome.problems == [f"the process {ECHO} wait was stopped before it had finished"]
     assert gone(process.pid)
@@ -85,9 +85,9 @@ def test_it_ends_with_who_started_it(assignment: Assignment, told: bool) -> None
     """Its starter is killed while the load goes on, or while it finishes."""
     starter = (
         "import signal, sys\n"
-        "from keyheat.load.helper import Assignment, HelperProcess, end_line\n"
+        "from keyheat.load.sidecar import Assignment, SidecarProcess, end_line\n"
         "assignment = Assignment.from_line(sys.stdin.buffer.readline())\n"
-        f"process = HelperProcess.start(({ECHO!r}, 'wait'), assignment)\n"
+        f"process = SidecarProcess.start(({ECHO!r}, 'wait'), assignment)\n"
         f"process._tell(end_line({{}})) if {told} else None\n"
         "print(process.pid, flush=True)\n"
         "signal.pause()\n"

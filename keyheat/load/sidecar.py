@@ -1,14 +1,12 @@
-"""A process beside a load, such as the consumer of a stream, from its own side and from the run's.
+"""A sidecar: a process beside a load, such as the consumer of a stream, from its own side and from the run's.
 
     standard input    one line of JSON that says what the run is; at the end of the load one more, with what
                       the users counted. Where it ends before we do, whoever started us is gone: we go too.
-    standard output   one line of JSON at the very end, a `HelperOutcome`.
+    standard output   one line of JSON at the very end, a `SidecarOutcome`.
 
-This module does not import locust, which would replace the sockets of the process.
-
-A process beside the load, from the side of the run that starts it.
-Only files and one pipe are used and no thread, so that it also works where Locust has replaced sockets and
-waiting by gevent's.
+This module does not import locust, which would replace the sockets of the process. The run that starts it
+uses only files, one pipe and no thread, so that it also works where Locust has replaced sockets and waiting
+by gevent's.
 """
 
 import json
@@ -53,7 +51,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HelperOutcome:
+class SidecarOutcome:
     """What a process beside the load counted, what it has to say, and why the run is worth nothing, if so."""
 
     counted: dict[str, float] = field(default_factory=dict)
@@ -65,30 +63,30 @@ class HelperOutcome:
         return _line(asdict(self))
 
     @classmethod
-    def from_line(cls, line: bytes) -> "HelperOutcome":
+    def from_line(cls, line: bytes) -> "SidecarOutcome":
         """What `to_line` made. Raises ValueError or TypeError for anything else."""
         return cls(**json.loads(line))
 
 
-class Helper(Protocol):
+class Sidecar(Protocol):
     """What is done beside a load."""
 
     def work(self, stop: Event) -> None:
         """Work while the load goes on; return soon after `stop` is set."""
 
-    def finish(self, counted: Mapping[str, float]) -> HelperOutcome:
+    def finish(self, counted: Mapping[str, float]) -> SidecarOutcome:
         """The load is over, and its users counted so much: finish what is left."""
 
 
-def serve(make: Callable[[Assignment], Helper]) -> int:
+def serve(make: Callable[[Assignment], Sidecar]) -> int:
     """Be the process beside a load; gives the exit code."""
     stdin = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 (a buffer could not be left in mid-read)
-    helper = make(Assignment.from_line(stdin.readline()))
+    sidecar = make(Assignment.from_line(stdin.readline()))
     over, told = Event(), list[bytes]()
     Thread(target=_listen, args=(stdin, over, told), daemon=True).start()
-    helper.work(over)
+    sidecar.work(over)
     over.wait()
-    outcome = helper.finish(json.loads(told[0])["counted"])
+    outcome = sidecar.finish(json.loads(told[0])["counted"])
     sys.stdout.buffer.write(outcome.to_line())
     sys.stdout.buffer.flush()
     return 0
@@ -118,7 +116,7 @@ FINISH_WITHIN_S = 600.0
 
 
 @dataclass(slots=True)
-class HelperProcess:
+class SidecarProcess:
     """A running process beside the load. It ends with `finish`, with `kill`, or with who started it."""
 
     module: tuple[str, ...]
@@ -154,7 +152,7 @@ class HelperProcess:
         *,
         given_up: Callable[[], bool] = lambda: False,
         within_s: float = FINISH_WITHIN_S,
-    ) -> HelperOutcome:
+    ) -> SidecarOutcome:
         """Say that the load is over and wait for what came of the work; where nothing does, say why."""
         ends_s = time.monotonic() + within_s
         self._tell(end_line(counted))
@@ -187,31 +185,31 @@ class HelperProcess:
         except BrokenPipeError:
             return
 
-    def _outcome(self) -> HelperOutcome:
+    def _outcome(self) -> SidecarOutcome:
         self._stdout.seek(0)
         try:
-            return HelperOutcome.from_line(self._stdout.read())
+            return SidecarOutcome.from_line(self._stdout.read())
         except (ValueError, TypeError):
             return self._failed("did not say what came of its work")
 
-    def _failed(self, how: str) -> HelperOutcome:
+    def _failed(self, how: str) -> SidecarOutcome:
         self._stderr.seek(0)
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
         why = f": {lines[-1]}" if lines else ""
-        return HelperOutcome(problems=[f"the process {' '.join(self.module)} {how}{why}"])
+        return SidecarOutcome(problems=[f"the process {' '.join(self.module)} {how}{why}"])
 
 
 @dataclass(slots=True)
-class HelperProcesses:
+class Sidecars:
     """The processes beside the load of one run. None of them outlives `kill`."""
 
-    processes: list[HelperProcess] = field(default_factory=list)
+    processes: list[SidecarProcess] = field(default_factory=list)
 
     def start(self, user_classes: Iterable[Any], assignment: Assignment) -> None:
         """Start what the users want beside them."""
         wanted = (getattr(user, "beside", ()) for user in user_classes)
         for module in dict.fromkeys(module for module in wanted if module):
-            self.processes.append(HelperProcess.start(module, assignment))
+            self.processes.append(SidecarProcess.start(module, assignment))
 
     def finish(self, record: Record, *, given_up: Callable[[], bool], within_s: float) -> list[str]:
         """Let them finish, put what they counted in the record, and give what they have to say."""

@@ -1,35 +1,18 @@
-"""What retries make of a demand, in a terminal and for programs: a sentence, and a row for each policy."""
+"""What retries make of a demand: a sentence, a row for each policy, and both for programs."""
 
 from collections.abc import Sequence
 from typing import Any, Final
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from keyheat.model.retries import QUOTA_TOKENS
 from keyheat.numbers import measured, milliseconds, percent, rate, some, span, whole
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.clients import SERVICE_S
 from keyheat.simulator.retrying import LONGEST_TAIL_S, RetriedRun
-from keyheat.terminal.layout import Paragraph
 
 FORMAT: Final = "keyheat.retries/1"
 COLUMNS: Final = ("SDK", "goodput", "attempts", "given up", "p50", "p99", "calm from")
 TAIL: Final = span(LONGEST_TAIL_S)
 NOTABLE: Final = 0.01  # retries for each request, from which throttling is said to feed on them
-
-
-def retries_text(scenario: Scenario, runs: Sequence[RetriedRun], clients: int) -> RenderableType:
-    """The whole answer, narrow enough for 80 columns. The first run is the one without retries."""
-    calm = not runs[0].calm_from_s
-    return Group(
-        Paragraph(sentence_of(runs), style="bold green" if calm else "bold"),
-        Text(""),
-        _table(runs),
-        Text(""),
-        *(Paragraph(note) for note in notes_of(scenario, runs, clients)),
-    )
 
 
 def sentence_of(runs: Sequence[RetriedRun]) -> str:
@@ -128,15 +111,6 @@ def _feeding(run: RetriedRun, none: RetriedRun) -> str:
         f"{run.policy.name}: throttling goes on for {longer} after the demand alone would be throttled no "
         f"more; it feeds on {some(run.attempts - run.requests, 'retry', 'retries')}."
     )
-
-
-def _table(runs: Sequence[RetriedRun]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for name in COLUMNS:
-        table.add_column(name, justify="left" if name == "SDK" else "right", no_wrap=True)
-    for run in runs:
-        table.add_row(*row_of(run))
-    return table
 
 
 def row_of(run: RetriedRun) -> list[str]:

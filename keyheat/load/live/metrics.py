@@ -10,13 +10,13 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from keyheat.load import pacer
+from keyheat.load.live.readings import TOP_KEYS
+from keyheat.load.live.view import LiveView, Process
 from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, CONSUMED, ERRORS, THROTTLED, spans_of
 from keyheat.load.record.sketch import KeyTotals
 from keyheat.load.transport import retries
-from keyheat.load.web.readings import TOP_KEYS
-from keyheat.load.web.view import LiveView, Process
 from keyheat.metrics import PREFIX, Distribution, Labels, Metric, own_version
 from keyheat.words import Direction, Resource, label_of
 

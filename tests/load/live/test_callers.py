@@ -21,12 +21,12 @@ from psutil import CONN_LISTEN, Process
 from keyheat import runfiles
 from keyheat.addresses import Hosts
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.web.callers import FOREIGN, HEADER, Callers, keep_out
+from keyheat.load.live.callers import FOREIGN, HEADER, Callers, keep_out
 from tests.load.conftest import clean_environment
-from tests.load.test_live_page import Web, finished
+from tests.load.live.test_page import Web, finished
 from tests.outside import PATIENCE_S, end_all, eventually, free_port, get, started
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HERE = "127.0.0.1:8089"
 EVIL = """<!doctype html><title>attack</title><script>
 const form = new URLSearchParams({ user_count: 5, spawn_rate: 5 });

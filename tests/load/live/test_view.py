@@ -5,11 +5,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.record.generator import GeneratorVerdict
-from keyheat.load.record.record import Attempt, Record
-from keyheat.load.record.rows import ATTEMPTS, ERRORS
-from keyheat.load.record.sketch import SETTLED_S, KeyHeat
-from keyheat.load.web.readings import (
+from keyheat.load.live.readings import (
     SHOWN_S,
     Refuser,
     RunTotals,
@@ -20,7 +16,12 @@ from keyheat.load.web.readings import (
     quiet,
     throttling,
 )
-from keyheat.load.web.view import LiveView, Process, Subject
+from keyheat.load.live.view import LiveView, Process, Subject
+from keyheat.load.record.attempt import Attempt
+from keyheat.load.record.generator import GeneratorVerdict
+from keyheat.load.record.record import Record
+from keyheat.load.record.rows import ATTEMPTS, ERRORS
+from keyheat.load.record.sketch import SETTLED_S, KeyHeat
 from keyheat.scenario.keys import digest_of
 from keyheat.words import DirectionName
 

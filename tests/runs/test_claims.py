@@ -9,7 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from keyheat.claims import Claim, Taken, claim, claim_new, claim_numbered, hold
+from keyheat.runs.claims import Claim, Taken, claim, claim_new, claim_numbered, hold
 
 MANY = 8
 ROOT = Path(__file__).parents[2]
@@ -49,7 +49,7 @@ def test_each_of_many_gets_one_of_its_own(tmp_path: Path, ask: Callable[[Path], 
 @pytest.mark.opens
 def test_processes_do_not_share_one(tmp_path: Path) -> None:
     """The lock goes with its process, whatever ends that."""
-    code = "import sys; from pathlib import Path; from keyheat.claims import hold; \
+    code = "import sys; from pathlib import Path; from keyheat.runs.claims import hold; \
 hold(Path(sys.argv[1])); print('held', flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path / "run")],

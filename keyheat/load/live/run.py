@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import gevent
 
+from keyheat.load.live.metrics import Seen, load_metrics
+from keyheat.load.live.readings import Sentence, of_requests
+from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import PIECES_ARRIVE_S, short_name
 from keyheat.load.record.rows import ATTEMPTS
-from keyheat.load.web.metrics import Seen, load_metrics
-from keyheat.load.web.readings import Sentence, of_requests
-from keyheat.load.web.view import LiveView, Process, Subject
 from keyheat.masking import masked
 from keyheat.metrics import Metric
 from keyheat.runfiles import REPORT

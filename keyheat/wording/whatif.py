@@ -1,10 +1,6 @@
-"""A what-if search in a terminal: the answer in a sentence, and every number that was tried."""
+"""A what-if search: the answer in a sentence, every number that was tried, and both for programs."""
 
 from typing import Any, Final
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from keyheat.model.resources import Cause
 from keyheat.numbers import UNITS, a_month, exact_percent, percent, rate, some, whole
@@ -13,7 +9,6 @@ from keyheat.plan.prices import Prices
 from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
 from keyheat.simulator.outcome import Left
 from keyheat.simulator.search import Trial, WhatIfSearch
-from keyheat.terminal.layout import Paragraph
 from keyheat.terms import THROTTLED_BY
 from keyheat.words import Direction
 
@@ -29,18 +24,6 @@ STEADY: Final = (
     "long the load lasts. --with-burst counts it."
 )
 BURST: Final = "Saved-up burst counts here: what is enough for this load's time may not be for longer."
-
-
-def whatif_text(search: WhatIfSearch, prices: Prices, formula: int | None) -> RenderableType:
-    """The whole answer, narrow enough for 80 columns. `formula`: the shards that the formula says."""
-    style = "bold green" if search.answer is not None else "bold red"
-    return Group(
-        Paragraph(sentence_of(search), style=style),
-        Text(""),
-        _table(search, prices),
-        Text(""),
-        *(Paragraph(note) for note in notes_of(search, prices, formula)),
-    )
 
 
 def sentence_of(search: WhatIfSearch) -> str:
@@ -93,7 +76,7 @@ def notes_of(search: WhatIfSearch, prices: Prices, formula: int | None) -> list[
             f"keyheat simulate {search.scenario.name} tries their cures together."
         )
     said.append(BURST if search.burst else STEADY)
-    changing = search.scenario.timeline or search.scenario.table.scaled
+    changing = search.scenario.changes_capacity
     if search.question != "shards" and changing:
         said.append("Timeline and auto scaling are left out: the capacity is the same all the time.")
     said.append(f"Dollars are a month of this load, around the clock; {prices.shown}.")
@@ -106,17 +89,6 @@ def _is_partition(left: Left | None) -> bool:
 
 def _least(search: WhatIfSearch) -> int:
     return search.answer.value if search.answer is not None else search.most + 1
-
-
-def _table(search: WhatIfSearch, prices: Prices) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for name in columns_of(search):
-        words = name == THROTTLED_BY
-        table.add_column(name, justify="left" if words else "right", no_wrap=not words)
-    for one in search.candidates:
-        style = "bold green" if one is search.answer else ("" if one.enough else "dim")
-        table.add_row(*row_of(search, one, prices), style=style)
-    return table
 
 
 def columns_of(search: WhatIfSearch) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ import pytest
 
 from keyheat import otlp
 from keyheat.addresses import Hosts
-from keyheat.load.run.exports import EVERY_S, Exports, exports_of
-from keyheat.load.web import exporters
-from keyheat.load.web.exporters import CannotExport, Exporters, MetricsPage
-from keyheat.load.web.live import LiveRun
-from keyheat.load.web.view import Subject
+from keyheat.load.live import exporters
+from keyheat.load.live.exporters import CannotExport, Exporters, MetricsPage
+from keyheat.load.live.exports import EVERY_S, Exports, exports_of
+from keyheat.load.live.run import LiveRun
+from keyheat.load.live.view import Subject
 from keyheat.metrics import Metric
 from tests.collector import OtlpCollector, otlp_collector
 from tests.outside import free_port

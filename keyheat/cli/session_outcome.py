@@ -1,0 +1,133 @@
+"""What a session of a suite came to, told: its pages, its exports, the words, and the exit code."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from keyheat.masking import shown
+from keyheat.pages.regression import NAME, write_regression
+from keyheat.pages.run.report import write_report
+from keyheat.regression.calibration import calibrate
+from keyheat.regression.exports import Exports, content, write_summary
+from keyheat.regression.exports.markdown import annotations
+from keyheat.regression.history.records import Session
+from keyheat.regression.outcome import EXIT_CODES, RunMade, SessionOutcome
+from keyheat.regression.suite import Suite
+from keyheat.regression.suite_runs import SessionRuns
+from keyheat.regression.verdict import verdict_of_code
+from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, FileProblem, write_json
+from keyheat.terminal.console import answer, err, in_words, print_lines
+from keyheat.terminal.regression import calibration_text, regression_text
+from keyheat.words import DONE, INVALID
+
+SUMMARY: Final = "regression.json"
+CALIBRATION: Final = "keyheat.calibration/1"
+SEED: Final = 1  # of the splits: the same runs give the same answer
+
+
+def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: bool) -> int:
+    """Write everything that was asked for, say the rest; gives the exit code.
+
+    An export that cannot be made changes no verdict; where that is good, the exit code says that something
+    is missing.
+    """
+    if outcome.verdict == "not_compared":
+        outcome = wanted.write(outcome)
+        _say_why_not(outcome)
+    else:
+        outcome = _written(outcome, wanted, now)
+        answer(lambda: content(outcome), lambda: regression_text(outcome, shown(Path(outcome.folder) / NAME)))
+    if github:
+        print_lines(annotations(outcome), to_stderr=not in_words())
+    for problem in outcome.problems:
+        err.print(f"keyheat: {problem}")
+    return outcome.exit_code
+
+
+def _written(outcome: SessionOutcome, wanted: Exports, now: datetime) -> SessionOutcome:
+    """The outcome with what could not be written, once its pages, what was asked for and its file are."""
+    folder = Path(outcome.folder)
+    outcome, unwritten = with_reports(outcome, folder, now)
+    unwritten += _attempt(lambda: write_regression(folder / NAME, outcome, now))
+    outcome = wanted.write(outcome.model_copy(update={"problems": (*outcome.problems, *unwritten)}))
+    unsaid = _attempt(lambda: write_summary(folder / SUMMARY, outcome))
+    return outcome.model_copy(update={"problems": (*outcome.problems, *unsaid)})
+
+
+def _say_why_not(outcome: SessionOutcome) -> None:
+    """Why a session was not begun: for a person beside the output, for a program in it."""
+    if in_words():
+        first, *others = outcome.because
+        differ = (f"  {one.said}" for one in outcome.differences)
+        err.print(f"keyheat: {first}", *differ, *others, sep="\n")
+    else:
+        answer(lambda: content(outcome), lambda: "")
+
+
+def tell_calibration(suite: Suite, session: Session, made: SessionRuns, folder: Path) -> int:
+    """Say what a suite can tell here, by its A/A runs; gives the exit code."""
+    if made.code is not None:
+        err.print(f"keyheat: stopped after {len(made.runs)} runs, which are kept")
+        return EXIT_CODES[verdict_of_code(made.code)]
+    found = calibrate(
+        suite.gates,
+        made.of("after"),
+        repetitions={case.name: case.repetitions for case in suite.cases},
+        rng=Random(SEED),
+    )
+    told = {"suite": suite.name, "session": str(session.id), **found.model_dump(mode="json")}
+    write_json(folder / "calibration.json", CALIBRATION, told)
+    took_s = (datetime.now(UTC) - session.started_at).total_seconds()
+    answer(
+        lambda: {"format": CALIBRATION, **told},
+        lambda: calibration_text(
+            suite.name, found, runs=len(made.runs), took_s=took_s, session=str(session.id)
+        ),
+    )
+    return INVALID if any(not run.valid for run in made.runs) else DONE
+
+
+def with_reports(outcome: SessionOutcome, folder: Path, now: datetime) -> tuple[SessionOutcome, list[str]]:
+    """The outcome with a report.html in each new run that somebody is going to look at, and what went wrong.
+
+    Those are the runs of cases that failed, and runs that are invalid or broke a threshold. The others have
+    all their files, and `keyheat report` makes their pages.
+    """
+    failed, problems = {finding.case for finding in outcome.failed}, list[str]()
+
+    def reported(run: RunMade) -> RunMade:
+        wanted = run.case in failed or not run.valid or bool(run.broken)
+        place = _inside(run, folder)
+        if not wanted or place is None or run.report is not None:
+            return run
+        problems.extend(_attempt(lambda: write_report(place, now)))
+        there = (place / REPORT).exists()
+        return run.model_copy(update={"report": (place / REPORT).as_uri() if there else None})
+
+    cases = [
+        case.model_copy(
+            update={"before": tuple(map(reported, case.before)), "after": tuple(map(reported, case.after))}
+        )
+        for case in outcome.cases
+    ]
+    return outcome.model_copy(update={"cases": tuple(cases)}), problems
+
+
+def _inside(run: RunMade, folder: Path) -> Path | None:
+    """The run's directory, if it is one of this session, here, with a diagnosis."""
+    parts = urlsplit(run.url)
+    place = Path(unquote(parts.path))
+    ours = parts.scheme == "file" and place.is_relative_to(folder.absolute())
+    return place if ours and (place / FILES[DIAGNOSIS]).exists() else None
+
+
+def _attempt(write: Callable[[], object]) -> list[str]:
+    """What went wrong, in words; nothing where nothing did."""
+    try:
+        write()
+    except FileProblem as problem:
+        return [str(problem)]
+    return []
