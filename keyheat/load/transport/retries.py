@@ -17,6 +17,7 @@ from keyheat.model.retries import AdaptiveRate, Chance, RetryPolicy, RetryQuota
 
 REQUESTS, ATTEMPTS, GIVEN_UP = "retries.requests", "retries.attempts", "retries.given_up"
 BACKOFF_S, HELD_S = "retries.backoff_s", "retries.held_s"
+WAITING = "retries.waiting"  # neither accepted nor given up when the load ended
 TAKEN: Final = (NOT_AN_ANSWER, NO_UNITS)
 """What an SDK takes for an accepted answer."""
 ACCOUNT: Final = "RequestLimitExceeded"
