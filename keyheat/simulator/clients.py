@@ -98,6 +98,7 @@ class RetriedTables:
         self.models = models
         self.tally = RetryTally()
         self._own, self._policy, self._started_s, self._rng = own, policy, started_s, rng
+        self._chance = rng.spawn(1)[0].random  # of pauses: what is asked for is the same under every policy
         self._grounds = {name: TableShares(model) for name, model in models.items()}
         self._arrivals = {name: FlowArrivals(rng) for name in models}
         self._meetings = {name: Meetings(transaction_s) for name in models}
@@ -250,6 +251,6 @@ class RetriedTables:
             self.tally.given_up += 1
             return
         request.paid_tokens = policy.cost_tokens
-        pause_s = policy.pause_s(request.attempts, self._rng.random)
+        pause_s = policy.pause_s(request.attempts, self._chance)
         self.tally.backoff_s += pause_s
         self._at(at_s + pause_s, request)
