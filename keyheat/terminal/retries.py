@@ -102,7 +102,8 @@ def worked_out(scenario: Scenario, clients: int) -> list[str]:
     """How the answer was found, and what it leaves out."""
     said = [
         f"The demand of {scenario.name}, request by request on the simulator; {some(clients, 'client')}, "
-        f"each with a retry quota of {QUOTA_TOKENS:.0f} tokens (--clients N). An attempt takes "
+        f"each with a retry quota of {QUOTA_TOKENS:.0f} tokens{_own_quota(scenario)} (--clients N). "
+        "An attempt takes "
         f"{duration(SERVICE_S)}; response times are from when a request was due to its answer, "
         "goodput is while the load lasts."
     ]
@@ -111,8 +112,17 @@ def worked_out(scenario: Scenario, clients: int) -> list[str]:
     return said
 
 
+def _own_quota(scenario: Scenario) -> str:
+    """What the scenario itself says of its client's quota."""
+    tokens = scenario.client.quota_tokens
+    if tokens is None:
+        return ""
+    return f" ({scenario.client.policy.name}: {f'{tokens:g} tokens' if tokens else 'none'})"
+
+
 def _insists(run: RetriedRun) -> bool:
-    return run.attempts > (1 + NOTABLE) * run.requests
+    """What the adaptive mode held back comes late of itself, few retries as there are."""
+    return run.attempts > (1 + NOTABLE) * run.requests and not run.policy.limits_rate
 
 
 def _feeding(run: RetriedRun, none: RetriedRun) -> str:
@@ -127,7 +137,7 @@ def _feeding(run: RetriedRun, none: RetriedRun) -> str:
 def _table(runs: Sequence[RetriedRun]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for name in COLUMNS:
-        table.add_column(name, justify="left" if name == "SDK" else "right", no_wrap=True)
+        table.add_column(name, justify="left" if name == "SDK" else "right", no_wrap=name != "SDK")
     for run in runs:
         table.add_row(*row_of(run))
     return table
