@@ -41,7 +41,8 @@ def sentence_of(runs: Sequence[RetriedRun]) -> str:
         return f"Without retries {percent(none.given_up_share)} of the requests are given up."
     usual, best = usual_of(runs), best_of(runs)
     lost = _lost(usual)
-    said = f"With {usual.policy.name} {lost} of {some(usual.requests, 'request')} {_are(usual)} given up"
+    name = usual.policy.name + ("," if "," in usual.policy.name else "")  # "quota 50 3 %" is one number
+    said = f"With {name} {lost} of {some(usual.requests, 'request')} {_are(usual)} given up"
     if usual.quota_ran_out:
         said += f", {percent(usual.quota_ran_out / usual.given_up)} of them for want of retry quota"
     if best is usual:
@@ -90,8 +91,9 @@ def found_in(runs: Sequence[RetriedRun]) -> list[str]:
     none, *others = runs
     said = [_feeding(one, none) for one in others if none.calm_from_s < one.calm_from_s and _insists(one)]
     said += [
-        f"{one.policy.name} holds requests back, the middle one of them for {duration(one.within_s(0.5))}; "
-        f"its last throttle comes {one.calm_from_s} s after the beginning."
+        f"{one.policy.name} holds requests back: half of those that it brings through are answered within "
+        f"{duration(one.within_s(0.5))}, 99 % within {duration(one.within_s(0.99))}; its last throttle comes "
+        f"{one.calm_from_s} s after the beginning."
         for one in others
         if one.policy.limits_rate and none.calm_from_s
     ]
@@ -117,7 +119,7 @@ def _own_quota(scenario: Scenario) -> str:
     tokens = scenario.client.quota_tokens
     if tokens is None:
         return ""
-    return f" ({scenario.client.policy.name}: {f'{tokens:g} tokens' if tokens else 'none'})"
+    return f", the scenario's own with {f'{tokens:g}' if tokens else 'none'}"
 
 
 def _insists(run: RetriedRun) -> bool:

@@ -125,10 +125,19 @@ def test_every_number_is_whole_however_long_the_name_of_the_own_client(tmp_path:
     said = file.getvalue()
     assert "…" not in said
     assert all(cell in said for cell in row_of(runs[1])[1:])
-    assert "500 tokens (js-v3-adaptive, attempts 6, quota 50: 50 tokens)" in " ".join(said.split())
+    assert "500 tokens, the scenario's own with 50 (--clients N)" in " ".join(said.split())
+    assert " ".join(said.split()).startswith(
+        "With js-v3-adaptive, attempts 6, quota 50, 20 % of 100 requests are given up"
+    )
 
 
 def test_what_an_adaptive_client_sends_late_feeds_on_no_retries() -> None:
     later = replace(BUSY, policy=policy_named("boto3-2026-adaptive"), throttled_per_s=(4,) * 13)
     assert [one for one in found_in([NONE, later]) if "feeds on" in one] == []
     assert "feeds on" in found_in([NONE, replace(later, policy=BUSY.policy)])[0]
+
+
+def test_who_is_held_back_is_said_by_the_times_of_answers() -> None:
+    held = run("boto3-2026-adaptive", at_once=60, later=40)
+    said = found_in([NONE, replace(held, throttled_per_s=(4,) * 10)])[0]
+    assert "answered within 5 ms, 99 % within 1.5 s" in said
