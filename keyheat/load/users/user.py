@@ -205,6 +205,8 @@ class TableUser(locust.User):
         except locust.exception.StopUser:
             record.count(made.WAITING)
             raise
+        finally:
+            retries.leave(call)
         if made.given_up(answer):
             record.count(made.GIVEN_UP)
         return answer
