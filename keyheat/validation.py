@@ -30,6 +30,7 @@ KINDS: Final = {
     "tuple_type": "should be a list",
     "model_type": "should have fields with names",
     "model_attributes_type": "should have fields with names",
+    "dict_type": "should have fields with names",
 }
 """What pydantic says in Python's words."""
 NO_WORDS: Final[Mapping[str, str]] = MappingProxyType({})

@@ -67,6 +67,12 @@ def test_every_policy_meets_the_same_demand_and_none_is_a_run_without_retries() 
     assert runs["boto3-2026-adaptive"].within_s(0.5) > none.within_s(0.5)
 
 
+def test_every_policy_meets_the_same_random_arrivals() -> None:
+    asked = {name: run("hotkey", name, "load.arrivals='poisson'") for name in ("none", *USUAL)}
+    assert len({one.requests for one in asked.values()}) == 1
+    assert asked["boto3-2025"].attempts > asked["none"].attempts
+
+
 def test_a_quota_runs_out_by_client() -> None:
     few, many = (run("hotkey", "boto3-2026", clients=clients) for clients in (1, 1_000))
     assert few.quota_ran_out > 0

@@ -67,12 +67,15 @@ class AdaptiveRate:
         self._filled_s = self._throttled_s = self.now_s
         self._step_s = floor(self.now_s)
 
-    def wait_s(self, at_s: float) -> float:
-        """Seconds until the first in line may send, at the rate as it is now; 0: at once."""
+    def wait_s(self, at_s: float, before: int = 0) -> float:
+        """Seconds until the next in line may send, after so many others, at the rate as it is now.
+
+        0: at once.
+        """
         if not self._limits:
             return 0.0
         self._refill(at_s)
-        return max(0.0, (1.0 - self._tokens) / self._fill_per_s)
+        return max(0.0, (1.0 + before - self._tokens) / self._fill_per_s)
 
     def sent(self) -> None:
         """The first in line has sent, and taken its token."""

@@ -164,11 +164,15 @@ class PartitionsNoted(PartitionFacts):
 
 
 class RetryCost(NamedTuple):
-    """What retries cost a run: attempts and pauses of its requests, and those that failed all the same."""
+    """What retries cost a run: attempts and pauses of its requests, and those that failed all the same.
+
+    A request is one of `requests` from its first attempt on; before, an adaptive client may hold it back.
+    """
 
     requests: int
     again: int  # further attempts
     given_up: int
+    waiting: int  # neither accepted nor given up when the load ended, sent or not
     backoff_s: float  # pauses of all requests together
     held_s: float  # what the adaptive mode held them back
 
@@ -181,6 +185,11 @@ class RetryCost(NamedTuple):
     def given_up_share(self) -> float:
         """Requests that the application saw fail."""
         return self.given_up / self.requests
+
+    @property
+    def held_each_s(self) -> float:
+        """For how long the adaptive mode held a request back, on average of those that were sent."""
+        return self.held_s / self.requests
 
 
 class Manifest(LenientPart):
@@ -232,6 +241,7 @@ class Manifest(LenientPart):
             requests=int(counted["requests"]),
             again=int(counted["attempts"]),
             given_up=int(counted["given_up"]),
+            waiting=int(counted["waiting"]),
             backoff_s=counted["backoff_s"],
             held_s=counted["held_s"],
         )

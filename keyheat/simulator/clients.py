@@ -60,6 +60,7 @@ class RetryTally:
     """What retries made of our own requests, second by second of the run."""
 
     requests: int = 0
+    begun: int = 0  # requests that were sent at least once, and not held back until then
     units: float = 0.0
     quota_ran_out: int = 0
     given_up: int = 0
@@ -73,9 +74,10 @@ class RetryTally:
     @property
     def counts(self) -> dict[str, float]:
         """As a load generator counts them, for `run.json`."""
-        again = self.attempts.total() - self.requests
+        again = self.attempts.total() - self.begun
         return {
-            "retries.requests": self.requests, "retries.attempts": again, "retries.given_up": self.given_up,
+            "retries.requests": self.begun, "retries.attempts": again, "retries.given_up": self.given_up,
+            "retries.waiting": self.requests - len(self.response_s) - self.given_up,
             "retries.backoff_s": self.backoff_s, "retries.held_s": self.held_s,
         }  # fmt: skip
 
@@ -218,6 +220,7 @@ class RetriedTables:
             client.rate.answered(at_s, throttled=refusal is not None)
         second, tally = int(at_s - self._started_s), self.tally
         tally.attempts[second] += 1
+        tally.begun += request.attempts == 1
         if refusal is not None:
             tally.throttled[second] += 1
             self._again(request, refusal, at_s + SERVICE_S)

@@ -42,7 +42,7 @@ def retries_text(scenario: Scenario, runs: Sequence[RetriedRun], clients: int) -
 def _retries_table(runs: Sequence[RetriedRun]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for name in retries.COLUMNS:
-        table.add_column(name, justify="left" if name == "SDK" else "right", no_wrap=True)
+        table.add_column(name, justify="left" if name == "SDK" else "right", no_wrap=name != "SDK")
     for run in runs:
         table.add_row(*retries.row_of(run))
     return table

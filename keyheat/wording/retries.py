@@ -24,7 +24,8 @@ def sentence_of(runs: Sequence[RetriedRun]) -> str:
         return f"Without retries {percent(none.given_up_share)} of the requests are given up."
     usual, best = usual_of(runs), best_of(runs)
     lost = _lost(usual)
-    said = f"With {usual.policy.name} {lost} of {some(usual.requests, 'request')} {_are(usual)} given up"
+    name = usual.policy.name + ("," if "," in usual.policy.name else "")  # "quota 50 3 %" is one number
+    said = f"With {name} {lost} of {some(usual.requests, 'request')} {_are(usual)} given up"
     if usual.quota_ran_out:
         said += f", {percent(usual.quota_ran_out / usual.given_up)} of them for want of retry quota"
     if best is usual:
@@ -74,8 +75,9 @@ def found_in(runs: Sequence[RetriedRun]) -> list[str]:
     none, *others = runs
     said = [_feeding(one, none) for one in others if feeds_on_itself(one, none)]
     said += [
-        f"{one.policy.name} holds requests back, the middle one of them for {duration(one.within_s(0.5))}; "
-        f"its last throttle comes {one.calm_from_s} s after the beginning."
+        f"{one.policy.name} holds requests back: half of those that it brings through are answered within "
+        f"{duration(one.within_s(0.5))}, 99 % within {duration(one.within_s(0.99))}; its last throttle comes "
+        f"{one.calm_from_s} s after the beginning."
         for one in others
         if one.policy.limits_rate and none.calm_from_s
     ]
@@ -86,7 +88,8 @@ def worked_out(scenario: Scenario, clients: int) -> list[str]:
     """How the answer was found, and what it leaves out."""
     said = [
         f"The demand of {scenario.name}, request by request on the simulator; {some(clients, 'client')}, "
-        f"each with a retry quota of {QUOTA_TOKENS:.0f} tokens (--clients N). An attempt takes "
+        f"each with a retry quota of {QUOTA_TOKENS:.0f} tokens{_own_quota(scenario)} (--clients N). "
+        "An attempt takes "
         f"{duration(SERVICE_S)}; response times are from when a request was due to its answer, "
         "goodput is while the load lasts."
     ]
@@ -101,8 +104,20 @@ def recovery_s(run: RetriedRun, none: RetriedRun) -> int:
 
 
 def feeds_on_itself(run: RetriedRun, none: RetriedRun) -> bool:
-    """Whether retries are throttled when the demand alone would not be."""
-    return recovery_s(run, none) > 0 and run.attempts > (1 + NOTABLE) * run.requests
+    """Whether retries are throttled when the demand alone would not be.
+
+    What the adaptive mode held back comes late of itself, few retries as there are.
+    """
+    many = run.attempts > (1 + NOTABLE) * run.requests
+    return many and recovery_s(run, none) > 0 and not run.policy.limits_rate
+
+
+def _own_quota(scenario: Scenario) -> str:
+    """What the scenario itself says of its client's quota."""
+    tokens = scenario.client.quota_tokens
+    if tokens is None:
+        return ""
+    return f", the scenario's own with {f'{tokens:g}' if tokens else 'none'}"
 
 
 def _feeding(run: RetriedRun, none: RetriedRun) -> str:

@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from heapq import heappop, heappush
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -17,7 +18,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.boto import SdkRetries
-from keyheat.load.transport.retries import PolicyRetries, RetriedCall, Retries, given_up
+from keyheat.load.transport.retries import (
+    LOOK_AGAIN_S,
+    PolicyRetries,
+    RetriedCall,
+    Retries,
+    given_up,
+)
 from keyheat.model.retries import policy_of
 
 pytestmark = pytest.mark.opens
@@ -271,3 +278,45 @@ def test_an_adaptive_client_holds_back_from_the_first_throttle_on_and_others_do_
         held_s += wait_s
     assert held_s >= 1.0, "half a request a second is what is let through at first"
     assert retries.hold_s(theirs) == 0.0
+
+
+def adaptive_at(now: list[float]) -> PolicyRetries:
+    """One client that was throttled at a rate of 20 a second, and sends no more than 14 from then on."""
+    retries = PolicyRetries(policy_of("boto3-2026", mode="adaptive"), clock=lambda: now[0])
+    for _ in range(20):
+        retries.delay_s(RetriedCall("PutItem"), answer_of(GOOD))
+        now[0] += 0.05
+    retries.delay_s(RetriedCall("PutItem"), answer_of(THROTTLED))
+    return retries
+
+
+def test_calls_that_are_held_back_are_sent_in_the_order_in_which_they_came_and_look_seldom() -> None:
+    now = [100.0]
+    retries = adaptive_at(now)
+    due = [(now[0] + number * 0.001, number, RetriedCall("PutItem")) for number in range(200)]
+    sent, looks = list[int](), 0
+    while due:
+        now[0], number, call = heappop(due)
+        looks += 1
+        wait_s = retries.hold_s(call)
+        if wait_s:
+            heappush(due, (now[0] + wait_s, number, call))
+        else:
+            sent.append(number)
+    assert sent == sorted(sent)
+    assert looks < 200 * (now[0] - 100.0) / LOOK_AGAIN_S  # and not each for every one that is sent
+
+
+def test_who_leaves_the_line_is_not_waited_for() -> None:
+    now = [100.0]
+    retries = adaptive_at(now)
+    first, gone, last = (RetriedCall("PutItem") for _ in range(3))
+    waits = [retries.hold_s(call) for call in (first, gone, last)]
+    assert 0 < waits[0] < waits[1] < waits[2]
+    retries.leave(gone)
+    retries.leave(gone)
+    assert retries.hold_s(last) == pytest.approx(waits[1])
+    now[0] += waits[0] + 1e-6
+    assert retries.hold_s(first) == 0.0
+    now[0] += waits[0]
+    assert retries.hold_s(last) < waits[0]

@@ -85,6 +85,33 @@ def test_a_run_that_the_generator_spoiled_is_to_be_made_again(story: Story) -> N
     assert found.command is None
 
 
+RETRIED = {"requests": 1_000, "attempts": 40, "given_up": 0, "backoff_s": 12.0}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, ["with retries: 1.04 attempts a request, none given up"]),
+        (
+            {"held_s": 800.0, "waiting": 120},
+            [
+                "with retries: 1.04 attempts a request, none given up, 120 still waiting at the end",
+                "each request was held back 800 ms on average by its client's rate",
+            ],
+        ),
+    ],
+)
+def test_what_an_adaptive_client_held_back_is_said_with_its_attempts(
+    story: Story, more: dict[str, float], said: list[str]
+) -> None:
+    run = story("hotkey")
+    assert run.manifest is not None
+    counted = {f"retries.{name}": value for name, value in (RETRIED | more).items()}
+    retried = replace(run, manifest=run.manifest.model_copy(update={"counted": counted}))
+    found = [one for one in asked(retried)["bad"].beside if "retries" in one or "held" in one]
+    assert found == said
+
+
 def test_resources_that_need_the_same_share_a_card() -> None:
     def raised(resource: str, units: float, action: str = "raise_capacity") -> Recommendation:
         return Recommendation(

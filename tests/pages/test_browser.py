@@ -47,6 +47,16 @@ def drawn(page):
     )
 
 
+CUT = """() => [...document.querySelectorAll('.chart')].flatMap(chart => {
+    const place = chart.getBoundingClientRect()
+    return [...chart.querySelectorAll('svg.main-svg text')].filter(text => {
+        const said = text.getBoundingClientRect()
+        return said.width && (said.bottom > place.bottom + 1 || said.top < place.top - 1)
+    }).map(text => [chart.id, text.textContent])
+})"""
+"""Every text of a chart that its lower or upper edge cuts."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, "compare", "sweep"])
 def test_charts_are_drawn_and_nothing_is_wrong_and_nothing_is_fetched(visit, reports, name):
@@ -54,6 +64,7 @@ def test_charts_are_drawn_and_nothing_is_wrong_and_nothing_is_fetched(visit, rep
     charts = drawn(page)
     assert len(charts) >= 5
     assert all(traces > 0 and 0 < width <= place + 1 for traces, width, place in charts.values()), charts
+    assert page.evaluate(CUT) == []
     assert page.wrong == []
     assert page.fetched == [reports[name]]
 

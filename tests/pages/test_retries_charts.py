@@ -3,18 +3,21 @@
 from dataclasses import replace
 from datetime import datetime
 from html import unescape
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from keyheat.model.retries import policy_named
 from keyheat.pages.charts.retries import MOST_POINTS, fates_chart, fates_of, response_chart, time_charts
 from keyheat.pages.retries import RetriesAnswer, write_retries
-from keyheat.scenario.scenario import load_scenario
+from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.simulator.retrying import RetriedRun
-from keyheat.wording.retries import sentence_of
+from keyheat.terminal.answers import retries_text
+from keyheat.wording.retries import found_in, row_of, sentence_of
 
 AT_ONCE_S, LATER_S = 0.005, 1.5
 SCENARIO = load_scenario(Path(__file__).parents[2] / "configs" / "scenarios" / "hotkey.toml")
@@ -106,3 +109,36 @@ def test_what_is_not_throttled_is_well(tmp_path: Path, generated_at: datetime) -
     text = write_retries(tmp_path / "r.html", found, generated_at).read_text(encoding="utf-8")
     assert 'class="hero none"' in text
     assert "No throttles" in text
+
+
+def own_client(text: str, tmp_path: Path) -> Scenario:
+    hotkey = Path(__file__).parents[2] / "configs" / "scenarios" / "hotkey.toml"
+    file = tmp_path / "own.toml"
+    file.write_text(f"{hotkey.read_text(encoding='utf-8')}\n[client]\n{text}\n", encoding="utf-8")
+    return load_scenario(file)
+
+
+def test_every_number_is_whole_however_long_the_name_of_the_own_client(tmp_path: Path) -> None:
+    own = own_client("sdk = 'js-v3'\nmode = 'adaptive'\nattempts = 6\nquota_tokens = 50", tmp_path)
+    runs = (NONE, replace(BUSY, policy=own.client.policy))
+    file = StringIO()
+    Console(file=file, width=80).print(retries_text(own, runs, 3))
+    said = file.getvalue()
+    assert "…" not in said
+    assert all(cell in said for cell in row_of(runs[1])[1:])
+    assert "500 tokens, the scenario's own with 50 (--clients N)" in " ".join(said.split())
+    assert " ".join(said.split()).startswith(
+        "With js-v3-adaptive, attempts 6, quota 50, 20 % of 100 requests are given up"
+    )
+
+
+def test_what_an_adaptive_client_sends_late_feeds_on_no_retries() -> None:
+    later = replace(BUSY, policy=policy_named("boto3-2026-adaptive"), throttled_per_s=(4,) * 13)
+    assert [one for one in found_in([NONE, later]) if "feeds on" in one] == []
+    assert "feeds on" in found_in([NONE, replace(later, policy=BUSY.policy)])[0]
+
+
+def test_who_is_held_back_is_said_by_the_times_of_answers() -> None:
+    held = run("boto3-2026-adaptive", at_once=60, later=40)
+    said = found_in([NONE, replace(held, throttled_per_s=(4,) * 10)])[0]
+    assert "answered within 5 ms, 99 % within 1.5 s" in said

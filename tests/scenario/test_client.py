@@ -44,6 +44,7 @@ def test_what_the_application_sets_is_in_the_policy_and_its_name(tmp_path):
         ('sdk = "boto2"', "boto3-2025"),
         ('sdk = "go-v2"\nattempts = 0', "attempts"),
         ('sdk = "go-v2"\nclients = 0\nattempts = "3"', "without quotes"),
+        ('sdk = "go-v2"\nattempts = true', "Input should be a number, got True @ $.client.attempts"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path, text, said):
@@ -51,3 +52,11 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path, text, said):
         client(tmp_path / "a.toml", text)
     assert said in str(error.value)
     assert "a.toml" in str(error.value)
+
+
+def test_a_part_that_is_no_table_is_not_taken_for_a_number(tmp_path):
+    file = tmp_path / "a.toml"
+    file.write_text(f'client = "boto3-2026"\n{HOTKEY.read_text()}')
+    with pytest.raises(ScenarioError) as error:
+        load_scenario(file)
+    assert "should have fields with names, got 'boto3-2026' @ $.client" in str(error.value)

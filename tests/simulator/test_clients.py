@@ -82,3 +82,12 @@ def test_adaptive_clients_hold_back() -> None:
     run = simulated("client.sdk='js-v3'", "client.mode='adaptive'")
     assert run.counted["retries.held_s"] > 0
     assert run.client.throttled[Direction.WRITE] < 0.2 * run.client.attempts[Direction.WRITE]
+
+
+def test_who_is_held_back_until_the_end_was_never_sent_and_is_still_waiting() -> None:
+    run = simulated("client.sdk='boto3-2026'", "client.mode='adaptive'", "client.clients=3")
+    counted, sent = run.counted, run.client.attempts[Direction.WRITE]
+    assert counted["retries.requests"] + counted["retries.attempts"] == sent
+    assert counted["retries.attempts"] >= 0
+    plain = simulated().client.attempts[Direction.WRITE]  # each request of the same demand once
+    assert counted["retries.requests"] + counted["retries.waiting"] >= plain > counted["retries.requests"]

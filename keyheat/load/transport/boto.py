@@ -196,6 +196,9 @@ class SdkRetries:
     def hold_s(self, call: RetriedCall) -> float:
         return 0.0
 
+    def leave(self, call: RetriedCall) -> None:
+        """Nobody waits."""
+
     def delay_s(self, call: RetriedCall, answer: Answer) -> float | None:
         call.attempts += 1
         if answer.failure == CREDENTIALS:

@@ -18,6 +18,7 @@ from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
 
 REQUESTS, ATTEMPTS, GIVEN_UP = "retries.requests", "retries.attempts", "retries.given_up"
 BACKOFF_S, HELD_S = "retries.backoff_s", "retries.held_s"
+WAITING = "retries.waiting"  # neither accepted nor given up when the load ended
 TAKEN: Final = (NOT_AN_ANSWER, NO_UNITS)
 """What an SDK takes for an accepted answer."""
 ACCOUNT: Final = "RequestLimitExceeded"
@@ -29,6 +30,9 @@ TRANSIENT: Final = frozenset(
     {"ReplicatedWriteConflictException", "RequestTimeout", "RequestTimeoutException"}
 )
 TRANSIENT_STATUS: Final = frozenset({500, 502, 503, 504})
+SOON_S: Final = 1e-6  # no clock goes on by less
+LOOK_AGAIN_S: Final = 0.25
+"""After which who stands in line looks again: a rate that rises meanwhile brings its turn sooner."""
 
 
 @dataclass(slots=True)
@@ -39,6 +43,7 @@ class RetriedCall:
     client: int = 0  # which of the application's clients makes it
     attempts: int = 0
     paid_tokens: float = 0.0  # for its last retry
+    place: int | None = None  # in its client's line, by numbers that go on; None: it does not wait
     context: dict[str, Any] = field(default_factory=dict)  # what botocore keeps from one attempt to the next
 
 
@@ -48,6 +53,9 @@ class Retries(Protocol):
     def hold_s(self, call: RetriedCall) -> float:
         """Seconds that the client holds the next attempt back, before it asks again; 0: it is sent now."""
 
+    def leave(self, call: RetriedCall) -> None:
+        """The call waits no more, sent or not: those behind it move up."""
+
     def delay_s(self, call: RetriedCall, answer: Answer) -> float | None:
         """Seconds to wait before this call is attempted again; None where it is over."""
 
@@ -56,6 +64,8 @@ class Retries(Protocol):
 class _Client:
     quota: RetryQuota
     rate: AdaptiveRate | None
+    joined: int = 0  # calls that ever stood in its line
+    left: int = 0
 
 
 class PolicyRetries:
@@ -78,13 +88,23 @@ class PolicyRetries:
         ]
 
     def hold_s(self, call: RetriedCall) -> float:
-        rate = self._of(call).rate
-        if rate is None:
+        """In the order in which they came: were all woken for each turn, many users would cost a core."""
+        client = self._of(call)
+        if client.rate is None:
             return 0.0
-        wait_s = rate.wait_s(self._clock())
-        if not wait_s:
-            rate.sent()
-        return wait_s
+        if call.place is None:
+            call.place, client.joined = client.joined, client.joined + 1
+        wait_s = client.rate.wait_s(self._clock(), before=max(0, call.place - client.left))
+        if wait_s > SOON_S:
+            return min(wait_s, LOOK_AGAIN_S)
+        client.rate.sent()
+        self.leave(call)
+        return 0.0
+
+    def leave(self, call: RetriedCall) -> None:
+        if call.place is not None:
+            call.place = None
+            self._of(call).left += 1
 
     def delay_s(self, call: RetriedCall, answer: Answer) -> float | None:
         call.attempts += 1

@@ -23,7 +23,7 @@ from keyheat.words import DirectionName
 if TYPE_CHECKING:
     from keyheat.load.guard.budget import Reservation
     from keyheat.load.run.load import Load
-    from keyheat.load.transport.retries import Retries
+    from keyheat.load.transport.retries import RetriedCall, Retries
 
 
 def _add_options(parser: Any, **_more: Any) -> None:
@@ -200,7 +200,24 @@ class TableUser(locust.User):
         from keyheat.load.transport import retries as made
 
         record, call = self.load.record, made.RetriedCall(request.operation, client=self.number)
-        record.count(made.REQUESTS)
+        try:
+            answer = self._call_until_over(retries, call, request, late_us)
+        except locust.exception.StopUser:
+            record.count(made.WAITING)
+            raise
+        finally:
+            retries.leave(call)
+        if made.given_up(answer):
+            record.count(made.GIVEN_UP)
+        return answer
+
+    def _call_until_over(
+        self, retries: "Retries", call: "RetriedCall", request: "_Request", late_us: int
+    ) -> Answer:
+        """Attempt after attempt of one call; a request counts from its first one on."""
+        from keyheat.load.transport import retries as made
+
+        record = self.load.record
         pause_s: float | None = 0.0
         while pause_s is not None:
             slept_s = self._wait(pause_s)
@@ -211,12 +228,9 @@ class TableUser(locust.User):
                 record.backed_off(request.operation, int((slept_s + held_s) * 1e6))
                 record.count(made.BACKOFF_S, slept_s)
                 record.count(made.HELD_S, held_s)
-            if call.attempts:
-                record.count(made.ATTEMPTS)
+            record.count(made.ATTEMPTS if call.attempts else made.REQUESTS)
             answer = self._attempt(request, self.load.clock(), 0 if call.attempts else late_us)
             pause_s = retries.delay_s(call, answer)
-        if made.given_up(answer):
-            record.count(made.GIVEN_UP)
         return answer
 
     def _wait(self, wait_s: float) -> float:

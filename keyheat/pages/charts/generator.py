@@ -162,7 +162,10 @@ def _retried(manifest: Manifest) -> list[str]:
     if cost.again:
         said.append(f"{some(cost.again, 'retry', 'retries')} after pauses of {span(cost.backoff_s)} in all")
     if cost.held_s:
-        said.append(f"requests held back for {span(cost.held_s)} in all")
+        each = milliseconds(cost.held_each_s * 1000)
+        said.append(f"requests held back for {span(cost.held_s)} in all, {each} each on average")
+    if cost.waiting:
+        said.append(f"{whole(cost.waiting)} still waiting when the load ended")
     share = f"{some(cost.given_up, 'request')} ({percent(cost.given_up_share)})" if cost.given_up else "none"
     return [f"What retries cost: {', '.join(said)}; {share} given up."]
 

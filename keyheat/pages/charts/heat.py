@@ -26,6 +26,7 @@ from keyheat.wording.constraints import saying
 from keyheat.words import Direction, key_name
 
 ROWS = 12
+ROW_PX = 26
 MOST_ROWS = 360  # of the table below it
 MOST_WINDOWS = 720
 COLD = 0.02  # of what one partition admits: below it there is no heat to show
@@ -75,7 +76,7 @@ def _figure(
     rates: Floats, starts: list[float], width_s: float, keys: list[str], names: list[str], highest: float
 ) -> go.Figure:
     """A row for each key, the first one on top; a column for each window."""
-    made = figure(height=64 + 26 * len(keys))
+    made = figure(height=64 + ROW_PX * len(keys), minreducedheight=ROW_PX)  # else one row cuts its times
     made.add_trace(
         go.Heatmap(
             z=[compact(row) for row in rates],

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from keyheat.analysis.run_result import STILL_S
 from keyheat.masking import from_here
-from keyheat.numbers import NOTHING, a_month, measured, percent, some, span, whole
+from keyheat.numbers import NOTHING, a_month, measured, milliseconds, percent, some, span, whole
 from keyheat.pages.run.advice import cure_of, how_long_a_day, simulated_words
 from keyheat.pages.run.facts import Facts, joined
 from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.verdict import grade_words, sureness
 from keyheat.runs.formats import Diagnosis, MonthlyBill
+from keyheat.runs.manifest import RetryCost
 from keyheat.shipped import shipped
 from keyheat.wording.constraints import NAMES, SHORT, saying
 from keyheat.words import capital, title_of
@@ -104,12 +105,21 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
         share = percent(facts.of_constraint / facts.run_throttles)
         yield f"{share} of them: {NAMES[run.diagnosis.verdict.constraint].lower()}"
     if run.manifest and (cost := run.manifest.retry_cost) is not None:
-        given_up = f"{percent(cost.given_up_share)} of requests" if cost.given_up else "none"
-        attempts = measured(cost.amplification)
-        attempts += " attempt" if attempts == "1" else " attempts"
-        yield f"with retries: {attempts} a request, {given_up} given up"
+        yield from _with_retries(cost)
     if not facts.units_hold:
         yield "its units are not judged: they are not DynamoDB's"
+
+
+def _with_retries(cost: RetryCost) -> Iterator[str]:
+    """What retries took, and what the rate of an adaptive client cost: its throttles alone look few."""
+    given_up = f"{percent(cost.given_up_share)} of requests" if cost.given_up else "none"
+    attempts = measured(cost.amplification)
+    attempts += " attempt" if attempts == "1" else " attempts"
+    waiting = f", {whole(cost.waiting)} still waiting at the end" if cost.waiting else ""
+    yield f"with retries: {attempts} a request, {given_up} given up{waiting}"
+    if cost.held_s:
+        held = milliseconds(cost.held_each_s * 1000)
+        yield f"each request was held back {held} on average by its client's rate"
 
 
 def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:

@@ -37,18 +37,23 @@ class ScenarioPart(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _no_number_in_quotes(cls, value: Any, info: ValidationInfo) -> Any:
-        """Text is no number: the rules between fields read the file as it stands."""
-        if isinstance(value, str) and not _takes_text(cls.model_fields[str(info.field_name)].annotation):
+    def _numbers_are_numbers(cls, value: Any, info: ValidationInfo) -> Any:
+        """Text or a truth value is no number: the rules between fields read the file as it stands."""
+        annotation = cls.model_fields[str(info.field_name)].annotation
+        if not isinstance(value, str | bool) or not _takes(annotation, int, float):
+            return value
+        if isinstance(value, bool) and not _takes(annotation, bool):
+            raise PydanticCustomError("truth", "Input should be a number")
+        if isinstance(value, str) and not _takes(annotation, str):
             raise PydanticCustomError("quoted", "Input should be a number, without quotes")
         return value
 
 
-def _takes_text(annotation: Any) -> bool:
-    """Whether a field may be text."""
+def _takes(annotation: Any, *kinds: type) -> bool:
+    """Whether a field may be of one of these kinds itself."""
     if get_origin(annotation) is Literal:
-        return any(isinstance(one, str) for one in get_args(annotation))
-    return annotation is str or any(_takes_text(one) for one in get_args(annotation))
+        return any(type(one) in kinds for one in get_args(annotation))
+    return annotation in kinds or any(_takes(one, *kinds) for one in get_args(annotation))
 
 
 def is_number(value: Any) -> TypeGuard[float]:
