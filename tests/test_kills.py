@@ -3,14 +3,12 @@
 import itertools
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +92,10 @@ def collected_later(run: Path) -> Any:
     return collect(run, clock=lambda: next(minutes), sleep=lambda seconds: None)
 
 
-@pytest.mark.parametrize("requests", [1, 400])
-def test_the_load_is_killed(start: Start, verb: Verb, tmp_path: Path, requests: int) -> None:
+def test_the_load_is_killed(start: Start, verb: Verb, tmp_path: Path) -> None:
     run = tmp_path / "run"
     parent = start("keyheat", "run", scenario(tmp_path, 60), "--out", run)
-    eventually(lambda: has_sent(run, requests))
+    eventually(lambda: has_sent(run, 1))
     endpoint = child_of(parent, "keyheat.endpoint")
     locust = child_of(parent, "locust")
     assert locust is not None
@@ -197,7 +194,7 @@ def test_ctrl_c_keeps_what_there_is(start: Start, tmp_path: Path) -> None:
     assert runfiles.read_json(run / "run.json", runfiles.RUN)["status"] == "interrupted"
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda how: how.name)
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=lambda how: how.name)
 def test_who_watches_passes_on_what_it_alone_is_told(
     start: Start, tmp_path: Path, how: signal.Signals
 ) -> None:
@@ -263,21 +260,3 @@ def test_a_stage_is_killed_at_the_worst_moment(verb: Verb, sample: Sample, stage
     command = [sys.executable, "-c", DIES_THEN.format(MOMENTS[moment]), *arguments_of(stage, run)]
     assert subprocess.run(command, cwd=ROOT, capture_output=True, timeout=PATIENCE_S).returncode == -9
     assert check_old_or_new(verb, run, stage, old) == ("after" in moment)
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_stage_is_killed_at_any_moment(start: Start, verb: Verb, sample: Sample, stage: str) -> None:
-    run = sample("hotkey")
-    old = b"what was there before"
-    began_s = time.monotonic()
-    assert start("keyheat", *arguments_of(stage, run)).wait(PATIENCE_S) == 0
-    whole_s = time.monotonic() - began_s
-    rng = random.Random(stage)
-    for _ in range(3):
-        (run / STAGES[stage]).write_bytes(old)
-        child = start("keyheat", *arguments_of(stage, run))
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(whole_s * rng.random())
-        child.kill()
-        child.wait(PATIENCE_S)
-        check_old_or_new(verb, run, stage, old)

@@ -127,7 +127,7 @@ def test_units_and_attempts_are_those_that_the_endpoint_decided(
 
 @pytest.mark.parametrize("transport", ["signed", "boto3"])
 def test_what_a_full_table_refuses_is_throttled_item_by_item(tmp_path: Path, transport: str) -> None:
-    recorded, decided = send(tmp_path, transport, units=1, times=200)
+    recorded, decided = send(tmp_path, transport, units=1, times=40)
     for direction in ("read", "write"):
         accepted, throttled, consumed = of_table(recorded, direction)
         assert [accepted, throttled, consumed] == pytest.approx(truth(decided, direction)), direction

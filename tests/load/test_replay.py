@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs import parquet
@@ -56,17 +54,14 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_every_row_is_sent_once_with_its_size(
-    run_locust: Locust, endpoint: EndpointProcess, tmp_path: Path, processes: int
+def test_every_row_is_sent_once_with_its_size_by_two_processes(
+    run_locust: Locust, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
     port = str(free_port())
     several = ("--processes", "2", "--master-bind-port", port, "--master-port", port)
     options = ("--out", str(tmp_path / "run"), "--no-report", "--show-keys", "--host", endpoint.url)
     path = written(tmp_path, LINES)
-    code, _out, err = run_locust(
-        "replay.py", "--scenario", str(path), *options, *(several if processes == 2 else ())
-    )
+    code, _out, err = run_locust("replay.py", "--scenario", str(path), *options, *several)
     assert code == 0, err
     run = runfiles.read_json(tmp_path / "run" / "run.json", runfiles.RUN)
     dropped = run["counted"]["arrivals.dropped"]

@@ -24,7 +24,7 @@ def test_the_local_table_does_what_the_model_says() -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    ["partition_depth_s=0.8", "quota_depth_s=3.0", "index_buffer_units=9000.0", "burst_s=150.0"],
+    ["quota_depth_s=3.0", "index_buffer_units=9000.0", "burst_s=150.0"],
 )
 def test_another_behaviour_is_found_and_its_parameter_named(setting: str) -> None:
     parameter, _, value = setting.partition("=")

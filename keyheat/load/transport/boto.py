@@ -15,8 +15,6 @@ from time import perf_counter
 from typing import Any
 from zlib import crc32
 
-import boto3
-import botocore.session
 import orjson
 from botocore import exceptions, xform_name
 from botocore.awsrequest import AWSResponse
@@ -35,6 +33,7 @@ from botocore.exceptions import (
 )
 from botocore.hooks import first_non_none_response
 from botocore.parsers import ResponseParserError
+from botocore.session import Session
 
 from keyheat.answer_size import bounded
 from keyheat.load.transport.answer import TIMEOUT_S, Answer
@@ -47,7 +46,7 @@ from keyheat.load.transport.failures import (
     kind_of,
 )
 from keyheat.load.transport.retries import TAKEN, RetriedCall
-from keyheat.load.transport.target import Target, ca_bundle, credentials_for
+from keyheat.load.transport.target import Target, ca_bundle, credentials_for, sdk
 from keyheat.masking import mask_errors
 
 RAW = "KeyheatRawBody"
@@ -72,7 +71,7 @@ def make_client(
     service: str = "dynamodb",
     attempts: int = 1,
 ) -> Any:
-    """A plain boto3 client of the target, which never retries by itself unless more `attempts` are allowed.
+    """A plain client of the target, which never retries by itself unless more `attempts` are allowed.
 
     A pool smaller than the number of users would open and close connections all the time. The streams of
     DynamoDB in AWS are a `service` with an address of its own. Nothing on this machine is asked through a
@@ -86,20 +85,23 @@ def make_client(
         parameter_validation=False,
         proxies={} if target.local else None,
     )
-    session = boto3.session.Session(**_local_keys(target))
+    session = sdk()
     elsewhere = service != "dynamodb" and target.aws
-    url = None if elsewhere else target.url
-    verify = ca_bundle() or True
-    client = session.client(
-        service, endpoint_url=url, region_name=target.region, config=config, verify=verify
+    client = session.create_client(
+        service,
+        endpoint_url=None if elsewhere else target.url,
+        region_name=target.region,
+        config=config,
+        verify=(ca_bundle() if target.tls else None) or True,
+        **_local_keys(target, session),
     )
     return bounded(mask_errors(client))
 
 
-def _local_keys(target: Target) -> dict[str, str | None]:
+def _local_keys(target: Target, session: Session) -> dict[str, str | None]:
     if not target.local:
         return {}  # botocore finds them and refreshes them itself
-    keys = credentials_for(target)()
+    keys = credentials_for(target, session)()
     return {
         "aws_access_key_id": keys.access_key,
         "aws_secret_access_key": keys.secret_key,
@@ -186,9 +188,8 @@ class SdkRetries:
     """The retries of one process: like its users' transport, all of them share one client and its quota."""
 
     def __init__(self, region: str) -> None:
-        session = botocore.session.get_session()
         # Keys of no account: nothing is ever sent.
-        self._client = session.create_client(
+        self._client = sdk().create_client(
             "dynamodb", region_name=region, aws_access_key_id="none", aws_secret_access_key="none"
         )
         self.mode: str = self._client.meta.config.retries["mode"]

@@ -12,6 +12,7 @@ import ssl
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from http.client import HTTPException
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -25,16 +26,29 @@ from keyheat.load.transport.signer import AccessKeys
 from keyheat.masking import mask_logs
 
 if TYPE_CHECKING:
+    from botocore.loaders import Loader
     from botocore.session import Session
 
 NAMED_BY = "AWS_CA_BUNDLE, ca_bundle of the profile, or REQUESTS_CA_BUNDLE"
 
 
-def _sdk() -> "Session":
-    """The SDK with the user's configuration; a simulation, which asks nobody, need not wait for it."""
+def sdk() -> "Session":
+    """The SDK with the user's configuration; a simulation, which asks nobody, need not wait for it.
+
+    What it knows of AWS's services is read once in a process: a load makes five clients.
+    """
     from botocore.session import get_session
 
-    return get_session()
+    session = get_session()
+    session.register_component("data_loader", _services(session.get_config_variable("data_path")))
+    return session
+
+
+@cache
+def _services(path: str | None) -> "Loader":
+    from botocore.loaders import create_loader
+
+    return create_loader(path)
 
 
 class BundleError(ValueError):
@@ -47,7 +61,7 @@ def ca_bundle() -> str | None:
     Raises `BundleError` where it cannot be used, an empty name included: it could be taken for trust in all.
     """
     try:
-        named = _sdk().get_config_variable("ca_bundle")
+        named = sdk().get_config_variable("ca_bundle")
     except BotoCoreError as error:
         raise BundleError(f"the AWS configuration cannot be used: {error}") from error
     path = os.environ.get("REQUESTS_CA_BUNDLE") if named is None else str(named)
@@ -146,7 +160,7 @@ def aws_target() -> Target:
     if not region:
         raise TargetError("no AWS region is set: set AWS_REGION, or a region in the profile")
     try:
-        client = _sdk().create_client("dynamodb", region_name=region)
+        client = sdk().create_client("dynamodb", region_name=region)
     except BotoCoreError as error:
         raise TargetError(f"the AWS configuration cannot be used: {error}") from error
     return target_at(client.meta.endpoint_url, region=region)
@@ -180,13 +194,13 @@ def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> b
 
 def _configured_region() -> str | None:
     try:
-        region = _sdk().get_config_variable("region")
+        region = sdk().get_config_variable("region")
     except BotoCoreError as error:
         raise TargetError(f"the AWS configuration cannot be used: {error}") from error
     return os.environ.get("AWS_REGION") or region  # botocore itself reads AWS_DEFAULT_REGION only
 
 
-def credentials_for(target: Target) -> Callable[[], AccessKeys]:
+def credentials_for(target: Target, session: "Session | None" = None) -> Callable[[], AccessKeys]:
     """How to get the present keys: botocore finds and refreshes them (environment, profiles, SSO, roles).
 
     A local endpoint takes any keys: made-up ones, those in the configuration where they are made up as well
@@ -194,7 +208,7 @@ def credentials_for(target: Target) -> Callable[[], AccessKeys]:
     there are none for another target, or where those there are cannot be used.
     """
     mask_logs()  # what is asked for them, and answered, is in the SDK's log
-    providers = _sdk().get_component("credential_provider")
+    providers = (session or sdk()).get_component("credential_provider")
     if target.local:
         for provider in list(providers.providers):
             if provider.METHOD not in IN_FILES:

@@ -48,19 +48,18 @@ def test_a_cap_holds_over_all_workers(
     assert "keyheat: stopped by its budget after" in err
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_a_small_budget_holds_from_the_first_request(
-    run_locust: Callable[..., "tuple[int, str, str]"], scenario_file: Path, tmp_path: Path, processes: int
+def test_a_small_budget_holds_over_all_workers_from_the_first_request(
+    run_locust: Callable[..., "tuple[int, str, str]"], scenario_file: Path, tmp_path: Path
 ) -> None:
     """Before anybody has looked at it, this load would have consumed the budget several times."""
     text = scenario_file.read_text().replace("provisioned = { read = 500, write = 4_000 }", "")
     text = text.replace('sort_key = "sk"', 'sort_key = "sk"\nbilling_mode = "PAY_PER_REQUEST"')
     scenario_file.write_text(text.replace("= 27_000", "= 300").replace("= 400", "= 4_000"))
     port, run = str(free_port()), tmp_path / "run"
-    several = ("--processes", str(processes), "--master-bind-port", port, "--master-port", port)
+    several = ("--processes", "2", "--master-bind-port", port, "--master-port", port)
     code, _out, err = run_locust(
         "hotkey.py", "--scenario", str(scenario_file), "--out", str(run), "--no-report", "--run-time", "60s",
-        "--max-units", "500", *(several if processes > 1 else ()),
+        "--max-units", "500", *several,
     )  # fmt: skip
     assert code == 1, err
     found = stopped(run)
