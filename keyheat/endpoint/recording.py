@@ -12,8 +12,10 @@ from keyheat.endpoint.itemkeys import shown
 from keyheat.endpoint.itemstore import Shelf
 from keyheat.endpoint.schema import KeySchema
 from keyheat.endpoint.tables.catalog import Table
+from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.keyspace import collection_of
-from keyheat.model.resources import Refusal
+from keyheat.model.nodes import Caller
+from keyheat.model.resources import Refusal, TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.model.transactions import IndexWrite, Op
 from keyheat.words import Direction
@@ -76,8 +78,18 @@ class RecordingModel(TableModel):
 
     __slots__ = ("recording",)
 
-    def __init__(self, *given: Any, recording: Recording, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(
+        self,
+        capacity: TableCapacity,
+        *,
+        recording: Recording,
+        now_s: float,
+        scale: float = 1.0,
+        seed: int = 0,
+        behaviour: Behaviour = DEFAULT,
+        caller: Caller | None = None,
+    ) -> None:
+        super().__init__(capacity, now_s=now_s, scale=scale, seed=seed, behaviour=behaviour, caller=caller)
         self.recording = recording
 
     def admit_read(

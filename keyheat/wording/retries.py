@@ -8,6 +8,7 @@ from keyheat.numbers import measured, milliseconds, percent, rate, some, span, w
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.clients import SERVICE_S
 from keyheat.simulator.retrying import LONGEST_TAIL_S, RetriedRun
+from keyheat.terms import P50, P99
 
 FORMAT: Final = "keyheat.retries/1"
 COLUMNS: Final = ("SDK", "goodput", "attempts", "given up", "p50", "p99", "calm from")
@@ -75,9 +76,9 @@ def found_in(runs: Sequence[RetriedRun]) -> list[str]:
     none, *others = runs
     said = [_feeding(one, none) for one in others if feeds_on_itself(one, none)]
     said += [
-        f"{one.policy.name} holds requests back: half of those that it brings through are answered within "
-        f"{duration(one.within_s(0.5))}, 99 % within {duration(one.within_s(0.99))}; its last throttle comes "
-        f"{one.calm_from_s} s after the beginning."
+        f"{one.policy.name} holds requests back: those that it brings through take "
+        f"{duration(one.within_s(0.5))} at {P50} and {duration(one.within_s(0.99))} at {P99}; its last "
+        f"throttle comes {one.calm_from_s} s after the beginning."
         for one in others
         if one.policy.limits_rate and none.calm_from_s
     ]
