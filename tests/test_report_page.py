@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.model.partition_log import MOST_CELLS
-from keyheat.pages.charts.sheets import BUDGET_BYTES, MOST_POINTS
+from keyheat.pages.sheets import BUDGET_BYTES, MOST_POINTS
 from keyheat.runs.partitions import MOST_ROWS
 
 DOCS = Path(__file__).parents[1] / "docs"

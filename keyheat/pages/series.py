@@ -12,13 +12,13 @@ import numpy as np
 
 from keyheat.analysis.run_result import RunResult, RunTraffic, measure
 from keyheat.numbers import NOTHING, UNITS, dollars, measured, milliseconds, percent, rate, span, whole
-from keyheat.pages.charts.sheets import Floats
 from keyheat.pages.page import page, said_at, save
 from keyheat.pages.run import counts
 from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.hero import Hero, hero_of
 from keyheat.pages.run.record import TABLE_PERCENTILES, OperationLatency, ReportRun, load_run, read_record
 from keyheat.pages.run.timeline import RateTimeline, by_minute, by_second
+from keyheat.pages.sheets import Floats
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, FileProblem
 from keyheat.terms import RESPONSE_TIME, SERVICE_TIME, THROTTLED_BY, titled

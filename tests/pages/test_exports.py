@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from keyheat.cli.pages import export
-from keyheat.pages.charts.sheets import packed
 from keyheat.pages.run.record import load_run
 from keyheat.pages.run.report import KeysNotRecorded, sheets_of, write_exports
+from keyheat.pages.sheets import packed
 
 SEVERAL = {"seconds-table-write", "constraints", "heat-of-keys-write",
            "hottest-keys-write", "partitions-table-write", "latency", "generator"}  # fmt: skip

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from keyheat.pages.charts.sheets import FEW, Sheet, encoded, packed
+from keyheat.pages.sheets import FEW, Sheet, encoded, packed
 
 
 def unpacked(content):

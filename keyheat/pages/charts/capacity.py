@@ -25,9 +25,9 @@ from keyheat.pages.charts.figures import (
     steps,
     times,
 )  # fmt: skip
-from keyheat.pages.charts.sheets import Floats, width_for
 from keyheat.pages.run.record import ReportRun
 from keyheat.pages.run.timeline import RateTimeline
+from keyheat.pages.sheets import Floats, width_for
 from keyheat.pages.style import LIGHT, PATTERNS, colour_of, pattern
 from keyheat.runs.manifest import CapacityChange
 from keyheat.wording.constraints import NAMES, SHOWN, saying

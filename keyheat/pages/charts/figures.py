@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from keyheat.pages.charts.sheets import Sheet
+from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.wording.constraints import crosses_midnight
 

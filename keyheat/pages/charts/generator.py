@@ -20,8 +20,8 @@ from keyheat.pages.charts.figures import (
     steps,
     times,
 )
-from keyheat.pages.charts.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean_rates, width_for
 from keyheat.pages.run.record import ReportRun, SecondsRecord, of_table
+from keyheat.pages.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean_rates, width_for
 from keyheat.pages.style import LIGHT
 from keyheat.runs.manifest import GeneratorHealth, Manifest
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict

@@ -17,8 +17,8 @@ from keyheat.pages.charts.figures import (
     shortened,
     times,
 )
-from keyheat.pages.charts.sheets import Floats, Sheet, joined_up
 from keyheat.pages.run.record import ReportRun
+from keyheat.pages.sheets import Floats, Sheet, joined_up
 from keyheat.pages.style import LIGHT
 from keyheat.runs.manifest import KeyWindow
 from keyheat.terms import DEMAND

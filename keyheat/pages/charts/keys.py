@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 
 from keyheat.numbers import UNITS, measured, percent, rate, some, whole
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, compact, figure, safe, shortened
-from keyheat.pages.charts.sheets import Sheet
 from keyheat.pages.run.record import ReportRun
+from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.terms import DEMAND
 from keyheat.words import Direction, key_name, label_of, whose

@@ -10,7 +10,7 @@ from keyheat.analysis.rules import RULES
 from keyheat.numbers import NOTHING, percent, some, whole
 from keyheat.pages.charts.capacity import swatch
 from keyheat.pages.charts.figures import Chart, PageTable, figure, iso, joined, safe, shortened, times
-from keyheat.pages.charts.sheets import Sheet
+from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import colour_of, pattern
 from keyheat.runs.formats import Label
 from keyheat.wording.constraints import NAMES, saying

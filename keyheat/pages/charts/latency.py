@@ -19,8 +19,8 @@ from keyheat.pages.charts.figures import (  # fmt: skip
     joined,
     safe,
 )
-from keyheat.pages.charts.sheets import Sheet
 from keyheat.pages.run.record import RESPONSE, TABLE_PERCENTILES, OperationLatency
+from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.terms import P50, P99, RESPONSE_TIME
 

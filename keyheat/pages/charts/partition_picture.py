@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from keyheat.numbers import UNITS, exact_percent, measured, some
 from keyheat.pages.charts.partition_rates import PartitionRates, refused_column, units_column
-from keyheat.pages.charts.sheets import Floats
+from keyheat.pages.sheets import Floats
 from keyheat.words import Direction
 
 TOP_PX, REFUSED_PX, SERVED_PX, KEYS_PX, NAMES_PX, STRIP_PX = 18, 56, 136, 8, 18, 44

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from keyheat.pages.charts.sheets import Floats
+from keyheat.pages.sheets import Floats
 from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource, index_of
 
 

@@ -19,7 +19,7 @@ from keyheat.pages.charts.figures import Chart, PageTable, Swatch, compact, figu
 from keyheat.pages.charts.heat import HEAT
 from keyheat.pages.charts.partition_picture import Picture, Recorded, picture_of
 from keyheat.pages.charts.partition_rates import PartitionRates, read_ones, refused_column, units_column
-from keyheat.pages.charts.sheets import Floats, Sheet, joined_up
+from keyheat.pages.sheets import Floats, Sheet, joined_up
 from keyheat.pages.style import LIGHT
 from keyheat.wording.constraints import saying
 from keyheat.words import Direction, Resource

@@ -22,7 +22,7 @@ from keyheat.pages.charts.figures import (
     named_rows,
     safe,
 )
-from keyheat.pages.charts.sheets import Floats, joined_up, width_for
+from keyheat.pages.sheets import Floats, joined_up, width_for
 from keyheat.pages.style import LIGHT
 from keyheat.simulator.clients import SERVICE_S
 from keyheat.simulator.retrying import RetriedRun

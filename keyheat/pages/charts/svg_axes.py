@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyheat.pages.charts.figures import epoch
-from keyheat.pages.charts.sheets import Floats
+from keyheat.pages.sheets import Floats
 
 WIDTH: Final = 720
 RIGHT: Final = 14

@@ -7,8 +7,8 @@ import numpy as np
 
 from keyheat.analysis.timeline import Cells, EvidenceTrack
 from keyheat.evidence.settings import Steps
-from keyheat.pages.charts.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean_rates, width_for
 from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
+from keyheat.pages.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean_rates, width_for
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts
 from keyheat.wording.constraints import labelled_at, labels_of
