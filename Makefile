@@ -10,6 +10,7 @@ WORKERS ?= 6
 # whatever the shell says: where it is not, every process of a test compiles all that it imports, for 2 seconds.
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --no-compile
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 .PHONY: help demo install dev wheel compiled quick test test-aws check lint types bench month gallery attacks soak accuracy fidelity clients install-clients rules lock schema clean
 .DEFAULT_GOAL := help
@@ -18,7 +19,7 @@ help:
 	@echo "make demo      four scenarios on the local endpoint, four reports, one index page (about 5 minutes)"
 	@echo "make install   the environment in .venv, from requirements.lock: all that it takes to use Keyheat"
 	@echo "make dev       the same, and what it takes to work on it, from requirements-dev.lock"
-	@echo "make wheel     build the wheel and the sdist in dist/, and try the wheel in empty environments"
+	@echo "make wheel     build the wheel and the sdist in dist/, and try the wheel in an empty environment"
 	@echo "make compiled  the same wheel with the local table's path of a request compiled to C, in .compiled (a minute or two)"
 	@echo "make quick     the tests that open no process, socket or browser (about a minute)"
 	@echo "make test      every test (about ten minutes)"
@@ -55,11 +56,14 @@ endef
 
 dev: $(DEV)
 
-# One lock has all that the other has: they are not installed one after the other.
+# One lock has all that the other has: they are not installed one after the other. pip installs uv alone, which
+# installs the rest in a fifth of pip's time.
 $(DEV): requirements.lock requirements-dev.lock pyproject.toml
 	$(NEW_VENV)
-	$(PIP) --require-hashes -r requirements-dev.lock
-	$(PIP) --no-deps --no-build-isolation --editable .
+	sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.lock > $(VENV)/uv.lock
+	$(PIP) --require-hashes -r $(VENV)/uv.lock
+	$(UV) --require-hashes -r requirements-dev.lock
+	$(UV) --no-deps --no-build-isolation --editable .
 	@touch $(STAMP) $@
 
 wheel: dev
@@ -73,6 +77,8 @@ compiled: dev
 
 # More workers than cores: most of the time of a load, or of a minute that is to be published, passes in waiting.
 # Those that run alone are first: their one process compiles what all workers would compile at the same time.
+# Nothing here multiplies matrices: the threads for it that numpy starts in each process are a fifth of its import.
+test: export OPENBLAS_NUM_THREADS := 1
 test: dev
 	$(BIN)/python -m pytest -q -m alone
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not alone"

@@ -18,7 +18,8 @@ FOLDERS = [f"analyzers.{name}" for name in find_packages("analyzers")]
 MODEL = ("admission", "bucket", "keyspace", "maximum", "meter", "minutes", "nodes", "partitions", "resources",
          "table", "transactions", "units")  # fmt: skip
 ENDPOINT = ("delivery", "dynamodb", "http", "itemkeys", "itemstore", "items/capacity", "items/single",
-            "recording", "regions", "requests", "router", "schema", "service", "tables/catalog", "values")  # fmt: skip
+            "recording", "regions", "requests", "router", "schema", "service", "tables/catalog",
+            "values")  # fmt: skip
 
 
 def compiled() -> list[Extension]:

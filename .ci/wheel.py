@@ -1,9 +1,10 @@
-"""Builds the sdist and the wheel, and tries the wheel as somebody gets it, in empty environments.
+"""Builds the sdist and the wheel, and tries the wheel as somebody gets it, in an empty environment.
 
     python .ci/wheel.py dist
 
-Each is made with `pip install WHEEL[extras]`; what it takes is printed, and held against its bound. Runs on
-every system that has Python, wherever it is started. Exit code 1: something did not work.
+First the base is installed (`pip install WHEEL`) and tried, then all extras beside it, as its messages tell
+people to; what each takes is printed, and held against its bound. Runs on every system that has Python,
+wherever it is started. Exit code 1: something did not work.
 """
 
 import argparse
@@ -51,8 +52,10 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="where the sdist and the wheel go")
     wheel = built(parser.parse_args().folder.resolve())
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        base(Path(folder) / "base", wheel)
-        everything(Path(folder) / "all", wheel)
+        home = Path(folder)
+        venv.create(home / "venv")
+        base(home, wheel)
+        everything(home, wheel)
     return 0
 
 
@@ -79,9 +82,9 @@ def built(folder: Path) -> Path:
 
 def base(home: Path, wheel: Path) -> None:
     """Checks in somebody's tests, with an option of theirs that Locust has too."""
-    programs = environment(home, wheel, "")
+    programs = installed(home, wheel, "")
     pip(programs, "install", "pytest")
-    place = home / "project"
+    place = home / "of-base"
     place.mkdir()
     (place / "conftest.py").write_text(A_CONFTEST)
     (place / "test_keys.py").write_text(A_TEST)
@@ -92,8 +95,8 @@ def base(home: Path, wheel: Path) -> None:
 
 def everything(home: Path, wheel: Path) -> None:
     """A simulated run and its page; on other systems than Windows also a real load."""
-    programs = environment(home, wheel, "all")
-    place = home / "project"
+    programs = installed(home, wheel, "all")
+    place = home / "of-all"
     place.mkdir()
     run(
         [programs / "keyheat", "simulate", "hotkey", "--set", "load.duration_s=20", "--out", "out/one"], place
@@ -105,13 +108,11 @@ def everything(home: Path, wheel: Path) -> None:
         run([programs / "locust", "-f", "mine/hotkey.py", *load], place, code=(0, 3))  # 3: too slow a machine
 
 
-def environment(home: Path, wheel: Path, extras: str) -> Path:
-    """An environment with the wheel and what it brings; gives the folder of its programs."""
-    venv.create(home)
-    programs = home / ("Scripts" if sys.platform == "win32" else "bin")
-    bare_mb = megabytes(home)
+def installed(home: Path, wheel: Path, extras: str) -> Path:
+    """The wheel and what it brings, in the environment; gives the folder of its programs."""
+    programs = home / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
     pip(programs, "install", "--no-compile", f"{wheel}[{extras}]" if extras else wheel)
-    took_mb = megabytes(home) - bare_mb
+    took_mb = megabytes(home / "venv")
     print(f"keyheat{f'[{extras}]' if extras else ''}: {took_mb:.0f} MB", flush=True)
     if took_mb > MOST_MB[extras]:
         raise SystemExit(f"more than {MOST_MB[extras]} MB are installed")

@@ -1,6 +1,6 @@
-"""Scenarios at a tenth of their size, side by side, each on an endpoint that tells what it decided itself.
+"""Scenarios at a twentieth of their size, side by side, each on an endpoint that tells what it decided itself.
 
-Rates and the endpoint's limits are a tenth alike, so that a busy machine can send them. The endpoint's log of
+Rates and the endpoint's limits are smaller alike, so that a busy machine can send them. The endpoint's log of
 decisions is the truth.
 """
 
@@ -23,7 +23,7 @@ from keyheat.runs.formats import Evidence
 from keyheat.scenario.scenario import Scenario, load_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "configs" / "scenarios"
-SCALE = 0.1
+SCALE = 0.05
 DURATION_S = 26
 TRUTH = {"KeyRangeThroughputExceeded": "partition", "ProvisionedThroughputExceeded": "table"}
 
@@ -44,7 +44,7 @@ def rehearsed(names: Iterable[str], folder: Path) -> Iterator[dict[str, Known]]:
     """The loads of all these scenarios side by side, and then what the client of each saw."""
     with ExitStack() as stack:
         urls = {name: stack.enter_context(EndpointProcess.start(scale=SCALE)).url for name in names}
-        paths = {name: a_tenth(name, folder) for name in urls}
+        paths = {name: a_twentieth(name, folder) for name in urls}
         loads = [
             subprocess.Popen(
                 launch.command(path, load_scenario(path), folder / name, "--no-report", "--host", urls[name]),
@@ -67,8 +67,8 @@ def without_cloudwatch(folder: Path) -> Evidence:
     return collect_from_cli(folder, [{"MetricDataResults": []}], now_s=time.time())
 
 
-def a_tenth(name: str, folder: Path) -> Path:
-    """A scenario at a tenth of its size and shorter; an endpoint of its own is as small."""
+def a_twentieth(name: str, folder: Path) -> Path:
+    """A scenario at a twentieth of its size and shorter; an endpoint of its own is as small."""
     text = (SCENARIOS / f"{name}.toml").read_text()
     rate = load_scenario(SCENARIOS / f"{name}.toml").load.requests_per_s * SCALE
     text = re.sub(r"(?m)^requests_per_s = \S+", f"requests_per_s = {rate}", text)

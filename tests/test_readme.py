@@ -1,7 +1,7 @@
 """Every command in README.md and docs/ does what the page says, or the test of the page fails.
 
 The commands run in a folder that looks like the repository, so that `reports/out` is not the reader's own.
-What is loaded at its whole size needs the machine for itself; most are loaded at a tenth, which any machine
+What is loaded at its whole size needs the machine for itself; most are loaded at a twentieth, which any machine
 can send beside something else.
 """
 
@@ -33,7 +33,7 @@ from tests.outside import (
     get,
     started,
 )
-from tests.rehearsal import SCENARIOS, a_tenth
+from tests.rehearsal import SCENARIOS, a_twentieth
 
 pytestmark = pytest.mark.opens
 
@@ -230,7 +230,7 @@ def test_and_next_week(run: Callable[..., str]) -> None:
 def test_locust_without_a_page(run: Callable[..., str], home: Path) -> None:
     """Ten seconds instead of sixty."""
     command = WITHOUT_A_PAGE.replace("-t 60s", "-t 10s")
-    said = run(command, "--scenario", str(a_tenth("hotkey", home)), codes=OR_TOO_SLOW)
+    said = run(command, "--scenario", str(a_twentieth("hotkey", home)), codes=OR_TOO_SLOW)
     (folder,) = (home / "reports" / "out").iterdir()
     assert re.fullmatch(r"hotkey-\d{8}T\d{6}Z", folder.name)
     assert f"{folder.name}/report.html" in said
@@ -241,7 +241,7 @@ def test_locust_with_its_page(start: Start, home: Path) -> None:
     """The page is on a free port; somebody opens it, starts the test, stops it, and ends Locust."""
     port = free_port()
     options = ("--web-host", "127.0.0.1", "--web-port", str(port))
-    child = start(LOCUST, *options, "--scenario", str(a_tenth("hotkey", home)))
+    child = start(LOCUST, *options, "--scenario", str(a_twentieth("hotkey", home)))
     page = f"http://127.0.0.1:{port}"
     assert "Locust" in eventually(lambda: get(page))
     get(f"{page}/swarm", b"user_count=50&spawn_rate=50")
@@ -264,7 +264,7 @@ def sent(stats: dict[str, Any]) -> int:
 
 
 def test_a_scenario_of_ones_own(run: Callable[..., str], home: Path) -> None:
-    mine = a_tenth("too-small", home)
+    mine = a_twentieth("too-small", home)
     said = run(OWN_SCENARIO.replace("configs/scenarios/too-small.toml", mine.name), codes=OR_TOO_SLOW)
     assert "reports/out/too-small/report.html" in said
     check_run(home / "reports" / "out" / "too-small", "table")
@@ -277,7 +277,7 @@ def test_the_demo(verb: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp
     wanted = {"hotkey": "partition", "datekey": "partition", "sharded": "none", "too-small": "table"}
     (tmp_path / "scenarios").mkdir()
     for name in wanted:
-        a_tenth(name, tmp_path / "scenarios")
+        a_twentieth(name, tmp_path / "scenarios")
         assert load_scenario(SCENARIOS / f"{name}.toml").load.duration_s < 60, "five minutes for all of them"
     monkeypatch.setattr("keyheat.scenario.scenario.SCENARIOS", tmp_path / "scenarios")
     monkeypatch.chdir(tmp_path)
