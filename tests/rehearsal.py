@@ -1,4 +1,4 @@
-"""Scenarios at a twentieth of their size, side by side, each on an endpoint that tells what it decided itself.
+"""Scenarios at a twentieth of their size, side by side, each on an endpoint that tells what it decided.
 
 Rates and the endpoint's limits are smaller alike, so that a busy machine can send them. The endpoint's log of
 decisions is the truth.

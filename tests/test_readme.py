@@ -1,8 +1,8 @@
 """Every command in README.md and docs/ does what the page says, or the test of the page fails.
 
 The commands run in a folder that looks like the repository, so that `reports/out` is not the reader's own.
-What is loaded at its whole size needs the machine for itself; most are loaded at a twentieth, which any machine
-can send beside something else.
+What is loaded at its whole size needs the machine for itself; most are loaded at a twentieth, which any
+machine can send beside something else.
 """
 
 import json
