@@ -68,7 +68,7 @@ def test_it_agrees_with_the_endpoint(name: str) -> None:
     assert simulated == pytest.approx(on_endpoint, rel=AGREEING)
 
 
-SMALL = [("put", 5), ("put", 10), ("put", 20), ("put", 40), ("put", 80), ("get", 5), ("get", 20), ("get", 40)]
+SMALL = [("put", 5), ("put", 20), ("put", 80), ("get", 5), ("get", 40)]
 LOADS = {"steady": (2, 20), "within its burst": (10, 15), "beyond it": (40, 20)}
 """Times the capacity that is asked for, and for how many seconds."""
 UNITS = {"put": 1.0, "get": 0.5}
