@@ -57,12 +57,12 @@ endef
 dev: $(DEV)
 
 # One lock has all that the other has: they are not installed one after the other. pip installs uv alone, which
-# installs the rest in a fifth of pip's time.
+# installs the rest in a fifth of pip's time; where it reaches no index (pip.conf is not read by it), pip does.
 $(DEV): requirements.lock requirements-dev.lock pyproject.toml
 	$(NEW_VENV)
 	sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.lock > $(VENV)/uv.lock
 	$(PIP) --require-hashes -r $(VENV)/uv.lock
-	$(UV) --require-hashes -r requirements-dev.lock
+	$(UV) --require-hashes -r requirements-dev.lock || $(PIP) --require-hashes -r requirements-dev.lock
 	$(UV) --no-deps --no-build-isolation --editable .
 	@touch $(STAMP) $@
 
