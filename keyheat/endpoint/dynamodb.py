@@ -31,6 +31,8 @@ OK = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\n"
     b"x-amzn-RequestId: %b\r\nx-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n%b"
 )
+OK_ALONE, _, _ = OK.partition(b"%b")
+NOTHING = b"\r\nx-amz-crc32: %d\r\nContent-Length: 2\r\n\r\n{}" % crc32(b"{}")
 FAILED = OK.replace(b"200 OK", b"%d %b")
 PHRASES = {400: b"Bad Request", 500: b"Internal Server Error", 503: b"Service Unavailable"}
 # Only the member Count is followed by a bare number: attributes are objects, and quotes in text are escaped.
@@ -47,9 +49,15 @@ NOT_USER_ERRORS = {
 
 
 def request_ids(rng: random.Random) -> Iterator[bytes]:
-    """Request ids as long as DynamoDB's, no two alike: a random part, then a counter."""
+    """Request ids as long as DynamoDB's, no two alike: a random part, then a counter.
+
+    Its last digits are ready: to write out every number took as long as to store an item.
+    """
     prefix = "".join(rng.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=32)).encode()
-    return map((prefix + b"%020d").__mod__, itertools.count())
+    last = tuple(b"%03d" % number for number in range(1000))
+    return itertools.chain.from_iterable(
+        map((prefix + b"%017d" % thousand).__add__, last) for thousand in itertools.count()
+    )
 
 
 def _one_table(request: dict[str, Any]) -> Iterable[str]:
@@ -143,6 +151,8 @@ class DynamoDB:
             return self.refused(error)
         except Exception as error:  # noqa: BLE001 (one request must not end the connection)
             return self._failed(operation, body, error)
+        if out == b"{}":  # as nearly every write is answered
+            return OK_ALONE + next(self.ids) + NOTHING
         return OK % (next(self.ids), crc32(out), len(out), out)
 
     def refused(self, error: ServiceError) -> bytes:

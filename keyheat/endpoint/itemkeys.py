@@ -75,7 +75,7 @@ def key_of(keys: KeySchema, item: Item) -> Key:
     for attribute in keys.more_sort:
         sort += sort_bytes(item[attribute.name])
     at = position(raw, sort)
-    return at[:HASH_BYTES] + len(raw).to_bytes(2, "big") + raw + b"\x01" + sort, at
+    return b"".join((at[:HASH_BYTES], len(raw).to_bytes(2, "big"), raw, b"\x01", sort)), at
 
 
 def _together(values: Sequence[dict[str, Any]]) -> bytes:

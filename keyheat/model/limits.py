@@ -42,7 +42,6 @@ PARTITION_KEY_BYTES: Final = 2048  # bytes, <=, constraints
 SORT_KEY_BYTES: Final = 1024  # bytes, <=, constraints
 NUMBER_DIGITS: Final = 38  # significant digits, <=, constraints
 NESTING_LEVELS: Final = 32  # levels of lists and maps, <=, constraints
-ATTRIBUTE_NAME_BYTES: Final = 64 * KIB - 1  # bytes, <=, constraints
 EXPRESSION_BYTES: Final = 4 * KIB  # bytes, <=, constraints
 EXPRESSION_OPERATORS: Final = 300  # operators and functions of one expression, <=, constraints
 
@@ -57,7 +56,6 @@ PARTITION_READ_UNITS_PER_S: Final = 3000  # units/s, <=, partitions
 PARTITION_WRITE_UNITS_PER_S: Final = 1000  # units/s, <=, partitions
 EVENTUAL_READ_PARTITION_UNITS_PER_S: Final = 4500  # units/s, <=, heat: three replicas answer
 PARTITION_BYTES: Final = 10 * GIB  # bytes, <, storage
-ITEM_COLLECTION_BYTES: Final = 10 * GIB  # bytes, <=, lsi: on tables with a local index
 
 # Tables
 BURST_S: Final = 300  # seconds of unused capacity, <=, burst
@@ -88,12 +86,10 @@ SIGNATURE_CLOCK_S: Final = 300  # seconds that a signature's time may be off, <=
 
 # Requests
 BATCH_WRITE_ITEMS: Final = 25  # items, <=, batch
-BATCH_WRITE_BYTES: Final = 16 * MIB  # bytes of a request, <=, batch
 BATCH_GET_ITEMS: Final = 100  # items, <=, batch
 STATEMENT_CHARACTERS: Final = 8_192  # of a PartiQL statement, <=, partiql
 STATEMENT_PARTITION_KEYS: Final = 50  # that its IN may name, <=, partiql
 BATCH_GET_BYTES: Final = 16 * MIB  # bytes of an answer, <=, batch
-TRANSACT_ITEMS: Final = 100  # items, <=, transactions
 TRANSACT_BYTES: Final = 4 * MIB  # bytes of all items, <=, transactions
 PAGE_BYTES: Final = MIB  # bytes evaluated by one Query or Scan, <=, query
 

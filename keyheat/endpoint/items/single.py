@@ -75,7 +75,7 @@ def asked_put(table: Table, request: Request) -> WriteRequest:
     key = checked_item_key(table.schema.keys, item)
     if table.schema.indexes:
         check_index_keys(table.schema.indexes, item)
-    return WriteRequest(key, item, condition, expressions, put=item)
+    return WriteRequest(key, item, condition, expressions, item)
 
 
 def asked_delete(table: Table, request: Request) -> WriteRequest:

@@ -210,10 +210,6 @@ class SpreadReader(Reader):
         """One item, eventually consistent: indexes offer nothing else."""
         return self.read_item(key, sort_key, index=self.next_copy(), consistent=False)
 
-    def read_collection_anywhere(self, key: str, *, limit: int | None = None) -> Collected:
-        """The collection of a sharded key, all shards of it from the same copy."""
-        return self.read_shards(shard_keys(key, self.shards), index=self.next_copy(), limit=limit)
-
 
 class CachedReader(Reader):
     """Reads single items, through a cache where the scenario has one and from the table where it has none."""
