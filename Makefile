@@ -25,7 +25,7 @@ help:
 	@echo "make test      every test (about ten minutes)"
 	@echo "make test-aws  what only a real AWS account can show (off otherwise; costs a few cents)"
 	@echo "make check     ruff, mypy --strict, and every test"
-	@echo "make bench     what each claim of speed is measured with (about 4 minutes)"
+	@echo "make bench     what each claim of speed is measured with (about 5 minutes)"
 	@echo "make month     30 nights under keyheat regress with three changes in them (about 3 minutes), and their page"
 	@echo "make gallery   every kind of page as pictures, wide, narrow, dark and on paper, in reports/samples (about 5 minutes)"
 	@echo "make attacks   what a hostile neighbour sends, where it takes too long for a test (about a minute)"

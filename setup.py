@@ -5,7 +5,8 @@ them in either place.
 
 With KEYHEAT_COMPILED=3 (how hard the C compiler tries, 0 to 3) the modules that a put or a get passes through
 are compiled by mypyc, for the Python and the system that it is built on. They are the same modules and answer
-the same, in less time. https://mypyc.readthedocs.io/
+the same, in less time. A generator expression is a list there: none of them may be without end.
+https://mypyc.readthedocs.io/en/stable/differences_from_python.html
 """
 
 import os

@@ -49,6 +49,11 @@ def test_compiled_modules_pass_the_tests_of_the_modules(tmp_path: Path) -> None:
     asked = f"import {modules}; print([one.__file__ for one in ({modules},)])"
     assert run(["-c", asked], tmp_path).count("cpython") == 3
 
+    asked = "from keyheat.endpoint.process import EndpointProcess as P; from urllib.request import urlopen as get; "
+    assert "healthy" in run(
+        ["-c", f"{asked}one = P.start(); print(get(one.url).read()); one.stop()"], tmp_path
+    )
+
     told = run(
         ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", QUICK, "tests/endpoint", "tests/model"],
         tmp_path,

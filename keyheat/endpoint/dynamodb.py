@@ -55,9 +55,8 @@ def request_ids(rng: random.Random) -> Iterator[bytes]:
     """
     prefix = "".join(rng.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=32)).encode()
     last = tuple(b"%03d" % number for number in range(1000))
-    return itertools.chain.from_iterable(
-        map((prefix + b"%017d" % thousand).__add__, last) for thousand in itertools.count()
-    )
+    thousands = map((prefix + b"%017d").__mod__, itertools.count())
+    return itertools.chain.from_iterable(map(lambda begun: map(begun.__add__, last), thousands))
 
 
 def _one_table(request: dict[str, Any]) -> Iterable[str]:

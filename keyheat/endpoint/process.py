@@ -55,7 +55,7 @@ class EndpointProcess:
         numbers = ["--host", host, "--port", str(port), "--scale", repr(scale), "--seed", str(seed)]
         try:
             child = subprocess.Popen(
-                [sys.executable, "-m", "keyheat.endpoint", *numbers, "--exit-with-stdin", *more],
+                [sys.executable, "-P", "-m", "keyheat.endpoint", *numbers, "--exit-with-stdin", *more],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
