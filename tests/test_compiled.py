@@ -15,6 +15,13 @@ pytestmark = [pytest.mark.opens, pytest.mark.long]
 ROOT = Path(__file__).parents[1]
 COMPILERS = ("cc", "gcc", "clang")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "out", "node_modules")
+STARTED = """
+from urllib.request import urlopen
+from keyheat.endpoint.process import EndpointProcess
+
+with EndpointProcess.start() as endpoint:
+    print(urlopen(endpoint.url).read())
+"""
 QUICK = "not opens and not slow and not alone"
 
 
@@ -49,10 +56,7 @@ def test_compiled_modules_pass_the_tests_of_the_modules(tmp_path: Path) -> None:
     asked = f"import {modules}; print([one.__file__ for one in ({modules},)])"
     assert run(["-c", asked], tmp_path).count("cpython") == 3
 
-    asked = "from keyheat.endpoint.process import EndpointProcess as P; from urllib.request import urlopen as get; "
-    assert "healthy" in run(
-        ["-c", f"{asked}one = P.start(); print(get(one.url).read()); one.stop()"], tmp_path
-    )
+    assert "healthy" in run(["-c", STARTED], tmp_path)
 
     told = run(
         ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", QUICK, "tests/endpoint", "tests/model"],
