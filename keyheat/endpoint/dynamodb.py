@@ -189,7 +189,7 @@ class DynamoDB:
     def _completed(
         self, operation: Operation, request: dict[str, Any], out: bytes, latency_ms: float
     ) -> None:
-        now_s = self.service.clock()
+        now_s = self.service.now_s()
         if operation.plain:
             minutes = self.service.catalog.get(request["TableName"]).model.minutes
             minutes.completed(operation.name, latency_ms, now_s)

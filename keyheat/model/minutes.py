@@ -104,7 +104,7 @@ class Minutes:
         self, operation: str, latency_ms: float, now_s: float, returned_items: int | None = None
     ) -> None:
         """One successful API call; `returned_items` for Query and Scan."""
-        self._track("SuccessfulRequestLatency", operation).add(latency_ms, now_s)
+        self._count("SuccessfulRequestLatency", operation, latency_ms, now_s)
         if returned_items is not None:
             self.returned_items(operation, returned_items, now_s)
 

@@ -146,7 +146,7 @@ def write(
     `operation` is as its metrics have it, with a further dimension where there is one; `shows_failed`:
     ReturnValuesOnConditionCheckFailure.
     """
-    now_s, old = service.clock(), table.items.get(asked.key[0])
+    now_s, old = service.now_s(), table.items.get(asked.key[0])
     if table.ongoing.lasts_s and table.ongoing.meets(asked.key[0], now_s):
         table.model.minutes.transaction_conflict(now_s)
         raise transaction_conflict()
@@ -228,7 +228,7 @@ def get_item(service: "Service", request: Request) -> bytes | Answer:
     held = table.items.get(key[0])
     consistent = bool(request.get("ConsistentRead"))
     units = read_units(0 if held is None else size_of(held), consistent=consistent)
-    now_s = service.clock()
+    now_s = service.now_s()
     if service.faults is not None:
         service.faults.meet("GetItem", Aim(table, Direction.READ, key[0]))
     refusal = table.model.admit_read(key[1], units, now_s, eventual=not consistent)
