@@ -155,7 +155,8 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --extra all --universal --python-ve
 lock: dev
 	$(LOCK) requirements-dev.lock --group dev
 	$(LOCK) requirements.lock --group build --constraint requirements-dev.lock
-	$(subst --extra all,,$(LOCK)) deploy/local.lock --group build --constraint requirements-dev.lock
+	$(subst --extra all,,$(LOCK)) deploy/local.lock --constraint requirements-dev.lock
+	$(subst --extra all,,$(LOCK)) deploy/build.lock --group build --group compiled --constraint requirements-dev.lock
 	for client in $(PYTHON_CLIENTS); do echo $$client | $(BIN)/uv pip compile - --universal --python-version 3.11 \
 		--no-header --no-emit-index-url --no-annotate --quiet --output-file tests/clients/$$client.lock || exit; done
 

@@ -10,6 +10,9 @@ https://mypyc.readthedocs.io/en/stable/differences_from_python.html
 """
 
 import os
+import sys
+import tomllib
+from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
 
@@ -23,16 +26,28 @@ ENDPOINT = ("delivery", "dynamodb", "http", "itemkeys", "itemstore", "items/capa
             "values")  # fmt: skip
 
 
+LEVEL = os.environ.get("KEYHEAT_COMPILED")
+ASKED_FIRST = ("egg_info", "dist_info", "sdist")
+"""What pip asks before it builds: what is needed for that, and what comes of it."""
+
+
 def compiled() -> list[Extension]:
-    """The modules that are compiled where somebody asked for it."""
-    level = os.environ.get("KEYHEAT_COMPILED")
-    if not level:
+    """The modules that are compiled where somebody asked for it, once all that it takes is there."""
+    if not LEVEL or not set(sys.argv).isdisjoint(ASKED_FIRST):
         return []
-    from mypyc.build import mypycify  # only there where Keyheat is worked on
+    from mypyc.build import mypycify  # only there where somebody asked for it
 
     paths = [f"keyheat/model/{name}.py" for name in MODEL]
     paths += [f"keyheat/endpoint/{name}.py" for name in ENDPOINT]
-    return mypycify(paths, opt_level=level, debug_level="0", group_name="keyheat")
+    # What they import is read for its types; whether all of that is there is not the question here.
+    mypy = ["--follow-imports=silent", "--ignore-missing-imports"]
+    return mypycify([*mypy, *paths], opt_level=LEVEL, debug_level="0", group_name="keyheat")
+
+
+def compiler() -> list[str]:
+    """What it takes to compile, where pip builds in an environment of its own: mypyc, and what we import."""
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
+    return [*project["dependency-groups"]["compiled"], *project["project"]["dependencies"]] if LEVEL else []
 
 
 setup(
@@ -42,4 +57,5 @@ setup(
     ],
     package_dir={f"keyheat.{name}": name for name in SHIPPED},
     ext_modules=compiled(),
+    setup_requires=compiler(),
 )

@@ -161,6 +161,10 @@ def test_the_image_has_what_the_base_needs_and_nothing_else() -> None:
     assert base <= set(lock)
     assert not (extras - base) & set(lock)
     assert lock.items() <= pinned("requirements.lock").items()
+    build = pinned("deploy/build.lock")
+    assert lock.items() <= build.items() <= pinned("requirements-dev.lock").items()
+    compiling = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    assert {name_of(line) for line in (*compiling["build"], *compiling["compiled"])} <= set(build) - set(lock)
 
 
 def test_the_image_copies_what_there_is_and_runs_as_nobody_in_particular() -> None:

