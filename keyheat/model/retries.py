@@ -156,7 +156,7 @@ _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
     },
     "js-v3-2025": _shared(
         "js-v3-2025", "JavaScript v3, @smithy/core before 3.40: three attempts, pauses of up to 0.5 and 1 s",
-        attempts=3, throttle=Backoff(0.5, 5.0), transient=Backoff(0.1, 10.0), heeds_server=False,
+        attempts=3, throttle=Backoff(0.5, 5.0), transient=Backoff(0.1, 10.0),
     ),
     "go-v2-2025": {
         "standard": _GO,
@@ -174,7 +174,7 @@ _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
 }  # fmt: skip
 """By SDK and mode, the default first. botocore's legacy mode has no longest pause; its last is 12.8 s.
 
-That of JavaScript before 2026 is as StandardRetryStrategy.js of @smithy/core 3.39 has it."""
+That of JavaScript before 2026 is as @smithy/core 3.39 does it."""
 POLICIES: Final = (NONE, *(policy for modes in _SDKS.values() for policy in modes.values()))
 CLIENTS: Final = 10
 """Among which a load is taken to be shared, where nobody says how many processes an application has."""

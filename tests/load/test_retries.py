@@ -99,7 +99,7 @@ def server(script: list[Reply]) -> Iterator[tuple[str, list[int]]]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
         made.daemon_threads = True
-        Thread(target=made.serve_forever, daemon=True).start()
+        Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{made.server_address[1]}", seen
         made.shutdown()
 
