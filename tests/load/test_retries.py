@@ -231,7 +231,7 @@ def waiting(asked: str) -> Reply:
     return 500, b"", {"x-amz-retry-after": asked}
 
 
-@pytest.mark.parametrize("sdk", ["go-v2", "java-v2", "js-v3", "boto3-2026"])
+@pytest.mark.parametrize("sdk", ["go-v2", "java-v2", "js-v3", "dotnet-v4", "boto3-2026"])
 @pytest.mark.parametrize(
     ("own", "calls", "pauses_s"),
     [
