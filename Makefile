@@ -128,17 +128,18 @@ clients: install-clients
 # nothing to build where that is not installed.
 CLIENTS := .clients
 PYTHON_CLIENTS := aioboto3 awscli pynamodb testcontainers
+NODE_CLIENTS := tests/clients tests/clients/js-2025
 GO_PATH := /usr/share/gocode
 GO_SDK := $(GO_PATH)/src/github.com/aws/aws-sdk-go-v2/service/dynamodb
 
 install-clients: $(CLIENTS)/.installed
 
-$(CLIENTS)/.installed: $(PYTHON_CLIENTS:%=tests/clients/%.lock) tests/clients/package-lock.json $(wildcard tests/clients/go-*/*.go) $(wildcard $(GO_SDK)) | dev
+$(CLIENTS)/.installed: $(PYTHON_CLIENTS:%=tests/clients/%.lock) $(NODE_CLIENTS:%=%/package-lock.json) $(wildcard tests/clients/go-*/*.go) $(wildcard $(GO_SDK)) | dev
 	for client in $(PYTHON_CLIENTS); do \
 		$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(CLIENTS)/$$client && \
 		$(BIN)/uv pip sync --quiet --python $(CLIENTS)/$$client/bin/python tests/clients/$$client.lock || exit; \
 	done
-	npm ci --silent --ignore-scripts --prefix tests/clients
+	for folder in $(NODE_CLIENTS); do npm ci --silent --ignore-scripts --prefix $$folder || exit; done
 	test ! -d $(GO_SDK) || ! command -v go >/dev/null || for program in go-client go-retries; do \
 		GO111MODULE=off GOPATH=$(GO_PATH) GOFLAGS= GOCACHE=$(CURDIR)/$(CLIENTS)/go-cache \
 		go build -o $(CLIENTS)/$$program tests/clients/$$program/*.go || exit; \

@@ -189,6 +189,8 @@ class OpenLoop:
         self._waiting = 0
         self._accounted_s: float | None = None  # None: no user has come yet
         self._closed = False
+        self._under_way = 0  # tasks, and the sum of when they began
+        self._began_s = 0.0
 
     def next(self) -> tuple[float, float]:
         """Wait for the next arrival; gives its intended start, and what it is taken to cost."""
@@ -208,6 +210,19 @@ class OpenLoop:
         finally:
             self._waiting -= 1
 
+    def task_began(self, at_s: float) -> None:
+        """A user has taken an arrival, and is under way."""
+        self._under_way += 1
+        self._began_s += at_s
+
+    def task_ended(self, began_s: float) -> None:
+        """It is over; after `close` it was counted as one that was not."""
+        self._under_way -= 1
+        self._began_s -= began_s
+        if not self._closed:
+            self.record.health.arrivals += 1
+            self.record.health.task_s += self._clock() - began_s
+
     def account(self) -> None:
         """Note how much has been asked for until now; after `close`, no more is."""
         if self._accounted_s is not None and not self._closed:
@@ -225,6 +240,8 @@ class OpenLoop:
         if self._accounted_s is not None and not self._closed:
             self._drop(nobody_was_free=self._waiting == 0)
             self._account(self._accounted_s, min(self._clock(), self._due_s()))
+            self.record.health.left += self._under_way
+            self.record.health.left_s += self._under_way * self._clock() - self._began_s
         self._closed = True
 
     def _begin(self) -> None:
@@ -262,6 +279,7 @@ class OpenPacer:
         self._finish()
         self._intended_s, self._paid = self._arrivals.next()
         self._took_s, self._cost = self._clock(), 0.0
+        self._arrivals.task_began(self._took_s)
         return 0.0
 
     def begin(self, now_s: float, cost: float) -> float:
@@ -290,9 +308,8 @@ class OpenPacer:
     def _finish(self) -> None:
         if self._took_s is None:
             return
-        health, schedule = self._arrivals.record.health, self._arrivals.schedule
-        health.arrivals += 1
-        health.task_s += self._clock() - self._took_s
+        schedule = self._arrivals.schedule
+        self._arrivals.task_ended(self._took_s)
         if self._cost < self._paid:
             schedule.settle(self._cost - self._paid)
         schedule.learn(self._cost)

@@ -23,8 +23,11 @@ Failure = Literal["throttle", "transient", "timeout"]
 Mode = Literal["standard", "adaptive", "legacy"]
 Sdk = Literal[
     "none", "boto3-2025", "boto3-2026", "js-v3-2025", "js-v3", "go-v2-2025", "go-v2",
-    "java-v2-2025", "java-v2"
+    "java-v2-2025", "java-v2", "dotnet-v4-2025", "dotnet-v4"
 ]  # fmt: skip
+Beyond = Literal["drawn", "cut", "whole"]
+"""What becomes of a pause that could be longer than the longest: it is drawn from 0 to the longest, or drawn
+first and cut to it, or is just the longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,8 @@ class Backoff:
 class RetryPolicy:
     """One published policy: how often a request is sent, what follows which failure, what a client may spend.
 
-    `attempts` counts the first one, too. No pause is longer than `most_s`; where `most_drawn` is off one that
-    would be is just that. Errors that are no throttles (5xx, a lost connection) are `transient`, and so is a
+    `attempts` counts the first one, too. No pause is longer than `most_s`: what could be is drawn `beyond`
+    it or not. Errors that are no throttles (5xx, a lost connection) are `transient`, and so is a
     `timeout` where a policy has nothing of its own for it. A client has
     `quota_tokens` for retries, 0: there is no quota. An accepted request gives back what its last retry took,
     and `more_tokens`; one that had no retry gives back `unretried_tokens`. `limits_rate`: the adaptive mode,
@@ -59,7 +62,7 @@ class RetryPolicy:
     transient: Backoff = Backoff(0.025, 14.0)
     timeout: Backoff | None = None
     most_s: float = 20.0
-    most_drawn: bool = True
+    beyond: Beyond = "drawn"
     quota_tokens: float = QUOTA_TOKENS
     unretried_tokens: float = 1.0
     more_tokens: float = 0.0
@@ -78,9 +81,11 @@ class RetryPolicy:
     ) -> float:
         """Seconds from the answer to the `attempt`-th attempt to the next one; the server `asked_s`."""
         backoff = self.after(kind)
-        longest_s = backoff.base_s * 2.0 ** (attempt - 1)
-        drawn = backoff.drawn if self.most_drawn or longest_s <= self.most_s else 0.0
-        pause_s = min(longest_s, self.most_s) * (1.0 - drawn + drawn * chance() if drawn else 1.0)
+        pause_s = backoff.base_s * 2.0 ** (attempt - 1)
+        drawn = 0.0 if self.beyond == "whole" and pause_s > self.most_s else backoff.drawn
+        if self.beyond == "drawn":
+            pause_s = min(pause_s, self.most_s)
+        pause_s = min(pause_s * (1.0 - drawn + drawn * chance() if drawn else 1.0), self.most_s)
         if asked_s is None or not self.heeds_server:
             return pause_s
         return max(pause_s, min(asked_s, pause_s + RETRY_AFTER_MOST_S))
@@ -119,7 +124,7 @@ _GO: Final = RetryPolicy(
     name="go-v2-2025",
     says="Go v2 before November 2026: three attempts, pauses of up to 2 and 4 s",
     attempts=3, throttle=Backoff(2.0, 5.0), transient=Backoff(2.0, 5.0), timeout=Backoff(2.0, 10.0),
-    most_drawn=False, more_tokens=1.0, heeds_server=False,
+    beyond="whole", more_tokens=1.0, heeds_server=False,
 )  # fmt: skip
 """https://github.com/aws/aws-sdk-go-v2/tree/v1.17.1/aws/retry: a success after a retry gives back a token
 more (standard.go), a pause that would be longer than the longest is not drawn (jitter_backoff.go), and in
@@ -140,6 +145,14 @@ _JAVA_STANDARD: Final = replace(
     says="Java v2 before November 2026, standard mode: nine attempts, pauses of up to 1, 2, 4, 8, 16, 20 s",
     throttle=Backoff(1.0, 5.0),
 )
+_DOTNET: Final = RetryPolicy(
+    name="dotnet-v4-2025",
+    says=".NET v4 before November 2026: eleven attempts, pauses of up to 1, 2, 4, 8, 16 and 20 s",
+    attempts=11, throttle=Backoff(1.0, 5.0), transient=Backoff(1.0, 5.0), beyond="cut", heeds_server=False,
+)  # fmt: skip
+"""https://github.com/aws/aws-sdk-net: `StandardRetryPolicy` in sdk/src/Core, with the ten retries that
+https://docs.aws.amazon.com/sdk-for-net/v4/developer-guide/retries-timeouts.html has for DynamoDB; a pause is
+drawn before it is cut to 20 s. https://github.com/aws/aws-sdk-net/issues/4411 calls the ten attempts."""
 _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
     "boto3-2025": {
         "legacy": _LEGACY,
@@ -156,7 +169,7 @@ _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
     },
     "js-v3-2025": _shared(
         "js-v3-2025", "JavaScript v3, @smithy/core before 3.40: three attempts, pauses of up to 0.5 and 1 s",
-        attempts=3, throttle=Backoff(0.5, 5.0), transient=Backoff(0.1, 10.0), heeds_server=False,
+        attempts=3, throttle=Backoff(0.5, 5.0), transient=Backoff(0.1, 10.0),
     ),
     "go-v2-2025": {
         "standard": _GO,
@@ -167,14 +180,20 @@ _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
         "standard": _JAVA_STANDARD,
         "adaptive": _adaptive(_JAVA_STANDARD, name="java-v2-2025-adaptive"),
     },
+    "dotnet-v4-2025": {"standard": _DOTNET, "adaptive": _adaptive(_DOTNET, name="dotnet-v4-2025-adaptive")},
     **{
         name: _shared(name, f"{sdk}, as of November 2026: {SHARED}")
-        for name, sdk in (("js-v3", "JavaScript v3"), ("go-v2", "Go v2"), ("java-v2", "Java v2"))
+        for name, sdk in (
+            ("js-v3", "JavaScript v3"),
+            ("go-v2", "Go v2"),
+            ("java-v2", "Java v2"),
+            ("dotnet-v4", ".NET v4"),
+        )
     },
 }  # fmt: skip
 """By SDK and mode, the default first. botocore's legacy mode has no longest pause; its last is 12.8 s.
 
-That of JavaScript before 2026 is as StandardRetryStrategy.js of @smithy/core 3.39 has it."""
+That of JavaScript before 2026 is as @smithy/core 3.39 does it."""
 POLICIES: Final = (NONE, *(policy for modes in _SDKS.values() for policy in modes.values()))
 CLIENTS: Final = 10
 """Among which a load is taken to be shared, where nobody says how many processes an application has."""

@@ -18,7 +18,7 @@ from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.model.resources import Cause
 from keyheat.model.retries import RetryPolicy
 from tests.clients.programs import BOUND_S
-from tests.load.test_retries import GOOD, THROTTLED, Reply, answer_of, error, server
+from tests.load.test_retries import GONE, GOOD, SILENT, THROTTLED, Reply, answer_of, error, server
 from tests.outside import a_readers_environment
 
 CODES = {
@@ -28,6 +28,7 @@ CODES = {
     "TransactionCanceledException": None,
 }
 """Errors of a request, and as what an SDK retries each; None: not at all."""
+BROKEN = error("InternalServerError", 500)
 RUNS_OUT, NOW_AND_THEN = "throttled until the quota has run out", "throttled now and then"
 EIGHT = "eight attempts, each pause at"
 
@@ -72,6 +73,16 @@ def scripts_of(policy: RetryPolicy, eight: Mapping[str, Any], chances: Sequence[
             for chance in chances
         },
         **{code: Script(policy, [error(code)]) for code in CODES},
+    }
+
+
+def failures_of(policy: RetryPolicy) -> dict[str, Script]:
+    """What is no throttle: alone, and in between."""
+    return {
+        "an error that is no throttle": Script(policy, [BROKEN]),
+        "a connection that is lost": Script(policy, [GONE]),
+        "no answer in time": Script(policy, [SILENT]),
+        "failures of every kind": Script(policy, [THROTTLED, BROKEN, SILENT, BROKEN, GOOD] * 100, 100),
     }
 
 

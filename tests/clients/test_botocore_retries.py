@@ -5,16 +5,25 @@ from typing import Any
 
 import pytest
 
-from keyheat.model.retries import RetryPolicy, policy_named
+from keyheat.model.retries import policy_named
 from tests.clients.programs import CLIENTS, HERE
-from tests.clients.scripted import CODES, Call, Script, calls_of, check_scripts, pauses_of, play, scripts_of
-from tests.load.test_retries import GONE, GOOD, SILENT, THROTTLED, error
+from tests.clients.scripted import (
+    CODES,
+    Call,
+    Script,
+    calls_of,
+    check_scripts,
+    failures_of,
+    pauses_of,
+    play,
+    scripts_of,
+)
+from tests.load.test_retries import GOOD, SILENT, THROTTLED, error
 
 pytestmark = [pytest.mark.opens, pytest.mark.slow]
 
 OLDER = next(client for client in CLIENTS if client.name == "aioboto3")
 STANDARD = policy_named("boto3-2025-standard")
-BROKEN = error("InternalServerError", 500)
 
 
 def of_mode(scripts: dict[str, Script], **options: Any) -> dict[str, Script]:
@@ -24,22 +33,15 @@ def of_mode(scripts: dict[str, Script], **options: Any) -> dict[str, Script]:
     }
 
 
-def failures(policy: RetryPolicy) -> dict[str, Script]:
-    return {
-        "an error that is no throttle": Script(policy, [BROKEN]),
-        "a connection that is lost": Script(policy, [GONE]),
-        "no answer in time": Script(policy, [SILENT]),
-        "failures of every kind": Script(policy, [THROTTLED, BROKEN, SILENT, BROKEN, GOOD] * 100, 100),
-    }
-
-
-STANDARD_SCRIPTS = scripts_of(STANDARD, {"attempts": 8}, (0.0, 0.37, 1.0)) | failures(STANDARD)
+STANDARD_SCRIPTS = scripts_of(STANDARD, {"attempts": 8}, (0.0, 0.37, 1.0)) | failures_of(STANDARD)
 STANDARD_SCRIPTS["no answer in time until the quota has run out"] = Script(STANDARD, [SILENT], 60)
 LEGACY, ADAPTIVE = policy_named("boto3-2025"), policy_named("boto3-2025-adaptive")
 HELD = Script(ADAPTIVE, [THROTTLED] * 40 + [GOOD], 60, every_s=0.02)
 SCRIPTS = (
     of_mode(STANDARD_SCRIPTS, mode="standard")
-    | of_mode({**failures(LEGACY), **{code: Script(LEGACY, [error(code)]) for code in CODES}}, mode="legacy")
+    | of_mode(
+        {**failures_of(LEGACY), **{code: Script(LEGACY, [error(code)]) for code in CODES}}, mode="legacy"
+    )
     | of_mode({"throttled, and then no more": HELD}, mode="adaptive")
 )
 

@@ -6,14 +6,23 @@ import pytest
 
 from keyheat.model.retries import policy_named
 from tests.clients.programs import ENVIRONMENTS, GO
-from tests.clients.scripted import CODES, Call, Script, calls_of, check_scripts, pauses_of, play, scripts_of
-from tests.load.test_retries import GOOD, SILENT, THROTTLED, error
+from tests.clients.scripted import (
+    BROKEN,
+    CODES,
+    Call,
+    Script,
+    calls_of,
+    check_scripts,
+    pauses_of,
+    play,
+    scripts_of,
+)
+from tests.load.test_retries import GOOD, SILENT, THROTTLED
 
 pytestmark = [pytest.mark.opens, pytest.mark.slow]
 
 PROGRAM = ENVIRONMENTS / "go-retries"
 POLICY, ADAPTIVE = policy_named("go-v2-2025"), policy_named("go-v2-2025-adaptive")
-BROKEN = error("InternalServerError", 500)
 SCRIPTS = scripts_of(POLICY, {"attempts": 8}, (0.0, 0.37, 0.999)) | {
     "an error that is no throttle": Script(POLICY, [BROKEN]),
     "no answer in time": Script(POLICY, [SILENT]),

@@ -80,3 +80,7 @@ def test_arrivals_that_nobody_can_send_do_not_pile_up(took_s: float, drops: bool
     assert (dropped > 0) is drops
     assert len(sent) + dropped == pytest.approx(PER_S * clock.now_s, abs=2 * PER_S)
     assert arrivals.schedule.due_s >= clock.now_s - DROPPED_AFTER_S - 1 / PER_S  # all that is still to come
+    assert (record.health.left, record.health.left_s) == (1, pytest.approx(took_s))
+    assert record.health.arrivals == len(sent) - 1
+    arrivals.task_ended(clock.now_s - took_s)
+    assert record.health.arrivals == len(sent) - 1, "it was counted as one that was not over"

@@ -99,7 +99,7 @@ def server(script: list[Reply]) -> Iterator[tuple[str, list[int]]]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
         made.daemon_threads = True
-        Thread(target=made.serve_forever, daemon=True).start()
+        Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{made.server_address[1]}", seen
         made.shutdown()
 
@@ -231,7 +231,7 @@ def waiting(asked: str) -> Reply:
     return 500, b"", {"x-amz-retry-after": asked}
 
 
-@pytest.mark.parametrize("sdk", ["go-v2", "java-v2", "js-v3", "boto3-2026"])
+@pytest.mark.parametrize("sdk", ["go-v2", "java-v2", "js-v3", "dotnet-v4", "boto3-2026"])
 @pytest.mark.parametrize(
     ("own", "calls", "pauses_s"),
     [

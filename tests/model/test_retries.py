@@ -144,6 +144,15 @@ def test_java_before_2026_draws_a_half_of_its_pauses_and_charges_nothing_for_thr
     assert sum(quota.take(legacy.transient.cost_tokens) for _ in range(1_000)) == 100
 
 
+def test_net_before_2026_draws_a_pause_before_it_is_cut() -> None:
+    """Nor is .NET: attempts and pauses as its code has them."""
+    net = policy_named("dotnet-v4-2025")
+    assert net.attempts == 10 + 1
+    assert [net.pause_s(attempt, lambda: 0.5) for attempt in range(1, 8)] == [0.5, 1, 2, 4, 8, 16, 20]
+    assert net.pause_s(10, lambda: 0.01) == pytest.approx(0.01 * 2**9)
+    assert (net.throttle, net.after("timeout")) == (net.transient, net.transient)
+
+
 def test_what_is_retried_is_said_by_each_policy() -> None:
     assert not NONE.retries(Cause.KEY_RANGE)
     assert LEGACY.retries(Cause.KEY_RANGE)

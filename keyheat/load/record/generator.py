@@ -47,6 +47,9 @@ class Health:
     asked: float = 0.0  # what the schedule asked for, or the rate of the users that were there
     arrivals: int = 0  # open loop: tasks that were begun and came to their end
     task_s: float = 0.0  # open loop: how long those took in all
+    left: int = 0  # open loop: tasks that were still under way when the load was over
+    left_s: float = 0.0  # and how long those had taken by then in all
+    held_s: float = 0.0  # that users waited for the rate of their own client, in the adaptive mode
     no_user: int = 0  # open loop: arrivals that were dropped while all users were under way
     began_s: float = inf  # epoch seconds: the first user was there
     ended_s: float = 0.0  # epoch seconds: nothing more was asked for
@@ -94,6 +97,8 @@ UNANSWERED_SHARE = 0.1
 """Of the time: a load that hangs for so long is another one than was asked for."""
 SIGMAS = 3.0
 """How far chance takes the number of random arrivals from what was asked for."""
+HELD_SHARE = 0.5
+"""Of its users' time, from which a client's own rate is what the load waits for."""
 ROOM = 1.2
 """Users beyond what Little's law gives on average: arrivals come in groups."""
 
@@ -175,8 +180,8 @@ class _Judge:
 
     @property
     def _mean_cost(self) -> float:
-        health = self._health
-        return health.offered / health.arrivals if health.arrivals and health.offered else 1.0
+        begun = self._health.arrivals + self._health.left
+        return self._health.offered / begun if begun and self._health.offered else 1.0
 
     def faults(self) -> Iterator[str]:
         """What was the generator's own fault."""
@@ -219,23 +224,34 @@ class _Judge:
     def _missed_target(self) -> str:
         if self._busy or self._starved:
             return f"{self._sent()}: {self._lacked_cpu()}"
-        if not self._health.no_user or not self._health.arrivals:
+        if not self._health.no_user:
             return self._sent()
+        held_back = ", one for each request that its client holds back" if self._held_back else ""
         return (
-            f"{self._sent()}: all {self._users} users were under way while arrivals were dropped; "
-            f"about {self._users_needed():,} are needed"
+            f"{self._sent()}: all {self._users:,} users were under way while arrivals were dropped; "
+            f"about {self._users_needed():,} are needed{held_back}"
         )
+
+    @property
+    def _held_back(self) -> bool:
+        """Whether it was mostly the client's own rate that users waited for."""
+        return self._health.held_s > HELD_SHARE * (self._health.task_s + self._health.left_s)
 
     def _users_needed(self) -> int:
         """By Little's law: how many arrivals come, when most do, while one is under way.
 
+        Those that were not over count with what they took by then: they are the ones that take longest. Where
+        a client limits its own rate, more users are not more requests: what was dropped would wait, too, so
+        that each takes a user of its own.
         Source: J. D. C. Little, A Proof for the Queuing Formula: L = λW, Operations Research 9 (1961).
         """
         health = self._health
-        task_s = health.task_s / health.arrivals
+        task_s, one_each = health.task_s + health.left_s, self._users + health.no_user
+        if not health.arrivals or self._held_back:
+            return one_each
         highest_per_s = max(self.asked_per_s, self._load.rate_shape().highest_per_s)
-        needed = highest_per_s / self._mean_cost * task_s * ROOM
-        return max(self._users + 1, ceil(needed))
+        needed = ceil(highest_per_s / self._mean_cost * task_s / health.arrivals * ROOM)
+        return min(max(self._users + 1, needed), one_each)
 
 
 CPUS: Final = Path("/proc/cpuinfo")

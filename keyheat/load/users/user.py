@@ -223,7 +223,7 @@ class TableUser(locust.User):
             slept_s = self._wait(pause_s)
             held_s = 0.0
             while hold_s := retries.hold_s(call):
-                held_s += self._wait(hold_s)
+                held_s += self._hold_back(hold_s)
             if slept_s or held_s:
                 record.backed_off(request.operation, int((slept_s + held_s) * 1e6))
                 record.count(made.BACKOFF_S, slept_s)
@@ -232,6 +232,14 @@ class TableUser(locust.User):
             answer = self._attempt(request, self.load.clock(), 0 if call.attempts else late_us)
             pause_s = retries.delay_s(call, answer)
         return answer
+
+    def _hold_back(self, hold_s: float) -> float:
+        """Wait for the client's rate; the generator notes it of those, too, that wait until the load ends."""
+        began_s = self.load.clock()
+        try:
+            return self._wait(hold_s)
+        finally:
+            self.load.record.health.held_s += self.load.clock() - began_s
 
     def _wait(self, wait_s: float) -> float:
         """Wait as long as the load goes on; gives the seconds that it took."""
