@@ -19,8 +19,8 @@ from setuptools import Extension, find_packages, setup
 SHIPPED = ("analyzers", "configs", "deploy", "loadtests", "reports")
 FOLDERS = [f"analyzers.{name}" for name in find_packages("analyzers")]
 
-MODEL = ("admission", "bucket", "keyspace", "maximum", "meter", "minutes", "nodes", "partitions", "resources",
-         "table", "transactions", "units")  # fmt: skip
+MODEL = ("admission", "bucket", "keyspace", "meter", "minutes", "nodes", "partitions", "resources",
+         "splits", "table", "transactions", "units")  # fmt: skip
 ENDPOINT = ("delivery", "dynamodb", "http", "itemkeys", "itemstore", "items/capacity", "items/single",
             "recording", "regions", "requests", "router", "schema", "service", "tables/catalog",
             "values")  # fmt: skip

@@ -19,7 +19,7 @@ from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
-from keyheat.load.observation import InsightsState
+from keyheat.load.tables.insights import InsightsState
 from keyheat.pages.charts.keys import throttled_key_table
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.keys import digest_of

@@ -115,7 +115,8 @@ def _ask(target: str, region: str | None, profile: str | None) -> _Told:
     """Ask a target. Raises `ValueError` for a target or a profile that cannot be."""
     from keyheat.evidence.clients import boto3_clients
     from keyheat.evidence.table import account_quotas, region_of
-    from keyheat.load.transport.target import proxy_in_words, scale_at, target_at
+    from keyheat.load.transport.endpoint_pages import scale_at
+    from keyheat.load.transport.target import proxy_in_words, target_at
 
     if target == "aws":
         clients = boto3_clients(region=region or os.environ.get("AWS_REGION"), profile=profile)

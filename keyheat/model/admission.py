@@ -23,10 +23,9 @@ from random import Random
 from keyheat.model import limits
 from keyheat.model.behaviour import Behaviour
 from keyheat.model.bucket import Backlog, Bucket, TokenBucket
-from keyheat.model.maximum import MaximumBucket
 from keyheat.model.meter import LaneMeter
 from keyheat.model.minutes import CapacitySetting, ResourceMinutes
-from keyheat.model.nodes import Caller, provisioned_bucket
+from keyheat.model.nodes import Caller, MaximumBucket, provisioned_bucket
 from keyheat.model.partitions import (
     Partition,
     PartitionKind,

@@ -1,26 +1,13 @@
-"""The line on which a table's keys lie, its division among partitions, and where a hot one would split.
+"""The line on which a table's keys lie, and its division among partitions.
 
     00.......              position = hash(partition key), sort key              ff.......
     |--------- partition 0 ---------|--------- partition 1 ---------|--- partition 2 ---|
 
 A position is eight bytes of hash, then the sort key in an encoding that keeps its order. Items of one
 partition key therefore lie side by side, in sort order, and a boundary may fall between or inside them.
-
-AWS splits a partition whose consumption stays near its ceiling for minutes, throttled or not, at a point
-taken from the keys it observed. It does not split where that cannot help: one hot item, a sort key that only
-ever grows, or inside an item collection of a table with a local index. Sources:
-https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html and
-https://www.usenix.org/system/files/atc22-elhemali.pdf (section 4.4)
 """
 
-from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from random import Random
-
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
-
-from keyheat.model.behaviour import Behaviour
 
 HASH_BYTES = 8
 WHOLE = 1 << (8 * HASH_BYTES)
@@ -56,104 +43,3 @@ def middle(start: bytes, end: bytes | None) -> bytes | None:
     low = point(start)
     half = (low + (WHOLE if end is None else point(end))) // 2
     return half.to_bytes(HASH_BYTES, "big") if half > low else None
-
-
-@dataclass(slots=True)
-class PartitionHeat:
-    """The seconds in which a partition throttled or was near its ceiling, and positions of requests then.
-
-    Refusals are sampled, oldest first: a full bucket refuses whatever comes next, so they are distributed as
-    the requests are. A partition that does not throttle is looked at once a second at most.
-    """
-
-    patience_s: float
-    positions: deque[bytes]
-    hot_s: float = 0.0
-    last_s: int = field(default=-(2**62))
-
-    @classmethod
-    def cold(cls, behaviour: Behaviour, rng: Random) -> "PartitionHeat":
-        """A partition that has not throttled; how long it will bear heat is drawn now."""
-        return cls(rng.uniform(*behaviour.split_heat_s), deque(maxlen=behaviour.sampled_positions))
-
-    def refused(self, at: bytes, now_s: float, behaviour: Behaviour) -> bool:
-        """Record one refusal; True once the partition has been hot for long enough to split."""
-        hot = self.throttled(now_s, behaviour)
-        self.positions.append(at)
-        return hot
-
-    def throttled(self, now_s: float, behaviour: Behaviour) -> bool:
-        """Record that something was refused in this second; True as `refused` says."""
-        second = int(now_s)
-        if second > self.last_s:
-            if second - self.last_s > behaviour.heat_memory_s:
-                self.hot_s = 0.0
-                self.positions.clear()
-            self.hot_s += 1
-            self.last_s = second
-        return self.hot_s >= self.patience_s
-
-    def busy(self, at: bytes, span_s: float, hot_s: float, now_s: float, behaviour: Behaviour) -> bool:
-        """Record that it was near its ceiling for all of a span that ends now; True as `refused` says.
-
-        `at` is the position of one request in it; `hot_s` are the hot seconds counted when it began.
-        """
-        second = int(now_s)
-        if second - span_s - self.last_s > behaviour.heat_memory_s:
-            hot_s = 0.0
-            self.positions.clear()
-        self.hot_s = max(self.hot_s, hot_s + span_s)
-        self.last_s = second
-        self.positions.append(at)
-        return self.hot_s >= self.patience_s
-
-
-def split_point(positions: Sequence[bytes], *, has_lsi: bool, behaviour: Behaviour) -> bytes | None:
-    """Where a split divides the observed heat best; None where no split would help.
-
-    `positions` are in order of arrival. The result is the first position of the upper half.
-    """
-    ordered = sorted(positions)
-    best, best_share = None, behaviour.split_least_share
-    for place, at in _candidates(ordered, _undivided(positions, has_lsi, behaviour)):
-        share = min(place, len(ordered) - place) / len(ordered)
-        if share > best_share or (best is None and share == best_share):
-            best, best_share = at, share
-    return best
-
-
-def _candidates(ordered: Sequence[bytes], undivided: set[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Every boundary between two different observed positions, but none inside an undivided collection."""
-    for place in range(1, len(ordered)):
-        below, at = ordered[place - 1], ordered[place]
-        if below == at:
-            continue
-        if collection_of(below) == collection_of(at):
-            if collection_of(at) not in undivided:
-                yield place, at
-        else:
-            # Between two collections the whole upper collection moves, wherever it was observed.
-            yield place, collection_of(at)
-
-
-def _undivided(positions: Sequence[bytes], has_lsi: bool, behaviour: Behaviour) -> set[bytes]:
-    by_collection: dict[bytes, list[bytes]] = {}
-    for at in positions:
-        by_collection.setdefault(collection_of(at), []).append(at)
-    return {name for name, members in by_collection.items() if has_lsi or ever_increasing(members, behaviour)}
-
-
-def ever_increasing(positions: Sequence[bytes], behaviour: Behaviour) -> bool:
-    """Whether the later of these positions lie above nearly all of the earlier ones, as a clock's would.
-
-    position                        The earlier half's ninetieth part is the mark;
-      |            . ' .   later    of shuffled keys a tenth lies above it,
-    - - mark - . ' - - - - - -      of a sequence nearly all do, even where
-      |    . '                      concurrent writers arrive a little out of order.
-    """
-    half = len(positions) // 2
-    if half == 0:
-        return False
-    mark = sorted(positions[:half])[half * 9 // 10]
-    above = sum(at > mark for at in positions[half:])
-    return above >= behaviour.sequence_share * (len(positions) - half)

@@ -13,8 +13,9 @@ from random import Random
 from keyheat.model import limits
 from keyheat.model.behaviour import Behaviour
 from keyheat.model.bucket import Backlog, TokenBucket
-from keyheat.model.keyspace import WHOLE, PartitionHeat, even_boundaries, middle, point, split_point
+from keyheat.model.keyspace import WHOLE, even_boundaries, middle, point
 from keyheat.model.partition_log import Counts, PartitionLog
+from keyheat.model.splits import PartitionHeat, split_point
 from keyheat.words import Capacity, Direction
 
 EVENTUAL_READ_WEIGHT = limits.PARTITION_READ_UNITS_PER_S / limits.EVENTUAL_READ_PARTITION_UNITS_PER_S

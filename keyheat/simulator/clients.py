@@ -21,10 +21,11 @@ from keyheat.model.resources import Refusal
 from keyheat.model.retries import RetryPolicy
 from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
 from keyheat.model.table import Op, TableModel
-from keyheat.simulator.asking import Outcome, answer_of, ask, ops_of, outcomes_of, throttled
+from keyheat.simulator.conflicts import TransactionConflicts, with_conflicts
+from keyheat.simulator.demand import FlowArrivals
+from keyheat.simulator.discrete import Outcome, answer_of, ask, ops_of, outcomes_of, throttled
 from keyheat.simulator.flow import Flow, FlowAnswer, sent_together
-from keyheat.simulator.meetings import Meetings, told
-from keyheat.simulator.shares import FlowArrivals, TableShares
+from keyheat.simulator.shares import TableShares
 
 SERVICE_S: Final = 0.005
 """That an attempt takes: single-digit milliseconds, https://aws.amazon.com/dynamodb/features/"""
@@ -101,9 +102,9 @@ class RetriedTables:
         self._own, self._policy, self._started_s, self._rng = own, policy, started_s, rng
         # Pauses have a chance of their own, so that the same arrives at the same time whatever the policy.
         (self._pauses,) = rng.spawn(1)
-        self._grounds = {name: TableShares(model) for name, model in models.items()}
+        self._tables = {name: TableShares(model) for name, model in models.items()}
         self._arrivals = {name: FlowArrivals(rng) for name in models}
-        self._meetings = {name: Meetings(transaction_s) for name in models}
+        self._conflicts = {name: TransactionConflicts(transaction_s) for name in models}
         self._clients = [
             _Client(RetryQuota(policy.quota_tokens), AdaptiveRate(started_s) if policy.limits_rate else None)
             for _ in range(clients)
@@ -128,8 +129,8 @@ class RetriedTables:
         self._now = {place: [] for place in range(len(flows))}
         self._later = {}
         met = dict[int, int]()
-        for name, ground in self._grounds.items():
-            ground.model.advance(now_s)
+        for name, table in self._tables.items():
+            table.model.advance(now_s)
             places = [place for place, flow in enumerate(flows) if (flow.table or self._own) == name]
             met |= self._arrive(name, [flows[place] for place in places], places, now_s)
         while self._queue and self._queue[0][0] < now_s + 1:
@@ -140,20 +141,20 @@ class RetriedTables:
                 due.wakes_s = inf
                 self._serve(due, due_s)
         found = [(flows[place], outcomes) for place, outcomes in self._now.items()]
-        answers = [answer_of(self._ground(flow), flow, outcomes) for flow, outcomes in found]
+        answers = [answer_of(self._table(flow), flow, outcomes) for flow, outcomes in found]
         for place, count in met.items():
-            answers[place] = told(flows[place], answers[place], count)
-        return answers + [answer_of(self._ground(flow), flow, found) for flow, found in self._later.values()]
+            answers[place] = with_conflicts(flows[place], answers[place], count)
+        return answers + [answer_of(self._table(flow), flow, found) for flow, found in self._later.values()]
 
-    def _ground(self, flow: Flow) -> TableShares:
-        return self._grounds[flow.table or self._own]
+    def _table(self, flow: Flow) -> TableShares:
+        return self._tables[flow.table or self._own]
 
     def _arrive(
         self, name: str, flows: Sequence[Flow], places: Sequence[int], now_s: float
     ) -> dict[int, int]:
         """The requests to one table, spread over the second; gives how many transactions met another one."""
         model, counts = self.models[name], self._arrivals[name].in_second(flows)
-        left, counts, met = self._meetings[name].leave(flows, counts, self._rng)
+        left, counts, met = self._conflicts[name].without(flows, counts, self._rng)
         if met:
             model.minutes.transaction_conflicts(sum(met.values()), now_s)
         for kind in sent_together(left):
@@ -163,8 +164,8 @@ class RetriedTables:
 
     def _spread(self, flows: Sequence[Flow], places: Sequence[int], count: int, now_s: float) -> None:
         """The requests of one kind; their items are drawn as they arrive, and keep their keys."""
-        ground, ours = self._ground(flows[0]), flows[0].ours
-        ops = [ops_of(ground, flow, count * flow.items, now_s, self._rng) for flow in flows]
+        table, ours = self._table(flows[0]), flows[0].ours
+        ops = [ops_of(table, flow, count * flow.items, now_s, self._rng) for flow in flows]
         due = now_s + (np.arange(count) + self._rng.random(count)) / max(count, 1)
         of_items = [flow for flow in flows for _ in range(flow.items)]
         their_places = [place for place, flow in zip(places, flows, strict=True) for _ in range(flow.items)]
@@ -210,7 +211,7 @@ class RetriedTables:
 
     def _attempt(self, request: _Request, at_s: float) -> None:
         flow, client = request.flows[0], request.client
-        refusals = ask(self._ground(flow).model, flow, request.ops, at_s)
+        refusals = ask(self._table(flow).model, flow, request.ops, at_s)
         self._note(request, refusals)
         request.attempts += 1
         if not flow.ours:

@@ -20,8 +20,8 @@ from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.clients import RetriedTables
 from keyheat.simulator.flow import Counting, Flow, FlowAnswer, KeyHistory, Traffic
+from keyheat.simulator.hybrid import HybridTable
 from keyheat.simulator.traffic import traffic_of
-from keyheat.simulator.wave import Wave
 from keyheat.words import Direction
 
 ROWS_OF_KEYS = 5
@@ -299,15 +299,15 @@ def models_of(
 class _Tables:
     """Tables under clients that send each request once: a second is worked out at a time."""
 
-    waves: Mapping[str, Wave]
+    tables: Mapping[str, HybridTable]
     own: str
 
     def second(self, flows: Sequence[Flow], now_s: float) -> list[FlowAnswer]:
         """Every flow to its table; answers are in the order of the flows. Tables without flows grow, too."""
         answers: dict[int, FlowAnswer] = {}
-        for name, wave in self.waves.items():
+        for name, table in self.tables.items():
             places = [place for place, flow in enumerate(flows) if (flow.table or self.own) == name]
-            found = wave.second([flows[place] for place in places], now_s)
+            found = table.second([flows[place] for place in places], now_s)
             answers |= dict(zip(places, found, strict=True))
         return [answers[place] for place in range(len(flows))]
 
@@ -327,8 +327,8 @@ def _tables(
             models, own=own, policy=client.policy, clients=client.clients, started_s=started_s,
             rng=np.random.default_rng((seed, 7)), transaction_s=transaction_s,
         )  # fmt: skip
-    waves = {
-        name: Wave(model, np.random.default_rng((seed, number)), transaction_s)
+    tables = {
+        name: HybridTable(model, np.random.default_rng((seed, number)), transaction_s)
         for number, (name, model) in enumerate(models.items())
     }
-    return _Tables(waves, own)
+    return _Tables(tables, own)

@@ -11,10 +11,10 @@ from urllib.parse import unquote
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.observation import NotTold, faults_of, partitions_of
 from keyheat.load.record.generator import Health
 from keyheat.load.run.testbed import LOCAL
 from keyheat.load.run.testbed import Testbed as Bed
+from keyheat.load.transport.endpoint_pages import NotTold, faults_of, partitions_of
 from keyheat.load.transport.target import Target, target_at
 from keyheat.testing.local import LocalDynamoDB
 from tests.endpoint.clients import client

@@ -6,20 +6,12 @@ from dataclasses import replace
 import pytest
 
 from keyheat.evidence.clients import boto3_clients
-from keyheat.load.observation import NotTold, partitions_of
 from keyheat.load.probe.probe import known
 from keyheat.load.transport.answer import Transport
 from keyheat.load.transport.boto import Boto3Transport, make_client
+from keyheat.load.transport.endpoint_pages import NotTold, partitions_of, scale_at
 from keyheat.load.transport.signed import SignedTransport
-from keyheat.load.transport.target import (
-    LOCAL_KEYS,
-    Target,
-    TargetError,
-    proxy_in_words,
-    proxy_of,
-    scale_at,
-    target_at,
-)
+from keyheat.load.transport.target import LOCAL_KEYS, Target, TargetError, proxy_in_words, proxy_of, target_at
 from keyheat.testing.local import LocalDynamoDB
 from tests.load.scripted import HANG_UP, ScriptedServer, answered, serving
 

@@ -6,15 +6,9 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.endpoint_pages import scale_at
 from keyheat.load.transport.signed import SignedTransport
-from keyheat.load.transport.target import (
-    LOCAL_KEYS,
-    TargetError,
-    aws_target,
-    credentials_for,
-    scale_at,
-    target_at,
-)
+from keyheat.load.transport.target import LOCAL_KEYS, TargetError, aws_target, credentials_for, target_at
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from botocore.awsrequest import AWSResponse
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.observation import InsightsState, ThrottledKeys
+from keyheat.load.tables.insights import InsightsState, ThrottledKeys
 from keyheat.load.tables.lifecycle import TableError, prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
@@ -129,7 +129,7 @@ def test_a_hiccup_does_not_leave_it_on(target: Target, client: Any, monkeypatch:
         made.meta.events.register("before-send", lambda **_more: hiccups.pop() if hiccups else None)
         return made
 
-    monkeypatch.setattr("keyheat.load.observation.make_client", hiccuping)
+    monkeypatch.setattr("keyheat.load.tables.insights.make_client", hiccuping)
     said: list[str] = []
     insights.put_back(said.append)
     assert (said, hiccups) == ([], [])

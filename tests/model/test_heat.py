@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.keyspace import PartitionHeat, collection_of, ever_increasing, position, split_point
+from keyheat.model.keyspace import collection_of, position
+from keyheat.model.splits import PartitionHeat, ever_increasing, split_point
 
 
 def clock(n: int) -> bytes:

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.bucket import TokenBucket
-from keyheat.model.maximum import MaximumBucket
-from keyheat.model.nodes import Caller
+from keyheat.model.nodes import Caller, MaximumBucket
 from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.words import Capacity

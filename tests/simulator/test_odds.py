@@ -1,4 +1,4 @@
-"""The arithmetic of a wave: how much fits through shared limits, and who gets what of a bucket's rest."""
+"""The arithmetic of a second: how much fits through shared limits, and who gets what of a bucket's rest."""
 
 import numpy as np
 import pytest

@@ -18,7 +18,8 @@ from keyheat.load.probe.table import (
     own_table,
 )
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.target import Target, health
+from keyheat.load.transport.endpoint_pages import health
+from keyheat.load.transport.target import Target
 from keyheat.runs.capabilities import QUESTIONS, Capabilities, CapabilityFinding
 
 DOCUMENTED: Final = CapabilityFinding(answer="yes", seen="as AWS documents it")

@@ -15,15 +15,17 @@ import gevent
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.clock import SteadyClock, align
-from keyheat.load.observation import NotTold, Observation, ThrottledKeys, faults_of, partitions_of
+from keyheat.load.observation import Observation
 from keyheat.load.record.generator import Health, machine
 from keyheat.load.run.finish import Stages, clean_up
 from keyheat.load.run.plan import LoadPlan, run_folder
 from keyheat.load.run.preflight import allowed_by
 from keyheat.load.run.progress import RunProgress
 from keyheat.load.tables.existing import noted
+from keyheat.load.tables.insights import ThrottledKeys
 from keyheat.load.tables.lifecycle import RunTables
-from keyheat.load.transport.target import Target, scale_at, target_at
+from keyheat.load.transport.endpoint_pages import NotTold, faults_of, partitions_of, scale_at
+from keyheat.load.transport.target import Target, target_at
 from keyheat.runfiles import time_of
 from keyheat.runs import parquet
 from keyheat.runs.claims import Claim

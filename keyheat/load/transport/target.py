@@ -5,7 +5,6 @@ Nothing on this machine is asked through a proxy. A target with TLS is reached t
 that the proxy sees no request; one without is asked for by its whole URL.
 """
 
-import json
 import os
 import re
 import ssl
@@ -13,10 +12,8 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from http.client import HTTPException
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
-from urllib.request import ProxyHandler, build_opener
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -76,8 +73,6 @@ def ca_bundle() -> str | None:
 
 
 LOCAL_REGION = "us-east-1"
-HEALTH_WITHIN_S = 2.0
-HEALTH_BYTES = 10_000
 LOCAL_KEYS = AccessKeys("keyheat", "keyheat")
 IN_FILES = ("env", "shared-credentials-file", "config-file")
 """Where botocore finds keys without asking anybody for them."""
@@ -164,32 +159,6 @@ def aws_target() -> Target:
     except BotoCoreError as error:
         raise TargetError(f"the AWS configuration cannot be used: {error}") from error
     return target_at(client.meta.endpoint_url, region=region)
-
-
-def scale_at(target: Target) -> float | None:
-    """By how much a local endpoint of ours multiplies every rate limit; None where the target is another."""
-    if not target.local:
-        return None
-    try:
-        return float(json.loads(health(target))["scale"])
-    except (OSError, HTTPException, ValueError, KeyError, TypeError):
-        return None
-
-
-def health(target: Target) -> bytes:
-    """What a local endpoint of ours says of itself. Raises `OSError`, `HTTPException`."""
-    return page_of(target, "/_keyheat/health", within_s=HEALTH_WITHIN_S, most_bytes=HEALTH_BYTES)
-
-
-def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> bytes:
-    """A page of the endpoint, cut off where it is longer; of this machine without a proxy.
-
-    Raises `OSError`, `HTTPException`, and `ValueError` where the path is none.
-    """
-    straight = [ProxyHandler({})] if target.local else []
-    with build_opener(*straight).open(f"{target.url}{path}", timeout=within_s) as answer:
-        page: bytes = answer.read(most_bytes)
-    return page
 
 
 def _configured_region() -> str | None:

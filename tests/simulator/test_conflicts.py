@@ -11,8 +11,8 @@ from keyheat.model.behaviour import TRANSACTION_S
 from keyheat.model.ongoing import OngoingTransactions
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.shipped import shipped
+from keyheat.simulator.conflicts import lost_share
 from keyheat.simulator.folder import manifest_of
-from keyheat.simulator.meetings import lost_share
 from keyheat.simulator.simulate import simulate
 
 

@@ -1,4 +1,4 @@
-"""Transactions that meet on an item, as a part of a second's requests: cancelled, they ask for nothing.
+"""Transactions that conflict on an item (TransactionConflict): cancelled, they ask for no capacity.
 
 Which of them meet is worked out for each named key that stands for one item: of its transactions, r a second,
 the part `lost_share(r)` finds another one under way. Keys too many to name meet nobody.
@@ -30,13 +30,13 @@ Kept = tuple[float, Masses]
 
 
 @dataclass(slots=True)
-class Meetings:
+class TransactionConflicts:
     """What becomes of one table's transactions before they are asked for; each lasts `lasts_s`."""
 
     lasts_s: float
     _known: dict[int, tuple[Masses, str, Kept]] = field(default_factory=dict)  # by the place of a flow
 
-    def leave(
+    def without(
         self, flows: Sequence[Flow], requests: Sequence[int], rng: np.random.Generator
     ) -> tuple[list[Flow], list[int], dict[int, int]]:
         """The flows and their requests without those that meet; and how many met, by the place of the flow on
@@ -72,6 +72,6 @@ class Meetings:
         return kept
 
 
-def told(flow: Flow, answer: FlowAnswer, met: int) -> FlowAnswer:
+def with_conflicts(flow: Flow, answer: FlowAnswer, met: int) -> FlowAnswer:
     """The answer to the whole flow, those that met included."""
     return replace(answer, flow=flow, conflicts=met)

@@ -9,43 +9,45 @@ import numpy as np
 
 from keyheat.model.resources import Cause, Refusal
 from keyheat.model.table import TableModel
+from keyheat.simulator.allocation import SECOND_S, Allocation, LaneDemand, SharedLimit, spend
+from keyheat.simulator.demand import FlowDemand, rounded
 from keyheat.simulator.flow import FlowAnswer, KeyUses
-from keyheat.simulator.front import SECOND_S, Filled, Front, SharedLimit, spend
 from keyheat.simulator.masses import Floats
-from keyheat.simulator.shares import FlowDemand, rounded
 
 Refused = Counter[tuple[str | None, Cause]]
 
 
-def settle(front: Front, filled: Filled, now_s: float, rng: np.random.Generator) -> dict[int, FlowAnswer]:
-    """Spend, record and answer; the answers by the places of their flows."""
-    accepted = _accepted(front, filled, rng)
-    used = front.weighted @ accepted
+def account(
+    demand: LaneDemand, allocation: Allocation, now_s: float, rng: np.random.Generator
+) -> dict[int, FlowAnswer]:
+    """Spend what was allocated, meter it, and answer; the answers by the places of their flows."""
+    accepted = _accepted(demand, allocation, rng)
+    used = demand.weighted @ accepted
     totals = accepted.sum(axis=1)
-    spend(front.buckets, used, now_s)
-    for limit in filled.limits:
+    spend(demand.buckets, used, now_s)
+    for limit in allocation.limits:
         spend(limit.buckets, limit.weights @ totals, now_s)
-    missed = front.cells * filled.passed[:, None] * filled.refused
-    answers, by_partition = {}, np.zeros(len(front.buckets))
-    for flow, one in enumerate(front.asked):
-        rows = slice(front.starts[flow], front.starts[flow] + len(one.units))
+    missed = demand.cells * allocation.passed[:, None] * allocation.refused
+    answers, by_partition = {}, np.zeros(len(demand.buckets))
+    for flow, one in enumerate(demand.asked):
+        rows = slice(demand.starts[flow], demand.starts[flow] + len(one.units))
         count, units = int(totals[rows].sum()), float(totals[rows] @ one.units)
         had = one.units[totals[rows] > 0.0]
         if count:
-            front.lane.meter.accepted_many(count, units, now_s, least=float(had[0]), most=float(had[-1]))
+            demand.lane.meter.accepted_many(count, units, now_s, least=float(had[0]), most=float(had[-1]))
         of_flow = _OfFlow(
             one=one,
             cells=one.cells.sum(axis=0),
             missed=missed[rows].sum(axis=0),
-            accepted=filled.accepted[rows].sum(axis=0),
+            accepted=allocation.accepted[rows].sum(axis=0),
         )
-        refused = _refused(front, filled, flow, of_flow, count, now_s, rng)
-        by_partition += _by_partition(front, of_flow, refused)
-        answers[one.place] = _answer(one, count, units, refused, _uses(front, of_flow))
+        refused = _refused(demand, allocation, flow, of_flow, count, now_s, rng)
+        by_partition += _by_partition(demand, of_flow, refused)
+        answers[one.place] = _answer(one, count, units, refused, _uses(demand, of_flow))
         throttled = _throttled_requests(one, count, rng)
-        front.ground.model.minutes.throttled_requests(one.flow.operation, throttled, now_s)
-    front.resource.partitions.missed(front.lane.key_range.direction, by_partition.tolist())
-    _heat_up(front, front.by_flow(missed), used, now_s, rng)
+        demand.table.model.minutes.throttled_requests(one.flow.operation, throttled, now_s)
+    demand.resource.partitions.missed(demand.lane.key_range.direction, by_partition.tolist())
+    _heat_up(demand, demand.by_flow(missed), used, now_s, rng)
     return answers
 
 
@@ -59,23 +61,23 @@ class _OfFlow:
     accepted: Floats
 
 
-def _by_partition(front: Front, of_flow: _OfFlow, refused: Refused) -> Floats:
+def _by_partition(demand: LaneDemand, of_flow: _OfFlow, refused: Refused) -> Floats:
     """The refusals of one flow that are its partitions' own, divided among these."""
-    limit, total = front.lane.key_range, float(of_flow.missed.sum())
+    limit, total = demand.lane.key_range, float(of_flow.missed.sum())
     count = refused[limit.index, limit.cause]
-    return of_flow.missed * (count / total) if count and total else np.zeros(len(front.buckets))
+    return of_flow.missed * (count / total) if count and total else np.zeros(len(demand.buckets))
 
 
-def _accepted(front: Front, filled: Filled, rng: np.random.Generator) -> Floats:
+def _accepted(demand: LaneDemand, allocation: Allocation, rng: np.random.Generator) -> Floats:
     """Whole accepted items of each row on each partition."""
-    accepted = rounded(filled.accepted, rng)
-    for flow, one in enumerate(front.asked):
-        rows = slice(front.starts[flow], front.starts[flow] + len(one.units))
+    accepted = rounded(allocation.accepted, rng)
+    for flow, one in enumerate(demand.asked):
+        rows = slice(demand.starts[flow], demand.starts[flow] + len(one.units))
         if one.flow.together and one.flow.items > 1:
             accepted[rows] = _whole_requests(accepted[rows], one.flow.items, rng)
         if one.partner < 0:  # as many as of the flow before
-            first = slice(front.starts[flow - 1], front.starts[flow])
-            accepted[rows] = _so_many(filled.accepted[rows], float(accepted[first].sum()), rng)
+            first = slice(demand.starts[flow - 1], demand.starts[flow])
+            accepted[rows] = _so_many(allocation.accepted[rows], float(accepted[first].sum()), rng)
     return accepted
 
 
@@ -95,10 +97,10 @@ def _whole_requests(items: Floats, of: int, rng: np.random.Generator) -> Floats:
     return drawn.reshape(items.shape).astype(np.float64)
 
 
-def _uses(front: Front, of_flow: _OfFlow) -> KeyUses | None:
+def _uses(demand: LaneDemand, of_flow: _OfFlow) -> KeyUses | None:
     """What the most used keys of one flow asked for: each as refused as everything on its partition."""
     one = of_flow.one
-    top = front.shares.top(one.flow.keys)
+    top = demand.shares.top(one.flow.keys)
     if top is None:
         return None
     cells = np.maximum(of_flow.cells, 1.0)
@@ -132,8 +134,8 @@ def _answer(
 
 
 def _refused(
-    front: Front,
-    filled: Filled,
+    demand: LaneDemand,
+    allocation: Allocation,
     flow: int,
     of_flow: _OfFlow,
     accepted: int,
@@ -143,23 +145,28 @@ def _refused(
     """Throttled items of one flow by what the client is told; every resource that refuses counts an event."""
     one, missed = of_flow.one, float(of_flow.missed.sum())
     if one.flow.together:
-        count, shared = _cancelled(front, filled, flow, of_flow, accepted, rng)
+        count, shared = _cancelled(demand, allocation, flow, of_flow, accepted, rng)
     else:
         count = one.items - accepted
         wanting = max(1e-12, float((of_flow.cells - of_flow.accepted).sum()))
         shared = min(1.0, max(0.0, 1.0 - missed / wanting))
-    by_shared = int(rng.binomial(count, shared)) if filled.reached else 0
+    by_shared = int(rng.binomial(count, shared)) if allocation.reached else 0
     refused: Refused = Counter()
     if count > by_shared:
-        refused[front.lane.key_range.index, front.lane.key_range.cause] += count - by_shared
-        front.lane.meter.refused_many(front.lane.key_range.cause, count - by_shared, now_s)
+        refused[demand.lane.key_range.index, demand.lane.key_range.cause] += count - by_shared
+        demand.lane.meter.refused_many(demand.lane.key_range.cause, count - by_shared, now_s)
     if by_shared:
-        refused += _by_limits(front.ground.model, filled.reached, flow, by_shared, now_s, rng)
+        refused += _by_limits(demand.table.model, allocation.reached, flow, by_shared, now_s, rng)
     return refused
 
 
 def _cancelled(
-    front: Front, filled: Filled, flow: int, of_flow: _OfFlow, accepted: int, rng: np.random.Generator
+    demand: LaneDemand,
+    allocation: Allocation,
+    flow: int,
+    of_flow: _OfFlow,
+    accepted: int,
+    rng: np.random.Generator,
 ) -> tuple[int, float]:
     """Items of cancelled transactions that were throttled themselves, and the part of them by shared limits.
 
@@ -171,13 +178,13 @@ def _cancelled(
     if requests <= 0:
         return 0, 0.0
     total = max(float(of_flow.cells.sum()), 1.0)
-    rows = slice(front.starts[flow], front.starts[flow] + len(one.units))
-    passed = float(one.cells.sum(axis=1) @ filled.passed[rows]) / total
+    rows = slice(demand.starts[flow], demand.starts[flow] + len(one.units))
+    passed = float(one.cells.sum(axis=1) @ allocation.passed[rows]) / total
     accepted_part = float(of_flow.accepted.sum()) / total
     by_partitions = items * float(of_flow.missed.sum()) / total
     by_gate = (1.0 - passed) * (whole + 1) / 2 * items / whole
-    served = float((one.cells * filled.served[rows] * filled.others[rows]).sum()) / total
-    by_index = max(0.0, passed * served - accepted_part) * items if filled.reached else 0.0
+    served = float((one.cells * allocation.served[rows] * allocation.others[rows]).sum()) / total
+    by_index = max(0.0, passed * served - accepted_part) * items if allocation.reached else 0.0
     throttled = by_partitions + by_gate + by_index
     each = throttled / max(1.0 - accepted_part, 1e-12)
     least = 0 if one.partner else requests  # the other item may be to blame
@@ -227,28 +234,30 @@ def _throttled_requests(one: FlowDemand, accepted: int, rng: np.random.Generator
     return int(rng.binomial(one.requests, chance))
 
 
-def _heat_up(front: Front, missed: Floats, used: Floats, now_s: float, rng: np.random.Generator) -> None:
+def _heat_up(
+    demand: LaneDemand, missed: Floats, used: Floats, now_s: float, rng: np.random.Generator
+) -> None:
     """Tell every partition that refused something in this second, or was near its ceiling; those hot for long
     enough split.
     """
     refused = missed.sum(axis=0)
-    asked = front.by_flow(front.cells)
-    share = front.resource.around.behaviour.split_busy_share
-    busy = used >= share * np.array([bucket.rate * SECOND_S for bucket in front.buckets])
+    asked = demand.by_flow(demand.cells)
+    share = demand.resource.around.behaviour.split_busy_share
+    busy = used >= share * np.array([bucket.rate * SECOND_S for bucket in demand.buckets])
     hot = np.flatnonzero((rng.random(len(refused)) < refused) | busy)
     for number in hot[::-1].tolist():  # from above, so that a split moves none that is still to be told
         sample = missed[:, number] if refused[number] > 0.0 else asked[:, number]
-        drawn = partial(_drawn, front, sample, number, now_s, rng)
-        front.resource.partitions.throttled(number, drawn, now_s)
+        drawn = partial(_drawn, demand, sample, number, now_s, rng)
+        demand.resource.partitions.throttled(number, drawn, now_s)
 
 
 def _drawn(
-    front: Front, missed: Floats, number: int, now_s: float, rng: np.random.Generator, count: int
+    demand: LaneDemand, missed: Floats, number: int, now_s: float, rng: np.random.Generator, count: int
 ) -> list[bytes]:
     """Positions of refused requests on one partition, of all flows in proportion."""
     counts = rng.multinomial(count, missed / missed.sum())
     return [
         at
-        for one, some in zip(front.asked, counts.tolist(), strict=True)
-        for at in front.shares.positions(one.flow.keys, number, some, now_s, rng)
+        for one, some in zip(demand.asked, counts.tolist(), strict=True)
+        for at in demand.shares.positions(one.flow.keys, number, some, now_s, rng)
     ]

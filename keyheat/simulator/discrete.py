@@ -1,4 +1,4 @@
-"""Requests asked of a table one by one: their items prepared, asked for, and answered as a client sees it."""
+"""Requests as discrete events, asked of a table one by one: their items, and what a client sees of each."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ import numpy as np
 from keyheat.model.keyspace import HASH_BYTES
 from keyheat.model.resources import Cause, Refusal
 from keyheat.model.table import IndexWrite, Op, TableModel
-from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses
+from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses, sent_together
 from keyheat.simulator.shares import TableShares
 from keyheat.words import Direction
 
@@ -16,11 +16,11 @@ Outcome = tuple[Op, Refusal | None]
 """One item, and why it was refused; None: it was not."""
 
 
-def ops_of(ground: TableShares, flow: Flow, count: int, now_s: float, rng: np.random.Generator) -> list[Op]:
+def ops_of(table: TableShares, flow: Flow, count: int, now_s: float, rng: np.random.Generator) -> list[Op]:
     """So many items of a flow, each with keys and a size of its own, in the order of their arrival."""
-    positions = ground.shares(flow.index).positions(flow.keys, None, count, now_s, rng)
+    positions = table.shares(flow.index).positions(flow.keys, None, count, now_s, rng)
     entries = [
-        (entry, ground.shares(entry.index).positions(entry.keys, None, count, now_s, rng))
+        (entry, table.shares(entry.index).positions(entry.keys, None, count, now_s, rng))
         for entry in flow.index_writes
     ]
     units = _sizes(flow, count, rng)
@@ -78,7 +78,7 @@ def outcomes_of(
             yield place, (op, refusal)
 
 
-def answer_of(ground: TableShares, flow: Flow, outcomes: Sequence[Outcome]) -> FlowAnswer:
+def answer_of(table: TableShares, flow: Flow, outcomes: Sequence[Outcome]) -> FlowAnswer:
     """What became of the items of one flow."""
     refused: Counter[tuple[str | None, Cause]] = Counter(
         (refusal.index, refusal.cause) for _op, refusal in outcomes if refusal is not None
@@ -94,13 +94,13 @@ def answer_of(ground: TableShares, flow: Flow, outcomes: Sequence[Outcome]) -> F
         units=sum(op.units for op, refusal in outcomes if refusal is None),
         index_units=index_units,
         refused=refused,
-        uses=_uses(ground, flow, outcomes),
+        uses=_uses(table, flow, outcomes),
     )
 
 
-def _uses(ground: TableShares, flow: Flow, outcomes: Sequence[Outcome]) -> KeyUses | None:
+def _uses(table: TableShares, flow: Flow, outcomes: Sequence[Outcome]) -> KeyUses | None:
     """What the most used keys asked for."""
-    top = ground.shares(flow.index).top(flow.keys)
+    top = table.shares(flow.index).top(flow.keys)
     if top is None:
         return None
     asked, by_partition, by_limits = Counter[bytes](), Counter[bytes](), Counter[bytes]()
@@ -118,3 +118,25 @@ def _uses(ground: TableShares, flow: Flow, outcomes: Sequence[Outcome]) -> KeyUs
             for name, counts in (("asked", asked), ("by_partition", by_partition), ("by_limits", by_limits))
         },
     )
+
+
+def one_by_one(
+    table: TableShares,
+    flows: Sequence[Flow],
+    requests: Sequence[int],
+    now_s: float,
+    rng: np.random.Generator,
+) -> list[FlowAnswer]:
+    """What becomes of so many requests of each flow, mixed at random, at moments drawn evenly."""
+    kinds = sent_together(flows)
+    of_kind = np.repeat(np.arange(len(kinds)), [requests[places[0]] for places in kinds])
+    rng.shuffle(of_kind)
+    outcomes: list[list[Outcome]] = [[] for _ in flows]
+    moments_s = np.sort(rng.random(len(of_kind))) + now_s
+    for at_s, number in zip(moments_s.tolist(), of_kind.tolist(), strict=True):
+        items = [place for place in kinds[number] for _ in range(flows[place].items)]
+        ops = [ops_of(table, flows[place], 1, at_s, rng)[0] for place in items]
+        refusals = ask(table.model, flows[items[0]], ops, at_s)
+        for place, outcome in outcomes_of(flows[items[0]], ops, refusals):
+            outcomes[items[place]].append(outcome)
+    return [answer_of(table, flow, found) for flow, found in zip(flows, outcomes, strict=True)]

@@ -1,4 +1,4 @@
-"""The reads and writes of one second in closed form: gates, partitions, indexes that hold writes back."""
+"""The reads and writes of one second as a fluid: gates, partitions, and indexes that hold writes back."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -8,41 +8,42 @@ import numpy as np
 
 from keyheat.model.admission import LimitGate, ResourceModel
 from keyheat.model.resources import Cause, Refusal
+from keyheat.simulator.accounting import account
+from keyheat.simulator.allocation import SECOND_S, Allocation, LaneDemand, SharedLimit, room
+from keyheat.simulator.demand import FlowDemand
 from keyheat.simulator.flow import FlowAnswer, IndexFlow
-from keyheat.simulator.front import SECOND_S, Filled, Front, SharedLimit, room
 from keyheat.simulator.masses import Floats
 from keyheat.simulator.odds import fill, shared_out
-from keyheat.simulator.settle import settle
-from keyheat.simulator.shares import FlowDemand, TableShares
+from keyheat.simulator.shares import TableShares
 from keyheat.words import Direction
 
 
 def serve_writes(
-    ground: TableShares, asked: Sequence[FlowDemand], now_s: float, rng: np.random.Generator
+    table: TableShares, asked: Sequence[FlowDemand], now_s: float, rng: np.random.Generator
 ) -> dict[int, FlowAnswer]:
     """What becomes of the writes, by the places of their flows."""
     if not asked:
         return {}
-    front = Front.of(ground, None, asked, now_s)
-    gates = [_gate(front, gate, now_s) for gate in front.lane.gates]
-    indexes = [limit for name in ground.model.index_names for limit in _index(front, name, now_s)]
-    filled = front.filled([*gates, *indexes])
-    answers = settle(front, filled, now_s, rng)
+    demand = LaneDemand.of(table, None, asked, now_s)
+    gates = [_gate(demand, gate, now_s) for gate in demand.lane.gates]
+    indexes = [limit for name in table.model.index_names for limit in _index(demand, name, now_s)]
+    allocation = demand.allocation([*gates, *indexes])
+    answers = account(demand, allocation, now_s, rng)
     for one in asked:
         for entry in one.flow.index_writes:
             count = answers[one.place].accepted
-            meter = ground.model.resource(entry.index).write.meter
+            meter = table.model.resource(entry.index).write.meter
             meter.accepted_many(count, count * entry.units, now_s)
-    _heat_up(front, filled, now_s, rng)
+    _heat_up(demand, allocation, now_s, rng)
     return answers
 
 
-def _gate(front: Front, gate: LimitGate, now_s: float) -> SharedLimit:
+def _gate(demand: LaneDemand, gate: LimitGate, now_s: float) -> SharedLimit:
     """A gate of the table. The account's quota is the indexes' too: whose units are refused, refuses."""
-    weights = front.units
-    refusals = [(gate.refusal, np.ones(len(front.asked)))]
-    if gate.refusal.cause is Cause.ACCOUNT and front.ground.model.index_names:
-        weights, refusals = _shared_quota(front, gate)
+    weights = demand.units
+    refusals = [(gate.refusal, np.ones(len(demand.asked)))]
+    if gate.refusal.cause is Cause.ACCOUNT and demand.table.model.index_names:
+        weights, refusals = _shared_quota(demand, gate)
     return SharedLimit(
         buckets=[gate.bucket],
         rooms=room([gate.bucket], now_s),
@@ -52,19 +53,19 @@ def _gate(front: Front, gate: LimitGate, now_s: float) -> SharedLimit:
     )
 
 
-def _shared_quota(front: Front, gate: LimitGate) -> tuple[Floats, list[tuple[Refusal, Floats]]]:
+def _shared_quota(demand: LaneDemand, gate: LimitGate) -> tuple[Floats, list[tuple[Refusal, Floats]]]:
     """What a write takes from the quota with all its entries, and who refuses how large a part of the writes.
 
     The quota hovers between nothing and a whole write's units. The table refuses where not even its own are
     there, and else the index whose entry is too much.
     """
-    counts = np.maximum(front.by_flow(front.mean.sum(axis=1)), 1e-12)
-    up_to = [front.by_flow(front.mean.sum(axis=1) * front.units) / counts]
+    counts = np.maximum(demand.by_flow(demand.mean.sum(axis=1)), 1e-12)
+    up_to = [demand.by_flow(demand.mean.sum(axis=1) * demand.units) / counts]
     refusals = [gate.refusal]
-    weights = front.units
-    for name in front.ground.model.index_names:
-        entries = _entry_units(front.asked, name)
-        weights = weights + entries[front.owners]
+    weights = demand.units
+    for name in demand.table.model.index_names:
+        entries = _entry_units(demand.asked, name)
+        weights = weights + entries[demand.owners]
         up_to.append(up_to[-1] + entries)
         refusals.append(Refusal(name, Direction.WRITE, Cause.ACCOUNT))
     levels, places = np.unique(np.concatenate(up_to), return_inverse=True)
@@ -72,39 +73,39 @@ def _shared_quota(front: Front, gate: LimitGate) -> tuple[Floats, list[tuple[Ref
     rates = np.zeros((len(levels), 1))
     np.add.at(rates[:, 0], whole, counts)
     whose = gate.refusal, "levels"
-    missing = 1.0 - front.ground.odds.hovering(whose, levels, rates / gate.bucket.rate).chances[:, 0]
+    missing = 1.0 - demand.table.odds.hovering(whose, levels, rates / gate.bucket.rate).chances[:, 0]
     lacking = missing[places].reshape(len(up_to), -1)
     parts = np.diff(lacking, axis=0, prepend=0.0) / np.maximum(lacking[-1], 1e-12)
     parts[0] = np.where(lacking[-1] > 0.0, parts[0], 1.0)
     return weights, list(zip(refusals, parts, strict=True))
 
 
-def _index(front: Front, name: str, now_s: float) -> Iterator[SharedLimit]:
+def _index(demand: LaneDemand, name: str, now_s: float) -> Iterator[SharedLimit]:
     """The gates and partitions of one index. One that is out of room holds back every write to the table."""
-    resource = front.ground.model.resource(name)
-    units = _entry_units(front.asked, name)
+    resource = demand.table.model.resource(name)
+    units = _entry_units(demand.asked, name)
     if not units.any():
         return
-    everyone = np.ones(len(front.asked))
+    everyone = np.ones(len(demand.asked))
     for gate in resource.write.gates:
         if gate.refusal.cause is not Cause.ACCOUNT:
             yield SharedLimit(
                 buckets=[gate.bucket],
                 rooms=room([gate.bucket], now_s),
-                weights=units[front.owners][None, :],
+                weights=units[demand.owners][None, :],
                 refusals=((gate.refusal, everyone),),
                 before_partitions=False,
             )
-    shares = front.ground.shares(name)
-    weights = np.zeros((len(resource.partitions), len(front.asked)))
-    for number, one in enumerate(front.asked):
+    shares = demand.table.shares(name)
+    weights = np.zeros((len(resource.partitions), len(demand.asked)))
+    for number, one in enumerate(demand.asked):
         for entry in _entries(one, name):
             weights[:, number] += entry.units * shares.of(entry.keys)
     buckets = [part.write for part in resource.partitions]
     yield SharedLimit(
         buckets=buckets,
         rooms=room(buckets, now_s),
-        weights=weights[:, front.owners],
+        weights=weights[:, demand.owners],
         refusals=((resource.write.key_range, everyone),),
         before_partitions=False,
     )
@@ -119,20 +120,20 @@ def _entry_units(asked: Sequence[FlowDemand], index: str) -> Floats:
     return np.array([sum(entry.units for entry in _entries(one, index)) for one in asked], np.float64)
 
 
-def _heat_up(front: Front, filled: Filled, now_s: float, rng: np.random.Generator) -> None:
+def _heat_up(demand: LaneDemand, allocation: Allocation, now_s: float, rng: np.random.Generator) -> None:
     """Tell the partitions of indexes that hold back the table; those hot for long enough split."""
     hot: dict[str, list[int]] = {}
-    for limit, number in filled.reached:
+    for limit, number in allocation.reached:
         refusal = limit.refusals[0][0]
         if refusal.index is not None and refusal.cause is Cause.KEY_RANGE:
             hot.setdefault(refusal.index, []).append(number)
     for name, numbers in hot.items():
-        resource = front.ground.model.resource(name)
+        resource = demand.table.model.resource(name)
         count = resource.write.meter.open.refused.get(Cause.KEY_RANGE, 0) if _now(resource, now_s) else 0
         parts = np.bincount(numbers, minlength=len(resource.partitions)) * (count / len(numbers))
         resource.partitions.missed(Direction.WRITE, parts.tolist())
         for number in sorted(numbers, reverse=True):
-            drawn = partial(_drawn, front, name, number, now_s, rng)
+            drawn = partial(_drawn, demand, name, number, now_s, rng)
             resource.partitions.throttled(number, drawn, now_s)
 
 
@@ -142,13 +143,13 @@ def _now(resource: ResourceModel, now_s: float) -> bool:
 
 
 def _drawn(
-    front: Front, index: str, number: int, now_s: float, rng: np.random.Generator, count: int
+    demand: LaneDemand, index: str, number: int, now_s: float, rng: np.random.Generator, count: int
 ) -> list[bytes]:
     """Positions of refused entries on one partition of an index, of all flows in proportion."""
-    shares = front.ground.shares(index)
+    shares = demand.table.shares(index)
     entries = [
         (one.items * shares.of(entry.keys)[number], entry)
-        for one in front.asked
+        for one in demand.asked
         for entry in _entries(one, index)
     ]
     parts = np.array([part for part, _entry in entries])
@@ -164,46 +165,50 @@ NEARLY: Final = 1e-6  # share of the quota by which the sum of its parts may mis
 
 
 def serve_reads(
-    ground: TableShares, asked: Sequence[FlowDemand], now_s: float, rng: np.random.Generator
+    table: TableShares, asked: Sequence[FlowDemand], now_s: float, rng: np.random.Generator
 ) -> dict[int, FlowAnswer]:
     """What becomes of the reads, by the places of their flows."""
     by_index: dict[str | None, list[FlowDemand]] = {}
     for one in asked:
         by_index.setdefault(one.flow.index, []).append(one)
-    fronts = [Front.of(ground, index, some, now_s) for index, some in by_index.items()]
+    demands = [LaneDemand.of(table, index, some, now_s) for index, some in by_index.items()]
     answers: dict[int, FlowAnswer] = {}
-    for front, filled in zip(fronts, _filled(fronts, now_s), strict=True):
-        answers |= settle(front, filled, now_s, rng)
+    for demand, allocation in zip(demands, _allocations(demands, now_s), strict=True):
+        answers |= account(demand, allocation, now_s, rng)
     return answers
 
 
-def _filled(fronts: Sequence[Front], now_s: float) -> list[Filled]:
+def _allocations(demands: Sequence[LaneDemand], now_s: float) -> list[Allocation]:
     """Each resource by itself; where together they are over the quota that they share, each gets its part."""
-    alone = [front.filled(_limits(front, now_s)) for front in fronts]
+    alone = [demand.allocation(_limits(demand, now_s)) for demand in demands]
     quotas = (
-        [gate.bucket for gate in fronts[0].lane.gates if gate.refusal.cause is Cause.ACCOUNT]
-        if fronts
+        [gate.bucket for gate in demands[0].lane.gates if gate.refusal.cause is Cause.ACCOUNT]
+        if demands
         else []
     )
-    if len(fronts) < 2 or not quotas:
+    if len(demands) < 2 or not quotas:
         return alone
     left = float(room(quotas, now_s)[0])
-    parts = _parts(fronts, alone, left)
+    parts = _parts(demands, alone, left)
     if sum(parts) < left * (1 - NEARLY):  # the quota refuses nobody: each has its own limits only
         return alone
-    return [front.filled(_limits(front, now_s, part)) for front, part in zip(fronts, parts, strict=True)]
+    return [
+        demand.allocation(_limits(demand, now_s, part)) for demand, part in zip(demands, parts, strict=True)
+    ]
 
 
-def _parts(fronts: Sequence[Front], alone: Sequence[Filled], quota: float) -> list[float]:
+def _parts(demands: Sequence[LaneDemand], alone: Sequence[Allocation], quota: float) -> list[float]:
     """How much of the quota each resource uses. It is asked first, by all alike; small reads find enough more
     often than large ones."""
-    units = [np.repeat(front.units, front.cells.shape[1]) for front in fronts]
-    wanted = [front.cells.ravel() * each for front, each in zip(fronts, units, strict=True)]
+    units = [np.repeat(demand.units, demand.cells.shape[1]) for demand in demands]
+    wanted = [demand.cells.ravel() * each for demand, each in zip(demands, units, strict=True)]
     most = [
-        np.divide(filled.accepted, front.cells, out=np.ones_like(front.cells), where=front.cells > 0).ravel()
-        for front, filled in zip(fronts, alone, strict=True)
+        np.divide(
+            allocation.accepted, demand.cells, out=np.ones_like(demand.cells), where=demand.cells > 0
+        ).ravel()
+        for demand, allocation in zip(demands, alone, strict=True)
     ]
-    shape = _shape(fronts, alone, quota)
+    shape = _shape(demands, alone, quota)
     shapes = [shape[np.searchsorted(shape[:, 0], each), 1] for each in units]
     thinned = np.concatenate([asked * part for asked, part in zip(wanted, shapes, strict=True)])
     limits = np.concatenate(most) / np.maximum(np.concatenate(shapes), 1e-12)
@@ -214,17 +219,19 @@ def _parts(fronts: Sequence[Front], alone: Sequence[Filled], quota: float) -> li
     ]
 
 
-def _shape(fronts: Sequence[Front], alone: Sequence[Filled], quota: float) -> Floats:
+def _shape(demands: Sequence[LaneDemand], alone: Sequence[Allocation], quota: float) -> Floats:
     """How much better small reads pass the quota: each size, and its part of the smallest one's chance."""
-    sizes = np.unique(np.concatenate([front.units for front in fronts]))
-    bucket = next(gate.bucket for gate in fronts[0].lane.gates if gate.refusal.cause is Cause.ACCOUNT)
+    sizes = np.unique(np.concatenate([demand.units for demand in demands]))
+    bucket = next(gate.bucket for gate in demands[0].lane.gates if gate.refusal.cause is Cause.ACCOUNT)
     asked, rates = np.zeros(len(sizes)), np.zeros(len(sizes))
-    for front, filled in zip(fronts, alone, strict=True):
-        kept = np.divide(filled.accepted, front.cells, out=np.ones_like(front.cells), where=front.cells > 0)
-        places = np.searchsorted(sizes, front.units)
-        np.add.at(asked, places, filled.accepted.sum(axis=1))
-        np.add.at(rates, places, (front.mean * kept).sum(axis=1))
-    odds, used = fronts[0].ground.odds.of(
+    for demand, allocation in zip(demands, alone, strict=True):
+        kept = np.divide(
+            allocation.accepted, demand.cells, out=np.ones_like(demand.cells), where=demand.cells > 0
+        )
+        places = np.searchsorted(sizes, demand.units)
+        np.add.at(asked, places, allocation.accepted.sum(axis=1))
+        np.add.at(rates, places, (demand.mean * kept).sum(axis=1))
+    odds, used = demands[0].table.odds.of(
         "quota of reads", sizes, rates[:, None], np.array([quota]), np.array([bucket.rate * SECOND_S])
     )
     if sizes @ asked > used[0] > 0.0:
@@ -232,7 +239,7 @@ def _shape(fronts: Sequence[Front], alone: Sequence[Filled], quota: float) -> Fl
     return np.column_stack([sizes, odds[:, 0] / odds.max()])
 
 
-def _limits(front: Front, now_s: float, quota: float | None = None) -> list[SharedLimit]:
+def _limits(demand: LaneDemand, now_s: float, quota: float | None = None) -> list[SharedLimit]:
     """The gates of the lane; `quota` is the part of the account's that is this resource's."""
     return [
         SharedLimit(
@@ -242,9 +249,9 @@ def _limits(front: Front, now_s: float, quota: float | None = None) -> list[Shar
                 if quota is None or gate.refusal.cause is not Cause.ACCOUNT
                 else np.array([quota])
             ),
-            weights=front.units[None, :],
-            refusals=((gate.refusal, np.ones(len(front.asked))),),
+            weights=demand.units[None, :],
+            refusals=((gate.refusal, np.ones(len(demand.asked))),),
             before_partitions=True,
         )
-        for gate in front.lane.gates
+        for gate in demand.lane.gates
     ]

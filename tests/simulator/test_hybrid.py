@@ -16,8 +16,8 @@ from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.scenario.keys import SingleHotKey, Uniform, Zipf
 from keyheat.simulator.flow import Flow, IndexFlow
+from keyheat.simulator.hybrid import HybridTable
 from keyheat.simulator.masses import Masses, even_masses, masses_of
-from keyheat.simulator.wave import Wave
 from keyheat.words import Capacity
 from tests.simulator.sent import (
     READ,
@@ -274,8 +274,8 @@ def test_a_quiet_second_is_asked_one_by_one(few: int) -> None:
     flows = always(puts(few / 10, EVEN, units=400.0))
     behaviour = replace(DEFAULT, nodes_below_units_per_s=0.0, burst_floor_units=400.0)
     model = TableModel(capacity, now_s=T0, behaviour=behaviour)
-    wave = Wave(model, np.random.default_rng(1))
-    accepted = sum(wave.second(flows(n), T0 + n)[0].accepted for n in range(800))
+    table = HybridTable(model, np.random.default_rng(1))
+    accepted = sum(table.second(flows(n), T0 + n)[0].accepted for n in range(800))
     depth = 5 * limits.BURST_S
     assert accepted == pytest.approx(min(few * 80, (depth + 5 * 800) / 400), abs=2)
 

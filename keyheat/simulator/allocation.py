@@ -1,4 +1,4 @@
-"""One lane of one resource as a second's flows meet it: what its partitions serve, what its limits let pass.
+"""How capacity is allocated in a second, on one lane: what its partitions serve, what its limits let pass.
 
 Rows are the sizes of the flows' items, columns partitions. Of a row's items on a partition
 
@@ -18,9 +18,10 @@ from keyheat.model.admission import Lane, ResourceModel
 from keyheat.model.bucket import Bucket, TokenBucket
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.model.resources import Refusal
+from keyheat.simulator.demand import FlowDemand
 from keyheat.simulator.masses import Floats
 from keyheat.simulator.odds import Fill, fill, shared_out
-from keyheat.simulator.shares import FlowDemand, PartitionShares, TableShares
+from keyheat.simulator.shares import PartitionShares, TableShares
 from keyheat.words import Direction
 
 SECOND_S = 1.0
@@ -46,15 +47,15 @@ class SharedLimit:
 
     buckets: Sequence[Bucket]
     rooms: Floats  # what each can serve in the second
-    weights: Floats  # what an accepted item of each row of the front (columns) takes from each bucket (rows)
+    weights: Floats  # what an accepted item of each row of the demand (columns) takes from each bucket (rows)
     refusals: tuple[tuple[Refusal, Floats], ...]
     """Who refuses, and the part of each flow's refusals that is its: several share one quota."""
     before_partitions: bool  # a gate of the resource itself, asked before its partitions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
-    """What fits of a second's flows."""
+class Allocation:
+    """How much of a second's flows is served, and by what it is limited."""
 
     limits: Sequence[SharedLimit]
     reached: tuple[
@@ -68,10 +69,10 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Front:
-    """The flows of one lane in one second."""
+class LaneDemand:
+    """What the flows of one second ask of one lane, and what its partitions have for them."""
 
-    ground: TableShares
+    table: TableShares
     resource: ResourceModel
     lane: Lane
     shares: PartitionShares
@@ -87,9 +88,11 @@ class Front:
     rooms: Floats
 
     @classmethod
-    def of(cls, ground: TableShares, index: str | None, asked: Sequence[FlowDemand], now_s: float) -> "Front":
+    def of(
+        cls, table: TableShares, index: str | None, asked: Sequence[FlowDemand], now_s: float
+    ) -> "LaneDemand":
         """The flows `asked`, which all read, or all write, the table or the same index."""
-        resource = ground.model.resource(index)
+        resource = table.model.resource(index)
         reads = asked[0].flow.direction is Direction.READ
         buckets = [part.read if reads else part.write for part in resource.partitions]
         counts = [len(one.units) for one in asked]
@@ -97,10 +100,10 @@ class Front:
         eventual = np.repeat([one.flow.eventual for one in asked], counts)
         weight = np.where(eventual, EVENTUAL_READ_WEIGHT, 1.0)
         return cls(
-            ground=ground,
+            table=table,
             resource=resource,
             lane=resource.read if reads else resource.write,
-            shares=ground.shares(index),
+            shares=table.shares(index),
             asked=asked,
             starts=np.cumsum([0, *counts[:-1]]).tolist(),
             owners=np.repeat(np.arange(len(asked)), counts).tolist(),
@@ -117,7 +120,7 @@ class Front:
         """Sums over the rows of each flow."""
         return np.asarray(np.add.reduceat(rows, self.starts, axis=0))
 
-    def filled(self, limits: Sequence[SharedLimit]) -> Filled:
+    def allocation(self, limits: Sequence[SharedLimit]) -> Allocation:
         """How much of the flows fits through partitions and limits."""
         rooms = np.concatenate([limit.rooms for limit in limits] or [np.empty(0)])
         weights = np.concatenate([limit.weights for limit in limits] or [np.empty((0, len(self.units)))])
@@ -140,7 +143,7 @@ class Front:
             if max(np.abs(shape - before[0]).max(), np.abs(others - before[1]).max()) < ENOUGH:
                 break
         gate = bool(reached) and reached[0][0].before_partitions
-        return Filled(
+        return Allocation(
             limits=limits,
             reached=reached,
             passed=found.x * shape if gate else np.ones(rows),
@@ -168,7 +171,7 @@ class Front:
         earned = np.array([bucket.rate * SECOND_S for bucket in self.buckets])
         wanted = _gathered(wanted, rows)
         rates = _gathered(self.mean * offered * (self.weighted / self.asks)[:, None], rows)
-        odds, used = self.ground.odds.of(self.lane.key_range, units, rates, self.rooms, earned)
+        odds, used = self.table.odds.of(self.lane.key_range, units, rates, self.rooms, earned)
         short = wanted.sum(axis=0) > used * (1.0 + 1e-9)
         served[:, short] = shared_out(units, odds[:, short], wanted[:, short], used[short])[rows]
         return served
@@ -193,7 +196,7 @@ class Front:
         )
         earned = np.array([bucket.rate * SECOND_S])
         whose = self.lane.key_range, limit.refusals[0][0]
-        odds, used = self.ground.odds.of(whose, units, rates, limit.rooms[[number]], earned)
+        odds, used = self.table.odds.of(whose, units, rates, limit.rooms[[number]], earned)
         passed = shared_out(units, odds, wanted * units[:, None], used)[:, 0]
         return np.asarray((passed / passed.max())[rows])
 

@@ -1,0 +1,78 @@
+"""What an endpoint of ours says of itself beside DynamoDB's own API: health, scale, partitions, faults.
+
+DynamoDB itself tells nobody what each partition served and refused: on AWS there is no such record.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote
+from urllib.request import ProxyHandler, build_opener
+
+from keyheat.load.transport.target import Target
+from keyheat.runs.partitions import known_of, partitions_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+HEALTH_WITHIN_S: Final = 2.0
+HEALTH_BYTES: Final = 10_000
+TOLD_WITHIN_S: Final = 30.0
+TOLD_BYTES: Final = 2**28
+Told = TypeVar("Told")
+
+
+def scale_at(target: Target) -> float | None:
+    """By how much a local endpoint of ours multiplies every rate limit; None where the target is another."""
+    if not target.local:
+        return None
+    try:
+        return float(json.loads(health(target))["scale"])
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
+        return None
+
+
+def health(target: Target) -> bytes:
+    """What a local endpoint of ours says of itself. Raises `OSError`, `HTTPException`."""
+    return page_of(target, "/_keyheat/health", within_s=HEALTH_WITHIN_S, most_bytes=HEALTH_BYTES)
+
+
+def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> bytes:
+    """A page of the endpoint, cut off where it is longer; of this machine without a proxy.
+
+    Raises `OSError`, `HTTPException`, and `ValueError` where the path is none.
+    """
+    straight = [ProxyHandler({})] if target.local else []
+    with build_opener(*straight).open(f"{target.url}{path}", timeout=within_s) as answer:
+        page: bytes = answer.read(most_bytes)
+    return page
+
+
+class NotTold(Exception):
+    """The endpoint does not say what is asked of it; the message says why."""
+
+
+def partitions_of(target: Target, table: str, start_s: float, end_s: float) -> "pa.Table":
+    """The rows of `partitions.parquet`, from `start_s` to `end_s`. Raises `NotTold`."""
+    page = f"partitions?table={quote(f'arn:aws:dynamodb:{target.region}::table/{table}')}"
+    return _told(target, page, lambda said: partitions_table(known_of(said), start_s, end_s))
+
+
+def faults_of(target: Target) -> Counter[str]:
+    """How often each rule of faults has struck since it was set on an endpoint of ours. Raises `NotTold`."""
+    return _told(
+        target, "faults", lambda said: Counter({rule["name"]: int(rule["struck"]) for rule in said["rules"]})
+    )
+
+
+def _told(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
+    """What a page of an endpoint of ours says. Raises `NotTold`."""
+    try:
+        said = page_of(target, f"/_keyheat/{page}", within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES)
+        return read(json.loads(said))
+    except (OSError, HTTPException) as problem:
+        raise NotTold(f"the endpoint did not answer: {problem}") from problem
+    except (ValueError, KeyError, TypeError) as problem:
+        raise NotTold(f"the endpoint answered something else: {problem!r}") from problem
