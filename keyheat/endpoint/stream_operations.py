@@ -20,6 +20,7 @@ from keyheat.endpoint.itemstore import json_of, size_of
 from keyheat.endpoint.requests import shape_checked
 from keyheat.endpoint.service import Handler, Service, require_stream_arn
 from keyheat.endpoint.stream import SHOWS_NEW, SHOWS_OLD, Shard, StreamEntry, TableStream
+from keyheat.endpoint.tables.catalog import table_name
 from keyheat.endpoint.tables.describe import key_schema
 from keyheat.model.limits import (
     STREAM_ITERATOR_S,
@@ -142,7 +143,7 @@ def list_streams(service: Service, request: Body) -> Body:
 def describe_stream(service: Service, request: Body) -> Body:
     """DescribeStream: the stream and its shards, parents before their children, in pages."""
     limit = _limit(request, STREAM_SHARDS_PER_PAGE)
-    stream = service.streams.find(request["StreamArn"], service.now_s())
+    stream = _stream(service, request["StreamArn"])
     after, parent = request.get("ExclusiveStartShardId") or "", _asked_parent(request)
     shards = [
         shard for shard in stream.shards.values() if shard.shard_id > after and parent in (None, shard.parent)
@@ -160,6 +161,12 @@ def describe_stream(service: Service, request: Body) -> Body:
     if len(shards) > limit:
         body["LastEvaluatedShardId"] = shards[limit - 1].shard_id
     return {"StreamDescription": body}
+
+
+def _stream(service: Service, arn: str) -> TableStream:
+    """The stream of an ARN, with the partitions that its table has by now. Raises as `Streams.find`."""
+    service.catalog.settle(table_name(arn))
+    return service.streams.find(arn, service.now_s())
 
 
 def _asked_parent(request: Body) -> str | None:
@@ -187,7 +194,7 @@ def get_shard_iterator(service: Service, request: Body) -> Body:
         if wanted != (request.get(member) is not None):
             needs = "needs" if wanted else "takes no"
             raise validation_error(f"ShardIteratorType {kind} {needs} {member}")
-    stream = service.streams.find(request["StreamArn"], now_s)
+    stream = _stream(service, request["StreamArn"])
     shard = _shard(stream, request["ShardId"])
     if kind == "TRIM_HORIZON":
         sequence = shard.horizon()
@@ -205,7 +212,7 @@ def get_records(service: Service, request: Body) -> Body:
     """GetRecords: up to 1,000 records or 1 MB. Past the end of a closed shard there is no next iterator."""
     limit, now_s = _limit(request, STREAM_RECORDS_PER_PAGE), service.now_s()
     iterator = parsed_iterator(request["ShardIterator"], now_s)
-    stream = service.streams.find(iterator.arn, now_s)
+    stream = _stream(service, iterator.arn)
     shard = _shard(stream, iterator.shard_id)
     _require_there(shard, iterator.sequence)
     entries = shard.read(iterator.sequence, limit)

@@ -218,6 +218,16 @@ def test_time_to_live_is_kept_and_shown():
     assert described == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}
     again = account.refusal("UpdateTimeToLive", TableName="orders", TimeToLiveSpecification=wanted)
     assert again.message == "TimeToLive is already enabled"
+    for enabled in (True, False):
+        other = {"Enabled": enabled, "AttributeName": "other"}
+        refused = account.refusal("UpdateTimeToLive", TableName="orders", TimeToLiveSpecification=other)
+        assert refused.message == (
+            "TimeToLive is active on a different AttributeName: current AttributeName is expires"
+        )
+    disable = {**wanted, "Enabled": False}
+    account.call("UpdateTimeToLive", TableName="orders", TimeToLiveSpecification=disable)
+    again = account.refusal("UpdateTimeToLive", TableName="orders", TimeToLiveSpecification=disable)
+    assert again.message == "TimeToLive is already disabled"
 
 
 def test_tags_are_added_replaced_taken_away_and_listed_in_pages():

@@ -191,6 +191,7 @@ def test_a_snapshot_that_was_cut_off_changes_nothing(regions: Regions, service: 
         lambda kept: kept.replace(b'"pk":{"S":"a"}', b'"pk":{"N":"1"}'),
         lambda kept: kept.replace(b'"items":2', b'"items":3'),
         lambda kept: kept.replace(b'"items":2', b'"items":"two"'),
+        lambda kept: b'{"format":"keyheat.snapshot/2","tables":-1}\n',
         lambda kept: kept.replace(b'"tags":{"team":"shop"}', b'"tags":7'),
         lambda kept: kept.replace(b"keyheat.snapshot/2", b"keyheat.snapshot/3"),
         lambda kept: kept.replace(b"us-east-1", b"US EAST"),

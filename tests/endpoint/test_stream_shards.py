@@ -19,7 +19,6 @@ def split_by_capacity(streamed: Streamed) -> None:
     """UpdateTable asks for the partitions of 8,000 writes per second where there were those of 4,000."""
     warm = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 8_000}
     streamed.ddb.update_table(TableName="orders", WarmThroughput=warm)
-    streamed.ddb.describe_table(TableName="orders")
 
 
 def numbers_of(records: list[Any]) -> list[int]:
@@ -34,6 +33,11 @@ def test_a_new_table_has_an_open_shard_for_each_partition(streamed: Streamed) ->
     assert all("ParentShardId" not in shard for shard in shards)
     ids = [shard["ShardId"] for shard in shards]
     assert ids == sorted(set(ids))
+
+
+def test_who_asks_the_stream_first_after_a_change_sees_its_partitions(streamed: Streamed) -> None:
+    split_by_capacity(streamed)
+    assert len(streamed.shards()) == 12
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def _restored(regions: Regions, content: bytes) -> None:
     if head.get("format") not in READ:
         raise NoSnapshot("its first line does not say its format")
     tables = head.get("tables")
-    if type(tables) is not int:
+    if type(tables) is not int or tables < 0:
         raise NoSnapshot(f"it has a number of tables, not {tables!r} @ line 1")
     for _ in range(tables):
         _table(regions, lines)

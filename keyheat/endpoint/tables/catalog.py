@@ -237,6 +237,10 @@ class Catalog:
         self._ready.pop(table.name, None)
         self._ready.pop(table.arn, None)
 
+    def settle(self, name: str) -> None:
+        """Let the change of a table that has ended by now be done, for who looks at more than the table."""
+        self._settled(name)
+
     def _name(self, name_or_arn: str) -> str:
         """The table's name. Raises ValidationException for the ARN of a table in another Region."""
         if region_in(name_or_arn) not in (None, self._region):

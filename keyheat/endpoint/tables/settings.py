@@ -82,19 +82,14 @@ def _check_count(tags: Mapping[str, str]) -> None:
 def update_time_to_live(service: Service, request: dict[str, Any]) -> dict[str, Any]:
     """UpdateTimeToLive."""
     table, wanted = service.catalog.find(request["TableName"]), request["TimeToLiveSpecification"]
-    if wanted["Enabled"]:
-        if table.time_to_live == wanted["AttributeName"]:
-            raise validation_error("TimeToLive is already enabled")
-        if table.time_to_live is not None:
-            raise validation_error(
-                "TimeToLive is active on a different AttributeName: "
-                f"current AttributeName is {table.time_to_live}"
-            )
-        table.time_to_live = wanted["AttributeName"]
-    else:
-        if table.time_to_live is None:
-            raise validation_error("TimeToLive is already disabled")
-        table.time_to_live = None
+    current, enable = table.time_to_live, wanted["Enabled"]
+    if current is not None and current != wanted["AttributeName"]:
+        raise validation_error(
+            f"TimeToLive is active on a different AttributeName: current AttributeName is {current}"
+        )
+    if enable == (current is not None):
+        raise validation_error(f"TimeToLive is already {'enabled' if enable else 'disabled'}")
+    table.time_to_live = wanted["AttributeName"] if enable else None
     return {"TimeToLiveSpecification": wanted}
 
 
