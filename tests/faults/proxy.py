@@ -6,7 +6,7 @@ its standard input ends.
 
 A connection that it ends while its client may be sending is ended on one side only: what still comes in is
 read and counted as `lost`, so that no request is ever unaccounted for. Only a request that found nobody
-listening is not among those that were seen.
+listening, or came to the door in the moment in which it was closed, is not among those that were seen.
 """
 
 import asyncio
@@ -71,7 +71,10 @@ class Proxy:
         asyncio.get_running_loop().add_reader(self.listener.fileno(), self._accept)
 
     def refuse(self) -> None:
-        """Let nobody in; those who wait at the door still come in, so that none is lost."""
+        """Let nobody in; those who wait at the door still come in.
+
+        Who comes between the last `accept` and `close` is reset by the kernel; nobody here can count them.
+        """
         if self.listener is not None:
             asyncio.get_running_loop().remove_reader(self.listener.fileno())
             self._accept()
