@@ -14,6 +14,7 @@ from typing import Final
 from rich.console import Console
 
 from keyheat.analysis.diagnosis import diagnosed
+from keyheat.analysis.report.run import evidence_alone
 from keyheat.analysis.rules import (
     BY_MINUTES,
     BY_SECONDS,
@@ -31,7 +32,6 @@ from keyheat.analysis.rules import (
     Rule,
 )
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
-from keyheat.pages.run.record import evidence_alone
 from keyheat.runs.plausibility import read_evidence
 from keyheat.terminal.diagnosis import summary
 

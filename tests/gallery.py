@@ -25,8 +25,8 @@ from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.pages.comparison import write_comparison
-from keyheat.pages.fix import Fix, write_fix
-from keyheat.pages.knee import KneeAnswer, write_knee
+from keyheat.pages.fix import write_fix
+from keyheat.pages.knee import write_knee
 from keyheat.pages.page import save
 from keyheat.pages.regression import write_regression
 from keyheat.pages.retries import write_retries
@@ -45,6 +45,8 @@ from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
 from keyheat.trial.judgement import judged
+from keyheat.wording.fix import Fix
+from keyheat.wording.knee import KneeAnswer
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, load_evidence, summary, written
 from tests.pages.test_answer_pages import retries_of_hotkey, shards_of_hotkey, step
@@ -122,9 +124,10 @@ def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
     fix = Fix(
         scenario=before, remedy=remedy, changes=changes(before, after),
         proof=proof_of(("partition", "table", "write"), tries[:1], tries[1:]),
-        columns=tuple(RunColumn.of_run(runs[name], prices) for name in names), target="local",
+        target="local",
     )  # fmt: skip
-    return write_fix(folder / "fix.html", fix, prices, AT)
+    columns = [RunColumn.of_run(runs[name], prices) for name in names]
+    return write_fix(folder / "fix.html", fix, columns, prices, AT)
 
 
 def _runs(folder: Path, runs: Mapping[str, Path]) -> Path:

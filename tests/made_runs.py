@@ -8,9 +8,9 @@ import orjson
 
 from keyheat import runfiles
 from keyheat.analysis.diagnosis import diagnosed
+from keyheat.analysis.report.run import ReportRun, evidence_alone
 from keyheat.analysis.setup import Setup
 from keyheat.analysis.summary import RunSummary
-from keyheat.pages.run.record import ReportRun, evidence_alone
 from keyheat.runfiles import FILES
 from keyheat.runs.plausibility import read_evidence
 

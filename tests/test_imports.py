@@ -31,16 +31,18 @@ MAY_IMPORT = {
     "accuracy": {"model", "scenario", "simulator", "runs", "evidence", "analysis"},
     "regression": {"model", "scenario", "simulator", "runs", "analysis"},
     "trial": {"model", "scenario", "simulator", "runs"},
-    "wording": {"model", "scenario", "simulator", "plan", "runs", "analysis"},
+    "wording": {"model", "scenario", "simulator", "plan", "runs", "analysis", "trial"},
     "pages": {
         "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "accuracy", "regression",
         "trial", "wording",
     },
     "terminal": {
         "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "accuracy", "regression",
-        "pages", "trial", "wording",
+        "trial", "wording",
     },
-    "testing": {"model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "pages"},
+    "testing": {
+        "model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "pages", "wording",
+    },
     "cli": {
         "model", "scenario", "intake", "simulator", "plan", "endpoint", "load", "runs", "evidence",
         "analysis", "accuracy", "regression", "pages", "terminal", "testing", "trial", "wording",

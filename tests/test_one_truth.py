@@ -19,11 +19,11 @@ from rich.console import Console
 from keyheat.analysis.advice.proof import tried
 from keyheat.analysis.diagnosis import analyze_run, load_run
 from keyheat.analysis.knee_steps import loaded_step
+from keyheat.analysis.report.run import load_run as load_page
 from keyheat.analysis.summarize import read_summary
 from keyheat.cli.main import main
 from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
 from keyheat.pages.page import save
-from keyheat.pages.run.record import load_run as load_page
 from keyheat.pages.run.report import render, write_report
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run

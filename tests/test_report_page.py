@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from keyheat.analysis.report.bins import MOST_POINTS
 from keyheat.model.partition_log import MOST_CELLS
-from keyheat.pages.sheets import BUDGET_BYTES, MOST_POINTS
+from keyheat.pages.sheets import BUDGET_BYTES
 from keyheat.runs.partitions import MOST_ROWS
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -163,7 +163,7 @@ def analyze(
 ) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.analysis.diagnosis import diagnosed as diagnosed_evidence
-    from keyheat.pages.run.record import evidence_alone, load_run
+    from keyheat.analysis.report.run import evidence_alone, load_run
     from keyheat.runs.formats import diagnosis_json
     from keyheat.runs.plausibility import read_evidence
     from keyheat.terminal import diagnosis as terminal

@@ -168,27 +168,30 @@ class FixTrial:
 def _told(tried_: FixTrial, turns: Sequence[Turn], billing: Billing) -> int:
     """Hold both sides against each other, write the page, say what came out; gives the exit code."""
     from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
-    from keyheat.pages.fix import NAME, Fix, write_fix
+    from keyheat.pages.fix import NAME, write_fix
     from keyheat.pages.series import RunColumn
     from keyheat.scenario.variants import changes
     from keyheat.terminal.fix import FORMAT, fix_json, fix_text
+    from keyheat.wording.fix import Fix
 
     sides = {
         side: [tried(turn.job.folder, turn.job.scenario, billing) for turn in turns if turn.side == side]
         for side in (BEFORE, AFTER)
     }
     prices = billing.prices
-    columns = [RunColumn.of_run(turn.job.folder, prices) for turn in turns]
     found = Fix(
         scenario=tried_.scenario,
         remedy=tried_.remedy,
         changes=changes(tried_.scenario, tried_.remedy.scenario),
         proof=proof_of(tried_.limit, sides[BEFORE], sides[AFTER]),
-        columns=tuple(sorted(columns, key=lambda column: not column.label.startswith(BEFORE))),
         target=tried_.target,
         once_dollars=once_dollars(tried_.remedy.scenario, prices),
     )
-    page = write_fix(tried_.place / NAME, found, prices, datetime.now(UTC))
+    columns = [
+        RunColumn.of_run(turn.job.folder, prices)
+        for turn in sorted(turns, key=lambda turn: turn.side != BEFORE)
+    ]
+    page = write_fix(tried_.place / NAME, found, columns, prices, datetime.now(UTC))
     content = fix_json(found, page)
     write_json(tried_.place / "fix.json", FORMAT, content)
     answer(lambda: content, lambda: fix_text(found))

@@ -79,9 +79,10 @@ def knee(
     """
     from keyheat.analysis.knee import search
     from keyheat.analysis.knee_steps import seconds_for, used_by
-    from keyheat.pages.knee import NAME, KneeAnswer, write_knee
+    from keyheat.pages.knee import NAME, write_knee
     from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.terminal.knee import FORMAT, knee_json, knee_text
+    from keyheat.wording.knee import KneeAnswer
 
     loaded, path = find_scenario(scenario, settings)
     within = _range(loaded, start, most, precision)

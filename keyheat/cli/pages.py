@@ -69,8 +69,8 @@ def _draw_evidence(
 ) -> "Diagnosis":
     """Write the report of an evidence file, without the rest of a run; gives its diagnosis."""
     from keyheat.analysis.diagnosis import diagnosed
+    from keyheat.analysis.report.run import evidence_alone
     from keyheat.pages.page import save
-    from keyheat.pages.run.record import evidence_alone
     from keyheat.pages.run.report import render
     from keyheat.runs.plausibility import read_evidence
 

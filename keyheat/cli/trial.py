@@ -147,9 +147,10 @@ def _trial(seen: Sequence["Observed"], target: str, jobs: dict[str, Job]) -> "Tr
 
 def _told(found: "Trial", folder: Path, code: int) -> int:
     """Judge it, write the page, and tell; gives the exit code."""
-    from keyheat.pages.trial import trial_json, write_page
+    from keyheat.pages.trial import write_page
     from keyheat.terminal.trial import trial_text
     from keyheat.trial.judgement import judged
+    from keyheat.wording.trial import trial_json
 
     with Working("holding it against the model", bars):
         judgement = judged(found.scenarios)

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from keyheat.analysis.report.bins import Floats, mean_rates, width_for
+from keyheat.analysis.report.seconds import of_table
 from keyheat.numbers import measured, percent, some
 from keyheat.pages.charts.figures import Chart, Swatch, amounts, area, figure, heading
 from keyheat.pages.page import PageAnswer, figures_json, library, page, said_at, save
-from keyheat.pages.run.record import of_table
 from keyheat.pages.run.sections import Section
 from keyheat.pages.series import RunColumn, groups_of
-from keyheat.pages.sheets import Floats, mean_rates, width_for
 from keyheat.pages.style import LIGHT
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import SIMULATED

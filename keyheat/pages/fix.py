@@ -1,270 +1,28 @@
 """A fix in words and as a page: whether it fixed it, what was changed, every measure before and after."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 import plotly.graph_objects as go
 
-from keyheat.analysis.advice.case import Limit
-from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
-from keyheat.analysis.advice.remedies import Remedy
-from keyheat.analysis.run_result import RunTraffic
+from keyheat.analysis.advice.proof import Kind
 from keyheat.numbers import (
-    NOTHING,
-    UNITS,
-    a_month,
-    dollars,
     measured,
-    milliseconds,
-    percent,
-    rate,
     some,
-    whole,
 )
 from keyheat.pages import comparison
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, held
 from keyheat.pages.comparison import RequestRates, elapsed, over_elapsed, rates_of, write_page
 from keyheat.pages.page import PageAnswer, Stat
-from keyheat.pages.run.hero import PLACES
-from keyheat.pages.run.record import TABLE_PERCENTILES
 from keyheat.pages.run.sections import Section
-from keyheat.pages.series import SERVICE, RunColumn
+from keyheat.pages.series import RunColumn
 from keyheat.pages.style import LIGHT
 from keyheat.plan.prices import Prices
-from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.variants import FieldChange
-from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
-from keyheat.wording.constraints import limit_of
+from keyheat.wording.constraints import target_words
+from keyheat.wording.fix import Fix, measures_of, sentence_of, warnings_of
 from keyheat.words import title_of
-
-BEFORE, AFTER = "before", "after"
-OTHER_DEMAND: Final = 0.1
-"""By how much the attempts of both sides may differ before it is said."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fix:
-    """A fix that was tried. `columns` are the runs of both sides, pair by pair."""
-
-    scenario: Scenario  # as it was
-    remedy: Remedy
-    changes: tuple[FieldChange, ...]
-    proof: Proof
-    columns: tuple[RunColumn, ...]
-    target: str
-    once_dollars: float | None = None
-
-    def side(self, name: str) -> tuple[Tried, ...]:
-        """The runs of one side."""
-        return self.proof.before if name == BEFORE else self.proof.after
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BeforeAfter:
-    """One measure on both sides: the median of the repetitions, and the least to the most of them."""
-
-    name: str
-    before: str
-    after: str
-    ranges: tuple[str, str] = ("", "")  # empty where they do not differ
-
-    @property
-    def cells(self) -> tuple[str, str]:
-        """Both sides with their ranges."""
-        before, after = self.ranges
-        return (
-            f"{self.before} ({before})" if before else self.before,
-            f"{self.after} ({after})" if after else self.after,
-        )
-
-
-def limit_words(limit: Limit) -> str:
-    """A limit in a sentence: `one partition of the table (writes)`."""
-    constraint, resource, direction = limit
-    return f"{limit_of(constraint, resource)} ({direction}s)"
-
-
-def sentence_of(fix: Fix) -> str:
-    """The verdict, with the numbers that carry it."""
-    proof, says = fix.proof, fix.remedy.says
-    if proof.kind == "invalid":
-        which = ", ".join(folder.name for folder in proof.invalid) or "a run"
-        return f"Nothing is proved: {which} says nothing about its table."
-    counts = _throttles(fix)
-    if proof.kind == "not_shown":
-        return (
-            f"Nothing is proved: run again as it was, {limit_words(proof.limit)} hardly throttles ({counts})."
-        )
-    if proof.kind == "fixed":
-        return f"Fixed: with {says}, throttles {counts}; {_accepted(fix)}."
-    if proof.on_burst is not None and proof.now is not None:
-        verdict = "Moved" if proof.kind == "moved" else "Not fixed"
-        return (
-            f"{verdict}: with {says}, nothing throttles yet, but it lives on what was saved; once that is "
-            f"spent, {limit_words(proof.now)} throttles. {proof.on_burst}"
-        )
-    if proof.kind == "moved" and proof.now is not None:
-        return (
-            f"Moved: with {says}, {limit_words(proof.limit)} throttles no longer, but now "
-            f"{limit_words(proof.now)} does; throttles {counts}."
-        )
-    return f"Not fixed: with {says}, {limit_words(proof.limit)} still throttles; throttles {counts}."
-
-
-def _throttles(fix: Fix) -> str:
-    before, after = (middle([one.throttles for one in fix.side(side)]) for side in (BEFORE, AFTER))
-    return f"{whole(before)} → {whole(after)}"
-
-
-def _accepted(fix: Fix) -> str:
-    """Units of the direction that was throttled."""
-    direction = fix.proof.limit[2]
-    rates = ([_traffic(one, direction).units_per_s for one in fix.side(side)] for side in (BEFORE, AFTER))
-    known = ([rate for rate in of_side if rate is not None] for of_side in rates)
-    before, after = (middle(of_side) if of_side else None for of_side in known)
-    unit = UNITS[direction]
-    return f"{rate(before, unit)} → {rate(after, unit)} accepted"
-
-
-def measures_of(fix: Fix) -> tuple[BeforeAfter, ...]:
-    """Every measure that at least one side has, the same words for both."""
-    made = [
-        _measure(fix, "Throttles", lambda one: one.throttles, whole),
-        _measure(fix, "Throttled, of all attempts", lambda one: one.throttled_share, _share),
-    ]
-    for direction in ("write", "read"):
-        made += _of_direction(fix, direction)
-    made += _latencies(fix)
-    made.append(_measure(fix, "A month of the table", lambda one: one.dollars_per_month, a_month))
-    made += _reading(fix)
-    labels = (_labels(fix.proof.before), _labels(fix.proof.after))
-    made.append(BeforeAfter(name=titled(THROTTLED_BY), before=labels[0], after=labels[1]))
-    return tuple(one for one in made if {one.before, one.after} != {NOTHING})
-
-
-def _of_direction(fix: Fix, direction: str) -> list[BeforeAfter]:
-    """What was asked for, and what was accepted."""
-    return [
-        _measure(fix, f"{direction.capitalize()}s tried a second", partial(_tried, direction), measured),
-        _measure(
-            fix, f"Accepted {direction}s", partial(_accepted_units, direction), partial(_rate, direction)
-        ),
-    ]
-
-
-def _tried(direction: str, one: Tried) -> float | None:
-    return _traffic(one, direction).attempts_per_s or None
-
-
-def _accepted_units(direction: str, one: Tried) -> float | None:
-    return _traffic(one, direction).units_per_s or None
-
-
-def _rate(direction: str, units_per_s: float) -> str:
-    return rate(units_per_s, UNITS[direction])
-
-
-def _traffic(one: Tried, direction: str) -> RunTraffic:
-    return one.measured.write if direction == "write" else one.measured.read
-
-
-def _share(share: float) -> str:
-    return percent(share) if share else "none"
-
-
-def _measure(
-    fix: Fix, name: str, of: Callable[[Tried], float | None], say: Callable[[float], str]
-) -> BeforeAfter:
-    before, after = (
-        [value for one in fix.side(side) if (value := of(one)) is not None] for side in (BEFORE, AFTER)
-    )
-    return BeforeAfter(
-        name=name,
-        before=say(middle(before)) if before else NOTHING,
-        after=say(middle(after)) if after else NOTHING,
-        ranges=(_range(before, say), _range(after, say)),
-    )
-
-
-def _range(values: Sequence[float], say: Callable[[float], str]) -> str:
-    low, high = say(min(values, default=0.0)), say(max(values, default=0.0))
-    return "" if low == high else f"{low} to {high}"
-
-
-def _latencies(fix: Fix) -> list[BeforeAfter]:
-    """Service times of the operation that both sides sent most."""
-    operation = _operation(fix)
-    if operation is None:
-        return []
-    tag = f"{operation}.{SERVICE}"
-    return [
-        BeforeAfter(
-            name=f"{operation}, {SERVICE_TIME}, p{percentile:g}",
-            before=_latency(fix, BEFORE, tag, percentile),
-            after=_latency(fix, AFTER, tag, percentile),
-        )
-        for percentile in (50.0, 99.0)
-    ]
-
-
-def _operation(fix: Fix) -> str | None:
-    """Of the operations that every run timed, the one with most accepted requests."""
-    timed = [
-        {one.operation: one for one in (column.run.latency or ()) if one.outcome == SERVICE}
-        for column in fix.columns
-        if column.run is not None
-    ]
-    common = set.intersection(*map(set, timed)) if timed else set()
-    return max(common, key=lambda name: sum(one[name].count for one in timed), default=None)
-
-
-def _latency(fix: Fix, side: str, tag: str, percentile: float) -> str:
-    place = TABLE_PERCENTILES.index(percentile)
-    values = [
-        latency.table[place]
-        for column in fix.columns
-        if column.label.startswith(side) and (latency := column.latency(tag)) is not None
-    ]
-    return milliseconds(middle(values)) if values else NOTHING
-
-
-def _reading(fix: Fix) -> list[BeforeAfter]:
-    """What reading a key back costs: its queries, and units where whole reads were counted."""
-    queries = fix.remedy.queries_per_read
-    if queries is None:
-        return []
-    before, after = (f"{some(count, 'query', 'queries')}" for count in queries)
-    return [
-        BeforeAfter(name="Reading one key back", before=before, after=after),
-        _measure(fix, "RCU of such a read", lambda one: one.measured.units_per_read, measured),
-    ]
-
-
-def _labels(runs: Sequence[Tried]) -> str:
-    seen = dict.fromkeys(limit for one in runs if one.throttles_notably for limit in one.limits)
-    return "; ".join(map(limit_words, seen)) or "nothing"
-
-
-def warnings_of(fix: Fix) -> list[str]:
-    """What has to be known beside the verdict."""
-    said = list(fix.remedy.notes)
-    before, after = (
-        middle([_tried("write", one) or 0.0 for one in fix.side(side)]) if fix.side(side) else 0.0
-        for side in (BEFORE, AFTER)
-    )
-    if fix.proof.limit[2] == "write" and before and abs(after / before - 1) > OTHER_DEMAND:
-        said.append(f"The demand was not quite the same: {measured(before)} and {measured(after)} writes/s.")
-    if fix.once_dollars:
-        said.append(f"Pre-warming is paid once: {dollars(fix.once_dollars)}.")
-    scale = fix.proof.before[0].manifest.scale if fix.proof.before else 1.0
-    if scale != 1:
-        said.append(f"At scale {scale:g} of every rate limit; capacities and dollars are those of scale 1.")
-    return said
-
 
 HEIGHT = 250
 LINES = (("before", "muted", "dash"), ("after", "good", "line"))
@@ -313,7 +71,7 @@ CHIPS: Final[dict[Kind, str]] = {
 }
 
 
-def answer_of(fix: Fix) -> PageAnswer:
+def answer_of(fix: Fix, columns: Sequence[RunColumn]) -> PageAnswer:
     """The first screen."""
     proof = fix.proof
     shown = measures_of(fix)
@@ -331,13 +89,13 @@ def answer_of(fix: Fix) -> PageAnswer:
         role=roles.get(proof.kind, (proof.now or proof.limit)[0]),
         sentence=sentence_of(fix),
         question=fix.scenario.question,
-        where=f"{PLACES.get(fix.target, fix.target)} · {some(len(proof.before), 'run')} of each",
+        where=f"{target_words(fix.target)} · {some(len(proof.before), 'run')} of each",
         stats=tuple(stats),
-        warnings=(*warnings_of(fix), *comparison.warnings_of(fix.columns)),
+        warnings=(*warnings_of(fix), *comparison.warnings_of(columns)),
     )
 
 
-def sections_of(fix: Fix) -> tuple[Section, ...]:
+def sections_of(fix: Fix, columns: Sequence[RunColumn]) -> tuple[Section, ...]:
     """What was changed, and both sides on one scale."""
     changed = PageTable(
         caption="What was changed in the scenario",
@@ -355,7 +113,7 @@ def sections_of(fix: Fix) -> tuple[Section, ...]:
     return (
         Section(
             id="before-after", title="Before and after", short="Before and after",
-            charts=charts_of(fix.columns), notes=note, tables=(held,),
+            charts=charts_of(columns), notes=note, tables=(held,),
         ),
         Section(
             id="change", title=" and ".join(map(title_of, fix.remedy.actions)), short="Change", charts=(),
@@ -364,6 +122,9 @@ def sections_of(fix: Fix) -> tuple[Section, ...]:
     )  # fmt: skip
 
 
-def write_fix(path: Path, fix: Fix, prices: Prices, generated_at: datetime) -> Path:
-    """Write the page; gives its path. Raises `CannotWrite`."""
-    return write_page(path, fix.columns, answer_of(fix), prices, generated_at, sections_of(fix))
+def write_fix(
+    path: Path, fix: Fix, columns: Sequence[RunColumn], prices: Prices, generated_at: datetime
+) -> Path:
+    """Write the page; `columns` are the runs of both sides, pair by pair. Raises `CannotWrite`."""
+    answer, sections = answer_of(fix, columns), sections_of(fix, columns)
+    return write_page(path, columns, answer, prices, generated_at, sections)

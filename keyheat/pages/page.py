@@ -14,12 +14,12 @@ from markupsafe import Markup
 
 from keyheat.pages import style
 from keyheat.pages.charts.figures import Chart
-from keyheat.pages.run.advice import amount_words, cards, outlook, side_words
 from keyheat.pages.run.sections import Section
-from keyheat.pages.run.verdict import rival_words
 from keyheat.pages.sheets import packed
 from keyheat.runfiles import write_atomically
 from keyheat.shipped import shipped
+from keyheat.wording.advice import amount_words, cards, outlook, side_words
+from keyheat.wording.verdict import rival_words
 from keyheat.words import capital, glued
 
 SCRIPTS = ("sheets.js", "library.js", "page.js", "range.js", "ticket.js", "partitions.js")

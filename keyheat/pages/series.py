@@ -10,15 +10,17 @@ from urllib.parse import quote
 
 import numpy as np
 
+from keyheat.analysis.report.bins import Floats
+from keyheat.analysis.report.facts import facts_of
+from keyheat.analysis.report.latency import ACCEPTED, RESPONSE, TABLE_PERCENTILES, OperationLatency
+from keyheat.analysis.report.rates import RateTimeline, by_minute, by_second
+from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.report.seconds import read_record
 from keyheat.analysis.run_result import RunResult, RunTraffic, measure
 from keyheat.numbers import NOTHING, UNITS, dollars, measured, milliseconds, percent, rate, span, whole
 from keyheat.pages.page import page, said_at, save
 from keyheat.pages.run import counts
-from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.hero import Hero, hero_of
-from keyheat.pages.run.record import TABLE_PERCENTILES, OperationLatency, ReportRun, load_run, read_record
-from keyheat.pages.run.timeline import RateTimeline, by_minute, by_second
-from keyheat.pages.sheets import Floats
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, FileProblem
 from keyheat.terms import RESPONSE_TIME, SERVICE_TIME, THROTTLED_BY, titled
@@ -138,12 +140,8 @@ def _shape(values: Floats, top: float, height: int) -> str:
 
 
 LONGEST_LABEL = 28
-SERVICE, WHOLE, ANSWERED = "accepted", "logical", "response"  # latency outcomes that are compared
-TIMED = {
-    SERVICE: SERVICE_TIME,
-    ANSWERED: RESPONSE_TIME,
-    WHOLE: "whole operation",
-}
+TIMED = {ACCEPTED: SERVICE_TIME, RESPONSE: RESPONSE_TIME, "logical": "whole operation"}
+"""Latency outcomes that are compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from keyheat.analysis.knee import RISE_MOST, THROTTLED_MOST, ShardKnee, SweepPoint, knee_of
+from keyheat.analysis.report.latency import TABLE_PERCENTILES, OperationLatency
 from keyheat.numbers import (
     NOTHING,
     UNITS,
@@ -24,7 +25,6 @@ from keyheat.numbers import (
 from keyheat.pages.charts.figures import Chart, Swatch, amounts, compact, figure, heading, joined, level
 from keyheat.pages.comparison import warnings_of, write_page
 from keyheat.pages.page import PageAnswer, Stat
-from keyheat.pages.run.record import TABLE_PERCENTILES, OperationLatency
 from keyheat.pages.run.sections import Section
 from keyheat.pages.series import RunColumn
 from keyheat.pages.style import LIGHT

@@ -1,8 +1,8 @@
-"""A trial in words and as a page: what DynamoDB did beside what the model says, and what explains it."""
+"""A trial as a page: what DynamoDB did beside what the model says, and what explains it."""
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import plotly.graph_objects as go
 
@@ -12,90 +12,11 @@ from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, comp
 from keyheat.pages.page import PageAnswer, Stat, write_answer
 from keyheat.pages.run.sections import Section
 from keyheat.pages.style import LIGHT
-from keyheat.trial.judgement import SEEDS, Comparison, Explanation, Guess, Judgement, comparable
+from keyheat.trial.judgement import SEEDS, Comparison, Explanation, Judgement
 from keyheat.trial.record import STEP_S, Trial
 from keyheat.trial.scenarios import trial_scenario
+from keyheat.wording.trial import notes_of, sentence_of, value_words
 from keyheat.words import capital
-
-WHO: Final = {"aws": "DynamoDB", "local": "The local table", "endpoint": "The endpoint"}
-SAYS_NOTHING: Final = {
-    "measured": "it was sent too few requests, or too many",
-    "generator": "the load generator was the limit",
-    "invalid": "its run says nothing about the table",
-    "stopped": "it was stopped before its end",
-}
-
-
-def value_words(value: Any) -> str:
-    """The value of a parameter: a number, or a span."""
-    return " to ".join(f"{one:g}" for one in value) if isinstance(value, tuple) else f"{value:g}"
-
-
-def guess_words(guess: Guess) -> str:
-    """A parameter with the value that explains what was seen, and the model's own."""
-    default = value_words(getattr(DEFAULT, guess.parameter))
-    return f"{guess.parameter} = {value_words(guess.value)} (the model has {default})"
-
-
-def explanation_words(one: Explanation) -> str:
-    """What explains some scenarios, in a sentence."""
-    where = " and ".join(sorted(one.scenarios))
-    if one.determined:
-        return f"{where}: explained by {guess_words(one.guesses[0])}."
-    return f"{where}: undetermined, for each explains it as well: {'; '.join(map(guess_words, one.guesses))}."
-
-
-def sentence_of(trial: Trial, judgement: Judgement) -> str:
-    """The answer."""
-    who, compared, differs = WHO[trial.target], len(judgement.compared), len(judgement.differing)
-    if not compared:
-        return "Nothing was measured that could be held against the model."
-    if not differs:
-        return f"{who} did what the model says, in {some(compared, 'scenario')} of {len(trial.scenarios)}."
-    return f"{who} did otherwise than the model says, in {differs} of {some(compared, 'scenario')}."
-
-
-BUSY: Final = (
-    "Load and table share this machine: where it was busy with something else, the table had less time than "
-    "the model takes it to have. Try it again on a quiet machine before anything is made of it."
-)
-
-
-def notes_of(trial: Trial, judgement: Judgement) -> list[str]:
-    """What explains the differences, what does not, and what was not measured."""
-    said = [capital(explanation_words(one)) for one in judgement.explanations]
-    if judgement.unexplained:
-        where = " and ".join(judgement.unexplained)
-        said.append(f"No parameter of the model explains {where}.")
-    said += [
-        f"{capital(one.scenario)} is not compared: {SAYS_NOTHING[one.state]}."
-        for one in trial.scenarios
-        if not comparable(one)
-    ]
-    if judgement.differing and trial.target == "local":
-        said.append(BUSY)
-    if not trial.complete:
-        said.append("Not all six scenarios were run, which leaves more explanations possible.")
-    return said
-
-
-def trial_json(trial: Trial, judgement: Judgement) -> dict[str, Any]:
-    """The same for programs."""
-    return {
-        "trial": trial.model_dump(mode="json"),
-        "sentence": sentence_of(trial, judgement),
-        "differing": list(judgement.differing),
-        "explanations": [
-            {
-                "scenarios": sorted(one.scenarios),
-                "determined": one.determined,
-                "parameters": {guess.parameter: guess.value for guess in one.guesses},
-            }
-            for one in judgement.explanations
-        ],
-        "unexplained": list(judgement.unexplained),
-        "notes": notes_of(trial, judgement),
-    }
 
 
 def answer_of(trial: Trial, judgement: Judgement) -> PageAnswer:

@@ -6,12 +6,21 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from keyheat.analysis.report.facts import facts_of
+from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report.seconds import read_record
 from keyheat.numbers import clock, moment, percent, some, whole
-from keyheat.pages.run.advice import cards, cure_of, outlook, side_words
-from keyheat.pages.run.answers import Answer, answers_of
-from keyheat.pages.run.facts import facts_of
-from keyheat.pages.run.record import ReportRun, read_record
-from keyheat.pages.run.verdict import (
+from keyheat.runs.capabilities import QUESTIONS, Capabilities
+from keyheat.runs.formats import Diagnosis, Finding, Label, Verdict
+from keyheat.runs.manifest import Manifest
+from keyheat.runs.provability import can_prove, cannot_prove
+from keyheat.scenario.scenario import Scenario
+from keyheat.terminal.layout import COLOURS, Paragraph
+from keyheat.terms import CONFIDENCE, THROTTLED_BY
+from keyheat.wording.advice import cards, cure_of, outlook, side_words
+from keyheat.wording.answers import Answer, answers_of
+from keyheat.wording.constraints import NAMES, SHORT, crosses_midnight, measured
+from keyheat.wording.verdict import (
     about,
     expectation,
     is_as_expected,
@@ -20,14 +29,6 @@ from keyheat.pages.run.verdict import (
     sureness,
     verdict_sentence,
 )
-from keyheat.runs.capabilities import QUESTIONS, Capabilities
-from keyheat.runs.formats import Diagnosis, Finding, Label, Verdict
-from keyheat.runs.manifest import Manifest
-from keyheat.runs.provability import can_prove, cannot_prove
-from keyheat.scenario.scenario import Scenario
-from keyheat.terminal.layout import COLOURS, Paragraph
-from keyheat.terms import CONFIDENCE, THROTTLED_BY
-from keyheat.wording.constraints import NAMES, SHORT, crosses_midnight, measured
 from keyheat.words import capital, sentence, whose
 
 STYLES = {"yes": "green", "no": "red", "unknown": "yellow"}

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.advice.proof import Kind, Tried
-from keyheat.pages.fix import Fix, measures_of, sentence_of, warnings_of
 from keyheat.terminal.layout import set_out
+from keyheat.wording.fix import Fix, measures_of, sentence_of, warnings_of
 
 FORMAT: Final = "keyheat.fix/1"
 STYLES: Final[dict[Kind, str]] = {

@@ -11,10 +11,10 @@ from rich.text import Text
 from keyheat.analysis.knee import KneeStep
 from keyheat.analysis.knee_steps import LimitUse
 from keyheat.numbers import UNITS, measured, percent, whole
-from keyheat.pages.knee import KneeAnswer, chip_of, limited_by, notes_of, sentence_of, whole_or_not
 from keyheat.terminal.layout import COLOURS, Paragraph, Strip, set_out
 from keyheat.terms import THROTTLED_BY
 from keyheat.wording.constraints import limit_of
+from keyheat.wording.knee import KneeAnswer, chip_of, limited_by, notes_of, sentence_of, whole_or_not
 from keyheat.words import READ, WRITE
 
 FORMAT: Final = "keyheat.knee/1"

@@ -4,10 +4,10 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from keyheat.numbers import whole
-from keyheat.pages.trial import notes_of, sentence_of
 from keyheat.terminal.layout import set_out
 from keyheat.trial.judgement import FIRST, Judgement
 from keyheat.trial.record import Trial
+from keyheat.wording.trial import notes_of, sentence_of
 
 
 def trial_text(trial: Trial, judgement: Judgement) -> RenderableType:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from keyheat.analysis.diagnosis import diagnose
+from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.masking import plain
 from keyheat.numbers import UNITS, percent, rate, whole
-from keyheat.pages.run.record import ReportRun
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import HotKey, Recommendation, write_diagnosis, write_evidence
@@ -119,10 +119,10 @@ def text_of(head: str, rows: Rows) -> str:
 
 def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
     """The verdict in a sentence, and what goes with it."""
-    from keyheat.pages.run.advice import cure_words
-    from keyheat.pages.run.facts import facts_of
-    from keyheat.pages.run.record import read_record
-    from keyheat.pages.run.verdict import sureness, verdict_sentence
+    from keyheat.analysis.report.facts import facts_of
+    from keyheat.analysis.report.seconds import read_record
+    from keyheat.wording.advice import cure_words
+    from keyheat.wording.verdict import sureness, verdict_sentence
 
     run = diagnosed(sent, simulation)
     verdict = run.diagnosis.verdict
@@ -168,7 +168,7 @@ def _key(key: HotKey) -> str:
 
 
 def _advice(advice: Recommendation) -> str:
-    from keyheat.pages.run.advice import outlook
+    from keyheat.wording.advice import outlook
 
     title = title_of(advice.action, advice.resource)
     return f"{title}. {advice.why} {advice.expected} {outlook(advice)}".strip()

@@ -1,13 +1,14 @@
-"""Words that pages and terminals share: of constraints and limits, moments, what an endpoint can prove."""
+"""Words that pages and terminals share: of limits, targets and moments, and what an endpoint can prove."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, get_args
 
 from keyheat.numbers import clock, moment
+from keyheat.runfiles import SIMULATED
 from keyheat.runs.capabilities import QUESTIONS, Capabilities
-from keyheat.runs.formats import Diagnosis, Label, Verdict
+from keyheat.runs.formats import Verdict
 from keyheat.runs.provability import NO_CAPACITY_MODEL, NOT_KNOWN, can_prove, cannot_prove
-from keyheat.words import Constraint, Resource, whose
+from keyheat.words import Constraint, whose
 
 if TYPE_CHECKING:
     from keyheat.analysis.summary import RunSummary
@@ -58,28 +59,15 @@ LIMITS: dict[Constraint, str] = {
 assert set(get_args(Constraint)) == set(NAMES) == set(LIMITS)
 
 
+def target_words(target: str) -> str:
+    """Where a run was sent to; a named endpoint is its own name."""
+    return {"local": "local table", SIMULATED: "simulated"}.get(target, target)
+
+
 def limit_of(constraint: Constraint, resource: str | None) -> str:
     """A limit with whose it is: `one partition of index by-country`."""
     limit = LIMITS[constraint]
     return limit if constraint in ("account", "undetermined") else f"{limit} of {whose(resource)}"
-
-
-def labels_of(diagnosis: Diagnosis, resource: Resource) -> list[Label]:
-    """The labels of one resource in one direction, in order of time."""
-    mine = [
-        label
-        for label in diagnosis.labels
-        if (label.resource, label.direction) == (resource.label_name, resource.direction)
-    ]
-    return sorted(mine, key=lambda label: label.start)
-
-
-def labelled_at(labels: Iterable[Label], epoch_s: float) -> Constraint:
-    """What throttles without a reason are put down to at a moment: the label of that span."""
-    for label in labels:
-        if label.start.timestamp() <= epoch_s < label.end.timestamp() and label.constraint != "none":
-            return label.constraint
-    return "undetermined"
 
 
 DAY = len("2026-11-20")

@@ -13,7 +13,6 @@ from keyheat.analysis.advice.rerun import Rerun
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.pages.run.advice import outlook
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
@@ -23,6 +22,7 @@ from keyheat.simulator.masses import masses_of_shares
 from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
+from keyheat.wording.advice import outlook
 from keyheat.words import Direction
 
 HOT_KEY = """

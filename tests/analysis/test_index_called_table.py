@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 import keyheat
+from keyheat.analysis.report.run import load_run
+from keyheat.analysis.report.seconds import read_record
 from keyheat.analysis.summarize import read_summary
 from keyheat.pages.charts.partition_rates import resources_of
-from keyheat.pages.run.record import load_run, read_record
 from keyheat.words import READ, WRITE, Resource, index_of, label_of, whose
 from tests.conftest import Said
 

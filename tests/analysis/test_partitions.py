@@ -9,10 +9,11 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.analysis.diagnosis import analyze_run, diagnosed
+from keyheat.analysis.report.facts import facts_of
+from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.report.seconds import read_record
 from keyheat.evidence import collection
 from keyheat.evidence.partitions import by_estimate, words
-from keyheat.pages.run.facts import facts_of
-from keyheat.pages.run.record import ReportRun, load_run, read_record
 from keyheat.pages.run.sections import charts_of
 from keyheat.runs.formats import (
     PartitionFacts,

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from keyheat.pages.run.facts import facts_of
+from keyheat.analysis.report.facts import facts_of
+from keyheat.analysis.report.run import load_run
+from keyheat.analysis.report.seconds import read_record
 from keyheat.pages.run.hero import hero_of
-from keyheat.pages.run.record import load_run, read_record
 from keyheat.pages.run.report import ticket, write_report
 from tests.browsing import all_drawn
 from tests.pages.axe import violations

@@ -10,8 +10,8 @@ from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.knee import KneeStep, Range, search
 from keyheat.model.retries import USUAL, policy_named
-from keyheat.pages.fix import Fix, write_fix
-from keyheat.pages.knee import KneeAnswer, write_knee
+from keyheat.pages.fix import write_fix
+from keyheat.pages.knee import write_knee
 from keyheat.pages.retries import RetriesAnswer, write_retries
 from keyheat.pages.series import RunColumn
 from keyheat.pages.whatif import WhatIfAnswer, answered, write_whatif
@@ -20,6 +20,8 @@ from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes, with_demand
 from keyheat.simulator.retrying import demand_of, retried
 from keyheat.simulator.search import smallest_capacity, smallest_shards
+from keyheat.wording.fix import Fix
+from keyheat.wording.knee import KneeAnswer
 from keyheat.wording.retries import COLUMNS, feeds_on_itself, row_of, sentence_of
 from keyheat.words import Direction
 from tests.browsing import all_drawn
@@ -49,12 +51,13 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     fix = Fix(
         scenario=before, remedy=remedy, changes=changes(before, after),
         proof=proof_of(("partition", "table", "write"), runs[:1], runs[1:]),
-        columns=tuple(RunColumn.of_run(folder / side, prices) for side in sides), target="local",
+        target="local",
     )  # fmt: skip
+    columns = [RunColumn.of_run(folder / side, prices) for side in sides]
     knee = search(step, Range(start=100, least=10, most=10_000, precision=0.05))
     found = KneeAnswer(scenario=before, target="simulated", step_s=60, knee=knee, uses=())
     return {
-        "fix": write_fix(folder / "fix.html", fix, prices, AT).as_uri(),
+        "fix": write_fix(folder / "fix.html", fix, columns, prices, AT).as_uri(),
         "knee": write_knee(folder / "knee.html", found, AT).as_uri(),
         "whatif": write_whatif(folder / "whatif.html", shards_of_hotkey(), AT).as_uri(),
         "retries": write_retries(folder / "retries.html", retries_of_hotkey(), AT).as_uri(),

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.pages.run.advice import cards
-from keyheat.pages.run.answers import Answer, answers_of
-from keyheat.pages.run.facts import facts_of
-from keyheat.pages.run.record import ReportRun, evidence_alone, load_run, read_record
+from keyheat.analysis.report.facts import facts_of
+from keyheat.analysis.report.run import ReportRun, evidence_alone, load_run
+from keyheat.analysis.report.seconds import read_record
 from keyheat.runs.formats import Cure, CureStep, MonthlyBill, Recommendation
+from keyheat.wording.advice import cards
+from keyheat.wording.answers import Answer, answers_of
 from keyheat.words import WRITE
 
 Story = Callable[[str], ReportRun]

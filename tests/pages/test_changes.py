@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from keyheat.analysis.report.rates import by_second
+from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.report.seconds import read_record
 from keyheat.pages.charts.capacity import marked, said_of, second_chart
 from keyheat.pages.charts.figures import Chart
-from keyheat.pages.run.record import ReportRun, load_run, read_record
-from keyheat.pages.run.timeline import by_second
 from keyheat.runs.manifest import CapacityChange
 from keyheat.words import Resource
 

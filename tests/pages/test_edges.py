@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 
+from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.analysis.verdict import with_company
-from keyheat.pages.run.record import ReportRun, load_run
 from keyheat.pages.run.report import render
 from keyheat.pages.samples.cases import HOT_KEY
 from keyheat.pages.samples.make import make_run

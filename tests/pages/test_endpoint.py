@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.pages.run.record import ReportRun
+from keyheat.analysis.report.run import ReportRun
 from keyheat.pages.run.report import render
 from tests.made_runs import load_evidence
 

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from keyheat.analysis.report.run import load_run
 from keyheat.cli.pages import export
-from keyheat.pages.run.record import load_run
 from keyheat.pages.run.report import KeysNotRecorded, sheets_of, write_exports
 from keyheat.pages.sheets import packed
 

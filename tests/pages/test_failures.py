@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from keyheat.analysis.report.run import load_run
 from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
 from keyheat.numbers import percent
 from keyheat.pages.run.counts import MEANINGS, failure_table
-from keyheat.pages.run.record import load_run
 from keyheat.pages.run.report import write_report
 
 

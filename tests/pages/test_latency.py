@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from keyheat.pages.run.record import percentile_grid, read_latency
+from keyheat.analysis.report.latency import percentile_grid, read_latency
 
 
 def write(path, lines):

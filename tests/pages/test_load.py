@@ -2,7 +2,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from keyheat.analysis.diagnosis import analyze_run
-from keyheat.pages.run.record import load_run
+from keyheat.analysis.report.run import load_run
 from keyheat.runfiles import FileProblem
 from keyheat.runs.formats import write_diagnosis
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 
+from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.pages import style
-from keyheat.pages.run.record import ReportRun, load_run
 from keyheat.pages.run.report import render, write_report
 from keyheat.pages.samples.cases import CASES
 from keyheat.runfiles import CannotWrite, FileProblem

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from keyheat.analysis.report.run import load_run
 from keyheat.pages.charts.partition_rates import read_ones, resources_of
 from keyheat.pages.charts.partitions import leaves, partition_chart
-from keyheat.pages.run.record import load_run
 from keyheat.pages.run.report import render
 from keyheat.runs.frames import of_partitions
 from keyheat.runs.parquet import PARTITIONS_SCHEMA

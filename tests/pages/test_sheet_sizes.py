@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.pages.sheets import MOST_POINTS, mean_rates, width_for
+from keyheat.analysis.report.bins import MOST_POINTS, mean_rates, width_for
 
 
 @pytest.mark.parametrize(

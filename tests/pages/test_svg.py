@@ -6,11 +6,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from keyheat.analysis.report.facts import facts_of
+from keyheat.analysis.report.run import load_run
+from keyheat.analysis.report.seconds import read_record
 from keyheat.pages import style
 from keyheat.pages.charts.svg import SHADES, dark_rules, svg_of
 from keyheat.pages.charts.svg_axes import WIDTH
-from keyheat.pages.run.facts import facts_of
-from keyheat.pages.run.record import load_run, read_record
 from keyheat.pages.run.report import LIGHT_REPORT, render, write_report
 from keyheat.pages.run.sections import charts_of
 from keyheat.pages.samples.cases import CASES, HOT_KEY

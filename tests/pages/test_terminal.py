@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from keyheat.pages.run.record import load_run
+from keyheat.analysis.report.run import load_run
 from keyheat.runs.formats import Diagnosis, Label
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.terminal.diagnosis import outcome, summary

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
+from keyheat.analysis.report.run import load_run
 from keyheat.pages.charts.keys import throttled_key_table
-from keyheat.pages.run.record import load_run
 from keyheat.pages.run.report import write_report
 
 

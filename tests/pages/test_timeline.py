@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from keyheat.pages.run.record import ReportRun, load_run, read_record
-from keyheat.pages.run.timeline import by_client_minute, by_minute, by_second
+from keyheat.analysis.report.rates import by_client_minute, by_minute, by_second
+from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.report.seconds import read_record
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.words import Resource
 

@@ -12,7 +12,7 @@ Both sides are sent the same demand with the same seeds, one after the other by 
 quieter machine.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -20,11 +20,12 @@ from typing import Literal
 
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.knee_steps import beyond_provisioned
+from keyheat.analysis.report.latency import ACCEPTED, OperationLatency, read_latency
 from keyheat.analysis.run_result import RunResult, measure
 from keyheat.plan.charges import pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices, consumed_dollars
 from keyheat.plan.quotas import given_to
-from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
+from keyheat.runfiles import DIAGNOSIS, FILES, LATENCY, SECONDS, FileProblem
 from keyheat.runs.formats import HARDLY, Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.records import second_counts
@@ -44,6 +45,7 @@ class Tried:
     manifest: Manifest
     measured: RunResult
     dollars_per_month: float | None
+    accepted_latency: Mapping[str, OperationLatency]  # service times of accepted requests, by operation
     on_burst: tuple[str, Direction, str] | None = None  # who consumes more than is provisioned, in words
 
     @property
@@ -106,8 +108,18 @@ def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
         manifest=manifest,
         measured=numbers,
         dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, billing),
+        accepted_latency=_accepted_latency(folder),
         on_burst=None if scenario.changes_capacity else _on_burst(folder, manifest),
     )
+
+
+def _accepted_latency(folder: Path) -> dict[str, OperationLatency]:
+    """Nothing where the run timed nothing: a simulated one has no such file."""
+    try:
+        found = read_latency(folder / FILES[LATENCY])
+    except FileProblem:
+        return {}
+    return {one.operation: one for one in found if one.outcome == ACCEPTED}
 
 
 def _on_burst(folder: Path, manifest: Manifest) -> tuple[str, Direction, str] | None:

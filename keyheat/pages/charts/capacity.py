@@ -6,6 +6,9 @@ from dataclasses import replace
 import numpy as np
 import plotly.graph_objects as go
 
+from keyheat.analysis.report.bins import Floats, width_for
+from keyheat.analysis.report.rates import RateTimeline
+from keyheat.analysis.report.run import ReportRun
 from keyheat.numbers import UNITS, measured, moment, rate, some, span, whole
 from keyheat.pages.charts.figures import (
     Chart,
@@ -25,9 +28,7 @@ from keyheat.pages.charts.figures import (
     steps,
     times,
 )  # fmt: skip
-from keyheat.pages.run.record import ReportRun
-from keyheat.pages.run.timeline import RateTimeline
-from keyheat.pages.sheets import Floats, width_for
+from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT, PATTERNS, colour_of, pattern
 from keyheat.runs.manifest import CapacityChange
 from keyheat.wording.constraints import NAMES, SHOWN, saying
@@ -58,7 +59,7 @@ def second_chart(timeline: RateTimeline, chart_id: str, *, ceiling_per_s: float 
         summary=joined([f"{each}, as the client saw it.", *_said(finest)]),
         figure=made,
         legend=_legend(timeline, ceiling_per_s),
-        sheet=finest.sheet("seconds"),
+        sheet=_sheet(finest, "seconds"),
     )
 
 
@@ -86,7 +87,7 @@ def minute_chart(timeline: RateTimeline, chart_id: str, *, ceiling_per_s: float 
         figure=made,
         legend=_legend(timeline, ceiling_per_s),
         table=rate_table(timeline.in_steps_of(width_for(timeline.end_s - timeline.start_s, MOST_ROWS))),
-        sheet=timeline.sheet("minutes"),
+        sheet=_sheet(timeline, "minutes"),
     )
 
 
@@ -365,3 +366,19 @@ def _changes(run: ReportRun) -> Iterable[CapacityChange]:
 def _epoch_s(run: ReportRun, elapsed_s: float) -> float:
     assert run.manifest is not None, "it holds the changes"
     return run.manifest.started_at.timestamp() + elapsed_s
+
+
+def _sheet(timeline: RateTimeline, what: str) -> Sheet:
+    of = timeline.resource.direction
+    columns = {
+        f"consumed_{of}_units_per_s": timeline.consumed,
+        f"provisioned_{of}_units_per_s": timeline.provisioned,
+        **{f"throttled_{name}_per_s": values for name, values in timeline.throttled.items()},
+    }
+    return Sheet(
+        name=f"{what}-{timeline.resource.slug}",
+        columns={name: values for name, values in columns.items() if values is not None},
+        start_s=float(timeline.start_s),
+        step_s=float(timeline.step_s),
+        end_s=float(timeline.end_s),
+    )

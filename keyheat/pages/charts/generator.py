@@ -5,6 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
+from keyheat.analysis.report.bins import MOST_POINTS, Floats, joined_up, mean_rates, width_for
+from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report.seconds import SecondsRecord, of_table
 from keyheat.numbers import measured, milliseconds, percent, rate, some, span, whole
 from keyheat.pages.charts.figures import (
     Chart,
@@ -20,8 +23,7 @@ from keyheat.pages.charts.figures import (
     steps,
     times,
 )
-from keyheat.pages.run.record import ReportRun, SecondsRecord, of_table
-from keyheat.pages.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean_rates, width_for
+from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.runs.manifest import GeneratorHealth, Manifest
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from keyheat.analysis.report.bins import Floats, joined_up
+from keyheat.analysis.report.run import ReportRun
 from keyheat.numbers import UNITS, measured, rate, some
 from keyheat.pages.charts.figures import (
     Chart,
@@ -17,8 +19,7 @@ from keyheat.pages.charts.figures import (
     shortened,
     times,
 )
-from keyheat.pages.run.record import ReportRun
-from keyheat.pages.sheets import Floats, Sheet, joined_up
+from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.runs.manifest import KeyWindow
 from keyheat.terms import DEMAND

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from keyheat.analysis.report.run import ReportRun
 from keyheat.numbers import UNITS, measured, percent, rate, some, whole
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, compact, figure, safe, shortened
-from keyheat.pages.run.record import ReportRun
 from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.terms import DEMAND

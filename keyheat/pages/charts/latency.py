@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from keyheat.analysis.report.latency import RESPONSE, TABLE_PERCENTILES, OperationLatency
 from keyheat.numbers import milliseconds, whole
 from keyheat.pages.charts.figures import (  # fmt: skip
     Chart,
@@ -19,7 +20,6 @@ from keyheat.pages.charts.figures import (  # fmt: skip
     joined,
     safe,
 )
-from keyheat.pages.run.record import RESPONSE, TABLE_PERCENTILES, OperationLatency
 from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.terms import P50, P99, RESPONSE_TIME

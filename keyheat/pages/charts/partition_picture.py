@@ -17,9 +17,9 @@ from typing import Any, Final
 import numpy as np
 from markupsafe import Markup
 
+from keyheat.analysis.report.bins import Floats
 from keyheat.numbers import UNITS, exact_percent, measured, some
 from keyheat.pages.charts.partition_rates import PartitionRates, refused_column, units_column
-from keyheat.pages.sheets import Floats
 from keyheat.words import Direction
 
 TOP_PX, REFUSED_PX, SERVED_PX, KEYS_PX, NAMES_PX, STRIP_PX = 18, 56, 136, 8, 18, 44

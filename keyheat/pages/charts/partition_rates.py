@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from keyheat.pages.sheets import Floats
+from keyheat.analysis.report.bins import Floats
 from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource, index_of
 
 

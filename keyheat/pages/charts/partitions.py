@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from keyheat.analysis.report.bins import Floats, joined_up
 from keyheat.numbers import UNITS, measured, percent, rate, some, span, whole
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, compact, figure, iso, joined, times
 from keyheat.pages.charts.heat import HEAT
 from keyheat.pages.charts.partition_picture import Picture, Recorded, picture_of
 from keyheat.pages.charts.partition_rates import PartitionRates, read_ones, refused_column, units_column
-from keyheat.pages.sheets import Floats, Sheet, joined_up
+from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.wording.constraints import saying
 from keyheat.words import Direction, Resource

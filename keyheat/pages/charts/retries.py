@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import plotly.graph_objects as go
 
+from keyheat.analysis.report.bins import Floats, joined_up, width_for
 from keyheat.numbers import NOTHING, measured, percent, rate, some, span, whole
 from keyheat.pages.charts.figures import (
     Chart,
@@ -22,7 +23,6 @@ from keyheat.pages.charts.figures import (
     named_rows,
     safe,
 )
-from keyheat.pages.sheets import Floats, joined_up, width_for
 from keyheat.pages.style import LIGHT
 from keyheat.simulator.clients import SERVICE_S
 from keyheat.simulator.retrying import RetriedRun

@@ -14,11 +14,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from keyheat.analysis.report.bins import Floats, joined_up
 from keyheat.pages.charts.figures import Chart, epoch
 from keyheat.pages.charts.heat import HEAT
 from keyheat.pages.charts.partitions import REFUSED
 from keyheat.pages.charts.svg_axes import RIGHT, SIGN, WIDTH, Axes, Axis, axis_of, floats
-from keyheat.pages.sheets import Floats, joined_up
 from keyheat.pages.style import LIGHT, dark_partners
 
 MOST_STEPS: Final = 360

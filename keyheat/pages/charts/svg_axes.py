@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from keyheat.analysis.report.bins import Floats
 from keyheat.pages.charts.figures import epoch
-from keyheat.pages.sheets import Floats
 
 WIDTH: Final = 720
 RIGHT: Final = 14

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyheat.analysis.checks import WRONG
+from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report.seconds import SecondsRecord
 from keyheat.numbers import NOTHING, clock, measured, percent, some, whole
 from keyheat.pages.charts.figures import PageTable, shortened
-from keyheat.pages.run.record import ReportRun, SecondsRecord
 from keyheat.runs.metrics import constraint_of
 from keyheat.wording.constraints import NAMES, saying
 from keyheat.words import label_of

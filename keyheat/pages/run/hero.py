@@ -3,19 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from keyheat.analysis.report.facts import Facts
+from keyheat.analysis.report.rates import table_facts
+from keyheat.analysis.report.run import ReportRun
 from keyheat.model import limits
 from keyheat.numbers import moment, span, whole
-from keyheat.pages.run.answers import Answer, answers_of, times_of
-from keyheat.pages.run.facts import Facts
-from keyheat.pages.run.record import ReportRun
-from keyheat.pages.run.timeline import table_facts
-from keyheat.pages.run.verdict import expectation, is_as_expected, verdict_sentence
-from keyheat.runfiles import SIMULATED
-from keyheat.wording.constraints import in_two_words
+from keyheat.wording.answers import Answer, answers_of, times_of
+from keyheat.wording.constraints import in_two_words, target_words
+from keyheat.wording.verdict import expectation, is_as_expected, verdict_sentence
 from keyheat.words import sentence
-
-PLACES = {"local": "local table", SIMULATED: "simulated"}
-"""Targets in words; any other one is its own name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +60,7 @@ def _where(run: ReportRun, facts: Facts) -> str:
     as_it_was = ", loaded as it was" if run.manifest and run.manifest.existing else ""
     parts = [f"table {table.name}{as_it_was}" if table else "", _mode(run)]
     if run.manifest and run.manifest.target:
-        parts.append(PLACES.get(run.manifest.target, run.manifest.target))
+        parts.append(target_words(run.manifest.target))
     start, end = times_of(run, facts)
     if start is not None and end is not None:
         parts.append(f"{moment(start)} UTC, {span(end - start)}")

@@ -13,15 +13,16 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from markupsafe import Markup
 
+from keyheat.analysis.report.facts import facts_of
+from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.report.seconds import SecondsRecord, read_record
 from keyheat.numbers import UNITS
 from keyheat.pages.charts.capacity import swatch
 from keyheat.pages.charts.figures import Chart, epoch
 from keyheat.pages.charts.keys import SHOWN
 from keyheat.pages.charts.svg import dark_rules, svg_of
 from keyheat.pages.page import figures_json, library, page, said_at, save
-from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.hero import Hero, hero_of
-from keyheat.pages.run.record import ReportRun, SecondsRecord, load_run, read_record
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.pages.sheets import Sheet
 from keyheat.runfiles import REPORT, write_atomically

@@ -4,6 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from keyheat.analysis.report.facts import Facts, ceiling_of
+from keyheat.analysis.report.rates import (
+    by_client_minute,
+    by_minute,
+    by_second,
+    published_resources,
+    table_facts,
+)
+from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report.seconds import SecondsRecord, rows_of
 from keyheat.evidence.partitions import words
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
@@ -18,19 +28,10 @@ from keyheat.pages.charts.latency import latency_chart
 from keyheat.pages.charts.partition_rates import resources_of
 from keyheat.pages.charts.partitions import partition_chart
 from keyheat.pages.run.counts import counts_of, failure_table, reason_table
-from keyheat.pages.run.facts import Facts, ceiling_of
-from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
-from keyheat.pages.run.timeline import (
-    by_client_minute,
-    by_minute,
-    by_second,
-    published_resources,
-    table_facts,
-)
-from keyheat.pages.run.verdict import about, numbers
 from keyheat.runs.formats import Diagnosis
 from keyheat.terms import CONFIDENCE
 from keyheat.wording.constraints import endpoint_facts
+from keyheat.wording.verdict import about, numbers
 from keyheat.words import READ, WRITE, Direction, Resource, capital
 
 FINDING_COLUMNS = ("analyzer", "finding", "about", CONFIDENCE, "because", "numbers")

@@ -14,7 +14,6 @@ from markupsafe import Markup
 from keyheat.analysis.measures import MEASURES
 from keyheat.masking import shown
 from keyheat.pages.page import embedded, page, said_at, save, template
-from keyheat.pages.run.hero import PLACES
 from keyheat.pages.runs.found import UnreadPlace
 from keyheat.pages.runs.headline import headline
 from keyheat.pages.runs.rows import HistoryRun, RunRow, SuitePlace
@@ -24,6 +23,7 @@ from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History
 from keyheat.runfiles import REPORT
+from keyheat.wording.constraints import target_words
 
 DIGITS: Final = 4  # of a measured number: more than any page shows
 TITLES: Final[Mapping[str, str]] = {
@@ -95,7 +95,7 @@ def _columns(
         "duration": [None if row.duration_s is None else round(row.duration_s) for row in rows],
         "scenario": named(lambda row: row.scenario),
         "question": named(lambda row: row.question),
-        "target": named(lambda row: PLACES.get(row.target, row.target)),
+        "target": named(lambda row: target_words(row.target)),
         "table": named(lambda row: row.table or ""),
         "verdict": named(lambda row: row.verdict),
         "tone": named(lambda row: row.tone),

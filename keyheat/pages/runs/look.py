@@ -21,8 +21,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import orjson
 
-from keyheat.pages.run.hero import PLACES
-from keyheat.pages.run.record import load_run
+from keyheat.analysis.report.run import load_run
 from keyheat.pages.run.report import FileKind, render, write_exports
 from keyheat.pages.runs.found import FoundRun, RunSearch, UnreadPlace
 from keyheat.pages.runs.index import NOTHING, Memory, Recall, Runs, content_of, place_of
@@ -31,6 +30,7 @@ from keyheat.pages.runs.trends import trends_of
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, KEYS, REPORT, FileProblem
 from keyheat.runs.folder import Underway, read_underway
 from keyheat.runs.signs import PHASES
+from keyheat.wording.constraints import target_words
 
 LEAST_S: Final = 1.0
 SHARE: Final = 0.05
@@ -136,7 +136,7 @@ def _moving(row: RunRow, signs: Underway, now_s: float) -> dict[str, Any]:
         "key": row.key,
         "scenario": row.scenario,
         "question": row.question,
-        "target": PLACES.get(row.target, row.target),
+        "target": target_words(row.target),
         "folder": place_of(row),
         "doing": PHASES.get(signs.phase, signs.phase),
         "elapsed_s": signs.elapsed_s + since_s,

@@ -20,7 +20,6 @@ from typing import Final
 
 from keyheat.analysis.measures import MEASURES, Measure
 from keyheat.analysis.summary import RunSummary
-from keyheat.pages.run.hero import PLACES
 from keyheat.pages.runs.rows import CANDIDATE, RunRow, local_path
 from keyheat.pages.runs.standing import Mark, SessionMark, marks_of, standings_of
 from keyheat.regression.change_points import change_points
@@ -29,6 +28,7 @@ from keyheat.regression.outcome import Difference
 from keyheat.runfiles import FileProblem
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.wording.constraints import target_words
 
 MOST: Final = 200  # runs of a trend, the newest: what changed before them is no news
 LEAST: Final = 2
@@ -192,7 +192,7 @@ def _trend(key: tuple[str, ...], group: Sequence[RunRow], says: str) -> Scenario
         suite=key[0],
         name=key[1],
         scenario=last.scenario,
-        target=PLACES.get(last.target, last.target),
+        target=target_words(last.target),
         says=says,
         rows=rows,
         left_out=len(valid) - len(rows),

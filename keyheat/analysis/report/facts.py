@@ -8,16 +8,16 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from keyheat.analysis.report.rates import by_minute, maximum, provisioned
+from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report.seconds import SecondsRecord, rows_of
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
 from keyheat.evidence.settings import partition_ceiling
-from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
-from keyheat.pages.run.timeline import by_minute, maximum, provisioned
 from keyheat.runs.formats import (
     Demand,
     HotKey,
     Label,
 )
-from keyheat.wording.constraints import labels_of
 from keyheat.words import (
     LIMITS,
     TABLE,
@@ -74,14 +74,12 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
     """The numbers behind the verdict of a run."""
     resource = verdict_resource(run, record)
     labels = [
-        label
-        for label in labels_of(run.diagnosis, resource)
-        if label.constraint == run.diagnosis.verdict.constraint
+        label for label in run.labels_of(resource) if label.constraint == run.diagnosis.verdict.constraint
     ]
     spans = _spans(run, record, labels)
     start_s, end_s = (spans[0][0], spans[-1][1]) if spans else (None, None)
     consumed, planned = _consumed(run, record, resource, spans), _scheduled(run, resource)
-    of_labels = sum(label.throttles for label in labels_of(run.diagnosis, resource))
+    of_labels = sum(label.throttles for label in run.labels_of(resource))
     attempts, throttled = _attempts(run, record)
     hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
     return Facts(

@@ -1,17 +1,17 @@
 """Rates over time of one resource: consumed, provisioned, and throttled by constraint, in equal steps."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from keyheat.analysis.report.bins import MOST_POINTS, Floats, joined_up, mean_rates, width_for
+from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report.seconds import SecondsRecord, rows_of
 from keyheat.analysis.timeline import Cells, EvidenceTrack
 from keyheat.evidence.settings import Steps
-from keyheat.pages.run.record import ReportRun, SecondsRecord, rows_of
-from keyheat.pages.sheets import MOST_POINTS, Floats, Sheet, joined_up, mean_rates, width_for
 from keyheat.runs import metrics
-from keyheat.runs.formats import TableFacts
-from keyheat.wording.constraints import labelled_at, labels_of
+from keyheat.runs.formats import Label, TableFacts
 from keyheat.words import Capacity, Constraint, Resource
 
 MINUTE_S = 60
@@ -69,22 +69,6 @@ class RateTimeline:
             attempts=joined(self.attempts),
             provisioned=joined(self.provisioned),
             throttled={name: joined_up(values, each) for name, values in self.throttled.items()},
-        )
-
-    def sheet(self, what: str) -> Sheet:
-        """What a chart of it shows."""
-        of = self.resource.direction
-        columns = {
-            f"consumed_{of}_units_per_s": self.consumed,
-            f"provisioned_{of}_units_per_s": self.provisioned,
-            **{f"throttled_{name}_per_s": values for name, values in self.throttled.items()},
-        }
-        return Sheet(
-            name=f"{what}-{self.resource.slug}",
-            columns={name: values for name, values in columns.items() if values is not None},
-            start_s=float(self.start_s),
-            step_s=float(self.step_s),
-            end_s=float(self.end_s),
         )
 
 
@@ -173,7 +157,7 @@ def _client_throttles(
     run: ReportRun, record: SecondsRecord, resource: Resource, start_s: int, end_s: int, step_s: int
 ) -> dict[Constraint, Floats]:
     """Throttles by constraint; those without a reason take the label of their second."""
-    labels = labels_of(run.diagnosis, resource)
+    labels = run.labels_of(resource)
     if record.throttles is not None:
         mine = rows_of(record.throttles, resource)
         reasons, counts = mine["reason"].tolist(), mine["count"]
@@ -186,7 +170,7 @@ def _client_throttles(
     second = mine["second"]
     said = {reason: metrics.constraint_of(reason) for reason in set(reasons)}
     found = np.array(
-        [said[r] or labelled_at(labels, s) for r, s in zip(reasons, second.tolist(), strict=True)],
+        [said[r] or _labelled_at(labels, s) for r, s in zip(reasons, second.tolist(), strict=True)],
         dtype=object,
     )
     return {
@@ -199,6 +183,14 @@ def _client_throttles(
         )
         for constraint in sorted(set(found[counts > 0].tolist()))
     }
+
+
+def _labelled_at(labels: Iterable[Label], epoch_s: float) -> Constraint:
+    """What throttles without a reason are put down to at a moment: the label of that span."""
+    for label in labels:
+        if label.start.timestamp() <= epoch_s < label.end.timestamp() and label.constraint != "none":
+            return label.constraint
+    return "undetermined"
 
 
 def by_minute(run: ReportRun, resource: Resource) -> RateTimeline | None:

@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from keyheat.analysis.report.facts import Facts
 from keyheat.numbers import UNITS, measured, moment, percent, rate, some, whole
-from keyheat.pages.run.facts import Facts
 from keyheat.runs.formats import (
     Finding,
     HotKey,

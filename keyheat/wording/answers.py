@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from keyheat.analysis.report.facts import Facts, joined
+from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.run_result import STILL_S
 from keyheat.masking import from_here
 from keyheat.numbers import NOTHING, a_month, measured, milliseconds, percent, some, span, whole
-from keyheat.pages.run.advice import cure_of, how_long_a_day, simulated_words
-from keyheat.pages.run.facts import Facts, joined
-from keyheat.pages.run.record import ReportRun
-from keyheat.pages.run.verdict import grade_words, sureness
 from keyheat.runs.formats import Diagnosis, MonthlyBill
 from keyheat.runs.manifest import RetryCost
 from keyheat.shipped import shipped
+from keyheat.wording.advice import cure_of, how_long_a_day, simulated_words
 from keyheat.wording.constraints import NAMES, SHORT, saying
+from keyheat.wording.verdict import grade_words, sureness
 from keyheat.words import capital, title_of
 
 

@@ -1,0 +1,151 @@
+"""A run read back from its directory, or evidence alone: everything that a report is made from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from keyheat import runfiles
+from keyheat.analysis.report.latency import OperationLatency, read_latency
+from keyheat.analysis.timeline import EvidenceTimeline, timeline
+from keyheat.runfiles import FILES, FileProblem
+from keyheat.runs.capabilities import Capabilities
+from keyheat.runs.formats import Diagnosis, Evidence, Label, read_diagnosis
+from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
+from keyheat.runs.plausibility import read_evidence
+from keyheat.runs.run import read_counted_throttles, read_partitions, read_seconds
+from keyheat.words import Direction, Resource
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Content = TypeVar("Content")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingFile:
+    """A file that the report would have used, and why it could not."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)  # no slots: `arranged` is kept once it is made
+class ReportRun:
+    """Everything a report is made from. Only the diagnosis is certain; None is a file in `missing`."""
+
+    diagnosis: Diagnosis
+    evidence: Evidence | None = None
+    manifest: Manifest | None = None
+    seconds: "pd.DataFrame | None" = None  # as `runs.frames` has them
+    throttles: "pd.DataFrame | None" = None  # the same; several of a second may be one row
+    latency: tuple[OperationLatency, ...] | None = None
+    keys: Keys | None = None
+    partitions: "pd.DataFrame | None" = None  # the rows of `partitions.parquet`, in the service's time
+    missing: tuple[MissingFile, ...] = ()
+    folder: Path | None = None  # the run directory
+    alone: bool = False  # an evidence file without a run: nothing is missing that a run would have
+
+    @cached_property
+    def arranged(self) -> EvidenceTimeline | None:
+        """The evidence by resource and direction, as the analyzer looks at it."""
+        return timeline(self.evidence) if self.evidence is not None else None
+
+    @property
+    def simulated(self) -> bool:
+        """Whether nothing was sent: the run was simulated."""
+        return bool(self.manifest and self.manifest.simulated)
+
+    @property
+    def scale(self) -> float:
+        """What the local endpoint multiplied every rate limit by; 1 on a real table."""
+        source = self.manifest or self.evidence
+        return source.scale if source else 1.0
+
+    @property
+    def endpoint(self) -> Capabilities | None:
+        """What the endpoint can do; None where nobody looked."""
+        source = self.manifest or self.evidence
+        return source.endpoint if source else None
+
+    @property
+    def units_hold(self) -> bool:
+        """Whether the consumed units are DynamoDB's, as far as anybody looked at the endpoint."""
+        source, endpoint = self.manifest or self.evidence, self.endpoint
+        if source is None or endpoint is None:
+            return True
+        indexes = bool(source.table.indexes)
+        return not any(endpoint.wrong_units(side, indexes=indexes) for side in Direction)
+
+    @property
+    def health(self) -> GeneratorHealth:
+        """How the load generator did; nothing but defaults where that was not recorded."""
+        return (self.manifest.generator if self.manifest else None) or GeneratorHealth()
+
+    @property
+    def totals(self) -> RunTotals:
+        """What the client counted; zeros where that was not recorded."""
+        return (self.manifest.totals if self.manifest else None) or RunTotals()
+
+    def labels_of(self, resource: Resource) -> list[Label]:
+        """The labels of one resource in one direction, in order of time."""
+        mine = [
+            label
+            for label in self.diagnosis.labels
+            if (label.resource, label.direction) == (resource.label_name, resource.direction)
+        ]
+        return sorted(mine, key=lambda label: label.start)
+
+
+def evidence_alone(evidence: Evidence, diagnosis: Diagnosis) -> ReportRun:
+    """Evidence without a run, wherever it came from, with its diagnosis."""
+    return ReportRun(diagnosis=diagnosis, evidence=evidence, alone=True)
+
+
+def load_run(run_dir: Path) -> ReportRun:
+    """Read a run directory. Raises `FileProblem` where there is no readable `diagnosis.json`."""
+    missing: list[MissingFile] = []
+
+    def optional(format_name: str, read: Callable[[Path], Content]) -> Content | None:
+        name = FILES[format_name]
+        try:
+            return read(run_dir / name)
+        except FileProblem as problem:
+            there = (run_dir / name).exists()
+            why = str(problem).replace(f"{run_dir}/", "") if there else "not in the run directory"
+            missing.append(MissingFile(name=name, why=why))
+            return None
+
+    diagnosis = read_diagnosis(run_dir / FILES[runfiles.DIAGNOSIS])
+    evidence = optional(runfiles.EVIDENCE, read_evidence)
+    manifest = optional(runfiles.RUN, lambda path: read_manifest(path.parent))
+    ahead_s = manifest.rows_ahead_s if manifest else 0
+
+    return ReportRun(
+        diagnosis=diagnosis,
+        evidence=evidence,
+        manifest=manifest,
+        folder=run_dir,
+        seconds=optional(runfiles.SECONDS, lambda path: read_seconds(path.parent, ahead_s)),
+        throttles=optional(runfiles.THROTTLES, lambda path: read_counted_throttles(path.parent, ahead_s)),
+        latency=optional(runfiles.LATENCY, read_latency),
+        keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent, ahead_s)),
+        partitions=(
+            optional(runfiles.PARTITIONS, lambda path: read_partitions(path.parent))
+            if _has_partitions(run_dir, manifest)
+            else None
+        ),
+        missing=tuple(one for one in missing if not _said(one.name, diagnosis)),
+    )
+
+
+def _has_partitions(run_dir: Path, manifest: Manifest | None) -> bool:
+    """Whether the file is there, or should be: DynamoDB itself tells nobody which partition served what."""
+    known = manifest is not None and (manifest.local or manifest.simulated)
+    return known or (run_dir / FILES[runfiles.PARTITIONS]).exists()
+
+
+def _said(name: str, diagnosis: Diagnosis) -> bool:
+    """Whether the analyzer has missed the file already."""
+    return any(line.startswith(name) for line in diagnosis.coverage.missing)
