@@ -13,6 +13,7 @@ CPU_WAIT: Final = "CPU wait"
 GOODPUT: Final = "goodput"
 AMPLIFICATION: Final = "amplification"
 GIVEN_UP: Final = "given up"
+CONFLICT: Final = "conflict"
 RETRY_QUOTA: Final = "retry quota"
 ADAPTIVE_MODE: Final = "adaptive mode"
 
@@ -34,6 +35,8 @@ MEANINGS: Final = {
     "what is throttled is sent again.",
     GIVEN_UP: "A request whose caller got the error: after the last attempt, or at once where the "
     "retry quota had run out.",
+    CONFLICT: "A transaction that was cancelled because another one was under way on the same item "
+    "(TransactionConflict). No SDK sends it again.",
     RETRY_QUOTA: "Tokens of one client, which each retry takes and accepted requests give back; without them "
     "nothing is sent again.",
     ADAPTIVE_MODE: "A mode of an SDK's retries in which the client also limits its own rate: less after a "
@@ -42,7 +45,7 @@ MEANINGS: Final = {
 """What each is, in a sentence."""
 
 
-OF_RETRIES: Final = (GOODPUT, AMPLIFICATION, GIVEN_UP, RETRY_QUOTA, ADAPTIVE_MODE)
+OF_RETRIES: Final = (GOODPUT, AMPLIFICATION, GIVEN_UP, CONFLICT, RETRY_QUOTA, ADAPTIVE_MODE)
 """What only those need to know whose client sends again."""
 
 

@@ -94,6 +94,21 @@ def test_what_is_not_throttled_is_not_retried() -> None:
     assert sentence_of(calm).startswith("Nothing is throttled, so nobody retries")
 
 
+def test_transactions_that_meet_are_said_in_the_terminal_on_the_page_and_to_programs(
+    verb: Callable[..., Any], tmp_path: Path
+) -> None:
+    asked = ("retries", "aggregate-transaction", "--duration", "8", "--sdk", "boto3-2026")
+    met = (*asked, "--set", "local.transaction_s=0.018")
+    said = "of the requests are cancelled for a conflict with another transaction on the same item"
+    assert verb(*met, "--out", tmp_path / "page.html").says(said)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert said in page
+    assert "conflicts, no throttles" in page  # those that meet ask for nothing, which leaves enough
+    policies = json.loads(verb(*met, "--json").out)["policies"]
+    assert all(one["conflicts"] == sum(one["conflicts_per_s"]) > 0 for one in policies)
+    assert not verb(*asked).says("conflict with")
+
+
 ORDERS = {"name": "orders", "provisioned": {"read": 10, "write": 20}}
 
 

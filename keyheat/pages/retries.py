@@ -17,6 +17,7 @@ from keyheat.simulator.retrying import RetriedRun
 from keyheat.terms import (
     ADAPTIVE_MODE,
     AMPLIFICATION,
+    CONFLICT,
     DEMAND,
     GIVEN_UP,
     GOODPUT,
@@ -59,11 +60,10 @@ class RetriesAnswer:
 def answer_of(found: RetriesAnswer) -> PageAnswer:
     """The first screen of the page."""
     usual = usual_of(found.runs)
-    lost = percent(usual.given_up_share) if usual.given_up else "none"
     return PageAnswer(
         kind="retries",
         title=found.scenario.name,
-        chip="No throttles" if found.calm else f"{lost} {GIVEN_UP}".capitalize(),
+        chip=_chip(found, usual),
         role="none" if usual.accepted == usual.requests else "failed",
         sentence=sentence_of(found.runs),
         question="What do retries make of the throttles?",
@@ -71,6 +71,13 @@ def answer_of(found: RetriesAnswer) -> PageAnswer:
         stats=_stats(found, usual),
         command=found.command,
     )
+
+
+def _chip(found: RetriesAnswer, usual: RetriedRun) -> str:
+    if not found.calm:
+        lost = percent(usual.given_up_share) if usual.given_up else "none"
+        return f"{lost} {GIVEN_UP}".capitalize()
+    return f"{some(usual.conflicts, CONFLICT)}, no throttles" if usual.conflicts else "No throttles"
 
 
 def _stats(found: RetriesAnswer, usual: RetriedRun) -> tuple[Stat, ...]:
@@ -152,7 +159,17 @@ def _policies(found: RetriesAnswer) -> PageTable:
 READING: Final = (
     *(
         (titled(term), MEANINGS[term])
-        for term in (GOODPUT, AMPLIFICATION, GIVEN_UP, RETRY_QUOTA, ADAPTIVE_MODE, RESPONSE_TIME, P50, P99)
+        for term in (
+            GOODPUT,
+            AMPLIFICATION,
+            GIVEN_UP,
+            CONFLICT,
+            RETRY_QUOTA,
+            ADAPTIVE_MODE,
+            RESPONSE_TIME,
+            P50,
+            P99,
+        )
     ),
     (
         "Accepted later",

@@ -20,6 +20,7 @@ from keyheat.numbers import span
 from keyheat.runfiles import MOST_ROWS, SHORTER, FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.formats import (
+    Contributors,
     Evidence,
     SecondCount,
     Series,
@@ -30,6 +31,7 @@ from keyheat.runs.formats import (
 from keyheat.validation import Mistakes, checked
 
 MOST: Final = 1e15  # more units, or throttles, than any table has in a day
+MOST_OF_KEY: Final = MOST / 2  # that one rule counts: what a key used and what it was refused are added up
 NEARLY: Final = 0.85  # how much alike two names are, one of which is a typing mistake for the other
 MOST_SERIES: Final = 10_000
 
@@ -58,9 +60,7 @@ def sound_series(
 
 def _check_kind(series: Series, known: set[str], where: str, mistakes: Mistakes) -> None:
     """What a series is of, and in which terms."""
-    if series.period_s % limits.MINUTE_S or series.period_s > metrics.LONGEST_PERIOD_S:
-        message = f"a period is a multiple of 60 s, a day at most, got {series.period_s}"
-        mistakes.add(message, f"{where}.period_s")
+    _check_period(series.period_s, f"{where}.period_s", mistakes)
     if series.index is not None and series.operation is not None:
         mistakes.add("a series is of an index or of an operation, not of both", where)
     if series.index is not None and known and series.index not in known:
@@ -83,6 +83,11 @@ def _check_kind(series: Series, known: set[str], where: str, mistakes: Mistakes)
     unit = "Milliseconds" if series.metric in metrics.DURATIONS else "Count"
     if series.unit is not None and {series.unit, "Count"} != {unit, "Count"}:
         mistakes.add(f"{series.metric} is in {unit}, got {series.unit[:80]!r}", f"{where}.unit")
+
+
+def _check_period(period_s: int, place: str, mistakes: Mistakes) -> None:
+    if period_s % limits.MINUTE_S or period_s > metrics.LONGEST_PERIOD_S:
+        mistakes.add(f"a period is a multiple of 60 s, a day at most, got {period_s}", place)
 
 
 @lru_cache(maxsize=1_000)
@@ -170,7 +175,9 @@ def sound(evidence: Evidence) -> Evidence:
     seconds = _once(_rows("seconds", evidence.seconds, evidence.window, known, mistakes), mistakes)
     _check_counts(throttles, seconds, mistakes)
     for place, rule in enumerate(evidence.contributors or ()):
-        check_index(rule.index, known, f".contributors[{place}].index", mistakes)
+        where = f".contributors[{place}]"
+        check_index(rule.index, known, f"{where}.index", mistakes)
+        _check_contributors(rule, where, mistakes)
     if mistakes:
         raise ValueError(str(mistakes))
     return evidence.model_copy(update={"series": series, "seconds": seconds})
@@ -189,6 +196,17 @@ def check_index(index: str | None, known: set[str], place: str, mistakes: Mistak
     if index is not None and known and index not in known:
         has = ", ".join(sorted(known)[:10])
         mistakes.add(f"the table has no index {index[:255]!r}; it has {has[:500]}", place)
+
+
+def _check_contributors(rule: Contributors, where: str, mistakes: Mistakes) -> None:
+    """A rule counts by periods, as a series does, and no more than a table has."""
+    _check_period(rule.period_s, f"{where}.period_s", mistakes)
+    if rule.total > MOST:
+        mistakes.add(f"{rule.total:g} is more than any table has", f"{where}.total")
+    for place, key in enumerate(rule.keys):
+        counted = max(key.value, sum(value for _at, value in key.points))
+        if counted > MOST_OF_KEY:
+            mistakes.add(f"{counted:g} is more than any table has", f"{where}.keys[{place}]")
 
 
 def _check_window(window: Window, mistakes: Mistakes) -> None:

@@ -64,21 +64,30 @@ class RetryTally:
     begun: int = 0  # requests that were sent at least once, and not held back until then
     units: float = 0.0
     quota_ran_out: int = 0
-    given_up: int = 0
+    given_up: int = 0  # for throttles; what met another transaction stands apart
     backoff_s: float = 0.0
     held_s: float = 0.0
     response_s: list[float] = field(default_factory=list)
     attempts: Counter[int] = field(default_factory=Counter)
     accepted: Counter[int] = field(default_factory=Counter)
     throttled: Counter[int] = field(default_factory=Counter)
+    conflicts: Counter[int] = field(default_factory=Counter)  # transactions that met another one
+
+    def met(self, second: int, count: int) -> None:
+        """Transactions met another one and were cancelled: sent once, they are sent again by no SDK."""
+        self.requests += count
+        self.begun += count
+        self.attempts[second] += count
+        self.conflicts[second] += count
 
     @property
     def counts(self) -> dict[str, float]:
         """As a load generator counts them, for `run.json`."""
         again = self.attempts.total() - self.begun
+        ended = len(self.response_s) + self.given_up + self.conflicts.total()
         return {
             "retries.requests": self.begun, "retries.attempts": again, "retries.given_up": self.given_up,
-            "retries.waiting": self.requests - len(self.response_s) - self.given_up,
+            "retries.waiting": self.requests - ended,
             "retries.backoff_s": self.backoff_s, "retries.held_s": self.held_s,
         }  # fmt: skip
 
@@ -157,6 +166,8 @@ class RetriedTables:
         left, counts, met = self._conflicts[name].without(flows, counts, self._rng)
         if met:
             model.minutes.transaction_conflicts(sum(met.values()), now_s)
+            ours = sum(count for place, count in met.items() if flows[place].ours)
+            self.tally.met(int(now_s - self._started_s), ours)
         for kind in sent_together(left):
             mine = [left[place] for place in kind]
             self._spread(mine, [places[place] for place in kind], counts[kind[0]], now_s)

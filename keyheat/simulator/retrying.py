@@ -18,7 +18,7 @@ from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline
 from keyheat.simulator.clients import RetriedTables
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
-from keyheat.simulator.simulate import SIMULATED_START_S, models_of, simulate
+from keyheat.simulator.simulate import SIMULATED_START_S, models_of, retried_tables, simulate
 from keyheat.simulator.traffic import traffic_of
 
 MOST_REQUESTS: Final = 500_000
@@ -76,8 +76,8 @@ def demand_of(
 class RetriedRun:
     """What came of a demand under one policy. Times are seconds from the run's beginning.
 
-    `response_s`: from when each accepted request was due to its answer. `throttled_per_s` and
-    `attempts_per_s` have a number for each second until all was over.
+    `response_s`: from when each accepted request was due to its answer. `attempts_per_s`, and of those
+    `throttled_per_s` and `conflicts_per_s`, have a number for each second until all was over.
     """
 
     policy: RetryPolicy
@@ -91,6 +91,7 @@ class RetriedRun:
     response_s: npt.NDArray[np.float64]
     attempts_per_s: tuple[int, ...]
     throttled_per_s: tuple[int, ...]
+    conflicts_per_s: tuple[int, ...]  # transactions that met another one on an item: sent once, and cancelled
     quota_ran_out: int  # requests given up for want of quota, with attempts left
 
     @property
@@ -100,9 +101,19 @@ class RetriedRun:
         return self.attempts / ended if ended else 1.0
 
     @property
+    def conflicts(self) -> int:
+        """Requests that were cancelled because another transaction was under way, whatever the policy."""
+        return sum(self.conflicts_per_s)
+
+    @property
     def given_up(self) -> int:
-        """Requests that the caller saw fail."""
-        return self.requests - self.accepted - self.waiting
+        """Requests that the caller saw fail for throttles."""
+        return self.lost - self.waiting
+
+    @property
+    def lost(self) -> int:
+        """Requests that throttles kept from being accepted: given up, or still waiting."""
+        return self.requests - self.accepted - self.conflicts
 
     @property
     def given_up_share(self) -> float:
@@ -133,13 +144,13 @@ def retried(
     progress: Callable[[float], None] = lambda _part: None,
 ) -> RetriedRun:
     """Send a demand to a model of the scenario's tables, and again what the policy sends again."""
-    tables = RetriedTables(
+    tables = retried_tables(
+        scenario,
         models_of(scenario, started_s=SIMULATED_START_S, seed=scenario.seed),
-        own=scenario.table.name,
         policy=policy,
         clients=clients,
         started_s=SIMULATED_START_S,
-        rng=np.random.default_rng((scenario.seed, 7)),
+        seed=scenario.seed,
     )
     timeline = CapacityTimeline(scenario, started_s=SIMULATED_START_S, seed=scenario.seed)
     at_s, load_s = 0, len(demand)
@@ -168,5 +179,6 @@ def _over(tables: RetriedTables, policy: RetryPolicy, load_s: int) -> RetriedRun
         response_s=np.array(tally.response_s),
         attempts_per_s=tuple(tally.attempts[at] for at in range(last)),
         throttled_per_s=tuple(tally.throttled[at] for at in range(last)),
+        conflicts_per_s=tuple(tally.conflicts[at] for at in range(last)),
         quota_ran_out=tally.quota_ran_out,
     )

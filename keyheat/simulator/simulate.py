@@ -13,6 +13,7 @@ import numpy as np
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Refusal
+from keyheat.model.retries import RetryPolicy
 from keyheat.model.table import TableModel
 from keyheat.scenario.changes import TimelineEvent
 from keyheat.scenario.keys import digest_of
@@ -320,15 +321,42 @@ def _tables(
     behaviour: Behaviour,
     with_retries: bool,
 ) -> _Tables | RetriedTables:
-    stated, own, client = scenario.local.transaction_s, scenario.table.name, scenario.client
-    transaction_s = behaviour.transaction_s if stated is None else stated
+    client = scenario.client
     if with_retries and client.policy.attempts > 1:
-        return RetriedTables(
-            models, own=own, policy=client.policy, clients=client.clients, started_s=started_s,
-            rng=np.random.default_rng((seed, 7)), transaction_s=transaction_s,
+        return retried_tables(
+            scenario, models, policy=client.policy, clients=client.clients, started_s=started_s, seed=seed,
+            behaviour=behaviour,
         )  # fmt: skip
+    lasts_s = _transaction_s(scenario, behaviour)
     tables = {
-        name: HybridTable(model, np.random.default_rng((seed, number)), transaction_s)
+        name: HybridTable(model, np.random.default_rng((seed, number)), lasts_s)
         for number, (name, model) in enumerate(models.items())
     }
-    return _Tables(tables, own)
+    return _Tables(tables, scenario.table.name)
+
+
+def retried_tables(
+    scenario: Scenario,
+    models: Mapping[str, TableModel],
+    *,
+    policy: RetryPolicy,
+    clients: int,
+    started_s: float,
+    seed: int,
+    behaviour: Behaviour = DEFAULT,
+) -> RetriedTables:
+    """A scenario's tables under so many clients that retry by a policy."""
+    return RetriedTables(
+        models,
+        own=scenario.table.name,
+        policy=policy,
+        clients=clients,
+        started_s=started_s,
+        rng=np.random.default_rng((seed, 7)),
+        transaction_s=_transaction_s(scenario, behaviour),
+    )
+
+
+def _transaction_s(scenario: Scenario, behaviour: Behaviour) -> float:
+    stated = scenario.local.transaction_s
+    return behaviour.transaction_s if stated is None else stated

@@ -8,7 +8,7 @@ from keyheat.numbers import measured, milliseconds, percent, rate, some, span, w
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.clients import SERVICE_S
 from keyheat.simulator.retrying import LONGEST_TAIL_S, RetriedRun
-from keyheat.terms import P50, P99
+from keyheat.terms import CONFLICT, P50, P99
 
 FORMAT: Final = "keyheat.retries/1"
 COLUMNS: Final = ("SDK", "goodput", "attempts", "given up", "p50", "p99", "calm from")
@@ -18,9 +18,15 @@ NOTABLE: Final = 0.01  # retries for each request, from which throttling is said
 
 def sentence_of(runs: Sequence[RetriedRun]) -> str:
     """The verdict: what the usual policy loses, and what the one that loses least makes of it."""
+    return f"{_of_throttles(runs)}{_of_conflicts(runs[0])}"
+
+
+def _of_throttles(runs: Sequence[RetriedRun]) -> str:
     none, *others = runs
     if not none.calm_from_s:
-        return f"Nothing is throttled, so nobody retries: all {whole(none.requests)} requests are accepted."
+        accepted = f"{whole(none.accepted)} of" if none.conflicts else "all"
+        requests = f"{accepted} {whole(none.requests)} requests"
+        return f"Nothing is throttled, so nobody retries: {requests} are accepted."
     if not others:
         return f"Without retries {percent(none.given_up_share)} of the requests are given up."
     usual, best = usual_of(runs), best_of(runs)
@@ -31,8 +37,18 @@ def sentence_of(runs: Sequence[RetriedRun]) -> str:
         said += f", {percent(usual.quota_ran_out / usual.given_up)} of them for want of retry quota"
     if best is usual:
         return f"{said}; of the policies that were tried none loses fewer."
-    either = " either" if usual.accepted == usual.requests else ""
+    either = "" if usual.lost else " either"
     return f"{said}; {best.policy.name} loses {_lost(best)}{either}, and takes {_longer(usual, best)}."
+
+
+def _of_conflicts(run: RetriedRun) -> str:
+    """What no policy changes; nothing where no transaction meets another one."""
+    if not run.conflicts:
+        return ""
+    return (
+        f" {percent(run.conflicts / run.requests)} of the requests are cancelled for a {CONFLICT} with "
+        "another transaction on the same item; no SDK sends those again."
+    )
 
 
 def usual_of(runs: Sequence[RetriedRun]) -> RetriedRun:
@@ -44,7 +60,7 @@ def usual_of(runs: Sequence[RetriedRun]) -> RetriedRun:
 def best_of(runs: Sequence[RetriedRun]) -> RetriedRun:
     """The policy that loses least, and of several such the quickest."""
     _none, *others = runs
-    return min(others or runs, key=lambda one: (one.requests - one.accepted, one.within_s(0.99) or 0.0))
+    return min(others or runs, key=lambda one: (one.lost, one.within_s(0.99) or 0.0))
 
 
 def _are(run: RetriedRun) -> str:
@@ -54,7 +70,7 @@ def _are(run: RetriedRun) -> str:
 def _lost(run: RetriedRun) -> str:
     if not run.waiting:
         return percent(run.given_up_share) if run.given_up else "none"
-    left = percent((run.requests - run.accepted) / run.requests)
+    left = percent(run.lost / run.requests)
     return f"{left}, given up or still waiting {TAIL} after the load"
 
 
@@ -164,6 +180,7 @@ def retries_json(scenario: Scenario, runs: Sequence[RetriedRun], clients: int) -
                 "given_up_share": run.given_up_share,
                 "given_up_for_quota": run.quota_ran_out,
                 "waiting": run.waiting,
+                "conflicts": run.conflicts,
                 "attempts": run.attempts,
                 "amplification": run.amplification,
                 "goodput_per_s": run.goodput_per_s,
@@ -176,6 +193,7 @@ def retries_json(scenario: Scenario, runs: Sequence[RetriedRun], clients: int) -
                 "feeds_on_itself": feeds_on_itself(run, runs[0]),
                 "attempts_per_s": run.attempts_per_s,
                 "throttled_per_s": run.throttled_per_s,
+                "conflicts_per_s": run.conflicts_per_s,
             }
             for run in runs
         ],

@@ -9,10 +9,12 @@ import pytest
 
 from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.cures import cured
-from keyheat.analysis.advice.rerun import Rerun
+from keyheat.analysis.advice.effect import can_be_shown
+from keyheat.analysis.advice.rerun import Rerun, rerun_of
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.timeline import timeline
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
@@ -155,6 +157,46 @@ def test_nothing_is_foretold_of_a_table_whose_capacity_is_not_known(numbers: Thr
     diagnosis, _ = diagnosis_of(TOO_SMALL, numbers, with_scenario=False, provisioned=None)
     assert diagnosis.recommendations
     assert all(one.foreseen is None and one.bill is None for one in diagnosis.recommendations)
+
+
+@pytest.mark.parametrize("action", ["raise_capacity", "auto_scaling", "pre_warm"])
+def test_more_units_than_any_scenario_has_are_not_tried(action: str) -> None:
+    scenario = scenario_from_dict(tomllib.loads(TOO_SMALL), "test")
+    rerun = Rerun(
+        scenario=scenario,
+        traffic=lambda _shards: traffic_of(scenario, seed=scenario.seed),
+        measured=None,
+        billing=Billing(load_prices()),
+    )
+    asked = Recommendation(action=action, kind="cure", why="", expected="", units=10_000_000)
+    assert can_be_shown(asked, rerun)
+    assert not can_be_shown(asked.model_copy(update={"units": 10_000_000.5}), rerun)
+
+
+@pytest.mark.parametrize(("attempts", "is_repeated"), [(10_000_000, True), (10_000_001, False)])
+def test_a_demand_that_no_scenario_asks_for_is_not_repeated(
+    attempts: int, is_repeated: bool, numbers: Thresholds
+) -> None:
+    second = datetime(2026, 11, 20, 12, 0, 7, tzinfo=UTC)
+    row = {"second": second, "direction": "write", "consumed": 0.0}
+    evidence = Evidence.model_validate(
+        {
+            "table": {
+                "name": "orders",
+                "billing_mode": "PROVISIONED",
+                "provisioned": {"read": 5, "write": 40},
+            },
+            "window": {"start": second.replace(second=0), "end": second.replace(minute=1, second=0)},
+            "series": (),
+            "seconds": [row | {"attempts": attempts, "throttled": attempts}],
+        }
+    )
+    labels = diagnose(evidence, client=None, thresholds=numbers, scenario=None).labels
+    found = rerun_of(
+        evidence, timeline(evidence), labels[0], client=None, scenario=None, heats=(),
+        billing=Billing(load_prices()),
+    )  # fmt: skip
+    assert (found is not None) == is_repeated
 
 
 def test_hot_keys_are_divided_and_cold_ones_stay() -> None:

@@ -170,6 +170,7 @@ BY_HAND: list[tuple[RemedyRequest, str]] = [
             "raise_capacity": "the demand is not known",
         }.items()
     ),
+    (asked("too-small", "raise_capacity", units=10_000_000.5), "has 10,000,000 WCU/s at most"),
     (asked("too-small", "auto_scaling", units=1_143), "sets up no auto scaling"),
     (asked("too-small", "auto_scaling", units=1_143, simulated=True), "acts after minutes"),
     (asked("dynamic-sharding", "shard_writes", shards=3), "add shards by themselves"),

@@ -42,7 +42,7 @@ def test_the_corpus(seed: Path, file: Path) -> None:
 def test_the_corpus_is_understood() -> None:
     """Fuzzing begins at files that are taken, not at files that are refused at once."""
     taken = {path.stem for path in CORPUS if read_as_evidence(path) is not None}
-    assert {"minutes", "client", "on-demand"} <= taken
+    assert {"minutes", "client", "on-demand", "contributors"} <= taken
     assert read_as_answer(CORPUS[0].with_name("answer.json")) is not None
 
 

@@ -23,15 +23,18 @@ AT_ONCE_S, LATER_S = 0.005, 1.5
 SCENARIO = load_scenario(Path(__file__).parents[2] / "configs" / "scenarios" / "hotkey.toml")
 
 
-def run(name: str, *, at_once: int = 60, later: int = 0, waiting: int = 0, tail_s: int = 0) -> RetriedRun:
+def run(
+    name: str, *, at_once: int = 60, later: int = 0, waiting: int = 0, tail_s: int = 0, conflicts: int = 0
+) -> RetriedRun:
     """A hundred requests in ten seconds, of which so many were accepted, at once and later."""
-    throttled = 100 - at_once
+    throttled = 100 - at_once - conflicts
     return RetriedRun(
         policy=policy_named(name), load_s=10, requests=100, accepted=at_once + later,
         accepted_in_time=at_once, waiting=waiting, attempts=100 + later, units=float(at_once + later),
         response_s=np.array([AT_ONCE_S] * at_once + [LATER_S] * later),
         attempts_per_s=(10,) * 10 + (0,) * (tail_s - 1) + (later,) * bool(tail_s),
-        throttled_per_s=(throttled // 10,) * 10 + (0,) * tail_s, quota_ran_out=0,
+        throttled_per_s=(throttled // 10,) * 10 + (0,) * tail_s,
+        conflicts_per_s=(conflicts // 10,) * 10 + (0,) * tail_s, quota_ran_out=0,
     )  # fmt: skip
 
 
@@ -47,7 +50,7 @@ def shares(chart: Any) -> dict[str, list[float]]:
 
 
 def test_every_request_has_one_fate_and_every_bar_is_the_whole() -> None:
-    assert [fates_of(one) for one in ALL] == [(60, 0, 40, 0), (60, 20, 20, 0), (10, 50, 0, 40)]
+    assert [fates_of(one) for one in ALL] == [(60, 0, 40, 0, 0), (60, 20, 20, 0, 0), (10, 50, 0, 0, 40)]
     drawn = shares(fates_chart(ALL))
     assert list(drawn) == ["accepted at once", "accepted later", "given up", "still waiting"]
     assert [sum(parts) for parts in zip(*drawn.values(), strict=True)] == [100, 100, 100]
@@ -55,6 +58,27 @@ def test_every_request_has_one_fate_and_every_bar_is_the_whole() -> None:
 
 def test_a_fate_that_nobody_had_is_not_in_the_legend() -> None:
     assert list(shares(fates_chart([NONE]))) == ["accepted at once", "given up"]
+
+
+def test_transactions_that_met_another_one_are_a_part_of_their_own() -> None:
+    none, again = runs = (run("none", conflicts=20), run("boto3-2026", later=20, conflicts=20))
+    drawn = shares(fates_chart(runs))
+    assert drawn["conflict"] == [20, 20]
+    assert [sum(parts) for parts in zip(*drawn.values(), strict=True)] == [100, 100]
+    requests = fates_chart(runs).table
+    assert requests is not None
+    assert dict(zip(requests.columns, requests.rows[0], strict=True))["conflict"] == "20"
+    assert [max(trace.y) for trace in time_charts(runs)[0].figure.data] == [6, 2, 2]  # of 10 a second
+    assert sentence_of(runs) == (
+        "With boto3-2026 none of 100 requests are given up; of the policies that were tried none loses "
+        "fewer. 20 % of the requests are cancelled for a conflict with another transaction on the same "
+        "item; no SDK sends those again."
+    )
+    calm = run("none", at_once=80, conflicts=20)
+    assert sentence_of([calm, calm]).startswith(
+        "Nothing is throttled, so nobody retries: 80 of 100 requests are accepted. 20 % of the requests are"
+    )
+    assert (none.lost, again.lost) == (20, 0)
 
 
 def test_a_policy_under_which_nothing_was_accepted_has_no_response_time() -> None:

@@ -46,6 +46,15 @@ GOOD: dict[str, Any] = {
             "throttled": 41,
         }
     ],
+    "contributors": [
+        {
+            "rule": "r",
+            "counts": "throttled",
+            "period_s": 60,
+            "total": 50,
+            "keys": [{"key": "sha256:1", "value": 49, "points": [["2026-11-20T12:00:00Z", 49]]}],
+        }
+    ],
 }
 
 
@@ -130,6 +139,19 @@ WRONG: list[tuple[str, Any, str]] = [
         "seconds.1",
         {**GOOD["seconds"][0], "attempts": 1_400},
         "says something else of its second than $.seconds[0] @ $.seconds[1]",
+    ),
+    ("contributors.0.index", "by_hour", "no index 'by_hour'; it has by_day @ $.contributors[0].index"),
+    (
+        "contributors.0.period_s",
+        10**15,
+        "a period is a multiple of 60 s, a day at most, got 1000000000000000 @ $.contributors[0].period_s",
+    ),
+    ("contributors.0.total", 1e16, "1e+16 is more than any table has @ $.contributors[0].total"),
+    ("contributors.0.keys.0.value", 1e15, "1e+15 is more than any table has @ $.contributors[0].keys[0]"),
+    (
+        "contributors.0.keys.0.points",
+        points(("12:00:00", 3e14), ("12:01:00", 3e14)),
+        "6e+14 is more than any table has @ $.contributors[0].keys[0]",
     ),
     ("window", None, "@ $.window"),
     ("window.end", "2026-11-20T12:00:00Z", "the window ends before it starts"),

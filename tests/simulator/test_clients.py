@@ -33,6 +33,27 @@ def test_a_simulated_run_is_what_the_comparison_says_of_its_policy() -> None:
     assert 0 < counted["retries.given_up"] <= compared.given_up
 
 
+MEET = ("load.duration_s=8", "local.transaction_s=0.018")
+
+
+def test_transactions_meet_under_every_policy_as_they_do_in_a_simulated_run() -> None:
+    scenario, path = find_scenario("aggregate-transaction", (*MEET, "client.sdk='boto3-2026'"))
+    demand = demand_of(scenario, path.parent)
+    none, again = (
+        retried(scenario, demand, policy_named(name), clients=10) for name in ("none", "boto3-2026")
+    )
+    assert none.conflicts == again.conflicts > 0.5 * none.requests  # 700 a second share one total
+    run = simulate(scenario, folder=path.parent, with_retries=True)
+    assert run.client.conflicts == again.conflicts
+    assert run.counted["retries.requests"] == again.requests == none.requests
+    for one in (none, again):
+        assert one.accepted + one.conflicts + one.given_up + one.waiting == one.requests
+        assert sum(one.throttled_per_s) + one.conflicts + one.accepted == one.attempts
+        assert one.conflicts == sum(one.conflicts_per_s[:8])
+    never, _path = find_scenario("aggregate-transaction", MEET[:1])
+    assert retried(never, demand, policy_named("none"), clients=10).conflicts == 0
+
+
 def test_every_policy_meets_the_same_requests_at_the_same_moments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of few requests a policy that was luckier with its keys would be taken for a better one."""
     scenario, path = find_scenario("hotkey", ("load.duration_s=3", "load.requests_per_s=4000"))

@@ -22,6 +22,7 @@ from keyheat.model.resources import Cause
 from keyheat.plan.charges import consumed_month, provisioned_month
 from keyheat.runs.formats import HARDLY, Recommendation
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.variants import with_index_shards
 from keyheat.simulator.alterations import eventually_consistent, in_copies
 from keyheat.simulator.outcome import STEADY, SimulationOutcome
@@ -94,7 +95,7 @@ def can_be_shown(advice: Recommendation, rerun: Rerun) -> bool:
     if advice.action in IN_SHARDS:
         return advice.shards is not None and rerun.scenario.dynamic_sharding is None
     if advice.action in OF_UNITS:
-        return advice.units is not None
+        return advice.units is not None and advice.units <= MOST_UNITS
     if advice.action == "cache_reads":
         return rerun.by_schedule and can_cache(rerun.scenario)
     return advice.action in ("read_eventually_consistent", "on_demand")
@@ -110,7 +111,8 @@ def trial_of(case: AdviceCase, advice: Recommendation, context: Rerun) -> Trial:
     if not spreads and first.left > HELPS * _left(context.simulated(), case):
         return first  # of shards a few more may be what spreads them
     with_more = _with_shards if spreads else _with_units
-    more = (_trial(case, (with_more(case, asked, factor),), context) for factor in MORE)
+    larger = (with_more(case, asked, factor) for factor in MORE)
+    more = (_trial(case, (one,), context) for one in larger if can_be_shown(one, context))
     return next((trial for trial in more if trial.works), first)
 
 
@@ -145,6 +147,8 @@ def trials_of_pairs(case: AdviceCase, options: Sequence[Recommendation], context
     in_shards = [one for one in options if one.action in IN_SHARDS]
     for factor, warm, shards in product(WARMER, of_units, in_shards):
         warmed = _with_units(case, warm, factor)
+        if not can_be_shown(warmed, context):
+            continue
         sharded = _sharded(
             replace(case, warm=warmed.units, partitions_then=None), shards, changed(case, warmed, context)
         )

@@ -16,6 +16,7 @@ from keyheat.numbers import some, span, units
 from keyheat.plan.totals import ResourceSide, expected
 from keyheat.runs.formats import Recommendation
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.variants import with_index_shards
 from keyheat.simulator.alterations import Change, in_copies, spreads_itself
 from keyheat.simulator.alterations import in_shards as divided_among
@@ -113,6 +114,8 @@ def of_units(asked: RemedyRequest) -> Outcome:
     amount, action = asked.advice.units, asked.advice.action
     if amount is None:
         return by_hand(asked, "the demand is not known: `keyheat whatif` searches the capacity.")
+    if amount > MOST_UNITS:
+        return by_hand(asked, f"a scenario's table has {units(MOST_UNITS, asked.direction)} at most.")
     if action == "auto_scaling":
         if not asked.simulated:
             return by_hand(asked, "a run sets up no auto scaling; --target simulated plays it.")

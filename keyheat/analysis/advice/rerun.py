@@ -14,6 +14,7 @@ from keyheat.plan.prices import Billing
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, IndexFacts, Label, TableFacts
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.variants import lasting
 from keyheat.simulator.alterations import Altered, Change, in_shards, spreads_itself
 from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow, Traffic
@@ -38,6 +39,15 @@ class Demanded:
 
     def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
         return None
+
+    def peak_per_s(self) -> float:
+        """Units that the table, or one of its indexes, is asked for within a second, at most."""
+        return max((_most_units(flow) for flows in self.seconds for flow in flows), default=0.0)
+
+
+def _most_units(flow: Flow) -> float:
+    of_entries = max((entry.units for entry in flow.index_writes), default=0.0)
+    return flow.requests * max(flow.units, of_entries)
 
 
 def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Demanded:
@@ -194,7 +204,8 @@ def rerun_of(
     """The run by its scenario; without one whose load test the simulator knows, the time around the heaviest
     label by what was asked for then.
 
-    None where neither can be repeated: a trace that is elsewhere, a table whose capacity is not known.
+    None where neither can be repeated: a trace that is elsewhere, a table whose capacity is not known, more
+    than any scenario asks for.
     """
     if scenario is not None and scenario.load.arrivals == "trace":
         return None
@@ -214,6 +225,8 @@ def rerun_of(
     if made is None:
         return None
     load = demanded(arranged, heats, first_s, seconds)
+    if load.peak_per_s() > MOST_UNITS:
+        return None
     measured = _measured(arranged, range(first_s, first_s + seconds))
     return Rerun(
         scenario=made, traffic=lambda _shards: load, measured=measured, billing=billing,

@@ -268,12 +268,12 @@ def machine() -> dict[str, int | str]:
 
 
 def cpu_model(cpuinfo: str) -> str:
-    """The model that `/proc/cpuinfo` names; else what Python knows, which may be the architecture alone."""
+    """The model that `/proc/cpuinfo` names, else the architecture: to know more, Python starts `uname`."""
     for line in cpuinfo.splitlines():
         name, _, value = line.partition(":")
         if name.strip() == NAMED and value.strip():
             return " ".join(value.split())
-    return platform.processor() or platform.machine() or "unknown"
+    return platform.machine() or "unknown"
 
 
 def _cores() -> int:

@@ -26,7 +26,7 @@ from keyheat.pages.charts.figures import (
 from keyheat.pages.style import LIGHT
 from keyheat.simulator.clients import SERVICE_S
 from keyheat.simulator.retrying import RetriedRun
-from keyheat.terms import DEMAND, GIVEN_UP, P50, P99, RESPONSE_TIME, titled
+from keyheat.terms import CONFLICT, DEMAND, GIVEN_UP, P50, P99, RESPONSE_TIME, titled
 from keyheat.wording.retries import duration
 
 Runs = Sequence[RetriedRun]
@@ -58,14 +58,15 @@ FATES: Final = (
     Fate(name="accepted at once", role="accent", ink="card", border="accent"),
     Fate(name="accepted later", role="soft", ink="ink", border="accent", swatch=("accent", "area")),
     Fate(name=GIVEN_UP, role="failed", ink="card", border="failed"),
+    Fate(name=CONFLICT, role="card", ink="ink", border="failed", swatch=("failed", "stripe")),
     Fate(name="still waiting", role="calm", ink="ink", border="muted", swatch=("muted", "stripe")),
 )
 
 
-def fates_of(run: RetriedRun) -> tuple[int, int, int, int]:
+def fates_of(run: RetriedRun) -> tuple[int, ...]:
     """Requests by their fate; what was retried, or held back for as long, took the time of two attempts."""
     at_once = int((run.response_s < 2 * SERVICE_S).sum())
-    return at_once, run.accepted - at_once, run.given_up, run.waiting
+    return at_once, run.accepted - at_once, run.given_up, run.conflicts, run.waiting
 
 
 def fates_chart(runs: Runs) -> Chart:
@@ -127,12 +128,21 @@ def _of_fates(runs: Runs) -> str:
 
 
 def _fates_table(runs: Runs) -> PageTable:
+    met = any(run.conflicts for run in runs)
+    shown = [place for place, fate in enumerate(FATES) if met or fate.name != CONFLICT]
     rows = tuple(
-        (run.policy.name, whole(run.requests), *map(whole, fates_of(run)), whole(run.quota_ran_out))
+        (
+            run.policy.name,
+            whole(run.requests),
+            *(whole(fates_of(run)[place]) for place in shown),
+            whole(run.quota_ran_out),
+        )
         for run in runs
     )
-    columns = ("SDK", "requests", *(fate.name for fate in FATES), "given up for want of quota")
-    return PageTable(caption="Requests", columns=columns, rows=rows, numeric=frozenset(range(1, 7)))
+    columns = ("SDK", "requests", *(FATES[place].name for place in shown), "given up for want of quota")
+    return PageTable(
+        caption="Requests", columns=columns, rows=rows, numeric=frozenset(range(1, len(columns)))
+    )
 
 
 def response_chart(runs: Runs) -> Chart:
@@ -216,12 +226,13 @@ def _time_chart(
     chart_id: str, run: RetriedRun, none: RetriedRun, length_s: int, width_s: int, most: float
 ) -> Chart:
     throttled = _means(run.throttled_per_s, width_s)
-    accepted = _means(run.attempts_per_s, width_s) - throttled
+    conflicts = _means(run.conflicts_per_s, width_s)
+    accepted = _means(run.attempts_per_s, width_s) - throttled - conflicts
     made = figure(height=TIME_PX)
-    for name, role, inside, values in (
-        ("accepted", "accent", "soft", accepted),
-        ("throttled", "throttled", "throttled", throttled),
-    ):
+    parts = [("accepted", "accent", "soft", accepted), ("throttled", "throttled", "throttled", throttled)]
+    if run.conflicts:
+        parts.append((f"cancelled for a {CONFLICT}", "failed", "failed", conflicts))
+    for name, role, inside, values in parts:
         hover = f"%{{x:,}} s: %{{y:,}} a second {name}"
         made.add_trace(
             area(values, LIGHT[role], LIGHT[inside], hover, x0=0, dx=width_s, stackgroup="attempts")
@@ -243,7 +254,7 @@ def _time_chart(
         title=run.policy.name if run is not none else f"{run.policy.name}: {run.policy.says}",
         summary=_of_time(run),
         figure=made,
-        legend=_time_legend(throttled=bool(throttled.any()), demand=run is not none, end=over),
+        legend=_time_legend(run, demand=run is not none, end=over),
         table=_time_table(run),
     )
 
@@ -270,10 +281,11 @@ def _end(load_s: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _time_legend(*, throttled: bool, demand: bool, end: bool) -> tuple[Swatch, ...]:
+def _time_legend(run: RetriedRun, *, demand: bool, end: bool) -> tuple[Swatch, ...]:
     shown = (
         (True, Swatch(name="accepted", role="accent", mark="area")),
-        (throttled, Swatch(name="throttled", role="throttled", mark="bar")),
+        (any(run.throttled_per_s), Swatch(name="throttled", role="throttled", mark="bar")),
+        (run.conflicts > 0, Swatch(name=CONFLICT, role="failed", mark="bar")),
         (demand, Swatch(name=DEMAND, role="ink", mark="dash")),
         (end, Swatch(name="the load ends", role="muted", mark="dot")),
     )
