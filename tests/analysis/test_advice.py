@@ -1,5 +1,6 @@
 """Advice: the formula with measured numbers, and never more capacity for a key range's limit."""
 
+import tomllib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,17 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand, meeting_chance
+from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand, MeasuredRun, meeting_chance
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat, heat
 from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.timeline import timeline
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import HotKey, Recommendation
 from keyheat.runs.manifest import Keys, Manifest
-from keyheat.words import TITLES
+from keyheat.scenario.scenario import scenario_from_dict
+from keyheat.shipped import shipped
+from keyheat.words import TITLES, Constraint
 from tests.analysis.handwritten import consumed, diagnosed, evidence, provisioned, throttled
 
+SCENARIOS = shipped("configs") / "scenarios"
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
@@ -179,6 +184,69 @@ def test_what_is_advised_is_more_than_the_limit_that_was_reached(numbers: Thresh
 
 def test_of_a_split_that_is_over_nothing_is_to_be_waited_for(numbers: Thresholds) -> None:
     assert "back_off" not in advised(case(numbers, rule="key-range-split", heat=hot(1_800)))
+
+
+AT_MAXIMUM = {"constraint": "max_on_demand"}
+OF_READS = {"direction": "read", "ceiling": 3_000}
+WAITING: list[tuple[str, dict[str, Any], str | None]] = [
+    # what is known of the client, and what it is told of waiting
+    ("nobody says whether it retries", {}, "back_off"),
+    ("it retries, and nothing is given up", {"retries": True, "given_up": 0.0}, None),
+    ("it retries, and nobody counted", {"retries": True}, None),
+    ("it gives up all the same", {"retries": True, "given_up": 0.4}, "queue_writes"),
+    ("it gives up at a maximum", {"retries": True, "given_up": 0.4, **AT_MAXIMUM}, "queue_writes"),
+    ("it gives up at the quota", {"retries": True, "given_up": 0.4, "constraint": "account"}, "queue_writes"),
+    ("it gives up reads", {"retries": True, "given_up": 0.4, **OF_READS}, None),
+    ("it gives up reads at a maximum", {"retries": True, "given_up": 0.4, **OF_READS, **AT_MAXIMUM}, None),
+]
+
+
+@pytest.mark.parametrize(("story", "facts", "action"), WAITING, ids=[one[0] for one in WAITING])
+def test_a_client_that_retries_is_not_told_to(
+    story: str, facts: dict[str, Any], action: str | None, numbers: Thresholds
+) -> None:
+    found = advised(case(numbers, heat=hot(1_800), **facts))
+    assert found.keys() & {"back_off", "queue_writes"} == ({action} if action else set())
+    if action == "queue_writes":
+        assert "gives 40 % of its requests up all the same" in found[action].why
+
+
+RETRIED = {"retries.requests": 1_000, "retries.attempts": 500, "retries.given_up": 100}
+BOTO3 = 'sdk = "boto3-2026"\nmode = "standard"'
+KNOWN: list[tuple[str, Constraint, str | None, dict[str, float] | None, bool]] = [
+    # of which limit, `[client]` of the scenario if there is one, what the run counted if it was ours, retries
+    ("evidence of CloudWatch", "partition", None, None, False),
+    ("a run that sent once", "partition", "", {}, False),
+    ("a run with the installed SDK", "partition", "", RETRIED, True),
+    ("a run of a scenario's client", "partition", BOTO3, RETRIED, True),
+    ("a scenario's client, whoever ran it", "partition", BOTO3, None, True),
+    ("a scenario's client that tries once", "partition", f"{BOTO3}\nattempts = 1", None, False),
+    ("a client that retries all but the quota", "partition", 'sdk = "boto3-2025"', None, True),
+    ("the quota of such a client", "account", 'sdk = "boto3-2025"', None, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("story", "constraint", "client", "counted", "retries"), KNOWN, ids=[one[0] for one in KNOWN]
+)
+def test_who_retries_is_known_from_the_run_and_from_its_scenario(
+    story: str,
+    constraint: Constraint,
+    client: str | None,
+    counted: dict[str, float] | None,
+    retries: bool,
+    numbers: Thresholds,
+) -> None:
+    found = evidence(consumed(400))
+    scenario = None
+    if client is not None:
+        text = (SCENARIOS / "hotkey.toml").read_text(encoding="utf-8")
+        scenario = scenario_from_dict(tomllib.loads(f"{text}\n[client]\n{client}"), "test")
+    manifest = Manifest(started_at=START, table=found.table, counted=counted or {})
+    cost = manifest.retry_cost
+    measured = MeasuredRun(timeline(found), (), numbers, scenario, on_demand=False, asked={}, cost=cost)
+    made = measured.case((constraint, "table", "write"), None)
+    assert (made.retries, made.given_up) == (retries, 0.1 if counted else None)
 
 
 @given(

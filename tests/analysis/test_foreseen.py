@@ -249,26 +249,38 @@ PEAK = HOT_KEY.replace(
     'users = 20\nduration_s = 60\narrivals = "constant"\n[load.shape]\nkind = "steps"\n'
     "steps = [{per_s = 100, for_s = 20}, {per_s = 1250, for_s = 16}, {per_s = 100, for_s = 24}]\n",
 )
+LOW_PEAK = PEAK.replace("1250", "1200")
+RETRYING = '[client]\nsdk = "boto3-2026"\nclients = 10\n'
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "offered"),
     [
-        (PEAK, True),
-        (PEAK + '[client]\nsdk = "boto3-2026"\n', False),  # it has them
-        (HOT_KEY.replace("duration_s = 60", "duration_s = 20"), False),  # it goes on
-        (PEAK.replace("1250", "2500"), False),  # more than they carry soon
+        (PEAK, "client_retries"),
+        (HOT_KEY.replace("duration_s = 60", "duration_s = 20"), "back_off"),  # it goes on
+        (PEAK.replace("1250", "2500"), "back_off"),  # more than they carry soon
+        (PEAK + RETRYING, "change_retries"),  # the adaptive mode carries what they lose
+        (PEAK + RETRYING.replace("10", "1"), None),  # one client's rate falls too low
+        (LOW_PEAK + RETRYING, None),  # they carry it
+        (PEAK.replace("1250", "2500") + RETRYING, None),
+        (HOT_KEY.replace("duration_s = 60", "duration_s = 20") + RETRYING, None),
+        (LOW_PEAK + RETRYING + "attempts = 2\n", "change_retries"),  # they were too few
     ],
-    ids=["a peak", "with retries", "for ever", "too much"],
-)
+    ids=["a peak", "for ever", "too much", "in another way", "one client", "carried", "too much for retries",
+         "for ever with retries", "too few"],
+)  # fmt: skip
 def test_a_peak_that_is_soon_over_is_for_the_clients_retries(
-    text: str, offered: bool, numbers: Thresholds
+    text: str, offered: str | None, numbers: Thresholds
 ) -> None:
-    diagnosis, _ = diagnosis_of(text, numbers)
-    actions = [one.action for one in diagnosis.recommendations]
-    assert ("client_retries" in actions, "back_off" in actions) == (offered, not offered)
-    if offered:
-        setting = advice(diagnosis, "client_retries")
+    diagnosis, scenario = diagnosis_of(text, numbers)
+    assert diagnosis.verdict.constraint == "partition"
+    said = ("client_retries", "change_retries", "back_off")
+    actions = {one.action for one in diagnosis.recommendations}
+    assert actions & {*said} == ({offered} if offered else set())
+    if offered in ("client_retries", "change_retries"):
+        setting = advice(diagnosis, offered)
         assert setting.kind == "mitigation"
-        assert "none of 24,400 requests is given up" in setting.expected
+        assert "is given up" in setting.expected
+        assert "simulated with 10 clients" in setting.expected
+        assert ("requests are given up" in setting.why) == (scenario.client.sdk != "none")

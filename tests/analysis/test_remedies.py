@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.advice import advice as advising
-from keyheat.analysis.advice import hot_partition, recommendations
+from keyheat.analysis.advice import client_setting, hot_partition, recommendations, waiting
 from keyheat.analysis.advice.fix import chosen
 from keyheat.analysis.advice.remedies import ACTIONS, ByHand, Remedy, RemedyRequest, remedy_of
 from keyheat.runs.formats import Diagnosis, Recommendation
@@ -38,7 +37,8 @@ def changed(found: RemedyRequest) -> dict[str, tuple[str, str]]:
 
 def test_every_action_that_can_be_recommended_is_known() -> None:
     assert set(TITLES) == ACTIONS
-    source = "".join(Path(one.__file__).read_text() for one in (recommendations, hot_partition, advising))
+    modules = (recommendations, hot_partition, client_setting, waiting)
+    source = "".join(Path(one.__file__).read_text() for one in modules)
     assert all(f'"{action}"' in source for action in ACTIONS)
 
 
@@ -159,6 +159,8 @@ BY_HAND: list[tuple[RemedyRequest, str]] = [
         (asked("hotkey", action), word)
         for action, word in {
             "back_off": "--retries sdk",
+            "change_retries": "keyheat retries",
+            "queue_writes": "sends the same later",
             "ramp": "another demand",
             "raise_account_quota": "Service Quotas",
             "raise_cardinality": "application's to say",

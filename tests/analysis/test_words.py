@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.advice import advice, hot_partition, recommendations
+from keyheat.analysis.advice import client_setting, hot_partition, recommendations, waiting
 from keyheat.words import TITLES, capital, glued, key_name, sentence, title_of, whose
 
 DIGEST = "sha256:7f5d1618e7d28cc7"
@@ -43,7 +43,8 @@ def test_names_keep_their_spelling_at_the_beginning_of_a_line() -> None:
 
 
 def test_every_action_has_a_title() -> None:
-    text = "".join(Path(one.__file__).read_text() for one in (recommendations, hot_partition, advice))
+    modules = (recommendations, hot_partition, client_setting, waiting)
+    text = "".join(Path(one.__file__).read_text() for one in modules)
     actions = set(re.findall(r'action=(?:"(\w+)" if moves else )?"(\w+)"', text))
     assert {action for pair in actions for action in pair if action} == TITLES.keys()
     assert title_of("do_something_new") == "Do something new"

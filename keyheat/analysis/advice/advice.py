@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyheat.analysis.advice.case import Limit, MeasuredRun, Schedule, Scheduled, owners_of
+from keyheat.analysis.advice.client_setting import client_setting
 from keyheat.analysis.advice.cures import cured
 from keyheat.analysis.advice.effect import advice_for
-from keyheat.analysis.advice.rerun import Rerun, rerun_of
+from keyheat.analysis.advice.rerun import rerun_of
+from keyheat.analysis.advice.waiting import WAITING
 from keyheat.analysis.heat import RunHeat
-from keyheat.analysis.run_result import STILL_S
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.verdict import LabelGroup, groups
-from keyheat.model.retries import CLIENTS, policy_named
-from keyheat.numbers import milliseconds, some
 from keyheat.plan.prices import Billing
 from keyheat.plan.totals import expected
 from keyheat.runs.client import ClientFiles
@@ -22,7 +21,6 @@ from keyheat.runs.formats import Cure, Demand, Evidence, Label, Recommendation
 from keyheat.runs.provability import unreliable
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
-from keyheat.simulator.retrying import RetriedRun, TooManyRequests, demand_of, retried
 from keyheat.words import Direction, label_of
 
 MOST_INDEXES: Final = 50
@@ -63,9 +61,9 @@ def advise(
             billing=billing,
         )  # fmt: skip
     asked = scheduled(scenario) if scenario and rerun and rerun.by_schedule else {}
-    measured = MeasuredRun(
-        arranged, heats, numbers, scenario, evidence.table.billing_mode == "PAY_PER_REQUEST", asked
-    )
+    on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"
+    cost = client.manifest.retry_cost if client and client.manifest else None
+    measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, asked, cost)
     cases = [measured.case(_limit_of(group), group.heaviest) for group in found]
     cure = None
     if rerun is None:
@@ -75,7 +73,7 @@ def advise(
         advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, found[0].heaviest), carried)
         retries = client_setting(rerun, labels, _ended_s(client, evidence))
         if retries is not None:  # more than the word that waiting helps
-            advice = [retries, *(one for one in advice if one.action != "back_off")]
+            advice = [retries, *(one for one in advice if one.action not in WAITING)]
     return Advice(_in_order(advice), cure, tuple(_demands(asked, evidence.scale)))
 
 
@@ -165,48 +163,3 @@ def _in_order(advice: Iterable[Recommendation]) -> tuple[Recommendation, ...]:
     for one in advice:
         once.setdefault(one.model_copy(update={"resource": None, "direction": None}), one)
     return tuple(sorted(once.values(), key=lambda one: one.kind == "cure"))
-
-
-MOST_REQUESTS: Final = 120_000
-"""Each is asked by itself: some seconds of work."""
-TRIED: Final = ("boto3-2026", "boto3-2026-adaptive")
-"""The modes that the SDKs share, the usual one first."""
-SOON_S: Final = 10.0
-"""That p99 of the answers may take, and what is left when the load is over: nobody waits longer for one."""
-
-
-def client_setting(rerun: Rerun, labels: Sequence[Label], ended_s: float) -> Recommendation | None:
-    """Retries that lose nothing and are soon through, tried on the simulator; None where there are none.
-
-    Only of a load whose throttling ended while it went on: what stays above a limit is carried by no retry.
-    """
-    scenario = rerun.scenario
-    if not rerun.by_schedule or scenario.client.sdk != "none":
-        return None
-    if max(label.end.timestamp() for label in labels) > ended_s - STILL_S:
-        return None
-    try:
-        demand = demand_of(scenario, traffic=rerun.traffic(None), most=MOST_REQUESTS)
-    except TooManyRequests:
-        return None
-    for name in TRIED:
-        run = retried(scenario, demand, policy_named(name), clients=CLIENTS)
-        slowest_s = run.within_s(0.99)
-        through_s = len(run.attempts_per_s) - run.load_s
-        if run.requests == run.accepted and slowest_s is not None and max(slowest_s, through_s) <= SOON_S:
-            return _advised(run, slowest_s)
-    return None
-
-
-def _advised(run: RetriedRun, slowest_s: float) -> Recommendation:
-    again = some(run.attempts - run.requests, "further attempt")
-    return Recommendation(
-        action="client_retries",
-        kind="mitigation",
-        why="The throttling ends by itself, so what is refused has only to be sent again. That costs no "
-        "capacity, and needs no other key.",
-        expected=f"With the policy {run.policy.name} ({run.policy.says}) none of "
-        f"{some(run.requests, 'request')} is given up, for {again} "
-        f"and a p99 response time of {milliseconds(slowest_s * 1000)}; simulated with {CLIENTS} clients. "
-        "`keyheat retries` compares others.",
-    )

@@ -3,20 +3,29 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
-from typing import Literal
+from typing import Final, Literal
 
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Recommend, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
 from keyheat.evidence.settings import QUOTAS, partition_ceiling
+from keyheat.model.resources import Cause
 from keyheat.numbers import units, whole
 from keyheat.plan.forecast import shards_needed
 from keyheat.runs.formats import HotKey, Label
+from keyheat.runs.manifest import RetryCost
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 from keyheat.words import TABLE, Constraint, Direction, index_of, label_of, whose
 
+CAUSES: Final[Mapping[Constraint, Cause]] = {
+    "partition": Cause.KEY_RANGE,
+    "table": Cause.PROVISIONED,
+    "max_on_demand": Cause.MAX_ON_DEMAND,
+    "account": Cause.ACCOUNT,
+}
+"""What the model calls the constraints that throttle."""
 Limit = tuple[Constraint, str, Direction]
 """What throttles: the constraint, the resource as labels name it, and what is sent to it."""
 
@@ -119,6 +128,8 @@ class AdviceCase:
     shards_now: int = 1  # of each key, while this was measured
     enough_shards: int | None = None  # of each key, in all: what the simulator found, where it was asked
     enough_units: float | None = None  # the same of units
+    retries: bool = False  # whether its client is known to send again what is throttled
+    given_up: float | None = None  # the part of its requests that such a client gave up, where it was counted
 
     @property
     def whose(self) -> str:
@@ -211,6 +222,7 @@ class MeasuredRun:
     scenario: Scenario | None
     on_demand: bool
     asked: Schedule  # of the load; empty where nobody says it
+    cost: RetryCost | None = None  # of the client's retries; None: it made none, or nobody counted them
 
     def case(self, limit: Limit, label: Label | None) -> AdviceCase:
         """What was measured about a limit, in the units of a table at scale 1.
@@ -244,7 +256,16 @@ class MeasuredRun:
             index_key=keyed_by.get(resource),
             counted=label is None or INDEX_NOT_COUNTED not in label.because,
             shards_now=scenario.keys.shards if scenario else 1,
+            retries=self._retries(constraint),
+            given_up=self.cost.given_up_share if self.cost else None,
         )
+
+    def _retries(self, constraint: Constraint) -> bool:
+        """Whether the client sends again what this refuses: the scenario's, else the one of this run."""
+        if self.scenario is None or self.scenario.client.sdk == "none":
+            return self.cost is not None and self.cost.again > 0
+        cause = CAUSES.get(constraint)
+        return cause is not None and self.scenario.client.policy.retries(cause)
 
     def _demand(
         self, limit: Limit, label: Label | None, track: EvidenceTrack | None

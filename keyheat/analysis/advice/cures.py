@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Final
 
-from keyheat.analysis.advice.case import AdviceCase, Limit
+from keyheat.analysis.advice.case import CAUSES, AdviceCase, Limit
 from keyheat.analysis.advice.effect import (
-    CAUSES,
     Trial,
     advice_for,
     can_be_shown,

@@ -1,12 +1,12 @@
 """What advice changes in a run, seen on the simulator: with its own number, else with one that is enough."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import ceil
 from typing import Final
 
-from keyheat.analysis.advice.case import AdviceCase
+from keyheat.analysis.advice.case import CAUSES, AdviceCase
 from keyheat.analysis.advice.hot_partition import crowded, pre_warm, too_few_partitions
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import Rerun
@@ -18,7 +18,6 @@ from keyheat.analysis.advice.table_changes import (
     with_units,
 )
 from keyheat.model.behaviour import DEFAULT
-from keyheat.model.resources import Cause
 from keyheat.plan.charges import consumed_month, provisioned_month
 from keyheat.runs.formats import HARDLY, Recommendation
 from keyheat.scenario.scenario import Scenario
@@ -27,7 +26,7 @@ from keyheat.scenario.variants import with_index_shards
 from keyheat.simulator.alterations import eventually_consistent, in_copies
 from keyheat.simulator.outcome import STEADY, SimulationOutcome
 from keyheat.simulator.search import shards_enough, smallest_shards
-from keyheat.words import Constraint, index_of
+from keyheat.words import index_of
 
 HELPS: Final = 0.5
 """Of what throttled, what is left at most where more of the same may be enough."""
@@ -37,12 +36,6 @@ MOST_SHARDS: Final = 64
 """Shards of each key that anybody reads back: what takes more is no cure."""
 WARMER: Final = (1.0, 2.0)
 """Times the units by the demand: partitions are paid once, every shard is paid with every read."""
-CAUSES: Final[Mapping[Constraint, Cause]] = {
-    "partition": Cause.KEY_RANGE,
-    "table": Cause.PROVISIONED,
-    "max_on_demand": Cause.MAX_ON_DEMAND,
-    "account": Cause.ACCOUNT,
-}
 IN_SHARDS: Final = frozenset(("shard_writes", "shard_date_key", "replicate_reads", "change_index_key"))
 PREFERRED: Final = (
     "shard_writes", "shard_date_key", "change_index_key", "raise_minimum", "raise_capacity",

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, meeting_chance
+from keyheat.analysis.advice.waiting import send_later
 from keyheat.analysis.heat import INDEX_NOT_COUNTED
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.numbers import percent, some, units, whole
@@ -28,7 +29,7 @@ def hot_partition(case: AdviceCase) -> Iterator[Recommendation]:
         yield from _not_grown(case)
         return
     if case.rule not in SPLIT:  # then it is over by itself
-        yield _wait_for_the_key(case)
+        yield from _wait_for_the_key(case)
     if case.resource != "table":
         if not case.counted:
             yield _count_index_keys(case)
@@ -69,10 +70,9 @@ def _asked_of_partitions(case: AdviceCase) -> float:
     return case.demand.units_per_s / (case.partitions * case.ceiling)
 
 
-def _wait_for_the_key(case: AdviceCase) -> Recommendation:
-    return Recommendation(
-        action="back_off",
-        kind="mitigation",
+def _wait_for_the_key(case: AdviceCase) -> Iterator[Recommendation]:
+    return send_later(
+        case,
         why=f"One partition of {case.whose} sustains {case.sustained}, however much {case.whose} has in all: "
         f"{_more_capacity(case)}",
         expected="A short peak is ridden out, because each request waits until its partition has room; "

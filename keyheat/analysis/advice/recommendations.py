@@ -5,6 +5,7 @@ from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.hot_partition import hot_partition
+from keyheat.analysis.advice.waiting import send_later
 from keyheat.evidence.settings import QUOTAS
 from keyheat.numbers import percent, units
 from keyheat.runs.formats import Recommendation
@@ -89,7 +90,7 @@ def _of_at_least(case: AdviceCase, what: str) -> str:
 
 def maximum(case: AdviceCase) -> Iterator[Recommendation]:
     """The maximum of an on-demand table or index is reached."""
-    yield _slow_down(case, "the maximum that its owner set")
+    yield from _slow_down(case, "the maximum that its owner set")
     allowed = (
         "the maximum is not known"
         if case.limit is None
@@ -106,7 +107,7 @@ def maximum(case: AdviceCase) -> Iterator[Recommendation]:
 
 def account(case: AdviceCase) -> Iterator[Recommendation]:
     """The account's quota for one table with its indexes is reached."""
-    yield _slow_down(case, "the account's quota for one table with its indexes, in this region")
+    yield from _slow_down(case, "the account's quota for one table with its indexes, in this region")
     quota = _quota(case) if case.limit is None else units(case.limit, case.direction)
     yield Recommendation(
         action="raise_account_quota",
@@ -122,10 +123,9 @@ def _quota(case: AdviceCase) -> str:
     return units(QUOTAS[case.direction], case.direction)
 
 
-def _slow_down(case: AdviceCase, what: str) -> Recommendation:
-    return Recommendation(
-        action="back_off",
-        kind="mitigation",
+def _slow_down(case: AdviceCase, what: str) -> Iterator[Recommendation]:
+    return send_later(
+        case,
         why=f"The {case.direction}s of {case.whose} reach {what}.",
         expected="Waiting spreads a short peak over time; demand that stays above the limit piles up.",
     )

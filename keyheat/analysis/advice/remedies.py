@@ -323,10 +323,15 @@ _MAKE: Final[dict[str, Callable[[RemedyRequest], Outcome]]] = {
 _WORDS: Final = {
     "back_off": "it sends the same later, and a rerun beside the original has to send it at the same time; "
     "`keyheat run --retries sdk` shows what retries bring.",
-    "client_retries": "it is a setting of your client: `keyheat retries NAME` shows what each policy makes "
-    "of the same demand.",
+    **dict.fromkeys(
+        ("client_retries", "change_retries"),
+        "it is a setting of your client: `keyheat retries NAME` shows what each policy makes of the same "
+        "demand.",
+    ),
     "collect_evidence": "there is nothing to rerun before the cause is known: `keyheat collect` "
     "asks for more.",
+    "queue_writes": "it sends the same later, and a rerun beside the original has to send it at the same "
+    "time.",
     "raise_account_quota": "the quota is the account's, and no scenario sets it: ask Service Quotas.",
     "raise_cardinality": "which values the key should have is the application's to say: write them as [keys] "
     "of a scenario, and hold both against each other with `keyheat run OLD NEW`.",
