@@ -109,6 +109,18 @@ def with_capacity(scenario: Scenario, direction: Direction, units: int, index: s
     return scenario_from_dict(raw, f"{scenario.name} with {units} {direction} units")
 
 
+def scaled_fields(scenario: Scenario) -> list[str]:
+    """The fields of a scenario that say how its table and indexes are scaled: `table.auto_scaling`, ..."""
+    owners = [("table", scenario.table.auto_scaling)]
+    owners += [(f"table.indexes[{n}]", one.auto_scaling) for n, one in enumerate(scenario.table.indexes)]
+    return [f"{path}.auto_scaling" for path, spec in owners if spec is not None]
+
+
+def taken_out(fields: Sequence[str]) -> str:
+    """What takes fields out of a scenario, as it is typed behind a command."""
+    return " ".join(f"--set '{field}='" for field in fields)
+
+
 def with_demand(scenario: Scenario, per_s: float, duration_s: float) -> Scenario:
     """The scenario with a constant demand, in the unit of its own target, on a table that nobody changes.
 
