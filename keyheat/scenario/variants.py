@@ -20,6 +20,7 @@ from typing import Any, Final
 from keyheat.bounds import MOST_KEY_PARTS, NotAccepted, parsed_toml
 from keyheat.runfiles import write_atomically
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.spec.tasks import without_total_rate
 from keyheat.words import Direction
 
 MOST_SHARDS = 100_000
@@ -194,7 +195,7 @@ def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scen
     """
     if not settings:
         return scenario
-    raw = scenario.model_dump(mode="json", exclude_unset=True)
+    raw = without_total_rate(scenario.model_dump(mode="json", exclude_unset=True))
     raw.pop("expects", None)
     mistakes = []
     for setting in settings:
