@@ -20,6 +20,7 @@ from typing import Any, Final
 from keyheat.bounds import MOST_KEY_PARTS, NotAccepted, parsed_toml
 from keyheat.runfiles import write_atomically
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.spec.tasks import without_total_rate
 from keyheat.words import Direction
 
 MOST_SHARDS = 100_000
@@ -109,6 +110,18 @@ def with_capacity(scenario: Scenario, direction: Direction, units: int, index: s
     return scenario_from_dict(raw, f"{scenario.name} with {units} {direction} units")
 
 
+def scaled_fields(scenario: Scenario) -> list[str]:
+    """The fields of a scenario that say how its table and indexes are scaled: `table.auto_scaling`, ..."""
+    owners = [("table", scenario.table.auto_scaling)]
+    owners += [(f"table.indexes[{n}]", one.auto_scaling) for n, one in enumerate(scenario.table.indexes)]
+    return [f"{path}.auto_scaling" for path, spec in owners if spec is not None]
+
+
+def taken_out(fields: Sequence[str]) -> str:
+    """What takes fields out of a scenario, as it is typed behind a command."""
+    return " ".join(f"--set '{field}='" for field in fields)
+
+
 def with_demand(scenario: Scenario, per_s: float, duration_s: float) -> Scenario:
     """The scenario with a constant demand, in the unit of its own target, on a table that nobody changes.
 
@@ -182,7 +195,7 @@ def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scen
     """
     if not settings:
         return scenario
-    raw = scenario.model_dump(mode="json", exclude_unset=True)
+    raw = without_total_rate(scenario.model_dump(mode="json", exclude_unset=True))
     raw.pop("expects", None)
     mistakes = []
     for setting in settings:

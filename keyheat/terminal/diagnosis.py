@@ -52,6 +52,8 @@ def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, manifest: Man
         early, f"{scenario.name:<12} ", label, f"  confidence {sureness(verdict)}",
         f"  {whole(throttles):>8} throttles  ", (report, "bold"),
     )  # fmt: skip
+    if not verdict.valid:
+        line.append(f"\n{'':<13}{_why_invalid(diagnosis)}")
     if scenario.expects is not None:
         line.append(f"\n{'':<13}").append(expected(scenario.expects, verdict))
     if verdict.constraint == "none" and diagnosis.recommendations:
@@ -60,6 +62,13 @@ def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, manifest: Man
     if (cure := cure_of(diagnosis)) is not None:
         line.append(f"\n{'':<13}cure: {cure}")
     return line
+
+
+def _why_invalid(diagnosis: Diagnosis) -> str:
+    """Why a run says nothing about its table, in one line: its report has the rest."""
+    if diagnosis.generator.bound:
+        return f"the load generator was the limit: {next(iter(diagnosis.generator.checks), 'see its report')}"
+    return next(iter(diagnosis.verdict.because), "evidence is missing").rstrip(".")
 
 
 def summary(diagnosis: Diagnosis, run: ReportRun | None = None) -> RenderableType:

@@ -10,6 +10,7 @@ from keyheat.plan.plan import ScenarioPlan, ThrottleForecast
 from keyheat.plan.quotas import GivenCapacity, given_to, provisioned_of
 from keyheat.plan.totals import LONGEST_S, HottestPartition, LoadTotals
 from keyheat.scenario.spec.tables import TableSpec
+from keyheat.scenario.variants import scaled_fields, taken_out
 from keyheat.words import Capacity, Direction
 
 
@@ -17,8 +18,11 @@ def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
     """Everything that somebody should know before the run, the gravest first."""
     yield from warnings_of_design(plan)
     yield from _money(plan)
-    if plan.scenario.table.scaled:
-        yield "Auto scaling is left out: a run in AWS sets none up, and `keyheat simulate` plays it."
+    if scaled := scaled_fields(plan.scenario):
+        yield (
+            "Auto scaling is left out here: `keyheat simulate` plays it. A run sets none up, and wants it "
+            f"left out: {taken_out(scaled)}"
+        )
     if plan.scale != 1:
         yield f"At scale {plan.scale:g} the local table multiplies every limit by it."
 

@@ -44,6 +44,48 @@ def test_a_locustfile_has_a_scenario_of_its_name(name: str) -> None:
     assert (plan.target, plan.report, plan.transport) == (None, True, "signed")
 
 
+def scaled_scenario(folder: Path) -> Path:
+    path = folder / "scaled.toml"
+    path.write_text("""
+format = "keyheat.scenario/1"
+name = "scaled"
+question = "Is it scaled?"
+loadtest = "hotkey"
+[table]
+name = "scaled"
+provisioned = { read = 5, write = 5 }
+[table.auto_scaling.write]
+min = 5
+max = 50
+[[table.indexes]]
+name = "by-day"
+partition_key = "day"
+provisioned = { read = 5, write = 5 }
+[table.indexes.auto_scaling.write]
+min = 5
+max = 50
+[keys]
+kind = "uniform"
+""")
+    return path
+
+
+def test_auto_scaling_is_refused_with_what_leaves_it_out_of_table_and_indexes(tmp_path: Path) -> None:
+    path = str(scaled_scenario(tmp_path))
+    said = errors_of(options(scenario=path), locustfiles=["hotkey.py"])
+    assert "--set 'table.auto_scaling=' --set 'table.indexes[0].auto_scaling='" in said
+    settings = ["table.auto_scaling=", "table.indexes[0].auto_scaling="]
+    plan = check_options(
+        options(scenario=path, settings=settings), locustfiles=["hotkey.py"], needs_sort_key=False
+    )
+    assert not plan.scenario.table.scaled
+
+
+def test_auto_scaling_of_the_scenarios_table_is_nothing_to_a_table_that_is_there(tmp_path: Path) -> None:
+    said = options(scenario=str(scaled_scenario(tmp_path)), table="orders", target="http://127.0.0.1:8000")
+    assert check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False).existing == "orders"
+
+
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
 
 

@@ -47,7 +47,6 @@ def test_the_verdict_is_the_first_sentence_and_has_the_numbers_of_its_run(sample
         ("hotkey", "as expected", ["cure: shard the hot key (3 shards)"]),
         ("sharded", "as expected", []),
         ("too-small", "expected partition", []),
-        ("generator-bound", "expected none", []),  # what is not valid confirms nothing, and advises nothing
     ],
 )
 def test_the_run_says_whether_its_label_was_expected_and_what_helps(samples, name, said, cures):
@@ -59,6 +58,24 @@ def test_the_run_says_whether_its_label_was_expected_and_what_helps(samples, nam
     assert first.endswith("report.html")
     assert second.strip() == said
     assert [other.strip() for other in others] == cures
+
+
+def test_a_run_that_is_not_valid_says_why_confirms_nothing_and_advises_nothing(samples):
+    run = load_run(samples["generator-bound"])
+    scenario = scenario_from_dict(dict(run.manifest.scenario), "run.json")
+    first, why, *others = outcome(scenario, run.diagnosis, "report.html").plain.split("\n")
+    assert "invalid (none)" in first
+    assert why.strip() == f"the load generator was the limit: {run.diagnosis.generator.checks[0]}"
+    assert [other.strip() for other in others] == ["expected none"]
+
+
+def test_evidence_that_does_not_decide_is_said_beside_the_label(samples):
+    run = load_run(samples["undetermined"])
+    scenario = scenario_from_dict(dict(run.manifest.scenario), "run.json")
+    verdict = run.diagnosis.verdict.model_copy(update={"valid": False})
+    diagnosis = run.diagnosis.model_copy(update={"verdict": verdict})
+    _first, why, *_others = outcome(scenario, diagnosis, "report.html").plain.split("\n")
+    assert f"{why.strip()}." == verdict.because[0]
 
 
 def test_nothing_is_said_of_what_was_not_expected(samples):

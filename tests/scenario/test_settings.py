@@ -39,6 +39,37 @@ def test_a_field_without_a_value_is_taken_out(scenario: Scenario) -> None:
     assert overridden(scenario, settings, "it").load.target_unit == "WCU"
 
 
+TASKS = ["tasks=[{operation='put', per_s=900}, {operation='query', per_s=100}]"]
+
+
+@pytest.fixture
+def paced(scenario: Scenario) -> Scenario:
+    """A scenario whose tasks say how often each is sent, and whose load does not."""
+    settings = ["loadtest='operations'", "load.requests_per_s=", *TASKS]
+    return overridden(scenario, settings, "it")
+
+
+@pytest.mark.parametrize(
+    ("settings", "total"),
+    [
+        (["tasks[0].per_s=2_000"], 2_100),
+        (["tasks[1]="], 900),
+        (["load.duration_s=7"], 1_000),
+        (["load.requests_per_s=500", "tasks[0].per_s=2_000"], 500),
+    ],
+)
+def test_the_total_is_that_of_the_tasks_as_they_are_set(
+    paced: Scenario, settings: list[str], total: float
+) -> None:
+    assert paced.load.requests_per_s == 1_000
+    assert overridden(paced, settings, "it").load.requests_per_s == total
+
+
+def test_another_target_takes_the_place_of_the_tasks_total(paced: Scenario) -> None:
+    settings = ["load.write_units_per_s=900", "load.arrivals='constant'"]
+    assert overridden(paced, settings, "it").load.target_unit == "WCU"
+
+
 def test_what_was_expected_is_not_expected_of_another_scenario(scenario: Scenario) -> None:
     assert scenario.expects == "partition"
     assert overridden(scenario, [], "it") is scenario

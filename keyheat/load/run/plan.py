@@ -35,12 +35,12 @@ from keyheat.runs.claims import Claim, claim, claim_new, claim_numbered
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.trace import check_trace
-from keyheat.scenario.variants import overridden
+from keyheat.scenario.variants import overridden, scaled_fields, taken_out
 
 OUT = Path("reports") / "out"
 NOT_SCALED_HERE = (
-    "auto scaling is simulated only (keyheat simulate); in AWS, register a policy for the table with "
-    "Application Auto Scaling, and leave this out"
+    "auto scaling is simulated only (keyheat simulate): leave it out with {settings}; in AWS, register a "
+    "policy for a table that is there with Application Auto Scaling, and load that with --table"
 )
 NOT_REPLICATED_HERE = (
     "nothing of ours writes in other Regions: `keyheat plan` and `keyheat simulate` play those writes; for a "
@@ -126,7 +126,7 @@ def check_options(
     path = _scenario_path(options, locustfiles, errors)
     scenario = _scenario(path, options.settings, needs_sort_key, errors) if path else None
     if scenario is not None:
-        errors += (f"{path}: {words}" for words in _unloadable(scenario, has_cache, lacks))
+        errors += (f"{path}: {words}" for words in _unloadable(scenario, has_cache, lacks, options.table))
     target = _target(options, errors)
     budget = _budget(options, scenario.budget if scenario else BudgetSpec(), errors)
     prices = _prices(options, errors)
@@ -180,14 +180,20 @@ def _at_odds(
 
 
 def _unloadable(
-    scenario: Scenario, has_cache: bool, lacks: Iterable[Callable[[Scenario], Iterable[str]]]
+    scenario: Scenario,
+    has_cache: bool,
+    lacks: Iterable[Callable[[Scenario], Iterable[str]]],
+    existing: str | None,
 ) -> Iterator[str]:
-    """What of a scenario these users cannot load, as `message @ $.path`."""
+    """What of a scenario these users cannot load, as `message @ $.path`.
+
+    `existing` names the table that is there, which takes the place of the scenario's and scales as it does.
+    """
     if scenario.cache is not None and not has_cache:
         yield "no user of this load test reads through a cache @ $.cache"
     yield from dict.fromkeys(words for lack in lacks for words in lack(scenario))
-    if scenario.table.scaled:
-        yield f"{NOT_SCALED_HERE} @ $.table.auto_scaling"
+    if (scaled := scaled_fields(scenario)) and not existing:
+        yield f"{NOT_SCALED_HERE.format(settings=taken_out(scaled))} @ $.{scaled[0]}"
     if scenario.load.replicated_per_write:
         yield f"{NOT_REPLICATED_HERE} @ $.load.replicated_per_write"
 

@@ -73,12 +73,25 @@ class TaskSpec(ScenarioPart):
 
 def with_total_rate(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """The scenario; where its tasks say how often each is sent, and its load does not, with their sum."""
-    load, rates = raw.get("load", {}), [_number(task.get("per_s")) for task in _listed(raw)]
-    known = [one for one in rates if one is not None]
-    stated = isinstance(load, Mapping) and any(load.get(field) is not None for field in RATES)
-    if not known or len(known) < len(rates) or stated or not isinstance(load, Mapping):
+    load, total = raw.get("load", {}), _total_of_tasks(raw)
+    if total is None or not isinstance(load, Mapping) or any(load.get(field) is not None for field in RATES):
         return raw
-    return {**raw, "load": {**load, "requests_per_s": sum(known)}}
+    return {**raw, "load": {**load, "requests_per_s": total}}
+
+
+def without_total_rate(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario without a total that is only the sum of its tasks: tasks that change have another one."""
+    load, total = raw.get("load", {}), _total_of_tasks(raw)
+    if total is None or not isinstance(load, Mapping) or load.get("requests_per_s") != total:
+        return dict(raw)
+    return {**raw, "load": {field: value for field, value in load.items() if field != "requests_per_s"}}
+
+
+def _total_of_tasks(raw: Mapping[str, Any]) -> float | None:
+    """How often all tasks together are sent; None where one does not say it, or there is none."""
+    rates = [_number(task.get("per_s")) for task in _listed(raw)]
+    known = [one for one in rates if one is not None]
+    return sum(known) if known and len(known) == len(rates) else None
 
 
 def broken_tasks(raw: Mapping[str, Any]) -> Iterator[str]:
