@@ -150,9 +150,13 @@ _DOTNET: Final = RetryPolicy(
     says=".NET v4 before November 2026: eleven attempts, pauses of up to 1, 2, 4, 8, 16 and 20 s",
     attempts=11, throttle=Backoff(1.0, 5.0), transient=Backoff(1.0, 5.0), beyond="cut", heeds_server=False,
 )  # fmt: skip
-"""https://github.com/aws/aws-sdk-net: `StandardRetryPolicy` in sdk/src/Core, with the ten retries that
-https://docs.aws.amazon.com/sdk-for-net/v4/developer-guide/retries-timeouts.html has for DynamoDB; a pause is
-drawn before it is cut to 20 s. https://github.com/aws/aws-sdk-net/issues/4411 calls the ten attempts."""
+"""https://github.com/aws/aws-sdk-net/pull/4391 has what came before beside what comes. `StandardRetryPolicy`:
+ten retries of DynamoDB, then three; a pause was drawn before it was cut to 20 s. `CapacityManager` (d177b4d):
+a success gives back what its last retry took, else 1; all clients of a process share the quota of a Region.
+Ten tokens are for what a service calls RequestTimeout; a client's own timeout took five.
+
+Its adaptive mode of then is left out: who finds no token looks for one 15 times, in a bucket that only others
+refill, and fails unsent (`TokenBucket`, 643e85d; https://github.com/aws/aws-sdk-net/pull/4476)."""
 _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
     "boto3-2025": {
         "legacy": _LEGACY,
@@ -180,7 +184,7 @@ _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
         "standard": _JAVA_STANDARD,
         "adaptive": _adaptive(_JAVA_STANDARD, name="java-v2-2025-adaptive"),
     },
-    "dotnet-v4-2025": {"standard": _DOTNET, "adaptive": _adaptive(_DOTNET, name="dotnet-v4-2025-adaptive")},
+    "dotnet-v4-2025": {"standard": _DOTNET},
     **{
         name: _shared(name, f"{sdk}, as of November 2026: {SHARED}")
         for name, sdk in (

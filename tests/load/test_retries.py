@@ -258,7 +258,8 @@ def test_the_shared_policy_does_as_the_sdks_test_it(
 ) -> None:
     """The cases by which AWS's SDKs test it, each pause drawn at its longest, for DynamoDB.
 
-    https://github.com/aws/aws-sdk-go-v2/blob/main/aws/retry/retry2026_test.go; Java's has the same.
+    https://github.com/aws/aws-sdk-go-v2/blob/main/aws/retry/retry2026_test.go; Java's and .NET's
+    (RetryHandlerStandardMode21Tests.cs) have the same.
     """
     retries = PolicyRetries(policy_of(sdk, **own), clock=lambda: 0.0, chance=lambda: 1.0)
     found = [delays_of_ours(retries, [answer_of(reply) for reply in one])[0] for one in calls]

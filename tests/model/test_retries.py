@@ -12,7 +12,7 @@ import pytest
 from botocore.retries import adaptive, bucket, quota, standard, throttling
 
 from keyheat.model.resources import Cause
-from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, policy_named
+from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, modes_of, policy_named
 from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
 
 NEW = policy_named("boto3-2026")
@@ -145,12 +145,40 @@ def test_java_before_2026_draws_a_half_of_its_pauses_and_charges_nothing_for_thr
 
 
 def test_net_before_2026_draws_a_pause_before_it_is_cut() -> None:
-    """Nor is .NET: attempts and pauses as its code has them."""
+    """Nor is .NET: attempts, pauses and quota as its code has them."""
     net = policy_named("dotnet-v4-2025")
     assert net.attempts == 10 + 1
     assert [net.pause_s(attempt, lambda: 0.5) for attempt in range(1, 8)] == [0.5, 1, 2, 4, 8, 16, 20]
     assert net.pause_s(10, lambda: 0.01) == pytest.approx(0.01 * 2**9)
     assert (net.throttle, net.after("timeout")) == (net.transient, net.transient)
+    quota = RetryQuota(net.quota_tokens)
+    assert sum(quota.take(net.throttle.cost_tokens) for _ in range(1_000)) == 100
+    for paid_tokens, left_tokens in ((5.0, 5.0), (0.0, 6.0)):
+        quota.give_back(net.given_back(paid_tokens))
+        assert quota.tokens == left_tokens
+
+
+def test_net_before_2026_has_no_adaptive_mode_that_holds_back_until_there_is_a_token() -> None:
+    assert modes_of("dotnet-v4-2025") == ("standard",)
+    assert modes_of("dotnet-v4") == ("standard", "adaptive")
+
+
+def test_the_adaptive_rate_is_that_by_which_net_tests_its_own() -> None:
+    """The rate after each of 17 answers, 0.2 s apart, the tenth and the sixteenth a throttle.
+
+    https://github.com/aws/aws-sdk-net: VerifyUpdateClientSendingRate in its unit tests of the adaptive mode.
+    """
+    rate, found = AdaptiveRate(0.0), []
+    for number in range(1, 18):
+        rate.answered(number * 0.2, throttled=number in (10, 16))
+        found.append(rate._fill_per_s)
+    assert found == pytest.approx(
+        [
+            0.5, 0.5, 0.5, 0.5, 0.5, 0.691200, 1.097600, 1.638400, 2.332800, 3.028480, 3.486639, 3.821874,
+            4.053386, 4.200373, 4.282037, 2.997426, 3.452226,
+        ],
+        abs=1e-6,
+    )  # fmt: skip
 
 
 def test_what_is_retried_is_said_by_each_policy() -> None:
