@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from keyheat.pages.charts.generator import generator_summary
 from keyheat.pages.run.advice import cards
 from keyheat.pages.run.answers import Answer, answers_of
 from keyheat.pages.run.facts import facts_of
@@ -110,6 +111,23 @@ def test_what_an_adaptive_client_held_back_is_said_with_its_attempts(
     retried = replace(run, manifest=run.manifest.model_copy(update={"counted": counted}))
     found = [one for one in asked(retried)["bad"].beside if "retries" in one or "held" in one]
     assert found == said
+
+
+@pytest.mark.parametrize(
+    ("held_back_per_s", "said"),
+    [
+        (0.0, "Demand 2,000 requests/s, sent 1,200 (60 %). "),
+        (796.0, "sent 1,200 (60 %); 796 held back by the client's own rate until the load ended. "),
+    ],
+)
+def test_what_is_held_back_is_not_sent(story: Story, held_back_per_s: float, said: str) -> None:
+    run = story("hotkey")
+    assert run.manifest is not None
+    health = run.health.model_copy(
+        update={"asked_per_s": 2_000.0, "achieved_per_s": 1_200.0, "held_back_per_s": held_back_per_s}
+    )
+    held = replace(run, manifest=run.manifest.model_copy(update={"generator": health}))
+    assert said in generator_summary(held)
 
 
 def test_resources_that_need_the_same_share_a_card() -> None:
