@@ -12,6 +12,7 @@ from keyheat.pages.run.advice import cards
 from keyheat.pages.run.answers import Answer, answers_of
 from keyheat.pages.run.facts import facts_of
 from keyheat.pages.run.record import ReportRun, evidence_alone, load_run, read_record
+from keyheat.pages.run.verdict import verdict_sentence
 from keyheat.runs.formats import Cure, CureStep, MonthlyBill, Recommendation
 from keyheat.words import WRITE
 
@@ -111,6 +112,46 @@ def test_what_an_adaptive_client_held_back_is_said_with_its_attempts(
     retried = replace(run, manifest=run.manifest.model_copy(update={"counted": counted}))
     found = [one for one in asked(retried)["bad"].beside if "retries" in one or "held" in one]
     assert found == said
+
+
+@pytest.mark.parametrize(
+    ("told", "unstated", "said"),
+    [
+        ({"partition": 900, "table": 100}, 0, ["90 % of them: partition limit"]),
+        ({"partition": 900, "table": 100}, 9, ["90 % of them: partition limit"]),  # hardly one
+        ({"partition": 900, "table": 100}, 49_000, ["1,000 of them labelled: 90 % partition limit"]),
+        ({"partition": 1_000}, 49_000, ["1,000 of them labelled: all partition limit"]),
+        ({"partition": 1_000}, 9, []),
+        ({"partition": 1_000}, 0, []),
+    ],
+)
+def test_the_share_of_a_limit_is_of_the_throttles_whose_limit_is_told(
+    story: Story, told: dict[str, int], unstated: int, said: list[str]
+) -> None:
+    """Of what a batch leaves unprocessed DynamoDB does not say why, so that it has no label."""
+    run = story("hotkey")
+    assert run.manifest is not None
+    (label,) = run.diagnosis.labels[:1]
+    labels = tuple(
+        label.model_copy(update={"constraint": constraint, "throttles": throttles})
+        for constraint, throttles in told.items()
+    )
+    totals = run.totals.model_copy(update={"attempts": 100_000, "throttled": sum(told.values()) + unstated})
+    counted = replace(run, manifest=run.manifest.model_copy(update={"totals": totals}))
+    found = asked(with_diagnosis(counted, labels=labels))["bad"].beside
+    assert [one for one in found if "limit" in one] == said
+
+
+def test_the_parts_of_two_limits_are_of_the_throttles_whose_limit_is_told(story: Story) -> None:
+    run = story("hotkey")
+    facts = replace(
+        facts_of(run, read_record(run)), labelled=1_000, run_throttles=1_000, beside=(("were reads", 0.4),)
+    )
+    told = verdict_sentence(run.diagnosis.verdict, facts, generator_bound=False)
+    assert told.endswith("That is 60 % of the throttles; 40 % were reads.")
+    more = replace(facts, run_throttles=50_000)
+    told = verdict_sentence(run.diagnosis.verdict, more, generator_bound=False)
+    assert told.endswith("That is 60 % of the labelled throttles; 40 % were reads.")
 
 
 @pytest.mark.parametrize(
