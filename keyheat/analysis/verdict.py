@@ -80,9 +80,14 @@ def verdict(
     """What dominated. Not valid where the generator was the limit or the evidence does not decide."""
     found = groups(labels)
     sprinkle = _sprinkle(found, evidence, numbers)
-    made = _without_throttles(evidence, labels, sprinkle) if not found or sprinkle else _of_groups(found)
-    made = with_directions(made, labels, evidence)
-    if unstated := _unstated(found, client):
+    unstated = _unstated(found, client)
+    counted = "labelled throttle" if unstated else "throttle"
+    if not found or sprinkle:
+        made = _without_throttles(evidence, labels, sprinkle)
+    else:
+        made = _of_groups(found, counted)
+    made = with_directions(made, labels, evidence, counted)
+    if unstated:
         made = made.model_copy(update={"because": (*made.because, unstated)})
     if doubt := unreliable(evidence):
         made = made.model_copy(update={"because": (*made.because, doubt)})
@@ -184,7 +189,7 @@ def _unstated(found: Sequence[LabelGroup], client: ClientFiles | None) -> str | 
     )
 
 
-def _of_groups(found: Sequence[LabelGroup]) -> Verdict:
+def _of_groups(found: Sequence[LabelGroup], counted: str) -> Verdict:
     first, *others = found
     total = sum(group.throttles for group in found)
     also = tuple(
@@ -201,15 +206,16 @@ def _of_groups(found: Sequence[LabelGroup]) -> Verdict:
         valid=first.constraint != "undetermined",
         rivals=first.heaviest.rivals,
         settled_by=first.heaviest.settled_by,
-        because=(_share_of(first, total), *first.heaviest.because, *also),
+        because=(_share_of(first, total, counted), *first.heaviest.because, *also),
     )
 
 
-def _share_of(group: LabelGroup, total: int) -> str:
+def _share_of(group: LabelGroup, total: int, counted: str) -> str:
+    """What the throttles of the heaviest labels are a share of: of those that have a label, `counted` so."""
     if group.throttles < total:
         share = percent(group.throttles / total)
-        return f"{group.throttles:,} of {total:,} throttles ({share}) {group.said}"
-    return f"All {total:,} throttles {group.said}" if total > 1 else f"The only throttle {group.said}"
+        return f"{group.throttles:,} of {total:,} {counted}s ({share}) {group.said}"
+    return f"All {total:,} {counted}s {group.said}" if total > 1 else f"The only {counted} {group.said}"
 
 
 def _sprinkle(found: Sequence[LabelGroup], evidence: Evidence, numbers: Thresholds) -> str | None:
@@ -276,25 +282,31 @@ def _without_throttles(evidence: Evidence, labels: Sequence[Label], sprinkle: st
     return Verdict(constraint="none", grade="none", confidence=confidence, valid=True, because=because)
 
 
-def with_directions(made: Verdict, labels: Sequence[Label], evidence: Evidence) -> Verdict:
+def with_directions(
+    made: Verdict, labels: Sequence[Label], evidence: Evidence, counted: str = "throttle"
+) -> Verdict:
     """The verdict with what was looked at in each direction; of the other one it says so, too."""
-    directions = _directions(evidence, labels)
+    directions = _directions(evidence, labels, counted)
     beside = [one.said for one in directions if made.direction not in (None, one.direction)]
     return made.model_copy(update={"directions": directions, "because": (*made.because, *beside)})
 
 
-def _directions(evidence: Evidence, labels: Sequence[Label] = ()) -> tuple[DirectionVerdict, ...]:
-    return tuple(_direction(direction, evidence, labels) for direction in Direction)
+def _directions(
+    evidence: Evidence, labels: Sequence[Label] = (), counted: str = "throttle"
+) -> tuple[DirectionVerdict, ...]:
+    return tuple(_direction(direction, evidence, labels, counted) for direction in Direction)
 
 
-def _direction(direction: Direction, evidence: Evidence, labels: Sequence[Label]) -> DirectionVerdict:
+def _direction(
+    direction: Direction, evidence: Evidence, labels: Sequence[Label], counted: str
+) -> DirectionVerdict:
     """What is known of one direction: what another lacks is no veto, and what nobody asked is not zero."""
     name = f"{direction.title()}s"
     own = groups([label for label in labels if label.direction == direction])
     if own:
         throttles = sum(group.throttles for group in own)
         most = "" if throttles == 1 else "most of them "
-        said = f"{name}: {some(throttles, 'throttle')}, {most}{REFUSED[own[0].constraint]}."
+        said = f"{name}: {some(throttles, counted)}, {most}{REFUSED[own[0].constraint]}."
         return DirectionVerdict(direction=direction, constraint=own[0].constraint, said=said)
     attempts = sum(row.attempts for row in evidence.seconds or () if row.direction == direction)
     if attempts:

@@ -59,7 +59,10 @@ class Pacer(Protocol):
         """The user is free: seconds that it waits from now on. May wait itself first."""
 
     def begin(self, now_s: float, cost: float) -> float:
-        """A request is sent now that is taken to cost so much; gives its intended start."""
+        """A request is begun now that is taken to cost so much; gives its intended start."""
+
+    def sent(self, cost: float) -> None:
+        """It goes out; until then its client may hold it back."""
 
     def settle(self, difference: float) -> None:
         """The request cost so much more, or less, than it was taken to."""
@@ -149,13 +152,17 @@ class ClosedPacer:
         return 0.0 if wait_s <= 0 else min(wait_s, LONGEST_WAIT_S)
 
     def begin(self, now_s: float, cost: float) -> float:
-        """A request is sent; the next one is due when each user has been asked for one more."""
+        """A request is begun; the next one is due when each user has been asked for one more."""
         intended_s, self._due_s = self._due_s, None
         if intended_s is None:
             intended_s = self._when_due_s()
         self._due += self._loop.users
         self._loop.record.health.offered += 1
         return intended_s if intended_s < now_s else now_s
+
+    def sent(self, cost: float) -> None:
+        """A closed loop counts requests, whatever they cost."""
+        self._loop.record.health.sent += 1
 
     def settle(self, difference: float) -> None:
         """A closed loop is steered by requests, whatever they cost."""
@@ -283,7 +290,7 @@ class OpenPacer:
         return 0.0
 
     def begin(self, now_s: float, cost: float) -> float:
-        """A request is sent: the first of a task was due with it, the others when they are sent."""
+        """A request is begun: the first of a task was due with it, the others when they are begun."""
         self._spend(cost)
         intended_s, self._intended_s = self._intended_s, None
         if intended_s is None:
@@ -292,9 +299,14 @@ class OpenPacer:
             self._arrivals.record.count(LATE)
         return intended_s
 
+    def sent(self, cost: float) -> None:
+        """It has been spent already: of the demand, what a client holds back is taken."""
+        self._arrivals.record.health.sent += cost
+
     def settle(self, difference: float) -> None:
         """The answer says what a request cost."""
         self._spend(difference)
+        self.sent(difference)
 
     def _spend(self, cost: float) -> None:
         """Spend what was paid in advance; what goes beyond it is owed at once."""

@@ -90,7 +90,8 @@ class GeneratorHealth(LenientPart):
     cpu_starved_share: Quantity | None = None
     loop_lag_ms_max: Quantity | None = None
     asked_per_s: Quantity | None = None
-    achieved_per_s: Quantity | None = None
+    achieved_per_s: Quantity | None = None  # sent at least once
+    held_back_per_s: Quantity = 0.0  # by the rate of its own client until the load ended, in adaptive mode
     late_ms_p99: Quantity | None = None
     clock_jump_s: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # the wall clock was set meanwhile
     target_unit: Literal["requests", "WCU", "RCU"] = "requests"  # what asked and achieved are in

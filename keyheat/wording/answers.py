@@ -101,13 +101,22 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
     if facts.run_attempts and not _throttles_unknown(run, facts):
         throttled = whole(facts.run_throttles) if facts.run_throttles else "none"
         yield f"{throttled} of {whole(facts.run_attempts)}"
-    if 0 < facts.of_constraint < facts.run_throttles:
-        share = percent(facts.of_constraint / facts.run_throttles)
-        yield f"{share} of them: {NAMES[run.diagnosis.verdict.constraint].lower()}"
+    if facts.of_constraint:
+        yield from _of_constraint(facts, NAMES[run.diagnosis.verdict.constraint].lower())
     if run.manifest and (cost := run.manifest.retry_cost) is not None:
         yield from _with_retries(cost)
     if not facts.units_hold:
         yield "its units are not judged: they are not DynamoDB's"
+
+
+def _of_constraint(facts: Facts, name: str) -> Iterator[str]:
+    """The part of the throttles that the verdict names, of those that have a label."""
+    every = facts.of_constraint == facts.labelled
+    share = "all" if every else percent(facts.of_constraint / facts.labelled)
+    if not facts.all_labelled:
+        yield f"{whole(facts.labelled)} of them labelled: {share} {name}"
+    elif not every:
+        yield f"{share} of them: {name}"
 
 
 def _with_retries(cost: RetryCost) -> Iterator[str]:

@@ -49,12 +49,13 @@ def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -
 
 
 def _beside(facts: Facts) -> str:
-    """The other limits that throttled a good part, with the parts of all."""
+    """The other limits that throttled a good part, with the parts of all that is labelled."""
     if not facts.beside:
         return ""
     own = 1 - sum(share for _, share in facts.beside)
     others = " and ".join(f"{percent(share)} {what}" for what, share in facts.beside)
-    return f" That is {percent(own)} of the throttles; {others}."
+    throttles = "throttles" if facts.all_labelled else "labelled throttles"
+    return f" That is {percent(own)} of the {throttles}; {others}."
 
 
 def sureness(verdict: Verdict) -> str:

@@ -57,6 +57,25 @@ def test_capacity_units_are_sent_as_asked_for_whatever_the_items_sizes(
         assert made["counted"]["arrivals.dropped"] < 0.03 * attempts
 
 
+def test_what_an_adaptive_client_holds_back_is_not_said_to_be_sent(
+    run_locust: Locust, tmp_path: Path
+) -> None:
+    """Some 15,000 WCU/s are asked of a table that has 10, and has saved up those of five minutes."""
+    load = "requests_per_s = 40\nitem_bytes = 390_000\n[client]\nsdk = 'boto3-2026'\nmode = 'adaptive'"
+    made, _ = run(run_locust, tmp_path, load, "--set", "load.users=200", write=10)
+    health, counted = made["generator"], made["counted"]
+    duration_s = counted["retries.requests"] / health["achieved_per_s"]
+    held_back = health["held_back_per_s"] * duration_s
+    assert held_back > 10
+    assert held_back <= counted["retries.waiting"]
+    dropped = counted["arrivals.dropped"]
+    begun = counted["retries.requests"] + held_back
+    assert begun + dropped == pytest.approx(health["asked_per_s"] * duration_s, abs=3)
+    sent = f"sent {health['achieved_per_s']:.0f} of {health['asked_per_s']:.0f} requests/s of demand"
+    (said,) = [check for check in health["checks"] if check.startswith(sent)]
+    assert f", {health['held_back_per_s']:.0f} held back by the client's own rate" in said
+
+
 @pytest.mark.parametrize(
     ("retries", "options"),
     [

@@ -11,7 +11,13 @@ SECONDS = 10.0
 
 
 def health(*, lag_ms: float = 1.0, **noted: Any) -> Health:
-    loaded = {"asked": 1_000.0, "began_s": 100.0, "ended_s": 100.0 + SECONDS, "watched_s": SECONDS}
+    loaded = {
+        "asked": 1_000.0,
+        "sent": noted.get("offered", 0.0),
+        "began_s": 100.0,
+        "ended_s": 100.0 + SECONDS,
+        "watched_s": SECONDS,
+    }
     made = Health(cpu_percent_max=noted.pop("cpu", 10.0), **{**loaded, **noted})
     for _ in range(100):
         made.lag.add(int(lag_ms * 1000))
@@ -45,6 +51,12 @@ def opened(offered: float, *, asked: float = 1_000.0, arrivals: int = 1_000, **n
         (health(offered=900, unanswered_s=35.0), True, "sent 90 of 100 requests/s of demand"),
         (health(offered=1_000, unanswered_s=35.0), False, "sent 100 of 100"),  # others sent it all the same
         (health(offered=900, silent_s=0.9, unanswered_s=4.5), False, "users waited for answers"),
+        (
+            health(offered=900, held_s=26),
+            False,
+            "sent 90 of 100 requests/s of demand: users waited for their client",
+        ),
+        (health(offered=900, held_s=24), False, "users waited for answers"),
         (health(offered=1_000, clock_jump_s=-3_600.0), False, "the wall clock jumped back by 3,600 s"),
         (health(offered=1_000, stalled=1), True, "1 user has not come back"),
         (health(offered=1_000, problems=["3 times a user failed"]), True, "3 times a user failed"),
@@ -86,6 +98,20 @@ def test_verdicts_on_a_closed_loop(noted: Health, bound: bool, said: str) -> Non
             True,
             "about 505 are needed, one for each request that its client holds back",
         ),
+        (  # its client's rate is no limit of the generator
+            opened(1_000, sent=520, arrivals=520, task_s=400, left=480, left_s=4_000, held_s=4_300),
+            {},
+            False,
+            "sent 52 of 100 requests/s of demand, 48 held back by the client's own rate, which is no limit",
+        ),
+        (  # too few users are
+            opened(900, sent=520, arrivals=520, left=380, left_s=900, held_s=800, no_user=100),
+            {},
+            True,
+            "sent 52 of 100 requests/s of demand, 38 held back by the client's own rate: all 5 users were",
+        ),
+        (opened(1_000, sent=998, held_s=3, task_s=90), {}, False, "sent 100 of 100 requests/s of demand"),
+        (opened(1_000, sent=995), {}, False, "sent 100 of 100 requests/s of demand"),  # nothing was held back
         (opened(500, arrivals=500, task_s=50, no_user=500, cpu=97), {}, True, "at 97 % of a core"),
         (opened(1_000, silent_s=5.5), {}, True, "nothing was answered for 55% of the time"),
         (opened(4_900, asked=5_000), {"write_units_per_s": 500}, False, "sent 490 of 500 WCU/s"),
@@ -98,6 +124,12 @@ def test_verdicts_on_an_open_loop(noted: Health, load: dict[str, Any], bound: bo
     found = verdict(noted, **{"arrivals": "constant", **load})
     assert found.bound is bound
     assert any(said in check for check in found.checks), found.checks
+
+
+def test_what_is_sent_and_what_is_held_back_are_what_was_begun() -> None:
+    held = verdict(opened(990, sent=520, held_s=4_300, task_s=400, left_s=4_000), arrivals="constant")
+    assert (held.asked_per_s, held.achieved_per_s, held.held_back_per_s) == (100.0, 52.0, 47.0)
+    assert verdict(opened(990, sent=985), arrivals="constant").held_back_per_s == 0.0
 
 
 def test_what_is_the_generators_fault_is_said_first() -> None:
@@ -137,6 +169,7 @@ def test_health_survives_the_wire_and_merges() -> None:
     other.note_jump(-7.0)
     one.merge(Health.from_wire(other.to_wire()))
     assert (one.clock_jump_s, Health().clock_jump_s) == (-7.0, 0.0)
-    assert (one.offered, one.asked, one.no_user, one.stalled, one.missing) == (800, 2_000, 4, 2, ["b"])
+    assert (one.offered, one.sent, one.asked) == (800, 800, 2_000)
+    assert (one.no_user, one.stalled, one.missing) == (4, 2, ["b"])
     assert (one.began_s, one.ended_s, one.cpu_percent_max, one.starved_s) == (100.0, 110.0, 50.0, 1)
     assert one.lag.count == 200

@@ -10,9 +10,11 @@ import pytest
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, evidence_alone, load_run
 from keyheat.analysis.report.seconds import read_record
+from keyheat.pages.charts.generator import generator_summary
 from keyheat.runs.formats import Cure, CureStep, MonthlyBill, Recommendation
 from keyheat.wording.advice import cards
 from keyheat.wording.answers import Answer, answers_of
+from keyheat.wording.verdict import verdict_sentence
 from keyheat.words import WRITE
 
 Story = Callable[[str], ReportRun]
@@ -111,6 +113,63 @@ def test_what_an_adaptive_client_held_back_is_said_with_its_attempts(
     retried = replace(run, manifest=run.manifest.model_copy(update={"counted": counted}))
     found = [one for one in asked(retried)["bad"].beside if "retries" in one or "held" in one]
     assert found == said
+
+
+@pytest.mark.parametrize(
+    ("told", "unstated", "said"),
+    [
+        ({"partition": 900, "table": 100}, 0, ["90 % of them: partition limit"]),
+        ({"partition": 900, "table": 100}, 9, ["90 % of them: partition limit"]),  # hardly one
+        ({"partition": 900, "table": 100}, 49_000, ["1,000 of them labelled: 90 % partition limit"]),
+        ({"partition": 1_000}, 49_000, ["1,000 of them labelled: all partition limit"]),
+        ({"partition": 1_000}, 9, []),
+        ({"partition": 1_000}, 0, []),
+    ],
+)
+def test_the_share_of_a_limit_is_of_the_throttles_whose_limit_is_told(
+    story: Story, told: dict[str, int], unstated: int, said: list[str]
+) -> None:
+    """Of what a batch leaves unprocessed DynamoDB does not say why, so that it has no label."""
+    run = story("hotkey")
+    assert run.manifest is not None
+    (label,) = run.diagnosis.labels[:1]
+    labels = tuple(
+        label.model_copy(update={"constraint": constraint, "throttles": throttles})
+        for constraint, throttles in told.items()
+    )
+    totals = run.totals.model_copy(update={"attempts": 100_000, "throttled": sum(told.values()) + unstated})
+    counted = replace(run, manifest=run.manifest.model_copy(update={"totals": totals}))
+    found = asked(with_diagnosis(counted, labels=labels))["bad"].beside
+    assert [one for one in found if "limit" in one] == said
+
+
+def test_the_parts_of_two_limits_are_of_the_throttles_whose_limit_is_told(story: Story) -> None:
+    run = story("hotkey")
+    facts = replace(
+        facts_of(run, read_record(run)), labelled=1_000, run_throttles=1_000, beside=(("were reads", 0.4),)
+    )
+    told = verdict_sentence(run.diagnosis.verdict, facts, generator_bound=False)
+    assert told.endswith("That is 60 % of the throttles; 40 % were reads.")
+    more = replace(facts, run_throttles=50_000)
+    told = verdict_sentence(run.diagnosis.verdict, more, generator_bound=False)
+    assert told.endswith("That is 60 % of the labelled throttles; 40 % were reads.")
+
+
+@pytest.mark.parametrize(
+    ("held_back_per_s", "said"),
+    [
+        (0.0, "Demand 2,000 requests/s, sent 1,200 (60 %). "),
+        (796.0, "sent 1,200 (60 %); 796 held back by the client's own rate until the load ended. "),
+    ],
+)
+def test_what_is_held_back_is_not_sent(story: Story, held_back_per_s: float, said: str) -> None:
+    run = story("hotkey")
+    assert run.manifest is not None
+    health = run.health.model_copy(
+        update={"asked_per_s": 2_000.0, "achieved_per_s": 1_200.0, "held_back_per_s": held_back_per_s}
+    )
+    held = replace(run, manifest=run.manifest.model_copy(update={"generator": health}))
+    assert said in generator_summary(held)
 
 
 def test_resources_that_need_the_same_share_a_card() -> None:

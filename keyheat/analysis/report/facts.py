@@ -12,6 +12,7 @@ from keyheat.analysis.report.rates import by_minute, maximum, provisioned
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import SecondsRecord, rows_of
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
+from keyheat.analysis.verdict import LEAST_UNSTATED
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.runs.formats import (
     Demand,
@@ -31,7 +32,7 @@ from keyheat.words import (
 )
 
 MOST_BESIDE: Final = 2
-NOTABLE_PART: Final = 0.1  # of all throttles: from here on a second limit stands beside the first one
+NOTABLE_PART: Final = 0.1  # of what is labelled: from here on a second limit stands beside the first one
 Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
 Moments = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
 
@@ -49,13 +50,14 @@ class Facts:
     max_on_demand_per_s: float | None
     throttles: int  # of the resource, in the whole run, whatever the constraint
     run_throttles: int  # of the table and its indexes, in both directions
-    of_constraint: int  # those that carry the verdict's constraint
+    labelled: int  # those that have a label: of parts of batches and transactions nobody says which limit
+    of_constraint: int  # those whose label is the verdict's constraint
     run_attempts: int | None
     ceiling_per_s: float  # what one partition admits
     hot_key: HotKey | None
     units_hold: bool = True  # False: the endpoint counts units in its own way
     region: str | None = None  # of a global table
-    beside: tuple[tuple[str, float], ...] = ()  # other limits in words, with their shares of all throttles
+    beside: tuple[tuple[str, float], ...] = ()  # other limits in words, with their shares of what is labelled
 
     @property
     def used_share(self) -> float | None:
@@ -63,6 +65,11 @@ class Facts:
         if self.consumed_per_s is None or not self.provisioned_per_s or not self.units_hold:
             return None
         return self.consumed_per_s / self.provisioned_per_s
+
+    @property
+    def all_labelled(self) -> bool:
+        """Whether hardly a throttle is without a label."""
+        return self.run_throttles - self.labelled < max(1, LEAST_UNSTATED * self.run_throttles)
 
     @property
     def throttled_share(self) -> float | None:
@@ -80,6 +87,7 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
     start_s, end_s = (spans[0][0], spans[-1][1]) if spans else (None, None)
     consumed, planned = _consumed(run, record, resource, spans), _scheduled(run, resource)
     of_labels = sum(label.throttles for label in run.labels_of(resource))
+    labelled = sum(label.throttles for label in run.diagnosis.labels)
     attempts, throttled = _attempts(run, record)
     hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
     return Facts(
@@ -91,7 +99,8 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
         provisioned_per_s=provisioned(run, resource).at(start_s or 0),
         max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
         throttles=max(_throttled(record, resource), of_labels),
-        run_throttles=max(throttled, sum(label.throttles for label in run.diagnosis.labels)),
+        run_throttles=max(throttled, labelled),
+        labelled=labelled,
         of_constraint=sum(
             one.throttles
             for one in run.diagnosis.labels

@@ -43,7 +43,12 @@ CAPACITY = _gauge("capacity.units", "{unit}/s", "capacity units that may be cons
 SERVICE_TIME = _histogram("service_time", "s", "of one attempt: from its first byte to its whole answer")
 RESPONSE_TIME = _histogram("response_time", "s", "of one request: from when it was due, with all attempts")
 DEMAND = _counter("demand", "", "what the load asked for: requests, or capacity units")
-SENT = _counter("sent", "", "what was sent of the demand; what was throttled counts as what it would cost")
+SENT = _counter(
+    "sent",
+    "",
+    "what was sent of the demand, each request once and not what its client holds back; "
+    "what was throttled counts as what it would cost",
+)
 USERS = _gauge("users", "{user}", "users that there are")
 USERS_ASKED = _gauge("users.asked", "{user}", "users that were asked for")
 MISSED = _counter("starts.missed", "{request}", "closed loop: starts that passed while the user waited")
@@ -177,7 +182,7 @@ def _times(record: Record) -> Iterator[Metric]:
 def _pace(record: Record, view: LiveView, seen: Seen) -> Iterator[Metric]:
     health, unit = record.health, {"unit": seen.target_unit}
     yield _of(DEMAND, (unit, health.asked))
-    yield _of(SENT, (unit, health.offered))
+    yield _of(SENT, (unit, health.sent))
     yield _of(USERS, ({}, float(sum(process.users for process in seen.processes) if seen.loading else 0)))
     yield _of(USERS_ASKED, ({}, float(view.subject.users)))
     yield _of(MISSED, ({}, float(health.missed)))

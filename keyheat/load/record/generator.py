@@ -43,7 +43,8 @@ class Health:
     silent_s: float = 0.0  # nothing was answered for so long while requests were in flight
     unanswered_s: float = 0.0  # that users waited in all for answers which did not come
     missed: int = 0  # closed loop: intended starts that passed while the user waited for an answer
-    offered: float = 0.0  # sent, in what the target is in; what was refused counts as what it would have cost
+    offered: float = 0.0  # begun, in what the target is in; what is refused counts as what it would have cost
+    sent: float = 0.0  # of that, what has gone out: the rest is held back by the rate of its own client
     asked: float = 0.0  # what the schedule asked for, or the rate of the users that were there
     arrivals: int = 0  # open loop: tasks that were begun and came to their end
     task_s: float = 0.0  # open loop: how long those took in all
@@ -99,6 +100,7 @@ SIGMAS = 3.0
 """How far chance takes the number of random arrivals from what was asked for."""
 HELD_SHARE = 0.5
 """Of its users' time, from which a client's own rate is what the load waits for."""
+NO_LIMIT = "which is no limit of the generator"
 ROOM = 1.2
 """Users beyond what Little's law gives on average: arrivals come in groups."""
 
@@ -114,9 +116,10 @@ class GeneratorVerdict:
     cpu_starved_share: float | None  # None: the system does not say
     loop_lag_ms_max: float
     asked_per_s: float
-    achieved_per_s: float
+    achieved_per_s: float  # sent at least once
     target_unit: str  # what asked and achieved are in: requests, WCU or RCU
     late_ms_p99: float
+    held_back_per_s: float = 0.0  # begun, and held back by the rate of its own client until the load ended
     clock_jump_s: float = 0.0  # how far the wall clock was set meanwhile, at most
 
 
@@ -135,6 +138,7 @@ def verdict_on(
         loop_lag_ms_max=health.lag.max_us / 1000,
         asked_per_s=judge.asked_per_s,
         achieved_per_s=judge.achieved_per_s,
+        held_back_per_s=judge.held_back_per_s,
         target_unit=load.target_unit,
         late_ms_p99=health.late.percentile_us(99) / 1000,
         clock_jump_s=health.clock_jump_s,
@@ -149,7 +153,10 @@ class _Judge:
         self._silent_share = health.silent_s / (duration_s * processes) if duration_s else 0.0
         self._waited_share = health.unanswered_s / (duration_s * users) if duration_s else 0.0
         self.asked_per_s = self._asked / duration_s if duration_s else 0.0
-        self.achieved_per_s = health.offered / duration_s if duration_s else 0.0
+        self.achieved_per_s = health.sent / duration_s if duration_s else 0.0
+        held_back = max(0.0, health.offered - health.sent) if health.held_s else 0.0
+        self.held_back_per_s = held_back / duration_s if duration_s else 0.0
+        self._users_time_s = health.task_s + health.left_s if load.open_loop else users * duration_s
         self.starved_share = health.starved_s / health.watched_s if health.watched_s else None
         self._lag_p99_ms = health.lag.percentile_us(99) / 1000
         self._stood_still_s = health.lag.max_us / 1e6
@@ -164,8 +171,8 @@ class _Judge:
 
     @property
     def _behind(self) -> bool:
-        """Whether less was sent than asked for, by more than is allowed and by more than chance and what is
-        due in just this moment explain."""
+        """Whether less was begun than asked for, by more than is allowed and by more than chance and what is
+        due in just this moment explain. What a client holds back was begun: its rate is the client's own."""
         share = OPEN_SHARE if self._load.open_loop else CLOSED_SHARE
         return self._health.offered < share * self._asked - self._chance
 
@@ -204,7 +211,7 @@ class _Judge:
     def facts(self) -> Iterator[str]:
         """What was measured, and is nobody's fault."""
         if not (self._behind and (self._load.open_loop or self._busy or self._starved)):
-            yield self._sent() + (": users waited for answers" if self._behind else "")
+            yield self._sent() + self._why_less()
         yield f"busiest process at {self._health.cpu_percent_max:.0f} % of a core"
         if self.starved_share is not None:
             yield f"{CPU_WAIT} {self.starved_share:.0%} of the time"
@@ -213,8 +220,17 @@ class _Judge:
             yield jump_words(self._health.clock_jump_s)
 
     def _sent(self) -> str:
-        unit = self._load.target_unit
-        return f"sent {self.achieved_per_s:,.0f} of {self.asked_per_s:,.0f} {unit}/s of {DEMAND}"
+        unit, held = self._load.target_unit, round(self.held_back_per_s)
+        held_back = f", {held:,} held back by the client's own rate" if held else ""
+        return f"sent {self.achieved_per_s:,.0f} of {self.asked_per_s:,.0f} {unit}/s of {DEMAND}{held_back}"
+
+    def _why_less(self) -> str:
+        """What kept the rest, and is nobody's fault."""
+        if self._behind and self._held_back:
+            return f": users waited for their client, {NO_LIMIT}"
+        if self._behind:
+            return ": users waited for answers"
+        return f", {NO_LIMIT}" if round(self.held_back_per_s) else ""
 
     def _lacked_cpu(self) -> str:
         if self._busy:
@@ -235,7 +251,7 @@ class _Judge:
     @property
     def _held_back(self) -> bool:
         """Whether it was mostly the client's own rate that users waited for."""
-        return self._health.held_s > HELD_SHARE * (self._health.task_s + self._health.left_s)
+        return self._health.held_s > HELD_SHARE * self._users_time_s
 
     def _users_needed(self) -> int:
         """By Little's law: how many arrivals come, when most do, while one is under way.

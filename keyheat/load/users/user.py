@@ -144,7 +144,9 @@ class TableUser(locust.User):
 
     def spared(self) -> None:
         """A cache had the answer, and no request is needed: the next one is due as if it had been sent."""
-        self.pace.begin(self.load.clock(), self.load.cost_of("read", 0.0, None))
+        cost = self.load.cost_of("read", 0.0, None)
+        self.pace.begin(self.load.clock(), cost)
+        self.pace.sent(cost)
 
     def count(self, name: str, number: float = 1) -> None:
         """Add to something that this load test counts, `group.what`; it ends in `run.json`."""
@@ -178,9 +180,10 @@ class TableUser(locust.User):
         request = _Request(operation, body, key, direction, units, table, note)
         late_us = max(0, int((now_s - intended_s) * 1e6))
         if load.retries is None:
+            self.pace.sent(cost)
             answer = self._attempt(request, now_s, late_us)
         else:
-            answer = self._call(load.retries, request, late_us)
+            answer = self._call(load.retries, request, late_us, cost)
         if cost and load.unit != "requests" and answer.accepted and not _unprocessed(answer):
             self.pace.settle(consumed(answer)[0] - cost)
         load.record.responded(operation, int((load.clock() - intended_s) * 1e6))
@@ -195,13 +198,13 @@ class TableUser(locust.User):
         request = _Request(operation, body, key, direction, units, None, None)
         return self._attempt(request, self.load.clock(), 0)
 
-    def _call(self, retries: "Retries", request: "_Request", late_us: int) -> Answer:
+    def _call(self, retries: "Retries", request: "_Request", late_us: int, cost: float) -> Answer:
         """Send as an application's client does, and again where it would; gives the last answer."""
         from keyheat.load.transport import retries as made
 
         record, call = self.load.record, made.RetriedCall(request.operation, client=self.number)
         try:
-            answer = self._call_until_over(retries, call, request, late_us)
+            answer = self._call_until_over(retries, call, request, late_us, cost)
         except locust.exception.StopUser:
             record.count(made.WAITING)
             raise
@@ -212,7 +215,7 @@ class TableUser(locust.User):
         return answer
 
     def _call_until_over(
-        self, retries: "Retries", call: "RetriedCall", request: "_Request", late_us: int
+        self, retries: "Retries", call: "RetriedCall", request: "_Request", late_us: int, cost: float
     ) -> Answer:
         """Attempt after attempt of one call; a request counts from its first one on."""
         from keyheat.load.transport import retries as made
@@ -228,14 +231,20 @@ class TableUser(locust.User):
                 record.backed_off(request.operation, int((slept_s + held_s) * 1e6))
                 record.count(made.BACKOFF_S, slept_s)
                 record.count(made.HELD_S, held_s)
+            if not call.attempts:
+                self.pace.sent(cost)
             record.count(made.ATTEMPTS if call.attempts else made.REQUESTS)
             answer = self._attempt(request, self.load.clock(), 0 if call.attempts else late_us)
             pause_s = retries.delay_s(call, answer)
         return answer
 
     def _hold_back(self, hold_s: float) -> float:
-        """Wait for the client's rate; the generator notes it of those, too, that wait until the load ends."""
+        """Wait for the client's rate; the generator notes it of those, too, that wait until the load ends.
+
+        The user is free meanwhile: nothing of it is in flight, nor has it failed to come back.
+        """
         began_s = self.load.clock()
+        self.load.under_way[self.number] = began_s + hold_s
         try:
             return self._wait(hold_s)
         finally:

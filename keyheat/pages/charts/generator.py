@@ -121,10 +121,8 @@ def generator_summary(run: ReportRun, step_s: int = 1) -> str:
     said = [] if step_s == 1 else [f"Means of {span(step_s)}."]
     if health.asked_per_s and health.achieved_per_s is not None:
         asked = rate(health.asked_per_s, health.target_unit)
-        said.append(
-            f"{titled(DEMAND)} {asked}, sent {measured(health.achieved_per_s)} "
-            f"({percent(health.achieved_per_s / health.asked_per_s)})."
-        )
+        sent = f"{measured(health.achieved_per_s)} ({percent(health.achieved_per_s / health.asked_per_s)})"
+        said.append(f"{titled(DEMAND)} {asked}, sent {sent}{_held_back(health)}.")
     if health.cpu_percent_max is not None:
         said.append(f"Its busiest process used {measured(health.cpu_percent_max)} % of a core at most.")
     if health.loop_lag_ms_max is not None:
@@ -140,6 +138,13 @@ def generator_summary(run: ReportRun, step_s: int = 1) -> str:
         )
         said.append(f"{some(run.totals.errors, 'request')} failed for another reason ({kinds}).")
     return joined(said)
+
+
+def _held_back(health: GeneratorHealth) -> str:
+    """What an adaptive client kept of the demand."""
+    if not health.held_back_per_s:
+        return ""
+    return f"; {measured(health.held_back_per_s)} held back by the client's own rate until the load ended"
 
 
 def _counted(counted: Mapping[str, float]) -> list[str]:

@@ -62,7 +62,8 @@ def a_record() -> Record:
     record.throttled(attempt(5, operation="UpdateItem"), 1.0, None, None)
     record.failed(attempt(6), "timeout")
     record.responded("PutItem", 2_500)
-    record.health.asked, record.health.offered, record.health.missed = 900.0, 800.0, 7
+    record.health.asked, record.health.offered, record.health.sent = 900.0, 850.0, 800.0
+    record.health.missed = 7
     record.count("retries.attempts", 5)
     return record
 
