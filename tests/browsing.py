@@ -16,6 +16,7 @@ ARGUMENTS = [
     "--disable-sync", "--no-first-run", "--disable-quic",
 ]  # fmt: skip
 PATIENCE_MS = 120_000  # of a machine that has other things to do
+VIEWPORT = {"width": 1100, "height": 900}
 
 
 NEXT = """() => {
@@ -29,6 +30,9 @@ def all_drawn(page: Any) -> None:
     """Go to every chart of a page that is not drawn as it should be, until all are; and back to its top."""
     page.wait_for_function(NEXT, polling=50)
     page.evaluate("scrollTo(0, 0)")
+
+
+Visit = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
@@ -45,18 +49,29 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture
-def visit(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Open a page; it has `.wrong` (console and page errors) and `.fetched` (every address asked for)."""
-    contexts = []
+@pytest.fixture(scope="session")
+def opener(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A page that opens those of files: what a page opens is drawn by its own process.
 
-    def open_page(address: str, *, width: int = 1100, dark: bool = False) -> Any:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
-        )
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE_MS)
+    A context for each page means a process for each, which compiles anew what all pages share: twice the CPU.
+    """
+    empty = tmp_path_factory.mktemp("opener") / "empty.html"
+    empty.write_text("<!doctype html><title>Opens others</title>", encoding="utf-8")
+    with browser.new_context(viewport=VIEWPORT) as context:
         page = context.new_page()
+        page.goto(empty.as_uri())
+        yield page
+
+
+@pytest.fixture(scope="session")
+def new_page(browser: Any, opener: Any) -> Visit:
+    """Open a page, which whoever asked for it closes; see `visit`."""
+
+    def open_page(address: str, *, width: int = VIEWPORT["width"], dark: bool = False) -> Any:
+        page = _of_file(opener) if address.startswith("file:") else browser.new_page(viewport=VIEWPORT)
+        page.set_default_timeout(PATIENCE_MS)
+        page.set_viewport_size({**VIEWPORT, "width": width})
+        page.emulate_media(color_scheme="dark" if dark else "light")
         page.wrong, page.fetched = [], []
         page.on("console", lambda message: page.wrong.append(message.text))
         page.on("pageerror", lambda error: page.wrong.append(str(error)))
@@ -64,9 +79,31 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
         page.goto(address, wait_until="load")
         return page
 
+    return open_page
+
+
+@pytest.fixture
+def visit(new_page: Visit) -> Iterator[Visit]:
+    """Open a page; it has `.wrong` (console and page errors) and `.fetched` (every address asked for).
+
+    It is new, and its window's size, colours and storage are nobody else's.
+    """
+    pages = []
+
+    def open_page(address: str, **how: Any) -> Any:
+        pages.append(new_page(address, **how))
+        return pages[-1]
+
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
+
+
+def _of_file(opener: Any) -> Any:
+    """An empty page in the opener's process: files share one storage, and what was stored there is gone."""
+    with opener.expect_popup() as opened:
+        opener.evaluate("() => { localStorage.clear(); window.open(); }")
+    return opened.value
 
 
 def _outward(address: str) -> bool:

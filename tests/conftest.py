@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from keyheat.cli.main import main
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run
-from tests.browsing import browser, visit  # noqa: F401  # fixtures of every folder below
+from tests.browsing import browser, new_page, opener, visit  # noqa: F401  # fixtures of every folder below
 
 pytest_plugins = ["tests.opened"]
 

@@ -112,10 +112,9 @@ def test_headings_have_links_that_a_keyboard_reaches(visit, address):
 
 
 @pytest.mark.browser
-def test_the_bar_takes_little_of_a_phone(browser, address):
-    context = browser.new_context(viewport=PHONE)
-    page = context.new_page()
-    page.goto(f"{address}#t=12:00:30-12:01:30")
+def test_the_bar_takes_little_of_a_phone(visit, address):
+    page = visit(f"{address}#t=12:00:30-12:01:30", width=PHONE["width"])
+    page.set_viewport_size(PHONE)
     all_drawn(page)
     page.evaluate("document.getElementById('latency').scrollIntoView()")
     stuck = page.evaluate(
@@ -126,7 +125,6 @@ def test_the_bar_takes_little_of_a_phone(browser, address):
     )
     assert len(stuck) == 1
     assert stuck[0] <= MOST_OF_A_PHONE * PHONE["height"]
-    context.close()
 
 
 def of(run_dir):

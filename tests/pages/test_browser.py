@@ -129,6 +129,7 @@ def test_axe_finds_nothing_wrong(visit, reports, name, dark):
 
 def test_the_page_follows_the_system_from_light_to_dark(visit, reports):
     page = visit(reports["hotkey"])
+    page.locator("#chart-seconds-0").scroll_into_view_if_needed()  # what nobody looks at waits
     area = "document.querySelector('#chart-seconds-0 .js-fill')"
     page.wait_for_selector("#chart-seconds-0 .js-fill", state="attached")
     light = page.evaluate(f"getComputedStyle({area}).fill")

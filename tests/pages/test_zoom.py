@@ -8,7 +8,7 @@ import pytest
 from keyheat.pages.run.report import write_report
 from keyheat.pages.samples.cases import HOT_KEY
 from keyheat.pages.samples.make import make_run
-from tests.browsing import PATIENCE_MS, all_drawn
+from tests.browsing import all_drawn
 from tests.pages.conftest import GENERATED_AT
 
 pytestmark = pytest.mark.browser
@@ -18,19 +18,13 @@ DX = "id => document.getElementById(id).data[0].dx"
 
 
 @pytest.fixture(scope="module")
-def opened(browser, tmp_path_factory):
+def opened(new_page, tmp_path_factory):
     """The page of 4,000 seconds, at rest drawn in steps of five: opened once, for it takes its time."""
     case = replace(HOT_KEY, demand_per_s=20, ceiling_per_s=18, hot_share=0.9)
     run_dir = make_run(case, tmp_path_factory.mktemp("zoom") / "run", seconds=4_000)
-    context = browser.new_context(viewport={"width": 1100, "height": 900})
-    context.set_default_timeout(PATIENCE_MS)
-    page = context.new_page()
-    page.wrong = []
-    page.on("console", lambda message: page.wrong.append(message.text))
-    page.on("pageerror", lambda error: page.wrong.append(str(error)))
-    page.goto(write_report(run_dir, GENERATED_AT).as_uri())
+    page = new_page(write_report(run_dir, GENERATED_AT).as_uri())
     yield page
-    context.close()
+    page.close()
 
 
 @pytest.fixture
