@@ -22,6 +22,7 @@ from keyheat.simulator.alterations import Altered, divided, eventually_consisten
 from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import masses_of_shares
 from keyheat.simulator.rows import seconds_table
+from keyheat.simulator.search import shards_enough
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.words import READ, Direction
@@ -196,6 +197,58 @@ def test_writes_of_copies_are_paid_out_of_capacity_and_not_of_saved_burst(number
     raised = next(step for step in cure.steps if (step.action, step.direction) == ("raise_capacity", "write"))
     assert raised.units is not None
     assert raised.units > 800, "each of the copies is written as often as the item"
+
+
+HOT_VALUE = """
+format = "keyheat.scenario/1"
+name = "carriers"
+question = "How many prefixes does an index need for one large value?"
+[table]
+name = "shipments"
+sort_key = "sk"
+provisioned = {read = 500, write = 8000}
+[[table.indexes]]
+name = "by-carrier"
+partition_key = "carrier"
+sort_key = "due"
+provisioned = {read = 500, write = 8000}
+[keys]
+kind = "uniform"
+[attributes.carrier]
+values = {dhl = 95, ups = 3, fedex = 2}
+[load]
+users = 10
+duration_s = 20
+item_bytes = 20_000
+[[tasks]]
+operation = "put"
+per_s = 180
+"""
+
+
+def test_a_short_run_is_advised_as_many_prefixes_of_an_index_as_are_enough_for_ever(
+    numbers: Thresholds,
+) -> None:
+    scenario = scenario_from_dict(tomllib.loads(HOT_VALUE), "test")
+    hot = HotKey(key="dhl", share=0.95, throttles=9, units_per_s=3_420.0, direction="write")
+    case = AdviceCase(
+        constraint="partition", resource="by-carrier", direction="write", rule="reason-key-range",
+        demand=None, limit=None, warm=8_000, heat=RunHeat("write", (hot,), ()), ceiling=1_000,
+        numbers=numbers.recommend, index_key="carrier",
+    )  # fmt: skip
+    rerun = Rerun(
+        scenario=scenario,
+        traffic=lambda _shards: traffic_of(scenario, seed=scenario.seed),
+        by_schedule=True,
+        measured=None,
+        billing=Billing(load_prices()),
+    )
+    rerun = replace(rerun, measured=rerun.simulated().share())
+    _advised, cure = cured([case], rerun, lambda _limit: None)
+    assert cure is not None
+    assert [(step.action, step.shards) for step in cure.steps] == [
+        ("change_index_key", shards_enough(scenario, "by-carrier"))
+    ]
 
 
 def test_nothing_is_foretold_of_a_run_that_the_simulator_does_not_repeat(numbers: Thresholds) -> None:
