@@ -70,6 +70,7 @@ def test_it_is_simulated_and_fixed_on_the_simulator_where_no_load_test_does_it(
     assert fixed.code == 2
     assert "no rerun can show what is recommended; by hand" in fixed.err
     assert "no load test sends what orders.py does to an index" in " ".join(fixed.err.split())
+    assert "On the simulator it can be shown: add --target simulated" in " ".join(fixed.err.split())
 
 
 def test_locust_runs_it(verb: Callable[..., Said], mine: Path, tmp_path: Path) -> None:

@@ -118,17 +118,21 @@ def _remedy(start: "Start", action: str | None) -> "Remedy":
     from keyheat.analysis.advice.remedies import Remedy
     from keyheat.analysis.thresholds import load_thresholds
 
-    found = chosen(
+    choose = partial(
+        chosen,
         start.diagnosis,
         start.scenario,
-        simulated=start.target == SIMULATED,
         target=load_thresholds().recommend.target_utilisation,
         action=action,
     )
+    found = choose(simulated=start.target == SIMULATED)
     if isinstance(found, Remedy):
         return found
     by_hand = "\n".join(f"  {one.words}" for one in found)
-    raise ValueError(f"no rerun can show what is recommended; by hand:\n{by_hand}")
+    said = f"no rerun can show what is recommended; by hand:\n{by_hand}"
+    if isinstance(choose(simulated=True), Remedy):
+        said += f"\nOn the simulator it can be shown: add --target {SIMULATED}"
+    raise ValueError(said)
 
 
 def _turns(before: Scenario, after: Scenario, repetitions: int, place: Path) -> list[Turn]:

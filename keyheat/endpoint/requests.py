@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep, validation_error
 from keyheat.endpoint.legacy import LEGACY, translated
@@ -100,8 +100,15 @@ def _out_of_bounds(shape: Shape, size: int, value: Any, path: str, what: str) ->
         yield _message(value, path, f"{having} less than or equal to {most}")
 
 
+MOST_OF_A_VALUE: Final = 1_000
+"""Characters of a value that an error repeats."""
+
+
 def _message(value: Any, path: str, constraint: str) -> str:
-    return f"Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"
+    """The constraint in the service's words; of 26 large items no more of the value than one reads."""
+    said = str(value)
+    said = said if len(said) <= MOST_OF_A_VALUE else f"{said[:MOST_OF_A_VALUE]}..."
+    return f"Value '{said}' at '{path}' failed to satisfy constraint: {constraint}"
 
 
 def _require(kind: type, value: Any, otherwise: str) -> Any:

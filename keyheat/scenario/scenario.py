@@ -59,7 +59,8 @@ class NoSuchScenario(ScenarioError):
 
     def __init__(self, named: str) -> None:
         names = sorted(file.stem for file in SCENARIOS.glob("*.toml"))
-        near = " or ".join(get_close_matches(named, names, n=2))
+        file = f"{named}.toml"
+        near = file if Path(file).is_file() else " or ".join(get_close_matches(named, names, n=2))
         meant = f"did you mean {near}? " if near else ""
         said = f"SCENARIO {named!r} is neither a file nor one of ours: {meant}`keyheat loadtests` lists them"
         super().__init__(named, [said])

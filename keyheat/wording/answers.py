@@ -137,7 +137,7 @@ def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
     verdict, scenario = diagnosis.verdict, _scenario_of(run)
     if (cure := cure_of(diagnosis)) is not None:
         simulated = (simulated_words(diagnosis.cure),) if diagnosis.cure is not None else ()
-        folder = _as_typed(run.folder, shared=shared)
+        folder = _as_typed(run.folder, shared=shared) if verdict.constraint != "none" else None
         return answer(said=capital(cure), beside=simulated, command=folder and f"keyheat fix {folder}")
     if verdict.rule in SHORT:
         said = "Run it where throttles can come"

@@ -7,10 +7,11 @@ from keyheat.numbers import UNITS, a_month, exact_percent, percent, rate, some, 
 from keyheat.plan.charges import monthly
 from keyheat.plan.prices import Prices
 from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
+from keyheat.scenario.scenario import SCENARIOS, Scenario
 from keyheat.simulator.outcome import Left
 from keyheat.simulator.search import Trial, WhatIfSearch
 from keyheat.terms import THROTTLED_BY
-from keyheat.words import Direction
+from keyheat.words import Direction, label_of, whose
 
 FORMAT: Final = "keyheat.whatif/1"
 LIMITS: Final = {
@@ -52,28 +53,35 @@ def sentence_of(search: WhatIfSearch) -> str:
 def notes_of(search: WhatIfSearch, prices: Prices, formula: int | None) -> list[str]:
     """What has to be known beside the answer."""
     said = []
-    if search.question == "shards":
+    shards, name = search.question == "shards", _typed(search.scenario)
+    last = _left(search, search.candidates[-1])
+    if shards:
         if formula is not None:
             said.append(
                 f"By the formula {some(formula, 'shard')} would do if each had a partition to itself; "
                 "shards are placed by a hash, and some of them share one. Other key names than "
                 "the scenario's fall otherwise: a few shards more make that sure."
             )
-        last = _left(search, search.candidates[-1])
         if search.answer is None and last is not None and not _is_partition(last):
             said.append(
                 "What is left is no matter of shards. Where several limits are short at once, "
-                f"keyheat simulate {search.scenario.name} tries their cures together."
+                f"keyheat simulate {name} tries their cures together."
             )
         lucky = [one.value for one in search.candidates if one.enough and one.value < _least(search)]
         if lucky:
             numbers = ", ".join(map(str, lucky))
             said.append(f"{numbers} held as well, but only by luck: one shard more did not.")
-    elif search.answer is None and _is_partition(_left(search, search.candidates[-1])):
+    elif search.answer is None and _is_partition(last):
         said.append(
             "More capacity does not help a partition's limit: ask how many shards are enough "
-            f"(keyheat whatif {search.scenario.name} shards). Where both are short, "
-            f"keyheat simulate {search.scenario.name} tries their cures together."
+            f"(keyheat whatif {name} shards{_of_index(last)}). Where both are short, "
+            f"keyheat simulate {name} tries their cures together."
+        )
+    of_this_kind = Cause.KEY_RANGE if shards else Cause.PROVISIONED
+    if search.answer is None and last and last.cause is of_this_kind and last.index != search.index:
+        said.append(
+            f"That is a limit of {whose(label_of(last.index))}, and was not asked about: "
+            f"keyheat whatif {name} {search.question}{_of_index(last)}."
         )
     said.append(BURST if search.burst else STEADY)
     changing = search.scenario.changes_capacity
@@ -81,6 +89,15 @@ def notes_of(search: WhatIfSearch, prices: Prices, formula: int | None) -> list[
         said.append("Timeline and auto scaling are left out: the capacity is the same all the time.")
     said.append(f"Dollars are a month of this load, around the clock; {prices.shown}.")
     return said
+
+
+def _typed(scenario: Scenario) -> str:
+    """The scenario as it is typed: one of ours by its name, of a file of one's own it is not known here."""
+    return scenario.name if (SCENARIOS / f"{scenario.name}.toml").exists() else "SCENARIO"
+
+
+def _of_index(left: Left | None) -> str:
+    return f" --index {left.index}" if left is not None and left.index is not None else ""
 
 
 def _is_partition(left: Left | None) -> bool:

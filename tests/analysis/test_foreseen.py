@@ -1,13 +1,14 @@
 """What advice would come to: the same demand on the simulator, believed only where it repeats the run."""
 
 import tomllib
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 import pytest
 
-from keyheat.analysis.advice.case import AdviceCase
+from keyheat.analysis.advice.case import AdviceCase, Limit
 from keyheat.analysis.advice.cures import cured
 from keyheat.analysis.advice.effect import can_be_shown
 from keyheat.analysis.advice.rerun import Rerun, rerun_of
@@ -22,10 +23,11 @@ from keyheat.simulator.alterations import Altered, divided, eventually_consisten
 from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import masses_of_shares
 from keyheat.simulator.rows import seconds_table
+from keyheat.simulator.search import shards_enough
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.wording.advice import outlook
-from keyheat.words import Direction
+from keyheat.words import READ, Direction
 
 HOT_KEY = """
 format = "keyheat.scenario/1"
@@ -144,6 +146,111 @@ def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds
     assert cure is not None
     assert [(one.action, one.shards) for one in cure.steps] == [("shard_writes", sharded.shards)]
     assert cure.throttle_share_after == 0
+
+
+READ_HOT = """
+format = "keyheat.scenario/1"
+name = "reads"
+question = "Do copies of a large item fit the table?"
+[table]
+name = "orders"
+provisioned = {read = 12000, write = 400}
+[keys]
+kind = "hot_key"
+share = 0.9
+keys = 50
+[load]
+users = 10
+duration_s = 15
+item_bytes = 200_000
+[[tasks]]
+operation = "put"
+per_s = 1
+[[tasks]]
+operation = "get"
+per_s = 150
+consistent = true
+"""
+
+
+def test_writes_of_copies_are_paid_out_of_capacity_and_not_of_saved_burst(numbers: Thresholds) -> None:
+    scenario = scenario_from_dict(tomllib.loads(READ_HOT), "test")
+    hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=6_600.0, direction="read")
+
+    def case_of(limit: Limit) -> AdviceCase:
+        constraint, resource, direction = limit
+        heat = RunHeat("read", (hot,), ()) if direction == "read" else None
+        return AdviceCase(
+            constraint=constraint, resource=resource, direction=direction, rule=None, demand=None, limit=400,
+            warm=None, heat=heat, ceiling=3_000 if direction == "read" else 1_000, numbers=numbers.recommend,
+        )  # fmt: skip
+
+    rerun = Rerun(
+        scenario=scenario,
+        traffic=lambda _shards: traffic_of(scenario, seed=scenario.seed),
+        by_schedule=True,
+        measured=None,
+        billing=Billing(load_prices()),
+    )
+    rerun = replace(rerun, measured=rerun.simulated().share())
+    _advised, cure = cured([case_of(("partition", "table", READ))], rerun, case_of)
+    assert cure is not None
+    assert "replicate_reads" in {step.action for step in cure.steps}
+    raised = next(step for step in cure.steps if (step.action, step.direction) == ("raise_capacity", "write"))
+    assert raised.units is not None
+    assert raised.units > 800, "each of the copies is written as often as the item"
+
+
+HOT_VALUE = """
+format = "keyheat.scenario/1"
+name = "carriers"
+question = "How many prefixes does an index need for one large value?"
+[table]
+name = "shipments"
+sort_key = "sk"
+provisioned = {read = 500, write = 8000}
+[[table.indexes]]
+name = "by-carrier"
+partition_key = "carrier"
+sort_key = "due"
+provisioned = {read = 500, write = 8000}
+[keys]
+kind = "uniform"
+[attributes.carrier]
+values = {dhl = 95, ups = 3, fedex = 2}
+[load]
+users = 10
+duration_s = 20
+item_bytes = 20_000
+[[tasks]]
+operation = "put"
+per_s = 180
+"""
+
+
+def test_a_short_run_is_advised_as_many_prefixes_of_an_index_as_are_enough_for_ever(
+    numbers: Thresholds,
+) -> None:
+    scenario = scenario_from_dict(tomllib.loads(HOT_VALUE), "test")
+    hot = HotKey(key="dhl", share=0.95, throttles=9, units_per_s=3_420.0, direction="write")
+    case = AdviceCase(
+        constraint="partition", resource="by-carrier", direction="write", rule="reason-key-range",
+        demand=None, limit=None, warm=8_000, heat=RunHeat("write", (hot,), ()), ceiling=1_000,
+        numbers=numbers.recommend, index_key="carrier",
+    )  # fmt: skip
+    rerun = Rerun(
+        scenario=scenario,
+        traffic=lambda _shards: traffic_of(scenario, seed=scenario.seed),
+        by_schedule=True,
+        measured=None,
+        billing=Billing(load_prices()),
+    )
+    rerun = replace(rerun, measured=rerun.simulated().share())
+    _advised, cure = cured([case], rerun, lambda _limit: None)
+    assert cure is not None
+    assert [(step.action, step.shards) for step in cure.steps] == [
+        ("change_index_key", shards_enough(scenario, "by-carrier"))
+    ]
 
 
 def test_nothing_is_foretold_of_a_run_that_the_simulator_does_not_repeat(numbers: Thresholds) -> None:

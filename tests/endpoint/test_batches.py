@@ -152,3 +152,10 @@ def test_past_16_megabytes_keys_come_back(service_app: Any) -> None:
     answer = ddb.batch_get_item(RequestItems={"orders": {"Keys": keys}})
     assert len(answer["Responses"]["orders"]) == 41
     assert answer["UnprocessedKeys"] == {"orders": {"Keys": keys[41:]}}
+
+
+def test_what_is_wrong_with_a_large_batch_is_said_in_a_line_that_one_can_read(orders: Any) -> None:
+    large = [put({**key("a", number), "x": {"S": "x" * 9_000}}) for number in range(26)]
+    said = refused(orders.batch_write_item, RequestItems={"orders": large})["Error"]["Message"]
+    assert said.endswith("Member must have length less than or equal to 25")
+    assert len(said) < 1_500

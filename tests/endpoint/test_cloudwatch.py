@@ -243,6 +243,21 @@ def test_metrics_are_worked_out_of_others(
     assert dict(zip(at, result["Values"], strict=True)) == pytest.approx(minutes)
 
 
+def test_what_is_used_of_what_is_provisioned_goes_by_the_last_setting_that_was_told(app: ServiceApp) -> None:
+    """A setting has a datapoint each five minutes, and the units of every minute are held against it."""
+    provisioned = query("ProvisionedWriteCapacityUnits", "Maximum", Id="m4")
+    found = {}
+    for identifier, text in (
+        ("e1", "100*(m1/PERIOD(m1))/m4"),
+        ("e2", "100*(m1/PERIOD(m1))/FILL(m4, REPEAT)"),
+    ):
+        asked = {"Id": identifier, "Expression": text}
+        queries = [*({**one, "ReturnData": False} for one in (WRITES, provisioned)), asked]
+        found[identifier] = get(app, *queries)["MetricDataResults"][0]["Values"]
+    each = 100 * 10 / 60 / 50
+    assert found == {"e1": pytest.approx([each]), "e2": pytest.approx([each] * 3)}
+
+
 @pytest.mark.parametrize(
     ("expression", "says"),
     [

@@ -74,6 +74,13 @@ def test_a_command_on_a_page_says_no_more_of_the_machine(
     assert asked(run)["do"].command == f"keyheat fix {run.folder.parent.name}/hotkey"
 
 
+def test_what_saved_burst_carried_is_not_to_be_fixed_by_a_command_that_refuses_it(story: Story) -> None:
+    run = story("sharded")
+    scaling = Recommendation(action="auto_scaling", kind="cure", why="", expected="", units=900)
+    found = asked(with_diagnosis(run, recommendations=(scaling,)))["do"]
+    assert (found.said, found.command) == ("Turn on auto scaling (900 units/s)", None)
+
+
 def test_what_cannot_be_known_is_not_said_to_be_none(story: Story) -> None:
     run = story("undetermined")
     assert run.evidence is not None

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from keyheat.model.resources import Cause
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import FORMAT, scenario_from_dict
@@ -75,7 +77,7 @@ def test_what_is_not_enough_says_what_would_help() -> None:
         "(writes)."
     )
     notes = notes_of(found, load_prices(), None)
-    assert "ask how many shards are enough (keyheat whatif asked shards)." in notes[0]
+    assert "ask how many shards are enough (keyheat whatif SCENARIO shards)." in notes[0]
     assert "Timeline and auto scaling are left out: the capacity is the same all the time." in notes
 
 
@@ -96,3 +98,20 @@ def test_json_has_every_candidate_with_its_costs() -> None:
     assert content["candidates"][0]["limited_by"][0]["constraint"] == "partition"
     assert content["candidates"][1]["provisioned_dollars_per_month"] > 0
     assert content["answer"] == 800
+
+
+@pytest.mark.parametrize(
+    ("question", "cause", "index", "said"),
+    [
+        ("write-capacity", Cause.PROVISIONED, None, "keyheat whatif SCENARIO write-capacity --index by-day."),
+        ("shards", Cause.KEY_RANGE, None, "keyheat whatif SCENARIO shards --index by-day."),
+        ("write-capacity", Cause.PROVISIONED, "by-day", None),
+    ],
+)
+def test_what_another_resource_throttles_is_asked_for_by_its_name(
+    question: str, cause: Cause, index: str | None, said: str | None
+) -> None:
+    left = Left(index="by-day", direction=WRITE, cause=cause, events=500)
+    notes = notes_of(search(candidate(100, 0.5, left), question=question, index=index), load_prices(), None)
+    found = [note for note in notes if note.startswith("That is a limit of index by-day")]
+    assert [note.endswith(said or "") for note in found] == ([True] if said else [])

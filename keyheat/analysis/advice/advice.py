@@ -4,7 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.advice.case import Limit, MeasuredRun, Schedule, Scheduled, owners_of
+from keyheat.analysis.advice.case import (
+    Limit,
+    MeasuredRun,
+    Schedule,
+    Scheduled,
+    most_provisioned,
+    owners_of,
+    stays,
+)
 from keyheat.analysis.advice.client_setting import client_setting
 from keyheat.analysis.advice.cures import cured
 from keyheat.analysis.advice.effect import advice_for
@@ -20,8 +28,7 @@ from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Cure, Demand, Evidence, Label, Recommendation
 from keyheat.runs.provability import unreliable
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
-from keyheat.words import Direction, label_of
+from keyheat.words import label_of
 
 MOST_INDEXES: Final = 50
 """Of a table that is simulated again. DynamoDB's quota is 20, each is simulated second by second."""
@@ -92,7 +99,7 @@ def _foresight(
     scenario: Scenario | None,
 ) -> Advice:
     """Advice for what saved burst kept from throttling, of a run in which nothing did."""
-    if scenario is None or not _stays(scenario) or scenario.load.arrivals == "trace":
+    if scenario is None or not stays(scenario) or scenario.load.arrivals == "trace":
         return Advice()
     asked = scheduled(scenario)
     carried = on_burst(scenario, asked)
@@ -123,28 +130,17 @@ def scheduled(scenario: Scenario) -> Schedule:
 def on_burst(scenario: Scenario, asked: Schedule) -> tuple[Limit, ...]:
     """What a load that stays the same asks for beyond what is provisioned: saved burst ends after minutes.
 
-    Auto scaling gives what it may at most, in the end.
+    What is furthest beyond it comes first. Auto scaling gives what it may at most, in the end.
     """
-    if not _stays(scenario):
+    if not stays(scenario):
         return ()
     owners = owners_of(scenario)
-    return tuple(
-        ("table", resource, direction)
+    times: dict[Limit, float] = {
+        ("table", resource, direction): one.per_s / units
         for (resource, direction), one in asked.items()
-        if (units := _most(owners[resource], direction)) is not None and one.per_s > units
-    )
-
-
-def _most(owner: TableSpec | IndexSpec, direction: Direction) -> float | None:
-    """The most units/s that are ever provisioned for a side, by itself or by auto scaling."""
-    has: int | None = getattr(owner.provisioned, direction, None)
-    policy: ScalingSpec | None = getattr(owner.auto_scaling, direction, None)
-    return max(has, policy.max) if has and policy else has
-
-
-def _stays(scenario: Scenario) -> bool:
-    """Whether nobody changes its load or its capacity, so that what is above it is so for ever."""
-    return scenario.table.billing_mode == "PROVISIONED" and not scenario.is_changing
+        if (units := most_provisioned(owners[resource], direction)) and one.per_s > units
+    }
+    return tuple(sorted(times, key=lambda limit: -times[limit]))
 
 
 def _demands(asked: Schedule, scale: float) -> Iterator[Demand]:

@@ -16,7 +16,7 @@ from keyheat.plan.forecast import shards_needed
 from keyheat.runs.formats import HotKey, Label
 from keyheat.runs.manifest import RetryCost
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.tables import IndexSpec, TableSpec
+from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
 from keyheat.words import TABLE, Constraint, Direction, index_of, label_of, whose
 
 CAUSES: Final[Mapping[Constraint, Cause]] = {
@@ -36,11 +36,11 @@ class MeasuredDemand:
 
     By the `schedule` it is what the scenario's load asks for at its peak, without the retries that throttles
     make of it; by the `client`, what it counted, retries among them; by `cloudwatch`, a lower bound, one unit
-    for each throttle event.
+    for each throttle event; by the `cure`, what the other steps of a cure make of it.
     """
 
     units_per_s: float
-    by: Literal["schedule", "client", "cloudwatch"] = "client"
+    by: Literal["schedule", "client", "cloudwatch", "cure"] = "client"
     together: bool = False  # of a table and its indexes
     scale: float = 1.0  # of the local table at which it was measured
 
@@ -57,6 +57,8 @@ class MeasuredDemand:
             return f"The demand on the table and its indexes was at least {per_s}"
         if self.by == "schedule":
             return f"The demand is {per_s}"
+        if self.by == "cure":
+            return f"With the other steps of the cure {per_s} are consumed"
         if self.by == "client":
             return f"The client's demand was {per_s}"
         return f"The demand was at least {per_s}, by consumption and throttle events"
@@ -206,6 +208,18 @@ Schedule = Mapping[tuple[str, Direction], Scheduled]
 def owners_of(scenario: Scenario) -> Mapping[str, TableSpec | IndexSpec]:
     """What has capacity of its own, by the names that labels give it."""
     return {TABLE: scenario.table, **{label_of(index.name): index for index in scenario.table.indexes}}
+
+
+def most_provisioned(owner: TableSpec | IndexSpec, direction: Direction) -> float | None:
+    """The most units/s that are ever provisioned for a side, by itself or by auto scaling."""
+    has: int | None = getattr(owner.provisioned, direction, None)
+    policy: ScalingSpec | None = getattr(owner.auto_scaling, direction, None)
+    return max(has, policy.max) if has and policy else has
+
+
+def stays(scenario: Scenario) -> bool:
+    """Whether nobody changes its load or its capacity, so that what is above it is so for ever."""
+    return scenario.table.billing_mode == "PROVISIONED" and not scenario.is_changing
 
 
 def _is_scaled(owner: TableSpec | IndexSpec | None, direction: Direction) -> bool:

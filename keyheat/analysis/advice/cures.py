@@ -9,11 +9,19 @@ the second shows once the first is cured, and the cure has two steps.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Final
 
-from keyheat.analysis.advice.case import CAUSES, AdviceCase, Limit
+from keyheat.analysis.advice.case import (
+    CAUSES,
+    AdviceCase,
+    Limit,
+    MeasuredDemand,
+    most_provisioned,
+    owners_of,
+    stays,
+)
 from keyheat.analysis.advice.effect import (
     Trial,
     advice_for,
@@ -24,9 +32,11 @@ from keyheat.analysis.advice.effect import (
     trials_of_pairs,
 )
 from keyheat.analysis.advice.rerun import Rerun
+from keyheat.analysis.knee_steps import ABOVE
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Foreseen, MonthlyBill, Recommendation
+from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.outcome import SimulationOutcome
-from keyheat.words import label_of
+from keyheat.words import Direction, index_of, label_of
 
 NEAR_RATIO: Final = 0.75
 """Of the simulated and the measured throttle share, the smaller is at least so much of the larger."""
@@ -59,12 +69,36 @@ class CureSearch:
         for limit in self.on_burst:
             self._take(limit)
         for _ in range(MOST_ROUNDS):
-            outcome = _with(self.rerun, self.taken.values()).simulated()
+            then = _with(self.rerun, self.taken.values())
+            outcome = then.simulated()
             if outcome.share() <= HARDLY:
+                if any([self._take(limit) for limit in self._carried(then.scenario, outcome)]):
+                    continue
                 self._drop_the_needless()
                 return
             if not any(self._take(limit) for limit in _limits(outcome)):
                 return
+
+    def _carried(self, scenario: Scenario, outcome: SimulationOutcome) -> list[Limit]:
+        """What consumes more than it has only once the rest is cured, as copies do whose every write is paid.
+
+        Saved burst carries that for minutes: it is part of a cure that lasts.
+        """
+        if not self.rerun.by_schedule or not stays(scenario):
+            return []
+        found, scale = [], scenario.local.scale
+        for resource, owner in owners_of(scenario).items():
+            for direction in Direction:
+                limit: Limit = ("table", resource, direction)
+                per_s = outcome.accepted_per_s.get((index_of(resource), direction), 0.0) / scale
+                has = most_provisioned(owner, direction)
+                if has is None or per_s <= has * (1 + ABOVE) or limit in self.taken:
+                    continue
+                if (case := self.case_of(limit)) is not None:
+                    self.cases[limit] = replace(case, demand=MeasuredDemand(per_s, by="cure"), limit=has)
+                    self.on_burst = (*self.on_burst, limit)
+                    found.append(limit)
+        return found
 
     def _take(self, limit: Limit) -> bool:
         """Take what works against a limit, if something does that is not taken yet."""

@@ -175,8 +175,7 @@ def _enough_shards(case: AdviceCase, context: Rerun) -> int | None:
         return None  # they all together are asked for more than they sustain
     index, now = index_of(case.resource), context.simulated()
     alone = now.share() - _left(now, case) <= HARDLY
-    spread = _index_sharded(case, 2, context) is not None
-    if context.by_schedule and alone and not spread and not context.changes and context.shards is None:
+    if context.by_schedule and alone and not context.changes and context.shards is None:
         found = shards_enough(context.scenario, index)
         if isinstance(found, int):
             return found

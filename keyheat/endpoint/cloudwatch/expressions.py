@@ -1,6 +1,7 @@
 """Metric math of the simple kind: arithmetic on the metrics of a request, their sums, means and extremes.
 
     100*(throttled/all)   consumed/60   SUM(METRICS())   MAX([m1, m2])   FILL(m1, 0)   used/PERIOD(used)
+    (used/PERIOD(used))/FILL(has, REPEAT)
 
 Where one of two metrics has no datapoint there is none; nor is there where something is divided by zero.
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html
@@ -20,7 +21,7 @@ from keyheat.endpoint.errors import ServiceError
 MOST_CHARACTERS: Final = (
     2_048  # https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataQuery.html
 )
-THERE: Final = "+ - * / and brackets, SUM, AVG, MIN, MAX, FILL with a number, PERIOD and METRICS"
+THERE: Final = "+ - * / and brackets, SUM, AVG, MIN, MAX, FILL with a number or REPEAT, PERIOD and METRICS"
 OPERATIONS: Final[Mapping[type[ast.operator], Callable[[float, float], float]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -110,6 +111,8 @@ class MetricMath:
                 return [self.metric(one) for one in self.metrics if part in one]
             case "PERIOD", [inner] if isinstance(found := self._value(inner), MetricSeries):
                 return float(found.period_s)
+            case "FILL", [inner, ast.Name(id="REPEAT")]:
+                return _filled([*_each(self._value(inner))], None, self.start_s, self.end_s)
             case "FILL", [inner, number] if isinstance(filler := self._value(number), float):
                 return _filled([*_each(self._value(inner))], filler, self.start_s, self.end_s)
             case (("SUM" | "AVG" | "MIN" | "MAX"), [inner]):
@@ -171,13 +174,18 @@ def _worked(work: Callable[[float, float], float], left: float, right: float) ->
     return found if isfinite(found) else None
 
 
-def _filled(series: list[MetricSeries], filler: float, start_s: int, end_s: int) -> Value:
-    """Every period of the request has a value."""
+def _filled(series: list[MetricSeries], filler: float | None, start_s: int, end_s: int) -> Value:
+    """Every period of the request has a value: its own, else `filler`; without one the last before it."""
     filled = []
     for one in series:
         first = start_s // one.period_s * one.period_s
-        periods = range(first if first >= start_s else first + one.period_s, end_s, one.period_s)
-        filled.append(MetricSeries({at: one.values.get(at, filler) for at in periods}, one.period_s))
+        last, values = filler, dict[int, float]()
+        for at in range(first if first >= start_s else first + one.period_s, end_s, one.period_s):
+            found = one.values.get(at, last)
+            if found is not None:
+                values[at] = found
+            last = found if filler is None else filler
+        filled.append(MetricSeries(values, one.period_s))
     return filled[0] if len(filled) == 1 else filled
 
 
