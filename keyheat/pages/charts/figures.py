@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -183,11 +183,14 @@ def area(values: npt.NDArray[np.float64], colour: str, inside: str, hover: str, 
     )
 
 
+LEAST: Final = 1e-300  # no power of ten makes a whole number of what is smaller
+
+
 def compact(values: npt.ArrayLike) -> list[float | int | None]:
     """Numbers in four digits, whole ones without a point, unknown ones as None."""
     array = np.asarray(values, dtype=np.float64)
     known = np.isfinite(array)
-    size = np.where(known & (array != 0), np.abs(array), 1.0)
+    size = np.where(known & (np.abs(array) > LEAST), np.abs(array), 1.0)
     factor = 10.0 ** (3 - np.floor(np.log10(size)))
     rounded = np.round(np.where(known, array, 0) * factor) / factor
     return [
