@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from keyheat.model.resources import Cause
-from keyheat.numbers import UNITS, a_month, exact_percent, percent, rate, some, whole
+from keyheat.numbers import NOTHING, UNITS, a_month, exact_percent, percent, rate, some, whole
 from keyheat.plan.charges import monthly
 from keyheat.plan.prices import Prices
 from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
@@ -180,7 +180,7 @@ def _limited_by(search: WhatIfSearch, one: Trial) -> str:
     """The constraint, and whose it is where it is not the table's; in few letters."""
     left = _left(search, one)
     if left is None:
-        return "-"
+        return NOTHING
     constraint = CONSTRAINT_OF_CAUSE[left.cause]
     return constraint if left.index is None else f"{constraint} ({left.index})"
 

@@ -28,6 +28,11 @@ from tests.browsing import all_drawn
 from tests.pages.axe import violations
 
 pytestmark = pytest.mark.browser
+LABELS = """() => [...document.querySelectorAll("#requests .counts td")]
+    .map(cell => getComputedStyle(cell, "::before").content)"""
+HIDDEN = """() => [...document.querySelectorAll(".counts .scroll")]
+    .filter(one => one.scrollWidth > one.clientWidth).map(one => one.getAttribute("aria-label"))"""
+"""The tables that reach beyond the edge of their place."""
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 AT = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
 
@@ -107,6 +112,16 @@ def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pa
 def test_a_phone_does_not_scroll_sideways(visit, pages, name):
     page = visit(pages[name], width=360)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate(HIDDEN) == []
+
+
+def test_a_phone_has_every_column_of_a_wide_table_under_its_name(visit, pages):
+    page = visit(pages["retries"], width=390)
+    names = page.locator("#requests .counts th").all_text_contents()
+    assert page.evaluate(LABELS) == [f'"{name}"' for name in names] * len(retries_of_hotkey().runs)
+    assert page.evaluate(HIDDEN) == []
+    page.set_viewport_size({"width": 1100, "height": 900})
+    assert set(page.evaluate(LABELS)) == {"none"}
 
 
 def test_the_fix_says_its_verdict_first_and_links_both_reports(visit, pages):

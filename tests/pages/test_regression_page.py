@@ -32,7 +32,7 @@ def test_every_outcome_has_a_page_that_fetches_nothing(name: str) -> None:
 
 def test_gates_that_failed_stand_first() -> None:
     page = text_of(REGRESSED)
-    decided = re.findall(r'<td class="decision">([^<]+)</td>', page)
+    decided = re.findall(r'<td class="decision"[^>]*>([^<]+)</td>', page)
     assert decided == ["worse", "missing", "cannot be told", "as good"]
     assert "Nothing to measure: units_per_operation.read." in page
     assert "902 units/s" in page
@@ -101,6 +101,11 @@ def test_links_lead_to_the_runs(url: str, link: str | None) -> None:
     assert link_to(url, Path("/runs/s7")) == link
 
 
+WIDER = """() => [...document.querySelectorAll(".gates")].map(one => one.parentElement)
+    .filter(one => one.scrollWidth > one.clientWidth).map(one => one.getAttribute("aria-label"))"""
+"""The tables of gates that reach beyond the edge of their place."""
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1100, 360])
@@ -112,6 +117,7 @@ def test_it_is_readable_everywhere(visit, tmp_path: Path, dark: bool, width: int
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert (page.wrong, page.fetched) == ([], [address])
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(WIDER) == []
     assert page.locator("svg.line").count() == 5
     assert page.locator("a", has_text="report").first.get_attribute("href") == "hotkey/1/report.html"
     assert violations(page) == []
