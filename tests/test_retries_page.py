@@ -209,3 +209,12 @@ def test_a_cure_is_tried_of_a_run_with_retries_too_and_says_that_it_is_without_t
     said = verb("analyze", tmp_path)
     assert said.says("Simulated without retries: no attempt throttled then")
     assert said.says("What it costs")
+
+
+def test_a_page_that_cannot_be_written_is_said_before_anything_is_simulated(
+    verb: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    said = verb("retries", "hotkey", "--out", str(tmp_path / "file" / "retries.html"))
+    assert (said.code, said.out) == (2, "")
+    assert said.err.strip() == f"keyheat: cannot write {tmp_path / 'file' / 'retries.html'}: Not a directory"

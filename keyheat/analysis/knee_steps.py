@@ -18,7 +18,7 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.quotas import DEFAULT_QUOTAS, ON_DEMAND, GivenCapacity, Quotas, given_to
 from keyheat.plan.totals import LoadTotals, SideTotals, expected
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Diagnosis, GeneratorFacts, SecondCount, TableFacts, Verdict
+from keyheat.runs.formats import BEYOND, Diagnosis, GeneratorFacts, SecondCount, TableFacts, Verdict
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.runs.run import Run
 from keyheat.scenario.scenario import Scenario
@@ -31,8 +31,6 @@ from keyheat.words import WRITES_FIRST, Direction, KnownConstraint, label_of
 
 SHARE_MOST: Final = 0.001
 """A step is carried where no larger share of the attempts is throttled: retries hide it."""
-ABOVE: Final = 0.02
-"""By how much the second half of a loaded step may consume more than is provisioned: nobody sends evenly."""
 
 
 def seconds_for(precision: float) -> float:
@@ -156,7 +154,7 @@ def beyond_provisioned(
 ) -> tuple[str, Direction, str] | None:
     """The resource that consumed most beyond what is provisioned in the second half, and that in words.
 
-    None where nothing did, by more than `ABOVE`, or where nothing is provisioned.
+    None where nothing did, by more than `BEYOND`, or where nothing is provisioned.
     """
     listed = sorted(rows, key=lambda row: row.second)
     if not listed:
@@ -175,7 +173,7 @@ def beyond_provisioned(
                 if (row.index, row.direction) == (index, side) and row.second.timestamp() >= half_s
             )
             per_s, has = units / (last - half_s), rate * scale
-            if per_s > has * (1 + ABOVE):
+            if per_s > has * (1 + BEYOND):
                 found.append((per_s / has, label_of(index), side, per_s, has))
     if not found:
         return None

@@ -5,8 +5,10 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import IO
 
 import click
 from click.shell_completion import get_completion_class
@@ -189,11 +191,14 @@ def copy(name: str, folder: Path) -> int:
     files = [str(folder / file) for file in copies]
     if there := [file for file in files if Path(file).exists()]:
         raise click.UsageError(f"already there, and not replaced: {', '.join(there)}; name another folder")
-    folder.mkdir(parents=True, exist_ok=True)
     for file, text in copies.items():
-        (folder / file).write_text(text, encoding="utf-8")
+        write_atomically(folder / file, partial(_write, text))
     answer(lambda: files, lambda: "\n".join(files))
     return DONE
+
+
+def _write(text: str, file: IO[bytes]) -> None:
+    file.write(text.encode())
 
 
 def _named(name: str) -> ShippedLoadTest:

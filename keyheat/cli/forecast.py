@@ -22,7 +22,7 @@ from keyheat.cli.options import (
 from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import find_scenario
 from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
-from keyheat.runfiles import write_json
+from keyheat.runfiles import check_writable, write_json
 from keyheat.terminal.console import answer, bars, err, out, strong
 from keyheat.words import BROKEN, DONE, INVALID, REFUSED
 
@@ -329,6 +329,8 @@ def retries(
     from keyheat.wording.retries import retries_json
 
     loaded, path = find_scenario(scenario, settings)
+    if file is not None:
+        check_writable(file)
     own = loaded.client
     clients = clients or (CLIENTS if own.sdk == "none" else own.clients)
     tried = dict.fromkeys((NONE, own.policy, *map(policy_named, sdks or USUAL)))

@@ -262,6 +262,8 @@ ShardCount = Annotated[int, Field(ge=1)]
 
 HARDLY: Final = 0.001
 """A throttle share that an application with retries does not notice."""
+BEYOND: Final = 0.02
+"""What a load may take beyond what is provisioned before it lives on saved burst: nobody sends evenly."""
 
 
 class Foreseen(LenientPart):

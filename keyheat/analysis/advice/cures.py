@@ -32,8 +32,7 @@ from keyheat.analysis.advice.effect import (
     trials_of_pairs,
 )
 from keyheat.analysis.advice.rerun import Rerun
-from keyheat.analysis.knee_steps import ABOVE
-from keyheat.runs.formats import HARDLY, Cure, CureStep, Foreseen, MonthlyBill, Recommendation
+from keyheat.runs.formats import BEYOND, HARDLY, Cure, CureStep, Foreseen, MonthlyBill, Recommendation
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.outcome import SimulationOutcome
 from keyheat.words import Direction, index_of, label_of
@@ -92,7 +91,7 @@ class CureSearch:
                 limit: Limit = ("table", resource, direction)
                 per_s = outcome.accepted_per_s.get((index_of(resource), direction), 0.0) / scale
                 has = most_provisioned(owner, direction)
-                if has is None or per_s <= has * (1 + ABOVE) or limit in self.taken:
+                if has is None or per_s <= has * (1 + BEYOND) or limit in self.taken:
                     continue
                 if (case := self.case_of(limit)) is not None:
                     self.cases[limit] = replace(case, demand=MeasuredDemand(per_s, by="cure"), limit=has)
