@@ -188,7 +188,7 @@ class FlowAnswer:
     refused: Mapping[tuple[str | None, Cause], int] = field(default_factory=dict)
     """Throttled attempts by (index that refused, or None for the table itself; cause): one cause each."""
     uses: KeyUses | None = None
-    """What the most used keys asked for; None where no key is named."""
+    """What the most used keys asked for; None where no key is named, or nobody wants to know."""
     conflicts: int = 0
     """Transactions that met another one on an item of this flow: cancelled before anything was asked for."""
 

@@ -180,12 +180,16 @@ def _suffixes(masses: Masses, below: Floats, now_s: float) -> Sequence[bytes]:
 
 
 class TableShares:
-    """A table and its indexes, with the shares of their partitions, and what is known of their buckets."""
+    """A table and its indexes, with the shares of their partitions, and what is known of their buckets.
 
-    __slots__ = ("_shares", "model", "odds")
+    `names_keys`: whether answers say what the most used keys asked for, which takes a sixth of the time.
+    """
 
-    def __init__(self, model: "TableModel") -> None:
+    __slots__ = ("_shares", "model", "names_keys", "odds")
+
+    def __init__(self, model: "TableModel", *, names_keys: bool = True) -> None:
         self.model = model
+        self.names_keys = names_keys
         self.odds = Odds()
         self._shares: dict[str | None, tuple[ResourceModel, int, PartitionShares]] = {}
 

@@ -245,7 +245,9 @@ def simulate(
     if traffic is None:
         traffic = traffic_of(scenario, seed=seed, folder=folder)
     models = models_of(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
-    tables = _tables(scenario, models, started_s, seed, behaviour, with_retries)
+    tables = _tables(
+        scenario, models, started_s, seed, behaviour, with_retries=with_retries, names_keys=not counts_only
+    )
     timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
     client = ClientRecord(counts_only=counts_only)
     seconds = int(np.ceil(scenario.load.duration_s))
@@ -318,17 +320,19 @@ def _tables(
     started_s: float,
     seed: int,
     behaviour: Behaviour,
+    *,
     with_retries: bool,
+    names_keys: bool,
 ) -> _Tables | RetriedTables:
     stated, own, client = scenario.local.transaction_s, scenario.table.name, scenario.client
     transaction_s = behaviour.transaction_s if stated is None else stated
     if with_retries and client.policy.attempts > 1:
         return RetriedTables(
             models, own=own, policy=client.policy, clients=client.clients, started_s=started_s,
-            rng=np.random.default_rng((seed, 7)), transaction_s=transaction_s,
+            rng=np.random.default_rng((seed, 7)), transaction_s=transaction_s, names_keys=names_keys,
         )  # fmt: skip
     tables = {
-        name: HybridTable(model, np.random.default_rng((seed, number)), transaction_s)
+        name: HybridTable(model, np.random.default_rng((seed, number)), transaction_s, names_keys=names_keys)
         for number, (name, model) in enumerate(models.items())
     }
     return _Tables(tables, own)

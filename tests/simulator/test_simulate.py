@@ -69,9 +69,14 @@ def test_the_same_seed_is_the_same_run() -> None:
 
 def test_counts_alone_give_the_outcome_of_the_whole_record() -> None:
     flows = put(poisson=True), put(300, ours=False), put(50, table="beside", index_writes=())
+    scripts = Script(*flows), Script(*flows)
     whole, counted = (
-        simulate(scenario(30), traffic=Script(*flows), counts_only=only) for only in (False, True)
+        simulate(scenario(30), traffic=script, counts_only=only)
+        for script, only in zip(scripts, (False, True), strict=True)
     )
+    named, nameless = ([one.uses for second in script.answers for one in second] for script in scripts)
+    assert all(named)
+    assert not any(nameless)
     assert outcome_of(whole) == outcome_of(counted)
     rows_of_requests = [row for row in rows(whole) if row["operation"]]
     for name in ("attempts", "throttled"):
