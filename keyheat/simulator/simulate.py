@@ -74,16 +74,18 @@ class ClientRecord:
     `seconds` has the columns of `seconds.parquet`. `throttles` has, for each second: second, index,
     direction, reason, operation, key (a digest; None: one of the keys that are not hot), units of each
     attempt, and how many attempts. With `counts_only` there are none, nor keys: the files of a run need them,
-    and `attempts` and `throttled`, by direction, are enough to hold one run against another.
+    and `attempts` and `throttled`, by direction, are enough to hold one run against another. Unless it
+    `names_keys`, there is only what a second had.
     """
 
     __slots__ = (
-        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "loaded_s", "seconds",
-        "throttled", "throttles",
+        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "loaded_s", "names_keys",
+        "seconds", "throttled", "throttles",
     )  # fmt: skip
 
-    def __init__(self, *, counts_only: bool = False) -> None:
+    def __init__(self, *, counts_only: bool = False, names_keys: bool = True) -> None:
         self.counts_only = counts_only
+        self.names_keys = names_keys and not counts_only
         self.attempts = dict.fromkeys(Direction, 0)
         self.throttled = dict.fromkeys(Direction, 0)
         self.conflicts = 0
@@ -111,6 +113,8 @@ class ClientRecord:
                 continue
             _count(rows, answer)
             self._throttles(second, answer)
+            if not self.names_keys:
+                continue
             self._keys(answer.flow.index, answer.flow.direction).add(second, answer)
             for entry in answer.flow.index_writes:
                 self._keys(entry.index, Direction.WRITE).add_entries(second, answer, entry)
@@ -230,6 +234,7 @@ def simulate(
     progress: Callable[[float], None] | None = None,
     seen: Callable[[ClientRecord], None] | None = None,
     counts_only: bool = False,
+    names_keys: bool = True,
     until: Callable[[ClientRecord], bool] | None = None,
     with_retries: bool = False,
 ) -> Simulation:
@@ -237,19 +242,20 @@ def simulate(
 
     `traffic` is sent in place of what the scenario's load test sends; `folder` is the scenario's, where its
     trace is. `progress` is told every second how much of the run is done, from 0 to 1, and `seen` what the
-    client has seen until then. `counts_only`: for its outcome, and not for its files (see `ClientRecord`). A
-    run for which `until` becomes true ends there. `with_retries`: what is throttled is sent again as the
-    scenario's client does, request by request; else each request is sent once.
+    client has seen until then. `counts_only`: for its outcome, and not for its files (see `ClientRecord`);
+    without `names_keys`: for its seconds, and not for its keys, which take a quarter of the time. A run for
+    which `until` becomes true ends there. `with_retries`: what is throttled is sent again as the scenario's
+    client does, request by request; else each request is sent once.
     """
     seed = scenario.seed if seed is None else seed
     if traffic is None:
         traffic = traffic_of(scenario, seed=seed, folder=folder)
     models = models_of(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
+    client = ClientRecord(counts_only=counts_only, names_keys=names_keys)
     tables = _tables(
-        scenario, models, started_s, seed, behaviour, with_retries=with_retries, names_keys=not counts_only
+        scenario, models, started_s, seed, behaviour, with_retries=with_retries, names_keys=client.names_keys
     )
     timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
-    client = ClientRecord(counts_only=counts_only)
     seconds = int(np.ceil(scenario.load.duration_s))
     for at_s in range(seconds):
         now_s = started_s + at_s
