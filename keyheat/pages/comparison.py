@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from keyheat.analysis.report.bins import Floats, mean_rates, width_for
 from keyheat.analysis.report.seconds import of_table
 from keyheat.numbers import measured, percent, some
-from keyheat.pages.charts.figures import Chart, Swatch, amounts, area, figure, heading
+from keyheat.pages.charts.figures import Chart, Swatch, amounts, area, figure, heading, lay_out
 from keyheat.pages.page import PageAnswer, figures_json, library, page, said_at, save
 from keyheat.pages.run.sections import Section
 from keyheat.pages.series import RunColumn, groups_of
@@ -102,7 +102,8 @@ def _chart(column: RunColumn, rates: RequestRates, chart_id: str, longest_s: int
 def over_elapsed(height: int, longest_s: int, top: float) -> go.Figure:
     """An empty figure of requests per second over the seconds since a run began."""
     made = figure(height=height)
-    made.update_layout(
+    lay_out(
+        made,
         annotations=[heading("requests per second", 1.0)],
         xaxis=amounts(
             range=[0, longest_s], ticksuffix=" s", gridcolor="rgba(0,0,0,0)", nticks=5, ticklabelstandoff=5

@@ -22,7 +22,17 @@ from keyheat.numbers import (
     some,
     whole,
 )
-from keyheat.pages.charts.figures import Chart, Swatch, amounts, compact, figure, heading, joined, level
+from keyheat.pages.charts.figures import (
+    Chart,
+    Swatch,
+    amounts,
+    compact,
+    figure,
+    heading,
+    joined,
+    lay_out,
+    level,
+)
 from keyheat.pages.comparison import warnings_of, write_page
 from keyheat.pages.page import PageAnswer, Stat
 from keyheat.pages.run.sections import Section
@@ -60,7 +70,7 @@ def _accepted(runs: Runs, planned: Forecast, enough: int | None) -> Chart | None
     )
     if chart is not None and asked_per_s is not None:
         highest = max(asked_per_s, *(value for value in values if value is not None))
-        chart.figure.update_layout(shapes=[level(asked_per_s, "ink", "dash")], yaxis_range=[0, highest * 1.1])
+        lay_out(chart.figure, shapes=[level(asked_per_s, "ink", "dash")], yaxis_range=[0, highest * 1.1])
         demand = Swatch(name=f"{DEMAND}, if all wrote: {rate(asked_per_s, 'WCU')}", role="ink", mark="dash")
         return replace(chart, legend=(demand,))
     return chart
@@ -125,7 +135,7 @@ def _dollars(runs: Runs, enough: int | None) -> Chart | None:
         )
     )  # fmt: skip
     highest = max(value for value in (*provisioned, *on_demand) if value is not None)
-    chart.figure.update_layout(yaxis_range=[0, highest * 1.1])
+    lay_out(chart.figure, yaxis_range=[0, highest * 1.1])
     legend = (
         Swatch(name="as provisioned", role="accent", mark="line"),
         Swatch(name="on-demand", role="muted", mark="dot"),
@@ -167,8 +177,8 @@ def _chart(
             hovertemplate="%{x} shards: %{customdata}<extra></extra>",
         )
     )  # fmt: skip
-    made.update_layout(
-        annotations=[heading(unit, 1.0)],
+    lay_out(
+        made, annotations=[heading(unit, 1.0)],
         xaxis=amounts(
             type="category", gridcolor="rgba(0,0,0,0)", nticks=len(runs), ticklabelstandoff=8,
             title={"text": "shards per key", "font": {"size": 11}},

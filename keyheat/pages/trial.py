@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from keyheat.model.behaviour import DEFAULT
 from keyheat.numbers import measured, some, whole
-from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, compact, figure, heading
+from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, compact, figure, heading, lay_out
 from keyheat.pages.page import PageAnswer, Stat, write_answer
 from keyheat.pages.run.sections import Section
 from keyheat.pages.style import LIGHT
@@ -66,8 +66,8 @@ def sections_of(judgement: Judgement) -> tuple[Section, ...]:
 def _chart(one: Comparison) -> Chart:
     made = figure(height=220)
     sides = (("measured", "accent", one.seen), ("the model", "muted", one.said))
-    made.update_layout(
-        barmode="group", annotations=[heading("admitted write units in 10 s", 1.0)],
+    lay_out(
+        made, barmode="group", annotations=[heading("admitted write units in 10 s", 1.0)],
         xaxis=amounts(gridcolor="rgba(0,0,0,0)", rangemode="normal", dtick=STEP_S, title={"text": "seconds"}),
         yaxis=amounts(),
     )  # fmt: skip

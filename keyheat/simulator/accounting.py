@@ -100,7 +100,7 @@ def _whole_requests(items: Floats, of: int, rng: np.random.Generator) -> Floats:
 def _uses(demand: LaneDemand, of_flow: _OfFlow) -> KeyUses | None:
     """What the most used keys of one flow asked for: each as refused as everything on its partition."""
     one = of_flow.one
-    top = demand.shares.top(one.flow.keys)
+    top = demand.shares.top(one.flow.keys) if demand.table.names_keys else None
     if top is None:
         return None
     cells = np.maximum(of_flow.cells, 1.0)

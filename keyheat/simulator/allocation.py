@@ -37,8 +37,9 @@ def room(buckets: Iterable[Bucket], now_s: float) -> Floats:
 
 def spend(buckets: Sequence[Bucket], units: Floats, now_s: float) -> None:
     """Take what a second used."""
-    for number in np.flatnonzero(units).tolist():
-        buckets[number].drain(float(units[number]), now_s, SECOND_S)
+    for bucket, used in zip(buckets, units.tolist(), strict=True):
+        if used:
+            bucket.drain(used, now_s, SECOND_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +97,8 @@ class LaneDemand:
         reads = asked[0].flow.direction is Direction.READ
         buckets = [part.read if reads else part.write for part in resource.partitions]
         counts = [len(one.units) for one in asked]
-        units = np.concatenate([one.units for one in asked])
-        eventual = np.repeat([one.flow.eventual for one in asked], counts)
-        weight = np.where(eventual, EVENTUAL_READ_WEIGHT, 1.0)
+        units = _joined([one.units for one in asked])
+        weight = np.repeat([EVENTUAL_READ_WEIGHT if one.flow.eventual else 1.0 for one in asked], counts)
         return cls(
             table=table,
             resource=resource,
@@ -107,11 +107,11 @@ class LaneDemand:
             asked=asked,
             starts=np.cumsum([0, *counts[:-1]]).tolist(),
             owners=np.repeat(np.arange(len(asked)), counts).tolist(),
-            cells=np.concatenate([one.cells for one in asked]),
-            mean=np.concatenate([one.mean for one in asked]),
+            cells=_joined([one.cells for one in asked]),
+            mean=_joined([one.mean for one in asked]),
             units=units,
             weighted=units * weight,
-            asks=np.concatenate([one.asks for one in asked]) * weight,
+            asks=_joined([one.asks for one in asked]) * weight,
             buckets=buckets,
             rooms=room(buckets, now_s),
         )
@@ -155,6 +155,8 @@ class LaneDemand:
 
     def _alike(self, limits: Sequence[SharedLimit]) -> bool:
         """Whether every item has the same chance wherever it asks."""
+        if len(self.units) == 1 and not self.asked[0].flow.together:
+            return True
         sizes = [self.weighted, *(limit.weights[0] for limit in limits if limit.before_partitions)]
         return all(np.ptp(each) == 0.0 for each in sizes) and not any(one.flow.together for one in self.asked)
 
@@ -162,12 +164,12 @@ class LaneDemand:
         """The part that each partition serves of what comes to it: of each row's items the part `offered`."""
         served = np.ones_like(self.cells)
         wanted = self.cells * offered * self.weighted[:, None]
-        units, rows = np.unique(self.asks, return_inverse=True)
-        if len(units) == 1:
+        if len(self.asks) == 1 or np.ptp(self.asks) == 0.0:
             demand = wanted.sum(axis=0)
             short = demand > self.rooms
             served[:, short] = self.rooms[short] / demand[short]
             return served
+        units, rows = np.unique(self.asks, return_inverse=True)
         earned = np.array([bucket.rate * SECOND_S for bucket in self.buckets])
         wanted = _gathered(wanted, rows)
         rates = _gathered(self.mean * offered * (self.weighted / self.asks)[:, None], rows)
@@ -226,6 +228,11 @@ class LaneDemand:
                 refused[first + 1] = refused[first]
                 refused[second + 1] += refused[second] - refused[first]
         return refused
+
+
+def _joined(rows: Sequence[Floats]) -> Floats:
+    """Those of all flows one below the other; most often there is one flow."""
+    return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
 
 def _elsewhere(items: Floats, served: Floats) -> Floats:

@@ -95,6 +95,11 @@ def eventually_consistent(flow: Flow) -> Flow:
     return replace(flow, eventual=True, units=flow.units * limits.EVENTUAL_READ_FACTOR)
 
 
+def in_eventual_reads() -> Change:
+    """Every read of the table and its indexes is eventually consistent."""
+    return eventually_consistent
+
+
 def divided(keys: Masses, count: int, *, copies: bool = False) -> Masses:
     """The same requests with every hot key divided evenly among `count` shards.
 

@@ -105,13 +105,14 @@ class RetriedTables:
         started_s: float,
         rng: np.random.Generator,
         transaction_s: float = 0.0,
+        names_keys: bool = True,
     ) -> None:
         self.models = models
         self.tally = RetryTally()
         self._own, self._policy, self._started_s, self._rng = own, policy, started_s, rng
         # Pauses have a chance of their own, so that the same arrives at the same time whatever the policy.
         (self._pauses,) = rng.spawn(1)
-        self._tables = {name: TableShares(model) for name, model in models.items()}
+        self._tables = {name: TableShares(model, names_keys=names_keys) for name, model in models.items()}
         self._arrivals = {name: FlowArrivals(rng) for name in models}
         self._conflicts = {name: TransactionConflicts(transaction_s) for name in models}
         self._clients = [

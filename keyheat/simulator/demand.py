@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -123,9 +124,12 @@ class FlowDemand:
 
 def sizes_of(flow: Flow) -> tuple[Floats, Floats]:
     """The units of a flow's items, and the part of the items with each; many sizes are put into a few."""
-    if not flow.sizes:
-        return np.array([flow.units]), np.ones(1)
-    units, parts = np.array(sorted(flow.sizes), np.float64).T
+    return _sizes(flow.sizes) if flow.sizes else (np.array([flow.units]), np.ones(1))
+
+
+@lru_cache(maxsize=64)  # a load has the same sizes in every second, and nobody changes the arrays
+def _sizes(sizes: tuple[tuple[float, float], ...]) -> tuple[Floats, Floats]:
+    units, parts = np.array(sorted(sizes), np.float64).T
     if len(units) > MOST_SIZES:
         taken = np.cumsum(units * parts) - units * parts / 2
         bins = np.minimum((taken / (units @ parts) * MOST_SIZES).astype(int), MOST_SIZES - 1)

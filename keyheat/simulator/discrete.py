@@ -100,7 +100,7 @@ def answer_of(table: TableShares, flow: Flow, outcomes: Sequence[Outcome]) -> Fl
 
 def _uses(table: TableShares, flow: Flow, outcomes: Sequence[Outcome]) -> KeyUses | None:
     """What the most used keys asked for."""
-    top = table.shares(flow.index).top(flow.keys)
+    top = table.shares(flow.index).top(flow.keys) if table.names_keys else None
     if top is None:
         return None
     asked, by_partition, by_limits = Counter[bytes](), Counter[bytes](), Counter[bytes]()

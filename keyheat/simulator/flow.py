@@ -121,9 +121,13 @@ def hottest(named: dict[str, Heat], k: int, by: int = 0) -> list[tuple[str, Heat
 
 def _add_all(into: dict[str, Heat], heats: Iterable[tuple[str, Heat]]) -> None:
     for name, heat in heats:
-        kept = into.setdefault(name, [0.0, 0.0, 0.0])
-        for place, amount in enumerate(heat):
-            kept[place] += amount
+        kept = into.get(name)
+        if kept is None:
+            into[name] = heat.copy()
+            continue
+        kept[0] += heat[0]
+        kept[1] += heat[1]
+        kept[2] += heat[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,10 +174,11 @@ def sent_together(flows: Sequence[Flow]) -> list[tuple[int, ...]]:
 
 
 def _are_pair(one: Flow, other: Flow) -> bool:
-    alike = all(
+    if not (other.within and one.together and other.together and one.items == other.items == 1):
+        return False
+    return all(
         getattr(one, name) == getattr(other, name) for name in ("requests", "direction", "index", "table")
     )
-    return alike and other.within and one.together and other.together and one.items == other.items == 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +193,7 @@ class FlowAnswer:
     refused: Mapping[tuple[str | None, Cause], int] = field(default_factory=dict)
     """Throttled attempts by (index that refused, or None for the table itself; cause): one cause each."""
     uses: KeyUses | None = None
-    """What the most used keys asked for; None where no key is named."""
+    """What the most used keys asked for; None where no key is named, or nobody wants to know."""
     conflicts: int = 0
     """Transactions that met another one on an item of this flow: cancelled before anything was asked for."""
 

@@ -27,16 +27,26 @@ FEW_ITEMS = 32
 
 
 class HybridTable:
-    """A table that is simulated second by second: `model` is what it is, flows are what reaches it."""
+    """A table that is simulated second by second: `model` is what it is, flows are what reaches it.
+
+    Unless it `names_keys`, its answers do not say what keys asked for.
+    """
 
     __slots__ = ("_arrivals", "_conflicts", "_rng", "_table", "model")
 
-    def __init__(self, model: TableModel, rng: np.random.Generator, transaction_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        model: TableModel,
+        rng: np.random.Generator,
+        transaction_s: float = 0.0,
+        *,
+        names_keys: bool = True,
+    ) -> None:
         self.model = model
         self._conflicts = TransactionConflicts(transaction_s)
         self._rng = rng
         self._arrivals = FlowArrivals(rng)
-        self._table = TableShares(model)
+        self._table = TableShares(model, names_keys=names_keys)
 
     def second(self, flows: Sequence[Flow], now_s: float) -> list[FlowAnswer]:
         """Send what is sent in the second that begins at `now_s`; the answers are in the order of flows."""

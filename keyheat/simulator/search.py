@@ -29,6 +29,7 @@ from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dic
 from keyheat.scenario.spec.tables import CapacityPair
 from keyheat.scenario.variants import lasting, with_capacity, with_index_shards, with_shards
 from keyheat.simulator.alterations import Altered, in_shards
+from keyheat.simulator.fingerprint import Files, files_fingerprint, scenario_fingerprint
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.outcome import SPENT, STEADY, SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
@@ -217,16 +218,18 @@ def shards_enough(scenario: Scenario, index: str | None = None) -> int | NotSear
         return "too_long"
     if scenario.keys.keys > KEYS_MOST:
         return "too_large"
-    raw = made.model_dump(mode="json") | {"name": "a", "question": "a", "expects": None, "seed": SEED}
-    return _shards_enough(orjson.dumps(raw, option=orjson.OPT_SORT_KEYS), index)
+    said = scenario_fingerprint(made.model_copy(update={"seed": SEED}))
+    try:
+        return _shards_enough(said, files_fingerprint(made), index)
+    except (ScenarioError, FileNotFoundError):  # a load test that the simulator does not know
+        return "not_simulated"
 
 
 @lru_cache(maxsize=256)  # advice, summary and the repetitions of one scenario need the same
-def _shards_enough(scenario: bytes, index: str | None) -> int | NotSearched | None:
-    try:
-        found = smallest_shards(scenario_from_dict(orjson.loads(scenario), "run.json"), index=index).answer
-    except ScenarioError:  # a load test that the simulator does not know
-        return "not_simulated"
+def _shards_enough(scenario: bytes, _files: Files, index: str | None) -> int | None:
+    raw = orjson.loads(scenario) | {"name": "a", "question": "a"}
+    made = scenario_from_dict(raw, "run.json")
+    found = smallest_shards(made, index=index).answer
     return None if found is None else found.value
 
 
@@ -321,15 +324,18 @@ class _Shards:
     scenario: Scenario
     index: str | None
     simulator: _Simulator
-    divided: Direction | None = None  # whose keys; None: not known yet
+    one: SimulationOutcome | None = None  # of keys that are not divided; None: not known yet
 
     def __call__(self, candidate: Scenario, seed: int) -> SimulationOutcome:
         if _shards_itself(self.scenario, candidate, self.index, self.simulator.folder):
             return self.simulator(candidate, seed)
-        if self.divided is None:
+        if self.one is None:
             one = with_shards(self.scenario, 1)
-            self.divided = most_throttled(self.simulator(one, one.seed))
-        traffic = _divided(candidate, seed, self.divided, self.index, self.simulator.folder)
+            self.one = self.simulator(one, one.seed)
+        if candidate.keys.shards == 1 and seed == self.scenario.seed:
+            return self.one
+        divided = most_throttled(self.one)
+        traffic = _divided(candidate, seed, divided, self.index, self.simulator.folder)
         return self.simulator(candidate, seed, traffic)
 
 

@@ -75,16 +75,18 @@ class ClientRecord:
     `seconds` has the columns of `seconds.parquet`. `throttles` has, for each second: second, index,
     direction, reason, operation, key (a digest; None: one of the keys that are not hot), units of each
     attempt, and how many attempts. With `counts_only` there are none, nor keys: the files of a run need them,
-    and `attempts` and `throttled`, by direction, are enough to hold one run against another.
+    and `attempts` and `throttled`, by direction, are enough to hold one run against another. Unless it
+    `names_keys`, there is only what a second had.
     """
 
     __slots__ = (
-        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "loaded_s", "seconds",
-        "throttled", "throttles",
+        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "loaded_s", "names_keys",
+        "seconds", "throttled", "throttles",
     )  # fmt: skip
 
-    def __init__(self, *, counts_only: bool = False) -> None:
+    def __init__(self, *, counts_only: bool = False, names_keys: bool = True) -> None:
         self.counts_only = counts_only
+        self.names_keys = names_keys and not counts_only
         self.attempts = dict.fromkeys(Direction, 0)
         self.throttled = dict.fromkeys(Direction, 0)
         self.conflicts = 0
@@ -112,6 +114,8 @@ class ClientRecord:
                 continue
             _count(rows, answer)
             self._throttles(second, answer)
+            if not self.names_keys:
+                continue
             self._keys(answer.flow.index, answer.flow.direction).add(second, answer)
             for entry in answer.flow.index_writes:
                 self._keys(entry.index, Direction.WRITE).add_entries(second, answer, entry)
@@ -231,6 +235,7 @@ def simulate(
     progress: Callable[[float], None] | None = None,
     seen: Callable[[ClientRecord], None] | None = None,
     counts_only: bool = False,
+    names_keys: bool = True,
     until: Callable[[ClientRecord], bool] | None = None,
     with_retries: bool = False,
 ) -> Simulation:
@@ -238,17 +243,20 @@ def simulate(
 
     `traffic` is sent in place of what the scenario's load test sends; `folder` is the scenario's, where its
     trace is. `progress` is told every second how much of the run is done, from 0 to 1, and `seen` what the
-    client has seen until then. `counts_only`: for its outcome, and not for its files (see `ClientRecord`). A
-    run for which `until` becomes true ends there. `with_retries`: what is throttled is sent again as the
-    scenario's client does, request by request; else each request is sent once.
+    client has seen until then. `counts_only`: for its outcome, and not for its files (see `ClientRecord`);
+    without `names_keys`: for its seconds, and not for its keys, which take a quarter of the time. A run for
+    which `until` becomes true ends there. `with_retries`: what is throttled is sent again as the scenario's
+    client does, request by request; else each request is sent once.
     """
     seed = scenario.seed if seed is None else seed
     if traffic is None:
         traffic = traffic_of(scenario, seed=seed, folder=folder)
     models = models_of(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
-    tables = _tables(scenario, models, started_s, seed, behaviour, with_retries)
+    client = ClientRecord(counts_only=counts_only, names_keys=names_keys)
+    tables = _tables(
+        scenario, models, started_s, seed, behaviour, with_retries=with_retries, names_keys=client.names_keys
+    )
     timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
-    client = ClientRecord(counts_only=counts_only)
     seconds = int(np.ceil(scenario.load.duration_s))
     for at_s in range(seconds):
         now_s = started_s + at_s
@@ -319,17 +327,19 @@ def _tables(
     started_s: float,
     seed: int,
     behaviour: Behaviour,
+    *,
     with_retries: bool,
+    names_keys: bool,
 ) -> _Tables | RetriedTables:
     client = scenario.client
     if with_retries and client.policy.attempts > 1:
         return retried_tables(
             scenario, models, policy=client.policy, clients=client.clients, started_s=started_s, seed=seed,
-            behaviour=behaviour,
+            behaviour=behaviour, names_keys=names_keys,
         )  # fmt: skip
     lasts_s = _transaction_s(scenario, behaviour)
     tables = {
-        name: HybridTable(model, np.random.default_rng((seed, number)), lasts_s)
+        name: HybridTable(model, np.random.default_rng((seed, number)), lasts_s, names_keys=names_keys)
         for number, (name, model) in enumerate(models.items())
     }
     return _Tables(tables, scenario.table.name)
@@ -344,6 +354,7 @@ def retried_tables(
     started_s: float,
     seed: int,
     behaviour: Behaviour = DEFAULT,
+    names_keys: bool = True,
 ) -> RetriedTables:
     """A scenario's tables under so many clients that retry by a policy."""
     return RetriedTables(
@@ -354,6 +365,7 @@ def retried_tables(
         started_s=started_s,
         rng=np.random.default_rng((seed, 7)),
         transaction_s=_transaction_s(scenario, behaviour),
+        names_keys=names_keys,
     )
 
 

@@ -9,7 +9,7 @@ that do as well are named beside it, for then nobody can tell. Then the next one
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from math import ceil
 from statistics import fmean, pstdev
 from typing import Any, Final
@@ -18,7 +18,7 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.limits import WRITE_UNIT_BYTES
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.simulator.simulate import simulate
-from keyheat.trial.record import STEP_S, Observed, observed_simulation
+from keyheat.trial.record import STEP_S, Observed, ScenarioName, observed_simulation
 from keyheat.trial.scenarios import FOLDER, as_sent, trial_scenario
 
 FIRST, AT_LIMIT = "first throttle, s", "seconds at the limit"
@@ -224,10 +224,14 @@ def _scenario(name: str, attempts: int, scale: float) -> Any:
 
 
 def _said(seen: Observed, behaviour: Behaviour, seed: int) -> Observed:
-    scenario = _scenario(seen.scenario, seen.attempts, seen.scale)
-    return observed_simulation(
-        seen.scenario, simulate(scenario, seed=seed, folder=FOLDER, behaviour=behaviour)
-    )
+    return _simulated(seen.scenario, seen.attempts, seen.scale, behaviour, seed)
+
+
+@lru_cache(maxsize=512)  # the search for a parameter comes back to what it has tried, with more seeds
+def _simulated(name: ScenarioName, attempts: int, scale: float, behaviour: Behaviour, seed: int) -> Observed:
+    scenario = _scenario(name, attempts, scale)
+    made = simulate(scenario, seed=seed, folder=FOLDER, behaviour=behaviour, names_keys=False)
+    return observed_simulation(name, made)
 
 
 def _outside(expected: Mapping[str, _Expected], behaviour: Behaviour) -> set[str]:

@@ -101,7 +101,8 @@ def runs(case: Case) -> Iterator[Simulated]:
         return
     scenario = load_scenario(FOLDER / case.simulated["scenario"])
     for seed in range(1, case.simulated.get("seeds", 1) + 1):
-        yield Simulated(simulate(scenario, seed=seed), case.simulated.get("starts_s", 0.0))
+        made = simulate(scenario, seed=seed, names_keys=False)
+        yield Simulated(made, case.simulated.get("starts_s", 0.0))
 
 
 def _units(rows: list[Second], direction: Direction) -> float:

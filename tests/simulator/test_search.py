@@ -176,6 +176,28 @@ def test_a_hot_key_needs_what_the_formula_says_and_the_partitions_allow() -> Non
     assert outcome_of(simulate(hot, counts_only=True)).share() == pytest.approx(one.share, abs=0.03)
 
 
+class Simulations:
+    """Who counts what a search simulates."""
+
+    def __init__(self) -> None:
+        self.done: list[int] = []
+
+    def trying(self, value: int) -> None:
+        self.value = value
+
+    def simulated(self, part: float) -> None:
+        if part == 1.0:
+            self.done.append(self.value)
+
+
+def test_every_number_is_simulated_once_with_each_seed() -> None:
+    """That of one shard says besides whose keys are to be divided."""
+    watch = Simulations()
+    found = smallest_shards(scenario(load={"requests_per_s": 2_000, "duration_s": 8}), watch=watch)
+    assert found.candidates[0].value == 1
+    assert sorted(watch.done) == [one.value for one in found.candidates for _seed in one.outcomes]
+
+
 def steady(write: int, **changes: Any) -> Scenario:
     return scenario(
         loadtest="too_small",

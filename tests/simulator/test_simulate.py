@@ -67,11 +67,31 @@ def test_the_same_seed_is_the_same_run() -> None:
     assert (first.seed, simulate(scenario(1), traffic=Script()).seed) == (1, 3)
 
 
+def test_without_keys_a_run_has_the_same_seconds() -> None:
+    flows = put(poisson=True), put(100, index_writes=(IndexFlow(index="tag", units=1, keys=HOT),))
+    named, nameless = (
+        simulate(scenario(30, indexes=[INDEX]), traffic=Script(*flows), names_keys=names)
+        for names in (True, False)
+    )
+    assert rows(nameless) == rows(named)
+    assert outcome_of(nameless) == outcome_of(named)
+    throttles = [sum(run.client.throttles.column(7)) for run in (named, nameless)]
+    assert throttles[0] == throttles[1] > 0
+    assert any(named.client.throttles.column(5))
+    assert not any(nameless.client.throttles.column(5))
+    assert (nameless.client.keys[WRITE].run, nameless.client.index_keys) == ({}, {})
+
+
 def test_counts_alone_give_the_outcome_of_the_whole_record() -> None:
     flows = put(poisson=True), put(300, ours=False), put(50, table="beside", index_writes=())
+    scripts = Script(*flows), Script(*flows)
     whole, counted = (
-        simulate(scenario(30), traffic=Script(*flows), counts_only=only) for only in (False, True)
+        simulate(scenario(30), traffic=script, counts_only=only)
+        for script, only in zip(scripts, (False, True), strict=True)
     )
+    named, nameless = ([one.uses for second in script.answers for one in second] for script in scripts)
+    assert all(named)
+    assert not any(nameless)
     assert outcome_of(whole) == outcome_of(counted)
     rows_of_requests = [row for row in rows(whole) if row["operation"]]
     for name in ("attempts", "throttled"):

@@ -23,7 +23,7 @@ from keyheat.runs.formats import HARDLY, Recommendation
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.variants import with_index_shards
-from keyheat.simulator.alterations import eventually_consistent, in_copies
+from keyheat.simulator.alterations import in_copies, in_eventual_reads
 from keyheat.simulator.outcome import STEADY, SimulationOutcome
 from keyheat.simulator.search import shards_enough, smallest_shards
 from keyheat.words import index_of
@@ -202,10 +202,10 @@ def changed(case: AdviceCase, advice: Recommendation, rerun: Rerun) -> Rerun:
         if (found := _index_sharded(case, advice.shards or 1, rerun)) is not None:
             return found
         if advice.action == "replicate_reads":
-            return rerun.altered(in_copies(advice.shards or 1))
+            return rerun.altered(in_copies, advice.shards or 1)
         return rerun.sharded(advice.shards or 1, case.direction, index)
     if advice.action == "read_eventually_consistent":
-        return rerun.altered(eventually_consistent)
+        return rerun.altered(in_eventual_reads)
     if advice.action == "cache_reads":
         return rerun.sending(rerun.scenario.model_copy(update={"cache": CACHE}))
     if advice.action == "on_demand":

@@ -1,8 +1,8 @@
 """A run that the simulator can repeat: by its scenario, else by the demand that the evidence shows."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from keyheat.analysis.advice.case import refused
@@ -17,6 +17,7 @@ from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dic
 from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.variants import lasting
 from keyheat.simulator.alterations import Altered, Change, in_shards, spreads_itself
+from keyheat.simulator.fingerprint import files_fingerprint, scenario_fingerprint
 from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow, Traffic
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
@@ -128,6 +129,49 @@ BEFORE_S: Final = 300
 """Seconds before the throttles from which evidence is repeated: as long as burst is saved."""
 
 
+MOST_KEPT: Final = 256
+"""Outcomes, of some kilobytes each: those of a diagnosis are a dozen or two."""
+
+
+@dataclass(slots=True)
+class KnownOutcomes:
+    """What was simulated, by all that it follows from: the same seed gives the same outcome. Bounded."""
+
+    _known: OrderedDict[Hashable, SimulationOutcome] = field(default_factory=OrderedDict)
+
+    def of(self, asked: Hashable, simulated: Callable[[], SimulationOutcome]) -> SimulationOutcome:
+        """The outcome as it was, else as it is `simulated` now."""
+        found = self._known.pop(asked, None)
+        found = self._known[asked] = simulated() if found is None else found
+        while len(self._known) > MOST_KEPT:
+            self._known.popitem(last=False)
+        return found
+
+
+_by_schedule = KnownOutcomes()
+"""Of runs by their scenarios: both sides of a fix, and the repetitions of a scenario, are asked the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What the load test of a scenario sends; equal to another one that sends the same."""
+
+    scenario: Scenario = field(compare=False)
+    sent: Hashable
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> "Schedule":
+        """By the scenario, and the files that it names as they are now."""
+        return cls(scenario, (scenario_fingerprint(scenario), files_fingerprint(scenario)))
+
+    def __call__(self, shards: int | None) -> Traffic:
+        scenario = self.scenario
+        if shards is not None:
+            keys = scenario.keys.model_copy(update={"shards": shards})
+            scenario = scenario.model_copy(update={"keys": keys})
+        return traffic_of(scenario, seed=scenario.seed)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerun:
     """A run that can be repeated on the simulator, and what share of its attempts was throttled, measured."""
@@ -139,10 +183,12 @@ class Rerun:
     spreads_itself: bool = False  # whether `traffic` knows what another number of shards is
     by_schedule: bool = False  # whether it is what a scenario's load asks for, rather than what was measured
     shards: int | None = None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[tuple[Callable[..., Change], tuple[Hashable, ...]], ...] = ()
+    """Each made anew for a simulation, by a function and its arguments."""
     measured: float | None
     retried_requests: int = 0  # that the scenario's client sent, throttled ones more than once; 0: each once
     billing: Billing
+    known: KnownOutcomes = field(default_factory=KnownOutcomes, repr=False, compare=False)
 
     def as_it_was_sent(self, before: SimulationOutcome) -> SimulationOutcome | None:
         """What the run itself is held against: `before`, and where its client retried the same with retries.
@@ -153,16 +199,25 @@ class Rerun:
             return before
         if self.retried_requests > MOST_RETRIED:
             return None
-        again = simulate(self.scenario, traffic=self.traffic(None), counts_only=True, with_retries=True)
-        return outcome_of(again)
+
+        def again() -> SimulationOutcome:
+            traffic = self.traffic(None)
+            return outcome_of(simulate(self.scenario, traffic=traffic, counts_only=True, with_retries=True))
+
+        return self.known.of((scenario_fingerprint(self.scenario), self.traffic, "with retries"), again)
 
     def simulated(self, behaviour: Behaviour = DEFAULT) -> SimulationOutcome:
-        """The run once more, its first minutes if it is long."""
+        """The run once more, its first minutes if it is long; not anew what this process has simulated."""
         scenario = lasting(self.scenario, min(self.scenario.load.duration_s, MOST_S))
-        traffic = self.traffic(self.shards)
-        for change in self.changes:
-            traffic = Altered(traffic, change)
-        return outcome_of(simulate(scenario, traffic=traffic, behaviour=behaviour, counts_only=True))
+
+        def anew() -> SimulationOutcome:
+            traffic = self.traffic(self.shards)
+            for make, arguments in self.changes:
+                traffic = Altered(traffic, make(*arguments))
+            return outcome_of(simulate(scenario, traffic=traffic, behaviour=behaviour, counts_only=True))
+
+        asked = scenario_fingerprint(scenario), self.traffic, self.shards, self.changes, behaviour
+        return self.known.of(asked, anew)
 
     def brief(self) -> "Rerun":
         """A run whose load stays the same, as long as tells: bursts are spent, and hot partitions split."""
@@ -172,19 +227,19 @@ class Rerun:
             return self
         return replace(self, scenario=lasting(scenario, BRIEF_S))
 
-    def altered(self, change: Change) -> "Rerun":
-        """The same run with its requests sent in another way."""
-        return replace(self, changes=(*self.changes, change))
+    def altered(self, make: Callable[..., Change], *arguments: Hashable) -> "Rerun":
+        """The same run with its requests sent in another way: as `make` has it with these arguments."""
+        return replace(self, changes=(*self.changes, (make, arguments)))
 
     def sharded(self, count: int, direction: Direction, index: str | None) -> "Rerun":
         """The same run with so many shards of each hot key: as its load test does it, else on their way."""
         if self.spreads_itself:
             return replace(self, shards=count)
-        return self.altered(in_shards(count, Direction(direction), index))
+        return self.altered(in_shards, count, Direction(direction), index)
 
     def sending(self, scenario: Scenario) -> "Rerun":
         """What the load test sends by another scenario, to the same table."""
-        return replace(self, traffic=partial(_sent, scenario))
+        return replace(self, traffic=Schedule.of(scenario))
 
     def of(self, scenario: Scenario) -> "Rerun":
         """The same requests, sent to the table of another scenario."""
@@ -212,12 +267,13 @@ def rerun_of(
     if scenario is not None and _is_known(scenario):
         return Rerun(
             scenario=scenario,
-            traffic=partial(_sent, scenario),
+            traffic=Schedule.of(scenario),
             spreads_itself=spreads_itself(scenario),
             by_schedule=True,
             measured=throttle_share(evidence, client),
             retried_requests=_retried(client),
             billing=billing,
+            known=_by_schedule,
         )
     first_s = max(int(evidence.window.start.timestamp()), int(heaviest.start.timestamp()) - BEFORE_S)
     seconds = min(int(evidence.window.end.timestamp()) - first_s, MOST_S)
@@ -236,13 +292,6 @@ def rerun_of(
 def _retried(client: ClientFiles | None) -> int:
     cost = client.manifest.retry_cost if client and client.manifest else None
     return cost.requests if cost is not None else 0
-
-
-def _sent(scenario: Scenario, shards: int | None) -> Traffic:
-    if shards is not None:
-        keys = scenario.keys.model_copy(update={"shards": shards})
-        scenario = scenario.model_copy(update={"keys": keys})
-    return traffic_of(scenario, seed=scenario.seed)
 
 
 def _is_known(scenario: Scenario) -> bool:

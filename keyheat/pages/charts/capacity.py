@@ -23,6 +23,7 @@ from keyheat.pages.charts.figures import (
     held,
     iso,
     joined,
+    lay_out,
     level,
     rows_of,
     steps,
@@ -121,11 +122,12 @@ def _panels(timeline: RateTimeline, **layout: str) -> go.Figure:
     unit = UNITS[timeline.resource.direction]
     if not timeline.throttled:
         made = figure(height=270, **layout)
-        made.update_layout(annotations=[heading(f"{unit} per second", 1.0)])
-        made.update_layout(xaxis=times(timeline.start_s, timeline.end_s), yaxis=amounts(domain=[0, 1]))
+        lay_out(made, annotations=[heading(f"{unit} per second", 1.0)])
+        lay_out(made, xaxis=times(timeline.start_s, timeline.end_s), yaxis=amounts(domain=[0, 1]))
         return made
     made = figure(height=360, **layout)
-    made.update_layout(
+    lay_out(
+        made,
         xaxis=times(timeline.start_s, timeline.end_s, anchor="y2"),
         yaxis=amounts(domain=SPLIT["top"]),
         yaxis2=amounts(domain=SPLIT["bottom"], nticks=4),
@@ -198,10 +200,10 @@ def _add_limits(made: go.Figure, timeline: RateTimeline, ceiling_per_s: float | 
         for value, role, dash in ((constant, "ink", "dash"), (ceiling_per_s, "ceiling", "dot"))
         if value is not None and not _too_high(timeline, value)
     ]
-    made.update_layout(shapes=shapes)
+    lay_out(made, shapes=shapes)
     highest = max([_peak(timeline.consumed), *(shape["y0"] for shape in shapes)])
     if shapes and highest > 0:
-        made.update_layout(yaxis_range=[0, highest * 1.08])
+        lay_out(made, yaxis_range=[0, highest * 1.08])
 
 
 def _constant(values: Floats | None) -> float | None:

@@ -51,25 +51,33 @@ class Chart:
 
 def figure(*, height: int, **layout: Any) -> go.Figure:
     """An empty figure in the report's manner: no box, thousands set apart."""
-    made = go.Figure()
-    made.update_layout(
-        template=go.layout.Template(),
-        height=height,
-        margin={"l": 8, "r": 12, "t": 26, "b": 8, "autoexpand": True},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": FONT, "size": 12, "color": LIGHT["ink"]},
-        hoverlabel={
-            "bgcolor": LIGHT["card"],
-            "bordercolor": LIGHT["line"],
-            "font": {"color": LIGHT["ink"], "family": FONT},
-        },
-        separators=".,",
-        showlegend=False,
-        bargap=0.15,
-        **layout,
+    return go.Figure(
+        layout={
+            "template": go.layout.Template(),
+            "height": height,
+            "margin": {"l": 8, "r": 12, "t": 26, "b": 8, "autoexpand": True},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "font": {"family": FONT, "size": 12, "color": LIGHT["ink"]},
+            "hoverlabel": {
+                "bgcolor": LIGHT["card"],
+                "bordercolor": LIGHT["line"],
+                "font": {"color": LIGHT["ink"], "family": FONT},
+            },
+            "separators": ".,",
+            "showlegend": False,
+            "bargap": 0.15,
+            **layout,
+        }
     )
-    return made
+
+
+def lay_out(made: go.Figure, **layout: Any) -> None:
+    """Say more of how a figure is laid out; what it says of the same until now is replaced.
+
+    To merge the two, as `update_layout` else does, takes plotly six times as long.
+    """
+    made.update_layout(layout, overwrite=True)
 
 
 def amounts(**more: Any) -> dict[str, Any]:

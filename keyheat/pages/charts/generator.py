@@ -19,6 +19,7 @@ from keyheat.pages.charts.figures import (
     heading,
     iso,
     joined,
+    lay_out,
     level,
     steps,
     times,
@@ -44,14 +45,15 @@ def generator_chart(run: ReportRun, record: SecondsRecord, chart_id: str) -> Cha
     outcomes = _outcomes(run, start_s, end_s)
     for name, role, values in outcomes:
         made.add_trace(_stacked(name, role, joined_up(values, step_s), start_s, step_s))
-    made.update_layout(
+    lay_out(
+        made,
         annotations=[heading("attempts per second", 1.0)],
         xaxis=times(start_s, end_s),
         yaxis=amounts(),
     )
     if asked_per_s := _draw_asked(made, run):
         highest = float(np.sum([values for _, _, values in outcomes], axis=0).max())
-        made.update_layout(yaxis_range=[0, max(highest, asked_per_s) * 1.12])
+        lay_out(made, yaxis_range=[0, max(highest, asked_per_s) * 1.12])
     return Chart(
         id=chart_id,
         title="What was sent, on a virtual clock" if run.simulated else "What the load generator sent",
@@ -80,7 +82,7 @@ def _draw_asked(made: go.Figure, run: ReportRun) -> float:
     if not health.asked_per_s or health.target_unit != "requests":
         return 0.0
     if shape is None or run.manifest is None:
-        made.update_layout(shapes=[level(health.asked_per_s, "ink", "dash")])
+        lay_out(made, shapes=[level(health.asked_per_s, "ink", "dash")])
         return health.asked_per_s
     started_s = run.manifest.started_at.timestamp()
     corners = [

@@ -15,6 +15,7 @@ from keyheat.pages.charts.figures import (
     figure,
     iso,
     joined,
+    lay_out,
     safe,
     shortened,
     times,
@@ -93,8 +94,9 @@ def _figure(
             hovertemplate="%{x}<br>%{z:,} units a second<extra></extra>",
         )
     )
-    made.update_layout(
-        margin={"l": 8, "r": 12, "t": 8, "b": 8},
+    lay_out(
+        made,
+        margin_t=8,
         xaxis=times(starts[0], starts[-1] + width_s),
         yaxis={
             "tickvals": list(range(len(keys))),

@@ -7,7 +7,17 @@ import plotly.graph_objects as go
 
 from keyheat.analysis.report.run import ReportRun
 from keyheat.numbers import UNITS, measured, percent, rate, some, whole
-from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, compact, figure, safe, shortened
+from keyheat.pages.charts.figures import (
+    Chart,
+    PageTable,
+    Swatch,
+    amounts,
+    compact,
+    figure,
+    lay_out,
+    safe,
+    shortened,
+)
 from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.terms import DEMAND
@@ -98,7 +108,8 @@ def key_chart(
     made.add_trace(_names(top, places))
     widest = max(key.units_per_s for key in top)
     drawn = ceiling_per_s <= 8 * widest
-    made.update_layout(
+    lay_out(
+        made,
         xaxis=amounts(range=[0, max(widest, ceiling_per_s if drawn else 0) * 1.08], nticks=5),
         yaxis={"visible": False, "range": [-0.6, len(top) - 0.35], "fixedrange": True},
         shapes=[_ceiling_line(ceiling_per_s)] if drawn else [],

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from keyheat.analysis.knee import Knee, KneeStep
 from keyheat.numbers import measured, percent
-from keyheat.pages.charts.figures import Chart, Swatch, amounts, compact, figure, heading
+from keyheat.pages.charts.figures import Chart, Swatch, amounts, compact, figure, heading, lay_out
 from keyheat.pages.style import LIGHT
 from keyheat.terms import DEMAND
 
@@ -69,8 +69,8 @@ def _figure(knee: Knee, steps: Sequence[KneeStep], unit: str, counted: str) -> g
     """An empty chart with the demand from left to right, in equal ratios, and the knee as a band."""
     made = figure(height=HEIGHT)
     demands = [step.demand_per_s for step in steps]
-    made.update_layout(
-        annotations=[heading(counted, 1.0)],
+    lay_out(
+        made, annotations=[heading(counted, 1.0)],
         xaxis=amounts(
             type="log", rangemode="normal", gridcolor="rgba(0,0,0,0)", ticklabelstandoff=8,
             tickmode="array", tickvals=ticks(demands), ticktext=[f"{tick:,g}" for tick in ticks(demands)],

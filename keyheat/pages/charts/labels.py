@@ -9,7 +9,17 @@ import plotly.graph_objects as go
 from keyheat.analysis.rules import RULES
 from keyheat.numbers import NOTHING, percent, some, whole
 from keyheat.pages.charts.capacity import swatch
-from keyheat.pages.charts.figures import Chart, PageTable, figure, iso, joined, safe, shortened, times
+from keyheat.pages.charts.figures import (
+    Chart,
+    PageTable,
+    figure,
+    iso,
+    joined,
+    lay_out,
+    safe,
+    shortened,
+    times,
+)
 from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import colour_of, pattern
 from keyheat.runs.formats import Label
@@ -41,7 +51,8 @@ def label_chart(
     say = saying(start_s, end_s)
     for constraint in sorted({label.constraint for label in labels}):
         made.add_trace(_spans(_drawn(labels, constraint), rows, constraint, say))
-    made.update_layout(
+    lay_out(
+        made,
         xaxis=times(start_s, end_s),
         yaxis={
             "tickvals": list(rows.values()),

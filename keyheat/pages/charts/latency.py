@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from keyheat.analysis.report.latency import RESPONSE, TABLE_PERCENTILES, OperationLatency
 from keyheat.numbers import milliseconds, whole
-from keyheat.pages.charts.figures import (  # fmt: skip
+from keyheat.pages.charts.figures import (
     Chart,
     Mark,
     PageTable,
@@ -18,8 +18,9 @@ from keyheat.pages.charts.figures import (  # fmt: skip
     figure,
     heading,
     joined,
+    lay_out,
     safe,
-)
+)  # fmt: skip
 from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.terms import P50, P99, RESPONSE_TIME
@@ -39,7 +40,8 @@ def latency_chart(latencies: tuple[OperationLatency, ...], chart_id: str) -> Cha
     for latency in drawn:
         made.add_trace(_curve(latency, dashes[latency.operation][0]))
     shown = [nine for nine in NINES if nine <= max(latency.curve[-1][0] for latency in drawn) + 1e-9]
-    made.update_layout(
+    lay_out(
+        made,
         annotations=[heading("milliseconds", 1.0)],
         xaxis=amounts(
             tickvals=[_nines(nine) for nine in shown],

@@ -16,7 +16,17 @@ import plotly.graph_objects as go
 
 from keyheat.analysis.report.bins import Floats, joined_up
 from keyheat.numbers import UNITS, measured, percent, rate, some, span, whole
-from keyheat.pages.charts.figures import Chart, PageTable, Swatch, compact, figure, iso, joined, times
+from keyheat.pages.charts.figures import (
+    Chart,
+    PageTable,
+    Swatch,
+    compact,
+    figure,
+    iso,
+    joined,
+    lay_out,
+    times,
+)
 from keyheat.pages.charts.heat import HEAT
 from keyheat.pages.charts.partition_picture import Picture, Recorded, picture_of
 from keyheat.pages.charts.partition_rates import PartitionRates, read_ones, refused_column, units_column
@@ -124,8 +134,9 @@ def partition_chart(
     recorded = Recorded(
         ones=ones, direction=resource.direction, ceiling_per_s=ceiling_per_s, start_s=start_s, step_s=step_s
     )
-    made.update_layout(
-        margin={"l": 8, "r": 12, "t": 8, "b": 8},
+    lay_out(
+        made,
+        margin_t=8,
         xaxis=times(start_s, end_s),
         yaxis=_axis(shown, ones),
         shapes=[_mark(at_s, low, high) for at_s, low, high in splits],

@@ -20,6 +20,7 @@ from keyheat.pages.charts.figures import (
     figure,
     heading,
     held,
+    lay_out,
     named_rows,
     safe,
 )
@@ -73,7 +74,8 @@ def fates_chart(runs: Runs) -> Chart:
     """For each policy all its requests as one bar, divided by what became of them."""
     made = figure(height=AROUND_PX + ROW_PX * len(runs), barmode="stack")
     places, names, rows = named_rows([run.policy.name for run in runs])
-    made.update_layout(
+    lay_out(
+        made,
         bargap=0.5,
         annotations=[heading("% of the requests", 1.0), *names],
         xaxis=amounts(range=[0, 100], nticks=6),
@@ -152,8 +154,8 @@ def response_chart(runs: Runs) -> Chart:
     places, names, rows = named_rows([run.policy.name for run, _, _ in timed] or [""])
     least = min((p50_s for _, p50_s, _ in timed), default=SERVICE_S)
     most = max((p99_s for _, _, p99_s in timed), default=SERVICE_S)
-    made.update_layout(
-        annotations=[heading("time until the answer, in equal ratios", 1.0), *names],
+    lay_out(
+        made, annotations=[heading("time until the answer, in equal ratios", 1.0), *names],
         xaxis=amounts(
             type="log", rangemode="normal", range=[np.log10(least) - 0.8, np.log10(most) + 0.8],
             tickmode="array", tickvals=list(DECADES_S), ticktext=[duration(one) for one in DECADES_S],
@@ -240,8 +242,8 @@ def _time_chart(
     if run is not none:
         made.add_traces(_demand(none, width_s))
     over = length_s > run.load_s
-    made.update_layout(
-        annotations=[heading("attempts per second", 1.0)],
+    lay_out(
+        made, annotations=[heading("attempts per second", 1.0)],
         xaxis=amounts(
             range=[0, length_s], gridcolor="rgba(0,0,0,0)", ticklabelstandoff=5,
             title={"text": "seconds from the beginning", "font": {"size": 11}},

@@ -13,6 +13,7 @@ from keyheat.pages.charts.figures import (
     compact,
     figure,
     heading,
+    lay_out,
     level,
     named_rows,
     safe,
@@ -32,8 +33,8 @@ def tried_chart(search: WhatIfSearch, unit: str, attempts: str) -> Chart:
     made = figure(height=HEIGHT)
     values = [one.value for one in tried]
     marks = [tick for tick in ticks(values) if tick == int(tick)]
-    made.update_layout(
-        annotations=[heading(f"% of the {attempts}", 1.0)],
+    lay_out(
+        made, annotations=[heading(f"% of the {attempts}", 1.0)],
         xaxis=amounts(
             type="log", rangemode="normal", gridcolor="rgba(0,0,0,0)", ticklabelstandoff=8,
             tickmode="array", tickvals=marks, ticktext=[f"{mark:,.0f}" for mark in marks],
@@ -98,7 +99,8 @@ def pairs_chart(
     places, names, rows = named_rows([pair.name for pair in pairs])
     known = [value for pair in pairs for value in (pair.before, pair.after) if value is not None]
     most = max([*known, limit or 0.0], default=0.0)
-    made.update_layout(
+    lay_out(
+        made,
         bargap=0.5,
         annotations=[heading(counted, 1.0), *names],
         xaxis=amounts(range=[0, most * 1.3 or 1.0], nticks=4),

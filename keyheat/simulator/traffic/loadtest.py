@@ -130,7 +130,7 @@ class _Class:
             return [self._transaction(kinds)]
         made = self._of(first)
         if not first.operation.startswith("Batch"):
-            return [replace(one, times=one.times * first.times) for one in made]
+            return [_as_often(one, first.times) for one in made]
         times = first.times / first.items
         return [self._batch(first, replace(one, times=one.times * times)) for one in made]
 
@@ -220,7 +220,8 @@ class _Class:
             setting, keys, within=kind.within, chosen=chosen, also=(by_key,) if told else (), new=new,
             alone=kind.alone,
         )  # fmt: skip
-        made = replace(made, index_writes=tuple(_present(made.index_writes, kind, setting)))
+        if made.index_writes:
+            made = replace(made, index_writes=tuple(_present(made.index_writes, kind, setting)))
         return made if kind.own_bytes is None else own_size(setting, made, kind.own_bytes)
 
     def _placed(self, attribute: IndexKey) -> Masses:
@@ -346,6 +347,10 @@ class _Class:
             within=first.beside,
             told=told,
         )
+
+
+def _as_often(request: TaskRequest, times: float) -> TaskRequest:
+    return request if times == 1.0 else replace(request, times=request.times * times)
 
 
 def _may_be_there(kind: RequestKind) -> bool:

@@ -87,6 +87,7 @@ def read_sizes(load: LoadSpec, *, consistent: bool) -> Sizes:
     return _sizes(load.item_size(), limits.READ_UNIT_BYTES, factor, 0.0)
 
 
+@lru_cache(maxsize=64)
 def _sizes(size: ItemSize, unit_bytes: int, factor: float, there: float) -> Sizes:
     """(units, part of the items) of each size; nothing where all cost the same."""
     up_to = [(1 - there) * part + there * part**2 for part in _up_to(size, unit_bytes)]
