@@ -337,6 +337,12 @@ def answer_of(fix: Fix) -> PageAnswer:
     )
 
 
+def steps_title(actions: Sequence[str]) -> str:
+    """What was done, each thing once: two capacities are raised under one heading."""
+    first, *others = dict.fromkeys(map(title_of, actions))
+    return " and ".join([first, *(one[0].lower() + one[1:] for one in others)])
+
+
 def sections_of(fix: Fix) -> tuple[Section, ...]:
     """What was changed, and both sides on one scale."""
     changed = PageTable(
@@ -358,7 +364,7 @@ def sections_of(fix: Fix) -> tuple[Section, ...]:
             charts=charts_of(fix.columns), notes=note, tables=(held,),
         ),
         Section(
-            id="change", title=" and ".join(map(title_of, fix.remedy.actions)), short="Change", charts=(),
+            id="change", title=steps_title(fix.remedy.actions), short="Change", charts=(),
             notes=(), tables=(changed,),
         ),
     )  # fmt: skip
