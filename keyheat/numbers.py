@@ -32,7 +32,7 @@ def percent(share: float | None) -> str:
         return "under 0.1 %"
     if 0 < value < 1 or 99 < value < 100:
         return f"{min(value, 99.9):.1f} %"
-    return f"{value:.0f} %"
+    return f"{value:,.0f} %"
 
 
 def exact_percent(share: float) -> str:

@@ -21,8 +21,7 @@ from keyheat.pages.series import RunColumn
 from keyheat.pages.style import LIGHT
 from keyheat.plan.prices import Prices
 from keyheat.wording.constraints import target_words
-from keyheat.wording.fix import Fix, measures_of, sentence_of, warnings_of
-from keyheat.words import title_of
+from keyheat.wording.fix import Fix, measures_of, sentence_of, steps_title, warnings_of
 
 HEIGHT = 250
 LINES = (("before", "muted", "dash"), ("after", "good", "line"))
@@ -116,7 +115,7 @@ def sections_of(fix: Fix, columns: Sequence[RunColumn]) -> tuple[Section, ...]:
             charts=charts_of(columns), notes=note, tables=(held,),
         ),
         Section(
-            id="change", title=" and ".join(map(title_of, fix.remedy.actions)), short="Change", charts=(),
+            id="change", title=steps_title(fix.remedy.actions), short="Change", charts=(),
             notes=(), tables=(changed,),
         ),
     )  # fmt: skip

@@ -26,6 +26,7 @@ from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.wording.constraints import limit_of
+from keyheat.words import title_of
 
 BEFORE, AFTER = "before", "after"
 OTHER_DEMAND: Final = 0.1
@@ -71,6 +72,12 @@ def limit_words(limit: Limit) -> str:
     """A limit in a sentence: `one partition of the table (writes)`."""
     constraint, resource, direction = limit
     return f"{limit_of(constraint, resource)} ({direction}s)"
+
+
+def steps_title(actions: Sequence[str]) -> str:
+    """What was done, each thing once: two capacities are raised under one heading."""
+    first, *others = dict.fromkeys(map(title_of, actions))
+    return " and ".join([first, *(one[0].lower() + one[1:] for one in others)])
 
 
 def sentence_of(fix: Fix) -> str:

@@ -23,7 +23,7 @@ def test_measured_is_within_half_a_per_cent(value):
     ("share", "text"),
     [(0.284, "28 %"), (0.0, "0 %"), (1.0, "100 %"), (0.9996, "99.9 %"), (0.004, "0.4 %"),
      (0.00001, "under 0.1 %"),
-     (1.31, "131 %"), (None, "–")],
+     (1.31, "131 %"), (600.0, "60,000 %"), (None, "–")],
 )  # fmt: skip
 def test_a_share_never_rounds_to_all_or_nothing(share, text):
     assert numbers.percent(share) == text

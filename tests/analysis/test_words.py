@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.analysis.advice import client_setting, hot_partition, recommendations, waiting
+from keyheat.wording.fix import steps_title
 from keyheat.words import TITLES, capital, glued, key_name, sentence, title_of, whose
 
 DIGEST = "sha256:7f5d1618e7d28cc7"
@@ -57,3 +58,9 @@ def test_a_number_stays_with_its_unit_and_a_resource_has_an_article() -> None:
         "the table",
         "index by_country",
     ]
+
+
+def test_the_steps_of_a_fix_are_one_heading_each_said_once() -> None:
+    steps = ("raise_capacity", "replicate_reads", "raise_capacity")
+    assert steps_title(steps) == "Raise the capacity and keep copies of the hot item"
+    assert steps_title(("shard_writes",)) == "Shard the hot key"

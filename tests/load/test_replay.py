@@ -28,7 +28,7 @@ speed = 4
 [load]
 arrivals = "trace"
 users = 10
-duration_s = 4
+duration_s = 10
 """
 
 
