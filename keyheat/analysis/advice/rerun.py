@@ -153,14 +153,14 @@ _by_schedule = KnownOutcomes()
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class ScenarioTraffic:
     """What the load test of a scenario sends; equal to another one that sends the same."""
 
     scenario: Scenario = field(compare=False)
     sent: Hashable
 
     @classmethod
-    def of(cls, scenario: Scenario) -> "Schedule":
+    def of(cls, scenario: Scenario) -> "ScenarioTraffic":
         """By the scenario, and the files that it names as they are now."""
         return cls(scenario, (scenario_fingerprint(scenario), files_fingerprint(scenario)))
 
@@ -239,7 +239,7 @@ class Rerun:
 
     def sending(self, scenario: Scenario) -> "Rerun":
         """What the load test sends by another scenario, to the same table."""
-        return replace(self, traffic=Schedule.of(scenario))
+        return replace(self, traffic=ScenarioTraffic.of(scenario))
 
     def of(self, scenario: Scenario) -> "Rerun":
         """The same requests, sent to the table of another scenario."""
@@ -267,7 +267,7 @@ def rerun_of(
     if scenario is not None and _is_known(scenario):
         return Rerun(
             scenario=scenario,
-            traffic=Schedule.of(scenario),
+            traffic=ScenarioTraffic.of(scenario),
             spreads_itself=spreads_itself(scenario),
             by_schedule=True,
             measured=throttle_share(evidence, client),
