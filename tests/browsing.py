@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = os.environ.get("KEYHEAT_CHROMIUM") or shutil.which("chromium")
+CHROMIUM = (
+    os.environ.get("KEYHEAT_CHROMIUM")
+    or shutil.which("chromium-headless-shell")  # draws the same, and has no window to care for
+    or shutil.which("chromium")
+)
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--disable-quic",
@@ -39,7 +43,7 @@ Visit = Callable[..., Any]
 def browser() -> Iterator[Any]:
     """A headless Chromium; a test that asks for one is skipped where there is none."""
     if not CHROMIUM:
-        pytest.skip("no Chromium: neither KEYHEAT_CHROMIUM nor chromium on the path")
+        pytest.skip("no Chromium: neither KEYHEAT_CHROMIUM nor any on the path")
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=PATIENCE_MS)

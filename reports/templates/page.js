@@ -101,8 +101,11 @@
     }
     const { data, layout } = dark.matches && !onPaper ? recoloured(made) : made;
     layout.dragmode = canZoom ? "zoom" : false;
-    if (isTimed(id) && !onPaper && document.getElementById(id).clientWidth < NARROW_PX) {
-      Object.assign(layout.xaxis, { nticks: 4, tickangle: 0 });
+    if (!onPaper && document.getElementById(id).clientWidth < NARROW_PX) {
+      const names = layout.xaxis.ticktext;
+      if (isTimed(id)) Object.assign(layout.xaxis, { nticks: 4, tickangle: 0 });
+      else if (names?.[0] === "min") // it would stand in p50
+        Object.assign(layout.xaxis, { ticktext: names.with(0, ""), tickangle: 0 });
     }
     layout.autosize = !onPaper;
     if (onPaper) layout.width = PAPER_WIDTH_PX;

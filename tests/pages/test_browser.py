@@ -1,6 +1,7 @@
 """Reports in a real browser: charts drawn, nothing fetched, readable in the dark, on a phone and on paper."""
 
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,20 @@ def test_a_phone_does_not_scroll_sideways(visit, reports, name):
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.wrong == []
+
+
+MARKS = """() => [...document.querySelectorAll("#chart-latency .xtick text")]
+    .map(text => text.getBoundingClientRect()).filter(box => box.width)
+    .map(({left, right, top}) => [left, right, top])"""
+
+
+def test_percentiles_stand_side_by_side_on_a_phone(visit, reports):
+    page = visit(reports["hotkey"], width=390)
+    all_drawn(page)
+    marks = page.evaluate(MARKS)
+    assert len(marks) >= 5
+    assert all(before[1] < after[0] for before, after in pairwise(marks)), marks
+    assert len({round(top) for _, _, top in marks}) == 1
 
 
 CONTRASTS = """() => {

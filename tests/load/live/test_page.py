@@ -145,8 +145,10 @@ def test_in_a_browser(
     assert page.wrong == []
     assert all(address.startswith(f"{web.url}/keyheat") for address in page.fetched), page.fetched
 
+    other = visit(f"{web.url}/keyheat", width=360)
     for width, dark in ((360, False), (1100, True)):
-        other = visit(f"{web.url}/keyheat", width=width, dark=dark)
+        other.set_viewport_size({"width": width, "height": 900})
+        other.emulate_media(color_scheme="dark" if dark else "light")
         other.wait_for_selector("#capacity svg")
         assert other.evaluate("document.documentElement.scrollWidth") <= width
         ground = other.evaluate("getComputedStyle(document.body).backgroundColor")
