@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from keyheat.analysis.advice.rerun import MOST_KEPT, KnownOutcomes, Rerun, Schedule
+from keyheat.analysis.advice.rerun import MOST_KEPT, KnownOutcomes, Rerun, ScenarioTraffic
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.alterations import in_eventual_reads
@@ -23,7 +23,11 @@ def scenario(**changes: Any) -> Scenario:
 
 def rerun(of: Scenario, known: KnownOutcomes) -> Rerun:
     return Rerun(
-        scenario=of, traffic=Schedule.of(of), measured=None, billing=Billing(load_prices()), known=known
+        scenario=of,
+        traffic=ScenarioTraffic.of(of),
+        measured=None,
+        billing=Billing(load_prices()),
+        known=known,
     )
 
 
@@ -57,10 +61,10 @@ def test_a_load_test_that_was_edited_is_another_one(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("# the first draft")
     mine = scenario(loadtest=str(file))
-    before = Schedule.of(mine)
-    assert Schedule.of(mine) == before
+    before = ScenarioTraffic.of(mine)
+    assert ScenarioTraffic.of(mine) == before
     os.utime(file, ns=(0, 0))
-    assert Schedule.of(mine) != before
+    assert ScenarioTraffic.of(mine) != before
 
 
 def test_outcomes_that_nobody_asks_for_any_more_are_forgotten() -> None:
