@@ -57,7 +57,7 @@ def browser() -> Iterator[Any]:
 def opener(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A page that opens those of files: what a page opens is drawn by its own process.
 
-    A context for each page means a process for each, which compiles anew what all pages share: twice the CPU.
+    A context for each page means a process for each, which compiles anew what all share: half the CPU more.
     """
     empty = tmp_path_factory.mktemp("opener") / "empty.html"
     empty.write_text("<!doctype html><title>Opens others</title>", encoding="utf-8")
