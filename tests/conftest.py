@@ -33,9 +33,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing")
 
 
+TOGETHER = {
+    "test_accuracy_page", "test_botocore_retries", "test_fix_docs", "test_go_retries", "test_imports",
+    "test_js_retries", "test_judgement", "test_own_designs", "test_retries_page", "test_simulate",
+    "test_simulated_agreement", "test_tasks_agree",
+}  # fmt: skip
+"""Files whose tests ask for the same simulations, or for what the same client did: a process keeps them."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Those that last long begin first, so that no process waits for one of them at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    for item in items:
+        if item.path.stem in TOGETHER and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @dataclass(frozen=True, slots=True)
