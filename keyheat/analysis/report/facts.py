@@ -80,13 +80,10 @@ class Facts:
 def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
     """The numbers behind the verdict of a run."""
     resource = verdict_resource(run, record)
-    labels = [
-        label for label in run.labels_of(resource) if label.constraint == run.diagnosis.verdict.constraint
-    ]
-    spans = _spans(run, record, labels)
+    mine, constraint = run.labels_of(resource), run.diagnosis.verdict.constraint
+    spans = _spans(run, record, [label for label in mine if label.constraint == constraint])
     start_s, end_s = (spans[0][0], spans[-1][1]) if spans else (None, None)
     consumed, planned = _consumed(run, record, resource, spans), _scheduled(run, resource)
-    of_labels = sum(label.throttles for label in run.labels_of(resource))
     labelled = sum(label.throttles for label in run.diagnosis.labels)
     attempts, throttled = _attempts(run, record)
     hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
@@ -98,14 +95,10 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
         asked_per_s=planned.units_per_s if planned else _asked(record, resource, spans, consumed),
         provisioned_per_s=provisioned(run, resource).at(start_s or 0),
         max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
-        throttles=max(_throttled(record, resource), of_labels),
+        throttles=max(_throttled(record, resource), sum(label.throttles for label in mine)),
         run_throttles=max(throttled, labelled),
         labelled=labelled,
-        of_constraint=sum(
-            one.throttles
-            for one in run.diagnosis.labels
-            if one.constraint == run.diagnosis.verdict.constraint
-        ),
+        of_constraint=sum(one.throttles for one in run.diagnosis.labels if one.constraint == constraint),
         run_attempts=attempts,
         ceiling_per_s=ceiling_of(run, resource),
         hot_key=hot_keys[0] if hot_keys else None,
