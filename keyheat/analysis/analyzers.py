@@ -30,6 +30,7 @@ from pydantic import BaseModel, ValidationError
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.masking import masked
 from keyheat.runs.formats import Finding, GeneratorFacts, Label
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.runs.run import Run
 from keyheat.shipped import shipped
 from keyheat.validation import mistakes
@@ -75,7 +76,21 @@ def labels_of(run: Run, numbers: Thresholds) -> tuple[Label, ...]:
 def generator_of(run: Run, numbers: Thresholds) -> GeneratorFacts:
     """Whether the load generator was the limit: `analyzers/was_it_the_generator.py`."""
     (found,) = our_own(GENERATOR).ask(run, numbers)
-    return GeneratorFacts(bound=found.label == "generator-bound", checks=found.because)
+    health = run.client.manifest.generator if run.client and run.client.manifest else None
+    return GeneratorFacts(
+        bound=found.label == "generator-bound",
+        checks=found.because,
+        shortfall=shortfall(health) if health and health.fell_behind else "",
+    )
+
+
+def shortfall(health: GeneratorHealth) -> str:
+    """What throttles are worth that a generator which fell behind met."""
+    asked, sent = (f"{value or 0:,.0f}" for value in (health.asked_per_s, health.achieved_per_s))
+    if (health.achieved_per_s or 0) < (health.asked_per_s or 0) and sent != asked:
+        short = f"The generator sent only {sent} of {asked} {health.target_unit}/s"
+        return f"{short}, so the real load throttles at least this much."
+    return "The generator sent requests late and in bursts: the throttles are certain, their number is not."
 
 
 def further_findings(run: Run, numbers: Thresholds) -> tuple[Finding, ...]:

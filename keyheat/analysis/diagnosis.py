@@ -115,7 +115,7 @@ def diagnose(
     judged = with_company(with_reads(with_replicas(judged, evidence), client), client)
     advice = Advice()
     notable = labels if judged.constraint != "none" else ()
-    if (notable or judged.constraint == "none") and not generator.bound:
+    if (notable or judged.constraint == "none") and (judged.valid or not generator.bound):
         advice = advise(
             notable,
             evidence,
@@ -139,7 +139,9 @@ def diagnose(
         coverage=_coverage(evidence, client),
         source=evidence.source,
         region=evidence.table.region,
-        thresholds=check(scenario.thresholds, judged, evidence, client) if scenario else (),
+        thresholds=check(scenario.thresholds, judged, evidence, client, bound=generator.bound)
+        if scenario
+        else (),
         findings=(*further_findings(run, thresholds), *told.findings),
         problems=told.problems,
     )

@@ -127,7 +127,7 @@ def step_of(
 
 
 def _state(judged: Verdict, *, throttles: bool, bound: bool, on_burst: bool) -> State:
-    if bound:
+    if bound and not (throttles and judged.valid):
         return "generator"
     if throttles and (judged.valid or judged.constraint == "undetermined"):
         return "limited"

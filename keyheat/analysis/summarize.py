@@ -36,6 +36,7 @@ def summarize(folder: Path) -> RunSummary:
         status=manifest.status,
         setup=setup_of(manifest),
         valid=verdict.valid,
+        generator_bound=diagnosis.generator.bound,
         constraint=verdict.constraint,
         resource=verdict.resource,
         direction=verdict.direction,

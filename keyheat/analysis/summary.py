@@ -30,6 +30,7 @@ class RunSummary(BaseModel):
     status: str
     setup: Setup
     valid: bool
+    generator_bound: bool = False
     constraint: Constraint
     resource: str | None = None  # None: nothing constrained it
     direction: Direction | None = None
@@ -42,6 +43,11 @@ class RunSummary(BaseModel):
     broken: tuple[str, ...] = ()  # thresholds that did not hold, in words
     measures: Mapping[str, float] = {}  # by name in `keyheat.analysis.measures.MEASURES`
     absent: Mapping[str, Absence] = {}  # why it lacks the others of the catalogue
+
+    @property
+    def comparable(self) -> bool:
+        """Whether its numbers are the table's: those of a generator that was the limit are its own."""
+        return self.valid and not self.generator_bound
 
 
 def parsed(body: bytes) -> RunSummary:

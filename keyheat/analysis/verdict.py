@@ -91,14 +91,21 @@ def verdict(
         made = made.model_copy(update={"because": (*made.because, unstated)})
     if doubt := unreliable(evidence):
         made = made.model_copy(update={"because": (*made.because, doubt)})
+    made = _with_failures(made, _failed_share(client), numbers.failures)
+    return _with_generator(made, generator) if generator.bound else made
+
+
+def _with_generator(made: Verdict, generator: GeneratorFacts) -> Verdict:
+    """The verdict of a run whose generator was the limit: throttles that DynamoDB names stay what they are.
+
+    "No throttles" may be for lack of demand, and what is inferred rests on when requests were sent.
+    """
+    if generator.shortfall and made.grade in ("reason", "cause_metric"):
+        return made.model_copy(update={"because": (generator.shortfall, *made.because)})
     confession = (
-        "The load generator was the limit: this says something about the generator, not about the table.",
+        "The load generator was the limit: this says something about the generator, not about the table."
     )
-    if generator.bound:
-        return made.model_copy(
-            update={"valid": False, "because": confession + generator.checks + made.because}
-        )
-    return _with_failures(made, _failed_share(client), numbers.failures)
+    return made.model_copy(update={"valid": False, "because": (confession, *generator.checks, *made.because)})
 
 
 MET: Final = frozenset(

@@ -137,7 +137,10 @@ def exit_code_of(diagnosis: "Diagnosis") -> int:
         return WRONG_USE
     if not diagnosis.verdict.valid:
         return INVALID
-    return BROKEN if any(threshold.broken for threshold in diagnosis.thresholds) else DONE
+    if any(threshold.broken for threshold in diagnosis.thresholds):
+        return BROKEN
+    spoiled = diagnosis.generator.bound and any(not threshold.decided for threshold in diagnosis.thresholds)
+    return INVALID if spoiled else DONE
 
 
 def _not_begun(job: Job, code: int, said: str) -> int:

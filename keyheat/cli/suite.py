@@ -284,14 +284,14 @@ def _problem(planned: PlannedRun, summary: RunSummary | None) -> str | None:
     """Why a run says nothing about its table; None where it does."""
     if summary is None:
         return f"It came to no diagnosis; {planned.folder} has what there is."
-    return None if summary.valid else _why(read_diagnosis(planned.folder / FILES[DIAGNOSIS]))
+    return None if summary.comparable else _why(read_diagnosis(planned.folder / FILES[DIAGNOSIS]))
 
 
 def _why(diagnosis: Diagnosis) -> str:
     """In two sentences at most. That the generator was the limit is said first, and what shows it next."""
     because = diagnosis.verdict.because
     if diagnosis.generator.bound:
-        because = (BOUND, *(line for line in because if not line.startswith(BOUND)))[:2]
+        because = (BOUND, *diagnosis.generator.checks)
     return " ".join(map(sentence, because[:2])) or "Its evidence is missing."
 
 

@@ -268,6 +268,11 @@ def warnings_of(columns: Sequence[RunColumn]) -> tuple[str, ...]:
         for column in columns
         if not column.valid
     ]
+    said += [
+        f"{column.label}: {column.run.diagnosis.generator.shortfall}"
+        for column in columns
+        if column.valid and column.run is not None and column.run.diagnosis.generator.bound
+    ]
     runs = [column.run for column in columns if column.run is not None]
     if len({run.scale for run in runs}) > 1:
         said.append("The runs have different scales: their rates cannot be held against each other.")

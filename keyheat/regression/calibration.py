@@ -84,7 +84,7 @@ def calibrate(
     valid runs where there are fewer. Raises ValueError for a measure that there is not.
     """
     gates = {case: [gate for gate in some if statistical(gate)] for case, some in gates_by_case.items()}
-    valid = {case: [run for run in runs.get(case, ()) if run.valid] for case in gates}
+    valid = {case: [run for run in runs.get(case, ()) if run.comparable] for case in gates}
     sizes = {case: min(repetitions[case], len(of_case) // 2) for case, of_case in valid.items()}
     held = [
         CaseComparison.of(case, gate, valid[case], valid[case], paired=False)

@@ -140,5 +140,5 @@ def _numbers(summary: RunSummary | None) -> dict[str, object]:
     """What a summary says of a run."""
     if summary is None:
         return {"valid": False}
-    names = ("run_id", "valid", "constraint", "labels", "broken", "measures")
-    return {name: getattr(summary, name) for name in names}
+    names = ("run_id", "constraint", "labels", "broken", "measures")
+    return {"valid": summary.comparable, **{name: getattr(summary, name) for name in names}}

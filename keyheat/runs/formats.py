@@ -339,6 +339,7 @@ class GeneratorFacts(Part):
 
     bound: bool
     checks: tuple[str, ...] = ()
+    shortfall: str = ""  # what that means for throttles that DynamoDB names; empty if it spoils those, too
 
 
 class Coverage(Part):

@@ -84,6 +84,7 @@ class GeneratorHealth(LenientPart):
     """What the load generator could do, and whether it kept up."""
 
     bound: bool = False
+    fell_behind: bool = False  # requests were fewer or later than asked for, and nothing else is wrong
     checks: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()  # parts of the load that are not in the record: workers that were lost
     cpu_percent_max: Quantity | None = None

@@ -54,6 +54,8 @@ def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, manifest: Man
     )  # fmt: skip
     if not verdict.valid:
         line.append(f"\n{'':<13}{_why_invalid(diagnosis)}")
+    elif diagnosis.generator.bound:
+        line.append(f"\n{'':<13}{diagnosis.generator.shortfall}")
     if scenario.expects is not None:
         line.append(f"\n{'':<13}").append(expected(scenario.expects, verdict))
     if verdict.constraint == "none" and diagnosis.recommendations:
@@ -78,7 +80,7 @@ def summary(diagnosis: Diagnosis, run: ReportRun | None = None) -> RenderableTyp
     """
     verdict, whole_run = diagnosis.verdict, run or ReportRun(diagnosis=diagnosis)
     facts = facts_of(whole_run, read_record(whole_run))
-    said = verdict_sentence(verdict, facts, generator_bound=diagnosis.generator.bound)
+    said = verdict_sentence(verdict, facts, diagnosis.generator)
     broken = [
         f"{one.name}: {one.measured}, where {one.allowed} is allowed."
         for one in diagnosis.thresholds

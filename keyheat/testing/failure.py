@@ -126,7 +126,7 @@ def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple
 
     run = diagnosed(sent, simulation)
     verdict = run.diagnosis.verdict
-    sentence = verdict_sentence(verdict, facts_of(run, read_record(run)), generator_bound=False)
+    sentence = verdict_sentence(verdict, facts_of(run, read_record(run)), run.diagnosis.generator)
     rows = [("throttled", _throttled(simulation))]
     if verdict.constraint == "none":
         return f"none: {sentence}", rows

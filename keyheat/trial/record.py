@@ -115,8 +115,10 @@ def observed_run(name: ScenarioName, folder: Path, duration_s: float) -> Observe
     state: State = "measured"
     if run.status != "finished":
         state = "stopped"
+    elif diagnosis.generator.bound:
+        state = "generator"
     elif not diagnosis.verdict.valid:
-        state = "generator" if diagnosis.generator.bound else "invalid"
+        state = "invalid"
     seconds = second_counts(folder / FILES[SECONDS])
     throttles = throttle_counts(folder / FILES[THROTTLES])
     own = [row for row in seconds if row.index is None and row.direction is WRITE]

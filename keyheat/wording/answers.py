@@ -209,5 +209,6 @@ def _how_sure(run: ReportRun) -> Answer:
         by = "there is no throttle to explain"
     else:
         by = "no reasons, and nothing to infer the cause from"
-    said = "–" if verdict.rule in SHORT else sureness(verdict)
-    return Answer(id="sure", question="Confidence", said=said, beside=(capital(f"{by}, {minutes}"),))
+    return Answer(
+        id="sure", question="Confidence", said=sureness(verdict), beside=(capital(f"{by}, {minutes}"),)
+    )

@@ -3,9 +3,10 @@
 from typing import Final
 
 from keyheat.analysis.report.facts import Facts
-from keyheat.numbers import UNITS, measured, moment, percent, rate, some, whole
+from keyheat.numbers import NOTHING, UNITS, measured, moment, percent, rate, some, whole
 from keyheat.runs.formats import (
     Finding,
+    GeneratorFacts,
     HotKey,
     Verdict,
 )
@@ -35,17 +36,18 @@ def grade_words(grade: Grade, source: Source) -> str:
     return said.get(grade, "none")
 
 
-def verdict_sentence(verdict: Verdict, facts: Facts, *, generator_bound: bool) -> str:
+def verdict_sentence(verdict: Verdict, facts: Facts, generator: GeneratorFacts) -> str:
     """What happened, with the two or three numbers that decide it."""
     if verdict.rule is not None and verdict.rule in SAYS:
         return SAYS[verdict.rule]
-    if not verdict.valid and generator_bound:
+    if not verdict.valid and generator.bound:
         return "This run says nothing about the table: the load generator was the limit, not DynamoDB."
     if not verdict.valid and verdict.constraint != "undetermined":
         return "This run cannot be judged: most of its requests failed, and not by throttling."
     if not verdict.valid:
         return "This run cannot be judged: what is needed to judge it is missing."
-    return f"{_said(verdict, facts)}{_beside(facts)}"
+    said = f"{_said(verdict, facts)}{_beside(facts)}"
+    return f"{said} {generator.shortfall}" if generator.bound else said
 
 
 def _beside(facts: Facts) -> str:
@@ -59,8 +61,9 @@ def _beside(facts: Facts) -> str:
 
 
 def sureness(verdict: Verdict) -> str:
-    """How sure a verdict is; one that rests on the endpoint alone says nothing of the table to be sure of."""
-    return "–" if verdict.rule in SAYS else percent(verdict.confidence)
+    """How sure a verdict is; one that says nothing about the table has nothing to be sure of."""
+    spoiled = not verdict.valid and verdict.constraint != "undetermined"
+    return NOTHING if spoiled or verdict.rule in SAYS else percent(verdict.confidence)
 
 
 def is_as_expected(expects: str, verdict: Verdict) -> bool:

@@ -57,6 +57,24 @@ ROWS: list[tuple[dict[str, Any], ClientFiles | None, str, bool]] = [
 ]
 
 
+BOUND = [
+    ({"throttle_share_max": 0.05}, False, False),  # held, for lack of demand
+    ({"throttle_share_max": 0.0499}, True, True),  # broken by what little was sent
+    ({"p99_ms_max": 1}, False, False),  # the generator's own latencies
+    ({"error_share_max": 0.01}, False, True),
+]
+
+
+@pytest.mark.parametrize(("spec", "broken", "decided"), BOUND)
+def test_a_threshold_that_a_late_generator_spoils_is_not_decided(
+    spec: dict[str, Any], broken: bool, decided: bool
+) -> None:
+    client = ClientFiles(manifest=RUN, p99_ms=9.0)
+    (found,) = check(ThresholdsSpec(**spec), VERDICT, EVIDENCE, client, bound=True)
+    assert (found.broken, found.decided) == (broken, decided)
+    assert decided or found.measured == "the load generator was the limit"
+
+
 @pytest.mark.parametrize(("spec", "client", "measured", "broken"), ROWS)
 def test_threshold(spec: dict[str, Any], client: ClientFiles | None, measured: str, broken: bool) -> None:
     (result,) = check(ThresholdsSpec(**spec), VERDICT, EVIDENCE, client)

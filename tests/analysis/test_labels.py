@@ -1,14 +1,21 @@
 """Labels and verdicts: conflicting grades, bursts, spans, a sprinkle, and what is said without throttles."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from keyheat.analysis.report.facts import facts_of
+from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report.seconds import read_record
 from keyheat.analysis.thresholds import Thresholds
+from keyheat.cli.run import exit_code_of
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.manifest import Keys, Manifest
+from keyheat.wording.verdict import sureness, verdict_sentence
+from keyheat.words import DONE, INVALID
 from tests.analysis.handwritten import (
     KEY_RANGE,
     ON_DEMAND,
@@ -263,16 +270,46 @@ def test_without_throttles(story: str, found: Evidence, constraint: str, numbers
     assert verdict.because
 
 
-def test_a_generator_that_was_the_limit_is_said_first(numbers: Thresholds) -> None:
+BEHIND = {"bound": True, "fell_behind": True, "asked_per_s": 2_000, "achieved_per_s": 1_582}
+AT_LEAST = "The generator sent only 1,582 of 2,000 requests/s, so the real load throttles at least this much."
+SPOILED = [
+    ("a named throttle", BEHIND, KEY_RANGE, AT_LEAST),
+    (
+        "one that came late",
+        {**BEHIND, "achieved_per_s": 2_000},
+        KEY_RANGE,
+        "The generator sent requests late",
+    ),
+    ("a throttle without a reason", BEHIND, None, None),
+    ("a failed timeline", {**BEHIND, "fell_behind": False}, KEY_RANGE, None),
+]
+
+
+@pytest.mark.parametrize(("story", "health", "reason", "said"), SPOILED, ids=[row[0] for row in SPOILED])
+def test_a_generator_that_was_the_limit_spoils_what_it_can(
+    story: str, health: Mapping[str, object], reason: str | None, said: str | None, numbers: Thresholds
+) -> None:
     manifest = Manifest.model_validate(
-        {"started_at": START, "table": {"name": "t"}, "generator": {"bound": True, "checks": ["CPU at 99 %"]}}
+        {"started_at": START, "table": {"name": "t"}, "generator": {**health, "checks": ["CPU at 99 %"]}}
     )
-    found = evidence(throttles=throttled(KEY_RANGE, range(10, 40)))
+    found = evidence(throttles=throttled(reason, range(10, 40)))
     diagnosis = diagnosed(found, numbers, ClientFiles(manifest=manifest))
-    assert not diagnosis.verdict.valid
-    assert diagnosis.verdict.because[0].startswith("The load generator was the limit")
-    assert diagnosis.verdict.because[1] == "CPU at 99 %."
-    assert diagnosis.generator.bound
+    verdict = diagnosis.verdict
+    assert verdict.valid == (said is not None)
+    assert verdict.because[0].startswith(said or "The load generator was the limit")
+    assert said is not None or verdict.because[1] == "CPU at 99 %."
+    assert exit_code_of(diagnosis) == (DONE if said else INVALID)
+    run = ReportRun(diagnosis=diagnosis)
+    sentence = verdict_sentence(verdict, facts_of(run, read_record(run)), diagnosis.generator)
+    assert (said or "says nothing") in sentence
+    assert (sureness(verdict) == "–") == (said is None and verdict.constraint != "undetermined")
+
+
+def test_no_throttles_of_a_generator_that_fell_behind_say_nothing(numbers: Thresholds) -> None:
+    manifest = Manifest.model_validate({"started_at": START, "table": {"name": "t"}, "generator": BEHIND})
+    found = evidence(seconds=client_seconds((range(60), 100, 0)))
+    verdict = diagnosed(found, numbers, ClientFiles(manifest=manifest)).verdict
+    assert (verdict.constraint, verdict.valid, sureness(verdict)) == ("none", False, "–")
 
 
 EVEN = Keys.model_validate({"overall": {"write": [{"key": "k", "units": 60, "share": 0.001}]}})

@@ -141,6 +141,22 @@ def test_a_run_that_sent_nothing_says_nothing() -> None:
     assert verdict(health(), attempts=0).bound
 
 
+@pytest.mark.parametrize(
+    ("noted", "bound", "fell_behind"),
+    [
+        (health(offered=900, asked=1_100, cpu=99), True, True),
+        (health(offered=900, asked=1_100, cpu=99, problems=["a step had no answer"]), True, False),
+        (health(offered=1_000, problems=["a step had no answer"]), True, False),
+        (health(offered=1_000), False, False),
+    ],
+)
+def test_a_generator_that_fell_behind_is_told_from_a_load_that_was_another(
+    noted: Health, bound: bool, fell_behind: bool
+) -> None:
+    found = verdict(noted)
+    assert (found.bound, found.fell_behind) == (bound, fell_behind)
+
+
 def test_what_is_missing_leaves_the_rest_valid() -> None:
     found = verdict(health(offered=1_000, missing=["worker a was lost"]))
     assert (found.bound, found.missing) == (False, ("worker a was lost",))

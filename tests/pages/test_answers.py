@@ -11,7 +11,7 @@ from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, evidence_alone, load_run
 from keyheat.analysis.report.seconds import read_record
 from keyheat.pages.charts.generator import generator_summary
-from keyheat.runs.formats import Cure, CureStep, MonthlyBill, Recommendation
+from keyheat.runs.formats import Cure, CureStep, GeneratorFacts, MonthlyBill, Recommendation
 from keyheat.wording.advice import cards
 from keyheat.wording.answers import Answer, answers_of
 from keyheat.wording.verdict import verdict_sentence
@@ -155,10 +155,10 @@ def test_the_parts_of_two_limits_are_of_the_throttles_whose_limit_is_told(story:
     facts = replace(
         facts_of(run, read_record(run)), labelled=1_000, run_throttles=1_000, beside=(("were reads", 0.4),)
     )
-    told = verdict_sentence(run.diagnosis.verdict, facts, generator_bound=False)
+    told = verdict_sentence(run.diagnosis.verdict, facts, GeneratorFacts(bound=False))
     assert told.endswith("That is 60 % of the throttles; 40 % were reads.")
     more = replace(facts, run_throttles=50_000)
-    told = verdict_sentence(run.diagnosis.verdict, more, generator_bound=False)
+    told = verdict_sentence(run.diagnosis.verdict, more, GeneratorFacts(bound=False))
     assert told.endswith("That is 60 % of the labelled throttles; 40 % were reads.")
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from keyheat.analysis.report.facts import Facts
-from keyheat.runs.formats import HotKey, Verdict
+from keyheat.runs.formats import GeneratorFacts, HotKey, Verdict
 from keyheat.wording.verdict import verdict_sentence
 from keyheat.words import Resource
 
@@ -60,19 +60,19 @@ def verdict(constraint, *, valid=True):
     ],
 )  # fmt: skip
 def test_a_verdict_is_said_in_one_sentence(constraint, numbers, sentence):
-    assert verdict_sentence(verdict(constraint), facts(**numbers), generator_bound=False) == sentence
+    assert verdict_sentence(verdict(constraint), facts(**numbers), GeneratorFacts(bound=False)) == sentence
 
 
 def test_a_generator_bound_run_says_nothing_about_the_table():
-    said = verdict_sentence(verdict("partition", valid=False), facts(), generator_bound=True)
+    said = verdict_sentence(verdict("partition", valid=False), facts(), GeneratorFacts(bound=True))
     assert said == "This run says nothing about the table: the load generator was the limit, not DynamoDB."
 
 
 def test_an_invalid_run_is_not_judged():
-    said = verdict_sentence(verdict("undetermined", valid=False), facts(), generator_bound=False)
+    said = verdict_sentence(verdict("undetermined", valid=False), facts(), GeneratorFacts(bound=False))
     assert said == "This run cannot be judged: what is needed to judge it is missing."
 
 
 def test_a_run_that_mostly_failed_is_not_judged():
-    said = verdict_sentence(verdict("partition", valid=False), facts(), generator_bound=False)
+    said = verdict_sentence(verdict("partition", valid=False), facts(), GeneratorFacts(bound=False))
     assert said == "This run cannot be judged: most of its requests failed, and not by throttling."

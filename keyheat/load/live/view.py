@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from keyheat.load.live.readings import (
     RECENT_S,
@@ -32,7 +32,9 @@ from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ERRORS
 from keyheat.runs.capabilities import Known
 from keyheat.scenario.keys import digest_number
-from keyheat.words import WRITES_FIRST, Resource
+from keyheat.words import WRITES_FIRST, KnownConstraint, Resource
+
+LIMITS = frozenset(get_args(KnownConstraint))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,5 +236,8 @@ def confessed(said: Sentence, verdict: GeneratorVerdict | None) -> Sentence:
     """The sentence with the generator's own fault before it, where it has one."""
     if verdict is None or not verdict.bound:
         return said
+    if verdict.fell_behind and said.about in LIMITS:
+        first = "The load generator is the limit: the load asked for throttles at least this much."
+        return Sentence(f"{first} {said.text}", said.about)
     first = "The load generator is the limit, and what follows says little of the table."
     return Sentence(f"{first} {said.text}", "invalid")

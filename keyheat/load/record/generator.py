@@ -1,11 +1,10 @@
 """Whether the generator was the limit: what it noted of itself, and the verdict, with its checks in words.
 
-What makes a run invalid is the generator's own fault: its CPU, its event loop, users that never come back,
-too few users for an open loop. A slow endpoint is not: in a closed loop fewer requests are then sent, and
-in an open one more users are under way. One that hangs is: users wait for answers that never come, and what
-was not sent meanwhile says nothing about the table.
+A fault is the generator's own: its CPU, its event loop, users that never come back, too few users for an open
+loop. A slow endpoint is not: in a closed loop fewer requests are then sent, and in an open one more users are
+under way. One that hangs is: users wait for answers that never come, and what was not sent meanwhile says
+nothing about the table. What was sent does: a throttle with DynamoDB's own reason stays one (`fell_behind`).
 
-What the generator noted of itself: a run in which it was the limit says nothing about the table.
 Each second a process notes its CPU, how long it waited for one, how late its event loop woke and which users
 do not come back; each request notes how late it started. The verdict rests on these numbers.
 """
@@ -121,6 +120,7 @@ class GeneratorVerdict:
     late_ms_p99: float
     held_back_per_s: float = 0.0  # begun, and held back by the rate of its own client until the load ended
     clock_jump_s: float = 0.0  # how far the wall clock was set meanwhile, at most
+    fell_behind: bool = False  # requests were fewer or later than asked for, and nothing else is wrong
 
 
 def verdict_on(
@@ -128,9 +128,11 @@ def verdict_on(
 ) -> GeneratorVerdict:
     """Judge the generator by what it noted while it loaded."""
     judge = _Judge(health, load, users, processes)
-    faults = [*judge.faults(), *health.problems, *(["nothing was sent"] if not attempts else [])]
+    late = [*judge.faults()]
+    faults = [*late, *health.problems, *(["nothing was sent"] if not attempts else [])]
     return GeneratorVerdict(
         bound=bool(faults),
+        fell_behind=bool(late) and faults == late,
         checks=(*faults, *judge.facts()),
         missing=tuple(health.missing),
         cpu_percent_max=health.cpu_percent_max,

@@ -43,7 +43,7 @@ def hero_of(run: ReportRun, facts: Facts) -> Hero:
         expected=expectation(expects, verdict) if expects else None,
         surprise=expects is not None and not is_as_expected(expects, verdict),
         role="invalid" if not verdict.valid else verdict.constraint,
-        sentence=verdict_sentence(verdict, facts, generator_bound=diagnosis.generator.bound),
+        sentence=verdict_sentence(verdict, facts, diagnosis.generator),
         answers=answers_of(run, facts),
         warnings=_warnings(run),
     )

@@ -98,7 +98,7 @@ class RunRow:
     @property
     def comparable(self) -> bool:
         """Whether its numbers say something about the table."""
-        return self.summary is not None and self.summary.valid
+        return self.summary is not None and self.summary.comparable
 
 
 def rows_of(found: "Iterable[FoundRun]", remembered: Iterable[HistoryRun] = ()) -> tuple[RunRow, ...]:

@@ -32,9 +32,11 @@ class CaseComparison:
         """
         if paired and len(before) != len(after):
             raise ValueError(f"{case}: paired runs, but {len(before)} before and {len(after)} after")
-        whole = [(one, two) for one, two in zip(before, after, strict=False) if one.valid and two.valid]
-        kept = [one for one, _ in whole] if paired else [run for run in before if run.valid]
-        held = [two for _, two in whole] if paired else [run for run in after if run.valid]
+        whole = [
+            (one, two) for one, two in zip(before, after, strict=False) if one.comparable and two.comparable
+        ]
+        kept = [one for one, _ in whole] if paired else [run for run in before if run.comparable]
+        held = [two for _, two in whole] if paired else [run for run in after if run.comparable]
         left_out = (len(before) - len(kept), len(after) - len(held))
         return cls(case=case, gate=gate, before=tuple(kept), after=tuple(held), left_out=left_out)
 

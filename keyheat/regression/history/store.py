@@ -110,7 +110,7 @@ class History(HistoryReading):
         """Keep one run. Raises `HistoryProblem` where the session is over, or has that run already."""
         number = id_of(session)
         run = (number, side, case, repetition)
-        kept = (summary.run_id, masked(folder_url), self._at(), summary.valid, summary.model_dump_json())
+        kept = (summary.run_id, masked(folder_url), self._at(), summary.comparable, summary.model_dump_json())
         with self._writing():
             self._must_run(number)
             if self._one(
@@ -126,7 +126,7 @@ class History(HistoryReading):
                 (*run, *kept),
             )
             self._seal("runs", "session = ? AND side = ? AND case_name = ? AND repetition = ?", *run)
-            if side == "candidate" and summary.valid:
+            if side == "candidate" and summary.comparable:
                 self._connection.executemany(
                     "INSERT INTO measures (case_name, measure, session, repetition, value) "
                     "VALUES (?, ?, ?, ?, ?)",

@@ -132,15 +132,16 @@ def test_sentences_without_throttles() -> None:
     assert over == "Ended after 60 s: 1 throttle, all from the partition of key k."
 
 
-def test_the_generators_own_fault_comes_first() -> None:
+@pytest.mark.parametrize(("fell_behind", "about"), [(False, "invalid"), (True, "partition")])
+def test_the_generators_own_fault_comes_first(fell_behind: bool, about: str) -> None:
     record = Record()
     throttle(record, 0)
     verdict = GeneratorVerdict(
         bound=True, checks=("busy",), missing=(), cpu_percent_max=99, cpu_starved_share=0, loop_lag_ms_max=1,
-        asked_per_s=2, achieved_per_s=1, target_unit="requests", late_ms_p99=1,
+        asked_per_s=2, achieved_per_s=1, target_unit="requests", late_ms_p99=1, fell_behind=fell_behind,
     )  # fmt: skip
     shown = content(record, 1, verdict=verdict, missing=["worker b was lost"])
-    assert shown["sentence"]["about"] == "invalid"
+    assert shown["sentence"]["about"] == about
     assert shown["sentence"]["text"].startswith("The load generator is the limit")
     assert shown["generator"]["bound"]
     assert shown["generator"]["missing"] == ["worker b was lost"]
