@@ -16,7 +16,7 @@ UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo      four scenarios on the local endpoint, four reports, one index page (about 5 minutes)"
+	@echo "make demo      four scenarios on the local endpoint, four reports, one index page (about 2 minutes)"
 	@echo "make install   the environment in .venv, from requirements.lock: all that it takes to use Keyheat"
 	@echo "make dev       the same, and what it takes to work on it, from requirements-dev.lock"
 	@echo "make wheel     build the wheel and the sdist in dist/, and try the wheel in an empty environment"

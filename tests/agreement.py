@@ -7,7 +7,8 @@ from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.model.limits import MINUTE_S
 from keyheat.runs.formats import Evidence, Verdict
-from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.variants import at_scale
 from tests.rehearsal import SCENARIOS
 
 LONGEST_S = 300  # docs/timeline.md's test runs one of those that last longer
@@ -19,13 +20,7 @@ Resource = tuple[int, str | None, str]
 
 def tenth_of(name: str) -> Scenario:
     """A scenario and its table at a tenth of their size."""
-    scenario = load_scenario(SCENARIOS / f"{name}.toml")
-    raw = scenario.model_dump(mode="json", exclude_unset=True)
-    raw.setdefault("local", {})["scale"] = scenario.local.scale / 10
-    load, shape = raw["load"], raw["load"].get("shape", {})
-    for part in (load, shape):
-        part.update({field: rate / 10 for field, rate in part.items() if field.endswith("_per_s")})
-    return scenario_from_dict(raw, name)
+    return at_scale(load_scenario(SCENARIOS / f"{name}.toml"), 0.1)
 
 
 @dataclass(slots=True)

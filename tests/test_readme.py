@@ -278,7 +278,7 @@ def test_the_demo(verb: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp
     (tmp_path / "scenarios").mkdir()
     for name in wanted:
         a_twentieth(name, tmp_path / "scenarios")
-        assert load_scenario(SCENARIOS / f"{name}.toml").load.duration_s < 60, "five minutes for all of them"
+        assert load_scenario(SCENARIOS / f"{name}.toml").load.duration_s < 60, "two minutes for all of them"
     monkeypatch.setattr("keyheat.scenario.scenario.SCENARIOS", tmp_path / "scenarios")
     monkeypatch.chdir(tmp_path)
     said = verb("demo", "--out", "demo")

@@ -1,6 +1,5 @@
-"""Verbs that load a table, or simulate it: demo, run, sweep, simulate."""
+"""Verbs that load a table, or simulate it: run, sweep, simulate."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import click
 
 from keyheat.cli.guards import Guards, agreed, guarded
 from keyheat.cli.options import (
-    OUT,
     a_path,
     a_scenario,
     changed,
@@ -17,21 +15,18 @@ from keyheat.cli.options import (
     in_json,
     price_list,
     run_place,
-    same_place,
     series_place,
     some_prices,
 )
-from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, say_problems, simulated, tell_runs
+from keyheat.cli.run import NOT_STARTED, How, exit_code_of, in_turn, say_problems, simulated, tell_runs
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
-from keyheat.load.run.jobs import Job, clear, find_scenario, find_scenarios, made, shard_jobs
+from keyheat.load.run.jobs import Job, find_scenario, find_scenarios, made, shard_jobs
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.variants import shard_counts, with_files_of, with_shards
 from keyheat.simulator.alterations import check_shards
 from keyheat.terminal.console import out, strong
-from keyheat.words import INTERRUPTED, INVALID
-
-DEMO = ("hotkey", "datekey", "sharded", "too-small")
+from keyheat.words import INVALID
 
 
 def _counts(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
@@ -44,27 +39,6 @@ def _counts(_context: click.Context, _option: click.Parameter, text: str) -> tup
 no_collect = click.option(
     "--no-collect", "quick", is_flag=True, help="wait for no CloudWatch: judge by what the client saw alone"
 )
-
-
-@click.command()
-@click.option("--out", "folder", type=a_path, default=OUT / "demo", show_default=True)
-@in_json("the runs and what came out")
-def demo(folder: Path) -> int:
-    """Four scenarios on the local endpoint, four reports, one index page (about 5 minutes)."""
-    from keyheat.pages.series import RunEntry, write_index
-
-    folder = same_place(folder)
-    jobs = [Job(*find_scenario(name), folder / name) for name in DEMO]
-    for job in jobs:
-        clear(job.folder)
-    codes = _series(jobs, How(show_keys=True))
-    if codes[-1] == INTERRUPTED:
-        return INTERRUPTED
-    entries = [RunEntry.of_run(folder / name) for name in DEMO]
-    index = write_index(folder, entries, datetime.now(UTC), title="Partition or table? Four answers")
-    tell_runs(jobs, codes, max(codes), page=str(index))
-    out.print(strong("\nAll four side by side: ", index))
-    return max(codes)
 
 
 @click.command()
@@ -135,7 +109,7 @@ def run(
     else:
         jobs = [Job(*loaded[0], run_place(folder, loaded[0][0].name), settings)]
     options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
-    codes = _series(jobs, How(target=target, options=tuple(options), quick=quick))
+    codes = in_turn(jobs, How(target=target, options=tuple(options), quick=quick))
     code, page = codes[-1] if codes[-1] in NOT_STARTED else max(codes), None
     if several and (runs := [job.folder for job in jobs if made(job)]):
         from keyheat.pages.comparison import write_comparison  # half a second, once the loads are over
@@ -182,7 +156,7 @@ def sweep(
     jobs = shard_jobs(with_files_of(loaded, path.parent), counts, folder)
     options += ["--prices", str(prices)]
     how = How(target=target, options=tuple(options), quick=quick)
-    codes = _series(list(jobs.values()), how)
+    codes = in_turn(list(jobs.values()), how)
     # A threshold that some number of shards holds, holds.
     best = INVALID if INVALID in codes else min(codes)
     code = codes[-1] if codes[-1] in NOT_STARTED else best
@@ -194,17 +168,6 @@ def sweep(
     said = {"page": str(folder / NAME), "sentence": answer.sentence} if answer else {}
     tell_runs(list(jobs.values()), codes, code, **said)
     return code
-
-
-def _series(jobs: Sequence[Job], how: How) -> list[int]:
-    """Run one after the other, until all are done or one could not start; gives their exit codes."""
-    codes: list[int] = []
-    for number, job in enumerate(jobs, start=1):
-        place = (number, len(jobs)) if len(jobs) > 1 else None
-        codes.append(make_run(job, how, place=place))
-        if codes[-1] in NOT_STARTED:
-            break
-    return codes
 
 
 @click.command()

@@ -97,7 +97,7 @@ def _add_quiet(verb: click.Command) -> None:
 
 MENU: Menu = {
     "Load a table, or simulate it": {
-        "demo": ("load", "four scenarios on the local endpoint, four reports (5 minutes)"),
+        "demo": ("demo", "four scenarios on the local endpoint, four reports (2 minutes)"),
         "run": ("load", "load as a scenario says, then collect, analyze, report"),
         "simulate": ("load", "the same run on a virtual clock, in seconds"),
         "sweep": ("load", "a scenario with 1, 2, 4, 8, 16 shards: how many are enough?"),

@@ -65,22 +65,51 @@ def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int
     return loaded(job, how, place=place)
 
 
+def in_turn(jobs: Sequence[Job], how: How) -> list[int]:
+    """Run one after the other, until all are done or one could not start; gives their exit codes."""
+    codes: list[int] = []
+    for number, job in enumerate(jobs, start=1):
+        place = (number, len(jobs)) if len(jobs) > 1 else None
+        codes.append(make_run(job, how, place=place))
+        if codes[-1] in NOT_STARTED:
+            break
+    return codes
+
+
 def loaded(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
     """Load as the scenario says, in a process of its own, to the report; gives the exit code."""
-    from keyheat.runs.formats import read_diagnosis
-    from keyheat.runs.manifest import read_manifest
-    from keyheat.terminal.diagnosis import outcome
     from keyheat.terminal.progress import LoadBar
 
+    with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=place) as bar:
+        ended = launch.launch(_load_command(job, how), bar.show)
+    return _concluded(job, how, ended)
+
+
+def loaded_together(jobs: Sequence[Job], how: How) -> list[int]:
+    """Load as each scenario says, beside each other, each to its report; gives the exit codes."""
+    from keyheat.terminal.progress import LoadsBar
+
+    with LoadsBar(len(jobs), max(job.scenario.load.duration_s for job in jobs), bars) as bar:
+        ended = launch.launch_together([(_load_command(job, how), bar.watch()) for job in jobs])
+    return [_concluded(job, how, launched) for job, launched in zip(jobs, ended, strict=True)]
+
+
+def _load_command(job: Job, how: How) -> list[str]:
     options = [
         *(f"--set={setting}" for setting in job.settings),
         *(["--show-keys"] if how.show_keys else []),
         *how.options,
         *(["--no-report"] if how.quick else []),
     ]
-    command = launch.command(job.path, job.scenario, job.folder, "--target", how.target, *options)
-    with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=place) as bar:
-        ended = launch.launch(command, bar.show)
+    return launch.command(job.path, job.scenario, job.folder, "--target", how.target, *options)
+
+
+def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
+    """Tell what came of a load, and give its exit code."""
+    from keyheat.runs.formats import read_diagnosis
+    from keyheat.runs.manifest import read_manifest
+    from keyheat.terminal.diagnosis import outcome
+
     code, said = ended.code, ended.said
     if ended.run_id is None:
         return _not_begun(job, code, said)

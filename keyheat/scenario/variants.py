@@ -95,6 +95,25 @@ def with_index_shards(scenario: Scenario, index: str, shards: int) -> Scenario |
     return scenario.model_copy(update={"keys": keys, "loadtest": loadtest, "table": table})
 
 
+def at_scale(scenario: Scenario, scale: float) -> Scenario:
+    """The same question at a part of its size: demand, and every limit of the local table, times `scale`."""
+    raw = scenario.model_dump(mode="json", exclude_unset=True)
+    raw.setdefault("local", {})["scale"] = scenario.local.scale * scale
+    raw["load"] = _rates_times(scale, raw["load"])
+    return scenario_from_dict(raw, f"{scenario.name} at scale {scale:g}")
+
+
+def _rates_times(scale: float, part: Any) -> Any:
+    if isinstance(part, list):
+        return [_rates_times(scale, one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        name: value * scale if name.endswith("per_s") else _rates_times(scale, value)
+        for name, value in part.items()
+    }
+
+
 def with_capacity(scenario: Scenario, direction: Direction, units: int, index: str | None = None) -> Scenario:
     """The scenario with another provisioned capacity of the table, or of an index, from beginning to end.
 

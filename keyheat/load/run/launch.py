@@ -10,8 +10,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from types import FrameType
 from typing import IO, Any, Final, Self
 
@@ -60,14 +62,27 @@ class Launched:
     run_id: str | None
 
 
-def launch(command_line: list[str], watch: Callable[[LaunchProgress], None]) -> Launched:
-    """Run a load test to its end; `watch` gets its progress.
+Watch = Callable[[LaunchProgress], None]
 
-    Signals that we get are passed on to the child, which keeps its files; we wait for it either way.
+
+def launch(command_line: list[str], watch: Watch) -> Launched:
+    """Run a load test to its end; `watch` gets its progress."""
+    return launch_together([(command_line, watch)])[0]
+
+
+def launch_together(loads: Sequence[tuple[list[str], Watch]]) -> list[Launched]:
+    """Run load tests beside each other to their ends, each with a `watch` of its own.
+
+    Signals that we get are passed on to the children, which keep their files; we wait for them either way.
     """
     require("load")
+    with _Passing() as passing, ThreadPoolExecutor(len(loads)) as pool:
+        return list(pool.map(lambda load: _launched(*load, passing), loads))
+
+
+def _launched(command_line: list[str], watch: Watch, passing: "_Passing") -> Launched:
     run_id = None
-    with tempfile.TemporaryFile("w+", encoding=ENCODING, errors="replace") as beside, _Passing() as passing:
+    with tempfile.TemporaryFile("w+", encoding=ENCODING, errors="replace") as beside:
         environment = {**os.environ, "PYTHONIOENCODING": ENCODING}
         with subprocess.Popen(
             command_line,
@@ -89,7 +104,7 @@ def launch(command_line: list[str], watch: Callable[[LaunchProgress], None]) -> 
     return Launched(INTERRUPTED if code < 0 or passing.came else code, said, run_id)
 
 
-def _show(watch: Callable[[LaunchProgress], None], progress: LaunchProgress) -> None:
+def _show(watch: Watch, progress: LaunchProgress) -> None:
     """Show how far it is, to whoever still looks: the child is waited for in any case."""
     try:
         watch(progress)
@@ -98,12 +113,13 @@ def _show(watch: Callable[[LaunchProgress], None], progress: LaunchProgress) -> 
 
 
 class _Passing:
-    """Signals that we get, sent to the child, also those that come before it is there."""
+    """Signals that we get, sent to every child, also those that come before it is there."""
 
     def __init__(self) -> None:
         self.came: list[signal.Signals] = []
-        self._child: subprocess.Popen[str] | None = None
+        self._children: list[subprocess.Popen[str]] = []
         self._before: dict[signal.Signals, Any] = {}
+        self._lock = Lock()  # children come from threads, signals to the main one: each child gets each once
 
     def __enter__(self) -> Self:
         # A shell has what it starts with `&` ignore SIGINT, too; who sends it to us alone means it.
@@ -117,21 +133,23 @@ class _Passing:
 
     def to(self, child: "subprocess.Popen[str]") -> None:
         """Pass on what has come, and what will."""
-        self._child = child
-        for number in self.came:
-            self._pass_on(number)
+        with self._lock:
+            self._children.append(child)
+            for number in self.came:
+                _pass_on(number, child)
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
         if number == HUNG_UP:
             let_go()
-        self.came.append(signal.Signals(number))
-        if self._child is not None:
-            self._pass_on(self.came[-1])
+        with self._lock:
+            self.came.append(signal.Signals(number))
+            for child in self._children:
+                _pass_on(self.came[-1], child)
 
-    def _pass_on(self, number: signal.Signals) -> None:
-        assert self._child is not None
-        # Ctrl-C in a terminal reaches the child by itself, which is in our process group.
-        self._child.send_signal(PASSED_ON if number == signal.SIGINT else number)
+
+def _pass_on(number: signal.Signals, child: "subprocess.Popen[str]") -> None:
+    # Ctrl-C in a terminal reaches the child by itself, which is in our process group.
+    child.send_signal(PASSED_ON if number == signal.SIGINT else number)
 
 
 def _read(lines: IO[str]) -> Iterator[LaunchProgress]:

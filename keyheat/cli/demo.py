@@ -1,0 +1,100 @@
+"""The verb demo: four scenarios, four verdicts, on any machine.
+
+A load generator that cannot send what a scenario asks for spoils its answer. Demand and table are then
+halved, which leaves the question as it is, and what was spoiled is run again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import click
+
+from keyheat.cli.options import OUT, a_path, in_json, same_place
+from keyheat.cli.run import SAID, How, in_turn, loaded_together, tell_runs
+from keyheat.load.run.jobs import Job, clear, find_scenario, made
+from keyheat.runfiles import DIAGNOSIS, FILES
+from keyheat.scenario.variants import at_scale, write_scenario
+from keyheat.terminal.console import err, out, strong
+from keyheat.words import DONE, INTERRUPTED
+
+DEMO: Final = ("hotkey", "datekey", "sharded", "too-small")
+LEAST_SCALE: Final = 1 / 16
+"""Some 16 requests/s for a scenario: what cannot send those has no time for anything."""
+
+
+@click.command()
+@click.option("--out", "folder", type=a_path, default=OUT / "demo", show_default=True)
+@click.option(
+    "--scale",
+    type=click.FloatRange(LEAST_SCALE, 1),
+    default=1.0,
+    show_default=True,
+    help="begin with this part of demand and tables",
+)
+@in_json("the runs and what came out")
+def demo(folder: Path, scale: float) -> int:
+    """Four scenarios on the local endpoint, four reports, one index page (about 2 minutes).
+
+    They run beside each other where there are two cores or more. Where the machine cannot send a load, demand
+    and table are halved, and it runs again.
+    """
+    from keyheat.pages.series import RunEntry, write_index
+
+    folder = same_place(folder)
+    jobs = _jobs(DEMO, folder, scale)
+    codes = _load_all(jobs)
+    while INTERRUPTED not in codes.values():
+        spoiled = [name for name in codes if _spoiled(jobs[name])]
+        if not spoiled or scale / 2 < LEAST_SCALE:
+            break
+        scale /= 2
+        behind = f"{SAID}the load generator was the limit of {', '.join(spoiled)}"
+        err.print(f"{behind}: demand and tables are halved, to scale {scale:g}")
+        jobs |= (again := _jobs(spoiled, folder, scale))
+        codes |= _load_all(again)
+    else:
+        return INTERRUPTED
+    # The machine is no failure of the demo: a verdict that it spoiled to the last says so itself.
+    code = max(DONE if name in spoiled else ended for name, ended in codes.items())
+    entries = [RunEntry.of_run(folder / name) for name in DEMO]
+    index = write_index(folder, entries, datetime.now(UTC), title="Partition or table? Four answers")
+    tell_runs([*jobs.values()], [*codes.values()], code, page=str(index))
+    out.print(strong("\nAll four side by side: ", index))
+    return code
+
+
+def _jobs(names: Iterable[str], folder: Path, scale: float) -> dict[str, Job]:
+    """The scenarios at a part of their size, each with a folder of its name; an earlier run is cleared."""
+    jobs = {}
+    for name in names:
+        scenario, path = find_scenario(name)
+        clear(folder / name)
+        if scale != 1:
+            scenario = at_scale(scenario, scale)
+            path = write_scenario(folder / f"{name}.json", scenario)
+        jobs[name] = Job(scenario, path, folder / name)
+    return jobs
+
+
+def _load_all(jobs: Mapping[str, Job]) -> dict[str, int]:
+    """Load beside each other where cores allow, else in turn; gives the exit codes of those that began."""
+    from keyheat.load.record.generator import machine
+
+    listed: Sequence[Job] = [*jobs.values()]
+    together = len(listed) > 1 and int(machine()["cores"]) > 1
+    return dict(
+        zip(jobs, (loaded_together if together else in_turn)(listed, How(show_keys=True)), strict=False)
+    )
+
+
+def _spoiled(job: Job) -> bool:
+    """Whether the generator kept a run from its verdict: throttles that DynamoDB names stay what they are."""
+    from keyheat.runs.formats import read_diagnosis
+    from keyheat.wording.verdict import is_as_expected
+
+    if not made(job):
+        return False
+    diagnosis = read_diagnosis(job.folder / FILES[DIAGNOSIS])
+    return diagnosis.generator.bound and not is_as_expected(job.scenario.expects or "", diagnosis.verdict)
