@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -83,6 +84,30 @@ sys.exit(5)
     assert ended.said == "caf\ufffd on stderr"
     assert [line for one in seen for line in one.said] == ["hello", "[1]"]
     assert [one.elapsed_s for one in seen if not one.said] == [1.0]
+
+
+@pytest.mark.opens
+def test_loads_beside_each_other_each_have_their_progress_and_their_end() -> None:
+    """Each waits until the other has begun, so that one after the other would never end."""
+    both = Barrier(2, timeout=60)
+    seen: list[list[LaunchProgress]] = [[], []]
+
+    def watch(place: int) -> Callable[[LaunchProgress], None]:
+        def show(now: LaunchProgress) -> None:
+            seen[place].append(now)
+            both.wait()
+
+        return show
+
+    codes = (5, 0)
+    ended = launch.launch_together(
+        [
+            ([sys.executable, "-c", f"import sys; print('hello {code}'); sys.exit({code})"], watch(place))
+            for place, code in enumerate(codes)
+        ]
+    )
+    assert tuple(one.code for one in ended) == codes
+    assert [one.said for now in seen for one in now] == [["hello 5"], ["hello 0"]]
 
 
 def test_a_note_is_said_once_in_a_series(capsys: pytest.CaptureFixture[str]) -> None:

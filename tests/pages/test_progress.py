@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from keyheat.terminal.progress import Countdown, LoadBar
+from keyheat.terminal.progress import Countdown, LoadBar, LoadsBar
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,22 @@ def test_without_a_terminal_each_phase_is_a_line():
         "hotkey: asking CloudWatch what it counted, about 55 s",
         "hotkey: labelling throttles, writing the report",
     ]
+
+
+def test_of_loads_beside_each_other_the_last_phase_and_all_rates_are_shown() -> None:
+    out = StringIO()
+    console = Console(file=out, width=120, force_terminal=True, highlight=False, legacy_windows=False)
+    with LoadsBar(2, 50, console) as bar:
+        first, second = bar.watch(), bar.watch()
+        first(State("loading"))
+        assert bar._phase == "starting", "the second has not begun"
+        second(State("preparing"))
+        first(State(elapsed_s=12, accepted_per_s=100, throttled_per_s=20))
+        assert bar._phase == "preparing"
+        second(State(elapsed_s=9, accepted_per_s=50))
+        bar._bar.refresh()
+    assert bar._phase == "loading"
+    assert "9 s     150/s accepted      20/s throttled" in out.getvalue()
 
 
 def test_in_a_terminal_the_rates_and_the_wait_are_seen():

@@ -211,6 +211,24 @@ def test_shipped_scenarios_are_right(path: Path) -> None:
     assert load_scenario(path).name == path.stem
 
 
+MOST_PER_S = 500
+ABOUT_REQUESTS = {  # how often a view or an order changes one item, however large it is
+    "aggregate-scan", "aggregate-stream", "aggregate-transaction", "leaderboard", "leaderboard-sharded",
+}  # fmt: skip
+
+
+def test_a_scenario_asks_for_units_and_not_for_requests_that_a_small_machine_cannot_send() -> None:
+    loads = {path.stem: load_scenario(path).load for path in (ROOT / "configs/scenarios").glob("*.toml")}
+    many = {
+        name
+        for name, load in loads.items()
+        if load.arrivals != "trace"
+        and load.rate_shape().highest_per_s / (load.mean_write_units if load.write_units_per_s else 1)
+        > MOST_PER_S
+    }
+    assert many == ABOUT_REQUESTS
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),

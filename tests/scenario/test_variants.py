@@ -5,9 +5,20 @@ from pathlib import Path
 import pytest
 
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario
-from keyheat.scenario.variants import shard_counts, with_shards, write_scenario
+from keyheat.scenario.variants import at_scale, shard_counts, with_shards, write_scenario
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+
+
+@pytest.mark.parametrize("name", ["sharded", "pre-warmed", "daily-peak", "auto-scaling-ramp"])
+def test_at_half_its_size_a_scenario_asks_half_of_half_a_table(name: str) -> None:
+    whole = load_scenario(SCENARIOS / f"{name}.toml")
+    half = at_scale(whole, 0.5)
+    assert half.local.scale == whole.local.scale / 2
+    for at_s in (0.0, 30.0, 100.0):
+        assert half.load.rate_shape().rate(at_s) == pytest.approx(whole.load.rate_shape().rate(at_s) / 2)
+    assert (half.expects, half.table) == (whole.expects, whole.table)
+    assert half.load.item_bytes == whole.load.item_bytes
 
 
 @pytest.fixture

@@ -1,0 +1,73 @@
+"""The verb demo on a slow machine: demand and tables are halved, and what was spoiled runs again."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.cli import demo
+from keyheat.cli.run import How
+from keyheat.load.run.jobs import Job
+from keyheat.words import DONE, INTERRUPTED, INVALID
+
+Loads = list[dict[str, float]]
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> Loads:
+    """What was loaded beside each other, round by round: each scenario with its demand."""
+    made: Loads = []
+
+    def load(jobs: Sequence[Job], how: How) -> list[int]:
+        made.append({job.scenario.name: job.scenario.load.requests_per_s for job in jobs})
+        return [INVALID if job.scenario.name == "sharded" else DONE for job in jobs]
+
+    monkeypatch.setattr(demo, "loaded_together", load)
+    monkeypatch.setattr("keyheat.load.record.generator.machine", lambda: {"cores": 2})
+    monkeypatch.setattr(demo, "in_turn", load)
+    monkeypatch.setattr("keyheat.pages.series.RunEntry.of_run", lambda folder: folder)
+    monkeypatch.setattr("keyheat.pages.series.write_index", lambda folder, *_, **__: folder / "index.html")
+    return made
+
+
+def spoiled_while(monkeypatch: pytest.MonkeyPatch, lasts: Callable[[Job], bool]) -> None:
+    monkeypatch.setattr(demo, "_spoiled", lambda job: job.scenario.name == "sharded" and lasts(job))
+
+
+def test_what_the_generator_spoiled_runs_again_at_half_its_size(
+    verb: Callable[..., Any], loads: Loads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    scales: list[float] = []
+
+    def lasts(job: Job) -> bool:
+        scales.append(job.scenario.local.scale)
+        return job.scenario.local.scale > 0.25
+
+    spoiled_while(monkeypatch, lasts)
+    said = verb("demo", "--out", tmp_path / "demo")
+    assert [list(made) for made in loads] == [list(demo.DEMO), ["sharded"], ["sharded"]]
+    full = loads[0]["sharded"]
+    assert [made["sharded"] for made in loads] == [full, full / 2, full / 4]
+    assert scales == [1.0, 0.5, 0.25]
+    assert (
+        "the load generator was the limit of sharded: demand and tables are halved, to scale 0.5" in said.err
+    )
+    assert said.code == INVALID, "an invalid run that the generator did not spoil is no matter of the machine"
+
+
+def test_a_machine_that_cannot_send_anything_is_no_failure(
+    verb: Callable[..., Any], loads: Loads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spoiled_while(monkeypatch, lambda _job: True)
+    said = verb("demo", "--scale", "0.125", "--out", tmp_path / "demo")
+    assert len(loads) == 2, "down to a sixteenth"
+    assert said.code == DONE
+
+
+def test_a_demo_that_is_interrupted_ends(
+    verb: Callable[..., Any], loads: Loads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spoiled_while(monkeypatch, lambda _job: True)
+    monkeypatch.setattr(demo, "loaded_together", lambda jobs, how: [INTERRUPTED for _ in jobs])
+    assert verb("demo", "--out", tmp_path / "demo").code == INTERRUPTED
