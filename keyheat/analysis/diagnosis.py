@@ -115,7 +115,9 @@ def diagnose(
     judged = with_company(with_reads(with_replicas(judged, evidence), client), client)
     advice = Advice()
     notable = labels if judged.constraint != "none" else ()
-    if (notable or judged.constraint == "none") and (judged.valid or not generator.bound):
+    if (
+        notable or judged.constraint == "none"
+    ) and not generator.bound:  # else how much it takes is not known
         advice = advise(
             notable,
             evidence,

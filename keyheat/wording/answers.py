@@ -142,7 +142,7 @@ def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
     if verdict.rule in SHORT:
         said = "Run it where throttles can come"
         return answer(said=said, command=scenario and f"keyheat run {scenario}")
-    if not verdict.valid and diagnosis.generator.bound:
+    if diagnosis.generator.bound:
         return answer(
             said="Run it again with a generator that keeps up", beside=diagnosis.generator.checks[:1]
         )

@@ -299,6 +299,7 @@ def test_a_generator_that_was_the_limit_spoils_what_it_can(
     assert verdict.because[0].startswith(said or "The load generator was the limit")
     assert said is not None or verdict.because[1] == "CPU at 99 %."
     assert exit_code_of(diagnosis) == (DONE if said else INVALID)
+    assert (diagnosis.recommendations, diagnosis.cure) == ((), None), "how much it takes is not known"
     run = ReportRun(diagnosis=diagnosis)
     sentence = verdict_sentence(verdict, facts_of(run, read_record(run)), diagnosis.generator)
     assert (said or "says nothing") in sentence
