@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.checks import error_share
-from keyheat.analysis.thresholds import Failures, Thresholds
+from keyheat.analysis.blind_spans import with_blind_spans
+from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.numbers import UNITS, percent, some, whole
 from keyheat.runs.client import ClientFiles
@@ -98,39 +98,7 @@ def verdict(
         return made.model_copy(
             update={"valid": False, "because": confession + generator.checks + made.because}
         )
-    return _with_failures(made, _failed_share(client), numbers.failures)
-
-
-MET: Final = frozenset(
-    {
-        "TransactionConflict",
-        "TransactionConflictException",
-        "ConditionalCheckFailed",
-        "ReplicatedWriteConflictException",
-        "ReplicationInProgress",
-    }
-)
-"""Errors of writes that met the table, and another write on their item: contention, which is a finding."""
-
-
-def _failed_share(client: ClientFiles | None) -> float | None:
-    """Attempts that failed without meeting the table, per attempt; None where nobody counted."""
-    share = error_share(client)
-    totals = client.manifest.totals if client and client.manifest else None
-    if share is None or totals is None:
-        return None
-    return share - sum(totals.errors_by_kind.get(kind, 0) for kind in MET) / totals.attempts
-
-
-def _with_failures(made: Verdict, share: float | None, numbers: Failures) -> Verdict:
-    """The verdict beside the attempts that never met the table's limits; too many of them make it invalid."""
-    if share is None or share < numbers.mention_share:
-        return made
-    failed = f"{percent(share)} of all attempts failed for another reason than a throttle"
-    if share < numbers.invalid_share:
-        return made.model_copy(update={"because": (*made.because, f"{failed}.")})
-    said = f"{failed}: too little of this run met the table to judge it."
-    return made.model_copy(update={"valid": False, "because": (said, *made.because)})
+    return with_blind_spans(made, evidence, client, numbers.failures)
 
 
 def with_company(made: Verdict, client: ClientFiles | None) -> Verdict:
