@@ -54,6 +54,18 @@ def index_of(label: str | None) -> str | None:
     return None if label in (None, TABLE) else TABLE if label == INDEX_TABLE else label
 
 
+CONTENTION_ERRORS: Final = frozenset(
+    {
+        "TransactionConflict",
+        "TransactionConflictException",
+        "ConditionalCheckFailed",
+        "ReplicatedWriteConflictException",
+        "ReplicationInProgress",
+    }
+)
+"""Errors of writes that the table admitted, and that another write on their item stopped."""
+
+
 class NotNegative:
     """What a reader of files, pydantic, holds a number to; said so that nobody else has to load it."""
 

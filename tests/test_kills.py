@@ -140,10 +140,9 @@ def test_the_endpoint_is_killed_under_load(start: Start, verb: Verb, tmp_path: P
 
     said = verb("analyze", run)
     diagnosis = read_diagnosis(run / "diagnosis.json")
-    invalid = bound or totals["errors"] >= 0.5 * totals["attempts"]
-    assert said.code == (3 if invalid else 0)
-    assert diagnosis.verdict.valid is not invalid
-    why = "The load generator was the limit" if bound else "failed for another reason than a throttle"
+    assert said.code == (3 if bound else 0)
+    assert diagnosis.verdict.valid is not bound
+    why = "The load generator was the limit" if bound else "failed before they met the table's limits"
     assert any(why in line for line in diagnosis.verdict.because)
     assert diagnosis.verdict.constraint == "partition"
     assert any("evidence.json is missing" in line for line in diagnosis.coverage.missing)

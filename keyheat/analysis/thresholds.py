@@ -21,10 +21,10 @@ class NoiseThresholds(Part):
 
 
 class Failures(Part):
-    """Shares of attempts that failed for another reason than a throttle: worth saying, and too many."""
+    """Shares of attempts that failed before they met the table: worth a sentence, and of a blind second."""
 
     mention_share: Share
-    invalid_share: Share
+    blind_share: Share
 
 
 class Spans(Part):

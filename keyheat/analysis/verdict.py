@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.checks import error_share
-from keyheat.analysis.thresholds import Failures, Thresholds
+from keyheat.analysis.blind_spans import with_blind_spans
+from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.numbers import UNITS, percent, some, whole
 from keyheat.runs.client import ClientFiles
@@ -91,7 +91,7 @@ def verdict(
         made = made.model_copy(update={"because": (*made.because, unstated)})
     if doubt := unreliable(evidence):
         made = made.model_copy(update={"because": (*made.because, doubt)})
-    made = _with_failures(made, _failed_share(client), numbers.failures)
+    made = with_blind_spans(made, evidence, client, numbers.failures)
     return _with_generator(made, generator) if generator.bound else made
 
 
@@ -106,38 +106,6 @@ def _with_generator(made: Verdict, generator: GeneratorFacts) -> Verdict:
         "The load generator was the limit: this says something about the generator, not about the table."
     )
     return made.model_copy(update={"valid": False, "because": (confession, *generator.checks, *made.because)})
-
-
-MET: Final = frozenset(
-    {
-        "TransactionConflict",
-        "TransactionConflictException",
-        "ConditionalCheckFailed",
-        "ReplicatedWriteConflictException",
-        "ReplicationInProgress",
-    }
-)
-"""Errors of writes that met the table, and another write on their item: contention, which is a finding."""
-
-
-def _failed_share(client: ClientFiles | None) -> float | None:
-    """Attempts that failed without meeting the table, per attempt; None where nobody counted."""
-    share = error_share(client)
-    totals = client.manifest.totals if client and client.manifest else None
-    if share is None or totals is None:
-        return None
-    return share - sum(totals.errors_by_kind.get(kind, 0) for kind in MET) / totals.attempts
-
-
-def _with_failures(made: Verdict, share: float | None, numbers: Failures) -> Verdict:
-    """The verdict beside the attempts that never met the table's limits; too many of them make it invalid."""
-    if share is None or share < numbers.mention_share:
-        return made
-    failed = f"{percent(share)} of all attempts failed for another reason than a throttle"
-    if share < numbers.invalid_share:
-        return made.model_copy(update={"because": (*made.because, f"{failed}.")})
-    said = f"{failed}: too little of this run met the table to judge it."
-    return made.model_copy(update={"valid": False, "because": (said, *made.because)})
 
 
 def with_company(made: Verdict, client: ClientFiles | None) -> Verdict:

@@ -101,6 +101,7 @@ class SecondCount(Part):
     consumed: Quantity
     attempts: Count
     throttled: Count
+    unmet: Count = 0  # of the attempts, those that failed before they met the table's limits
 
 
 class Contributor(Part):

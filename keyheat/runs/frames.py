@@ -56,6 +56,7 @@ FRAMES: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("throttled", COUNT, "requests", "those that were throttled"),
         Column("errors", COUNT, "requests", "those that failed for another reason"),
         Column("consumed_units", NUMBER, "capacity units", "what the accepted ones consumed, RCU or WCU"),
+        Column("unmet", COUNT, "requests", "of the errors, those that never met the table's limits"),
     ),
     "throttles": (
         Column("at", MOMENT, "UTC", "when the attempt was sent"),
@@ -166,7 +167,8 @@ def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:
     """What `evidence.json` keeps of the seconds: no operation, and not what was accepted or failed."""
     return frame("seconds", (
         {"second": row.second, "resource": label_of(row.index), "direction": row.direction,
-         "attempts": row.attempts, "throttled": row.throttled, "consumed_units": row.consumed}
+         "attempts": row.attempts, "throttled": row.throttled, "consumed_units": row.consumed,
+         "unmet": row.unmet}
         for row in rows
     ))  # fmt: skip
 

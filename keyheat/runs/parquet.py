@@ -31,6 +31,7 @@ SECONDS_SCHEMA = pa.schema(
         ("throttled", pa.int64()),
         ("errors", pa.int64()),  # failed for another reason than a throttle
         ("consumed_units", pa.float64()),
+        ("unmet", pa.int64()),  # of the errors, those that never met the table's limits
     ]
 )
 THROTTLES_SCHEMA = pa.schema(

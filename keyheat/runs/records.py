@@ -35,7 +35,7 @@ def moved(rows: pa.Table, ahead_s: int) -> pa.Table:
 
 
 def second_counts(path: Path, ahead_s: int = 0) -> tuple[SecondCount, ...]:
-    """Attempts, throttles and consumed units per second, resource and direction. Raises `FileProblem`."""
+    """Counts per second, resource and direction. Raises `FileProblem`."""
     summed = seconds_summed(moved(read_table(path, SECONDS), ahead_s))
     return _checked(path, lambda row: SecondCount(consumed=row.pop("consumed_units"), **row), summed)
 
@@ -49,8 +49,8 @@ def throttles_counted(rows: pa.Table) -> pa.Table:
 
 
 def seconds_summed(rows: pa.Table) -> pa.Table:
-    """The rows of `seconds.parquet` as second, index, direction, attempts, throttled and consumed_units."""
-    by, amounts = ["second", "index", "direction"], ["attempts", "throttled", "consumed_units"]
+    """The rows of `seconds.parquet` added up over their operations."""
+    by, amounts = ["second", "index", "direction"], ["attempts", "throttled", "unmet", "consumed_units"]
     summed = rows.group_by(by).aggregate([(name, "sum") for name in amounts])
     return _in_order(summed.rename_columns([*by, *amounts]), by)
 

@@ -27,7 +27,7 @@ def write_run(folder: Path, run: Any, **changes: Any) -> None:
     seconds = [
         {
             "second": s.second, "index": s.index, "direction": s.direction, "operation": "PutItem",
-            "errors": 0,
+            "errors": 0, "unmet": s.unmet,
             "attempts": s.attempts, "accepted": s.attempts - s.throttled, "throttled": s.throttled,
             "consumed_units": s.consumed,
         }

@@ -18,12 +18,14 @@ from keyheat.load.record.rows import (
     CONSUMED,
     ERRORS,
     THROTTLED,
+    UNMET,
     Latency,
     Seconds,
     ThrottleRows,
 )
 from keyheat.load.record.sketch import HeavyHitters, KeyHeat
 from keyheat.scenario.keys import digest_number, digest_of
+from keyheat.words import CONTENTION_ERRORS
 
 
 def heat_of(direction: str, index: str) -> str:
@@ -135,6 +137,7 @@ class Record:
         counts = self.seconds.counts(int(attempt.sent_s), None, attempt.direction, attempt.operation)
         counts[ATTEMPTS] += 1
         counts[ERRORS] += 1
+        counts[UNMET] += kind not in CONTENTION_ERRORS
         self.errors_by_kind[kind] += 1
         self._time(attempt, "error")
 

@@ -24,7 +24,7 @@ from hdrh.histogram import HdrHistogram
 from keyheat.runfiles import LATENCY
 from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
 
-ATTEMPTS, ACCEPTED, THROTTLED, ERRORS, CONSUMED = range(5)
+ATTEMPTS, ACCEPTED, THROTTLED, ERRORS, CONSUMED, UNMET = range(6)
 
 
 class SecondRow(NamedTuple):
@@ -48,11 +48,11 @@ class Seconds:
             self._of.setdefault(row.second, []).append(row)
 
     def counts(self, second: int, resource: str | None, direction: str, operation: str | None) -> list[float]:
-        """The counts of one row: attempts, accepted, throttled, errors, consumed units. Add to them."""
+        """The counts of one row, by the numbers above. Add to them."""
         row = SecondRow(second, resource, direction, operation)
         counts = self.rows.get(row)
         if counts is None:
-            counts = self.rows[row] = [0, 0, 0, 0, 0.0]
+            counts = self.rows[row] = [0, 0, 0, 0, 0.0, 0]
             self._of.setdefault(second, []).append(row)
         return counts
 
@@ -120,7 +120,7 @@ class Seconds:
 
 
 def _added(rows: list[list[float]]) -> list[float]:
-    return [sum(column) for column in zip([0, 0, 0, 0, 0.0], *rows, strict=True)]
+    return [sum(column) for column in zip([0, 0, 0, 0, 0.0, 0], *rows, strict=True)]
 
 
 NUMBERS = {"at": "q", "key": "Q", "units": "d", "late_us": "q", "service_us": "q"}
