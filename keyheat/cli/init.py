@@ -252,7 +252,7 @@ def _with_scaling(table: "SourceTable", region: str | None, profile: str | None)
     bounds = {(one.index, one.side): {"min": one.min, "max": one.max} for one in parts}
     policies = {
         (one.index, one.side): {
-            name: float(value)
+            name: value
             for name, value in asdict(one).items()
             if value is not None and name not in ("index", "side", "min", "max")
         }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from keyheat.bounds import parsed_toml
 from keyheat.intake.schedules import SHARED, repository_of, schedule_files, usual_schedule
-from keyheat.intake.suite import scenarios_among, suite_text
+from keyheat.intake.suite import scenarios_among, states_format, suite_text
 from keyheat.masking import shown
 from keyheat.numbers import some
 from keyheat.regression.suite import Suite, SuiteError, load_suite, suite_from_dict
@@ -36,7 +36,7 @@ def write_suite(
     target = file or (first if first.is_dir() else first.parent) / f"{name}.toml"
     repository = repository_of(Path.cwd())
     wanted = list(dict.fromkeys(schedules)) or [usual_schedule(repository)]
-    kept = _is_suite(target) and not places
+    kept = states_format(target, FORMAT) and not places
     errors: list[str] = []
     scenarios = [] if kept else scenarios_among(looked_in)
     if not kept and not scenarios:
@@ -61,10 +61,6 @@ def write_suite(
         _write(path, content.encode())
     _say(suite, list(files), wanted)
     return DONE
-
-
-def _is_suite(path: Path) -> bool:
-    return path.is_file() and FORMAT in path.read_text(encoding="utf-8", errors="replace")
 
 
 def _checked(target: Path, text: str, errors: list[str]) -> Suite | None:

@@ -119,6 +119,7 @@ class ScalingRange:
     target: float | None  # consumed as a share of provisioned; None: there is no target tracking policy
     scale_out_cooldown_s: float | None = None  # None: none is stated
     scale_in_cooldown_s: float | None = None
+    scale_in: bool = True
 
     def __str__(self) -> str:
         """In words."""

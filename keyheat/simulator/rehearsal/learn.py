@@ -8,6 +8,7 @@ others, with memories of their own, do each task a few times, which shows what e
 """
 
 import inspect
+import tokenize
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -124,7 +125,8 @@ def _foreign(path: Path, user: Any, base: Any, scenario: Scenario) -> Iterator[s
 
 def _where(path: Path, user: type) -> str:
     """The file and line of a class, as far as it is the load test's."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+    with tokenize.open(path) as file:  # in the encoding that the file states
+        lines = list(file)
     found = (number for number, line in enumerate(lines, 1) if line.startswith(f"class {user.__name__}"))
     return f"{path.name}:{next(found, 1)}"
 

@@ -284,7 +284,7 @@ class Stage:
             spec.loader.exec_module(module)
             return vars(module)
         names: dict[str, Any] = {"__builtins__": self._builtins, "__name__": f"{COPIES}{path.stem}"}
-        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+        exec(compile(path.read_bytes(), str(path), "exec"), names)
         return names
 
     def _import(
