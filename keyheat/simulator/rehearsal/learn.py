@@ -31,7 +31,7 @@ from keyheat.simulator.rehearsal.mix import (
     UserClass,
     attribute_mark,
 )
-from keyheat.simulator.rehearsal.stage import USERS, Stage, StandInLoad
+from keyheat.simulator.rehearsal.stage import USERS, Stage, StandInLoad, is_missing_here
 from keyheat.simulator.rehearsal.tables import NotLearnt, SentItem, Tables
 
 ROUNDS: Final = (32, 512, 4_096)
@@ -41,6 +41,7 @@ TIMES: Final = 2  # ... and how often they do each task, once they have done it 
 APART: Final = 100_003  # numbers of what different tasks do, which draw other keys at the same time
 MOST_REQUESTS: Final = 10_000  # of one task
 STARTED_S: Final = 1_796_083_200.0
+ONLY_IN_A_RUN: Final = "a simulation has no stand-in for it, so only a run shows what this file sends"
 
 _own: list[Stage] = []  # of this process, which may have other threads
 _lock = Lock()
@@ -63,7 +64,8 @@ def _rehearse(stage: Stage, path: Path, scenario: Scenario, folder: Path) -> Reh
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  (whatever a file does when it is run is to be told)
-        return Rehearsed(wrong=(_told(path, error),))
+        told = (_told(path, error),)
+        return Rehearsed(unlearnt=told) if is_missing_here(error) else Rehearsed(wrong=told)
     users: list[Any] = list(dict.fromkeys(one for one in names.values() if _is_user(stage, one)))
     if wrong := tuple(_wrong(path, users)):
         return Rehearsed(wrong=wrong)
@@ -136,7 +138,8 @@ def _told(path: Path, error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     mine = [frame for frame in frames if Path(frame.filename) == path]
     line = mine[-1].lineno if mine else getattr(error, "lineno", None)
-    return f"{path.name}{f':{line}' if line else ''}: {type(error).__name__}: {error}"
+    told = f"{path.name}{f':{line}' if line else ''}: {type(error).__name__}: {error}"
+    return f"{told}; {ONLY_IN_A_RUN}" if is_missing_here(error) else told
 
 
 @dataclass(frozen=True, slots=True)
