@@ -6,6 +6,7 @@ are counted before, by a scan that calls nothing and takes time by the length al
 
 import re
 import tomllib
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
@@ -41,10 +42,29 @@ def text_of(path: Path) -> str:
         body = file.read(MOST_TEXT_BYTES + 1)
     if len(body) > MOST_TEXT_BYTES:
         raise NotAccepted(f"too long: at most {MOST_TEXT_BYTES:,} bytes are read")
+    return _decoded(body).replace("\r\n", "\n")
+
+
+def encoding_of(head: bytes) -> str:
+    """The encoding of a text that begins with `head`: UTF-8 unless a byte order mark says UTF-16.
+
+    PowerShell's `>` writes UTF-16 with a mark, and some editors of Windows mark UTF-8.
+    """
+    return "utf-16" if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+
+
+def unmarked(body: bytes) -> bytes:
+    """Text that has a byte order mark, as UTF-8 without it; other bytes as they are. Raises `NotAccepted`."""
+    marked = body.startswith((BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE))
+    return _decoded(body).encode() if marked else body
+
+
+def _decoded(body: bytes) -> str:
+    encoding = encoding_of(body)
     try:
-        return body.decode("utf-8-sig").replace("\r\n", "\n")  # some editors of Windows mark UTF-8
+        return body.decode(encoding)
     except UnicodeDecodeError as error:
-        raise NotAccepted("not UTF-8 text") from error
+        raise NotAccepted(f"not {encoding.removesuffix('-sig').upper()} text") from error
 
 
 def parsed_toml(text: str) -> dict[str, Any]:
@@ -61,7 +81,8 @@ def parsed_toml(text: str) -> dict[str, Any]:
 
 
 def parsed_json(body: bytes) -> Any:
-    """What JSON says. Raises `NotAccepted`."""
+    """What JSON says, also in UTF-16 with a byte order mark. Raises `NotAccepted`."""
+    body = unmarked(body)
     _check_depth(_outside_strings(body), MOST_DEPTH)
     try:
         return orjson.loads(body)

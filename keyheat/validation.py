@@ -87,6 +87,13 @@ def checked(path: Path, model: type[Model], content: object) -> Model:
         raise FileProblem(f"{path}: {listed(mistakes(error), _more(error))}") from error
 
 
+def table_in(content: object) -> object:
+    """The table of what the AWS CLI prints: of describe-table, or of create-table and the like."""
+    if isinstance(content, Mapping):
+        return next((content[name] for name in ("Table", "TableDescription") if name in content), content)
+    return content
+
+
 def checked_toml(path: Path, model: type[Model]) -> Model:
     """A TOML file as its model. Raises `FileProblem` with every mistake in it."""
     try:

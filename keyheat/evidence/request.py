@@ -13,6 +13,7 @@ from keyheat.runfiles import FileProblem, parsed_json
 from keyheat.runs.formats import Evidence, TableFacts, Window
 from keyheat.runs.plausibility import KEPT, sound
 from keyheat.shipped import RUN_FILES, require
+from keyheat.validation import table_in
 
 SOON = timedelta(minutes=1)  # a window may end with the minute that is going on
 
@@ -134,7 +135,7 @@ def described_by(path: Path, known: TableFacts, window: Window) -> tuple[TableFa
     Raises `ValueError`.
     """
     content = _as_input(parsed_json, path)
-    table = content.get("Table") if isinstance(content, dict) else None
+    table = table_in(content)
     if not isinstance(table, dict) or not isinstance(table.get("TableName"), str):
         raise ValueError(f"{path}: `aws dynamodb describe-table` did not print this")
     if table["TableName"] != known.name:

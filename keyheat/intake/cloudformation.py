@@ -163,8 +163,7 @@ def read_template(raw: Mapping[str, Any]) -> Source:
     template, tables, notes = Template(raw), list[SourceTable](), list[str]()
     targets = {name: template.resolved(properties, name) for name, properties in template.of_type(SCALABLE)}
     notes += [line for line in template.said() if line.partition(":")[0].endswith(NEEDED)]
-    policies = dict(_policies(template, targets))
-    template.said()
+    policies = dict(_policies(template, targets, notes))
     notes += [
         f"{name}.ScheduledActions: they are not played"
         for name, one in targets.items()
@@ -295,16 +294,18 @@ def _indexes(table: SourceTable) -> Iterable[Mapping[str, Any]]:
 
 
 def _policies(
-    template: Template, targets: Mapping[str, Mapping[str, Any]]
+    template: Template, targets: Mapping[str, Mapping[str, Any]], notes: list[str]
 ) -> Iterator[tuple[Scaled, dict[str, float]]]:
     """What each target tracking policy says, by what it scales: its own words, or those of its target."""
-    for _name, properties in template.of_type(POLICY):
+    for name, properties in template.of_type(POLICY):
         target = properties.get("ScalingTargetId")
         named = targets.get(str(target.get("Ref"))) if isinstance(target, Mapping) else None
-        found = template.resolved(properties, "")
+        found = template.resolved(properties, name)
         scaled = _scaled(found if named is None else named)
         if isinstance(target, str):  # of one that is there: its resource, dimension and service
             scaled = (*target.split("|"), "")[:2]
+        unknown = [line for line in template.said() if f".{TRACKING}." in line]
+        notes += unknown if scaled_side(*scaled) else []
         if TRACKING in properties:
             yield scaled, tracked(found.get(TRACKING) or {})
 

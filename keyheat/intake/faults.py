@@ -17,6 +17,9 @@ MOST_NAME: Final = 255
 
 def lacks(description: Attributes) -> Iterator[str]:
     """Why a description is of no use: what every table has, and this one does not say."""
+    if source := description.get("GlobalTableSourceArn"):
+        yield f"it is a replica, with the keys and the capacity of {source}: describe its source table"
+        return
     indexes = indexes_of(description)
     owners = {"its": description, **{f"its index {named(one)}'s": one for one in indexes}}
     mode = mode_of(description)

@@ -28,9 +28,10 @@ _POLICY: Final = {
 
 
 def tracked(policy: Mapping[str, Any]) -> dict[str, float]:
-    """What a target tracking policy says, in the words of a scenario: a target as a share, and cooldowns."""
+    """What a target tracking policy says, in the words of a scenario, where a target is a share."""
     said = {ours: as_number(policy.get(name)) for name, ours in _POLICY.items()}
     found = {ours: float(value) for ours, value in said.items() if is_number(value)}
+    found |= {"scale_in": False} if str(policy.get("DisableScaleIn")).lower() == "true" else {}
     return found | ({"target": found["target"] / 100} if "target" in found else {})
 
 

@@ -152,6 +152,8 @@ def _scaled(scaling: Mapping[Any, Any], index: str | None, path: str) -> Iterato
                 for key in ("min", "max", "target", "scale_out_cooldown_s", "scale_in_cooldown_s")
                 if key in bounds
             )
+            if not bounds.get("scale_in", True):
+                yield "scale_in = false"
             if "target" not in bounds:
                 yield f"target = {TARGET}  # {ASSUMED}"
 

@@ -12,10 +12,18 @@ from keyheat.intake.tables import NotTaken, Source, in_a_line, taken
 from keyheat.intake.terraform import is_terraform, read_terraform
 from keyheat.intake.vocabulary import misshapen, misspelt, with_numbers
 from keyheat.intake.workbench import is_model, read_model
+from keyheat.validation import table_in
 
+OF_A_TABLE: Final = {"KeySchema", "GlobalTableSourceArn"}
+"""What a CreateTable request has, beside a name."""
 FORMATS: Final = (
-    "what `aws dynamodb describe-table` printed, a CloudFormation, SAM or CDK template (JSON or YAML), what "
-    "`terraform show -json` printed of a plan or a state, or a model that NoSQL Workbench exported"
+    "what `aws dynamodb describe-table` or `create-table` printed, or what the latter takes as JSON, a "
+    "CloudFormation, SAM or CDK template (JSON or YAML), what `terraform show -json` printed of a plan or a "
+    "state, or a model that NoSQL Workbench exported"
+)
+SERVERLESS: Final = (
+    "the Serverless Framework fills in this file: run `serverless package`, then take the template that it "
+    "writes, .serverless/cloudformation-template-update-stack.json"
 )
 
 
@@ -33,7 +41,8 @@ def read_source(path: Path) -> Source:
     except MALFORMED as error:
         raise NotTaken(f"{path}: it is not written as its format asks for") from error
     if found is None:
-        raise NotTaken(f"{path}: this is none of these: {FORMATS}")
+        serverless = {"service", "provider"} <= raw.keys()
+        raise NotTaken(f"{path}: {SERVERLESS if serverless else f'this is none of these: {FORMATS}'}")
     if not found.tables:
         why = "".join(f"\n  {note}" for note in found.notes) or "\n  it has no table"
         raise NotTaken(f"{path}: {found.format}, and no table of it can be taken:{why}")
@@ -50,8 +59,12 @@ def source_of(description: Mapping[str, Any]) -> Source:
 
 
 def _recognised(raw: Mapping[str, Any]) -> Source | None:
-    table = raw.get("Table", raw)
-    if isinstance(table, Mapping) and "TableName" in table and ("KeySchema" in table or "Table" in raw):
+    table = table_in(raw)
+    if (
+        isinstance(table, Mapping)
+        and "TableName" in table
+        and (table is not raw or OF_A_TABLE & table.keys())
+    ):
         return source_of(table)
     if is_template(raw):
         return read_template(raw)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from keyheat.bounds import encoding_of
 from keyheat.scenario.scenario import FORMAT
 
 TARGETS: Final = """\
@@ -27,12 +28,15 @@ def scenarios_among(places: Sequence[Path]) -> list[Path]:
     """The files, and of each folder those scenarios that lie in it."""
     found: list[Path] = []
     for place in places:
-        found += sorted(filter(_is_scenario, place.glob("*.toml"))) if place.is_dir() else [place]
+        inside = sorted(path for path in place.glob("*.toml") if states_format(path, FORMAT))
+        found += inside if place.is_dir() else [place]
     return list(dict.fromkeys(found))
 
 
-def _is_scenario(path: Path) -> bool:
-    return path.is_file() and FORMAT in path.read_text(encoding="utf-8", errors="replace")
+def states_format(path: Path, format_name: str) -> bool:
+    """Whether a file states this format, however wrong the rest of it is."""
+    body = path.read_bytes() if path.is_file() else b""
+    return format_name in body.decode(encoding_of(body), errors="replace")
 
 
 def suite_text(name: str, scenarios: Sequence[Path], file: Path, schema: str | None) -> str:

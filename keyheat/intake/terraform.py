@@ -10,9 +10,9 @@ from typing import Any, Final
 from keyheat.intake.scaling import Side, bounds_of, scaled_side, tracked
 from keyheat.intake.tables import Source, SourceTable, described, taken
 
-TABLE, TARGET, POLICY, SCHEDULE = (
-    "aws_dynamodb_table", "aws_appautoscaling_target", "aws_appautoscaling_policy",
-    "aws_appautoscaling_scheduled_action",
+TABLE, INDEX, TARGET, POLICY, SCHEDULE = (
+    "aws_dynamodb_table", "aws_dynamodb_global_secondary_index", "aws_appautoscaling_target",
+    "aws_appautoscaling_policy", "aws_appautoscaling_scheduled_action",
 )  # fmt: skip
 
 
@@ -32,8 +32,11 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
         if one.get("type") != TABLE:
             continue
         address, values = str(one.get("address")), one.get("values") or {}
-        said = [f"{address}.{name} is known only after apply" for name in unknown.get(address, ())]
-        for table in taken(address, _table(values, str(one.get("name"))), notes, said):
+        alone = _indexes_of(values.get("name"), resources)
+        addresses = (address, *(str(index.get("address")) for index in alone))
+        said = [f"{at}.{name} is known only after apply" for at in addresses for name in unknown.get(at, ())]
+        described = _table(values, str(one.get("name")), [index["values"] for index in alone])
+        for table in taken(address, described, notes, said):
             bounds = {side: found for name, side, found in _targets(resources) if name == table.name}
             rules = {side: found for (name, side), found in policies.items() if name == table.name}
             remarks = (*table.remarks, *_replaced(raw, address))
@@ -44,12 +47,13 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
 OF_USE: Final = frozenset({
     "name", "hash_key", "range_key", "read_capacity", "write_capacity", "billing_mode", "attribute",
     "global_secondary_index", "local_secondary_index", "on_demand_throughput", "warm_throughput", "replica",
-    "stream_enabled", "stream_view_type", "table_class",
+    "stream_enabled", "stream_view_type", "table_class", "key_schema", "projection", "provisioned_throughput",
 })  # fmt: skip
 
 
 def _unread(resources: list[Mapping[str, Any]]) -> Iterator[str]:
     """What is about tables and cannot be taken, or is not known before it is applied."""
+    tables = {(one.get("values") or {}).get("name") for one in resources if one.get("type") == TABLE}
     for one in resources:
         kind, address = str(one.get("type")), str(one.get("address"))
         values = one.get("values") or {}
@@ -58,6 +62,9 @@ def _unread(resources: list[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{address}: whose scaling it is, or its bounds, are known only after apply: none is taken"
         elif kind == SCHEDULE and not others:
             yield f"{address}: what is scaled by schedule is not played"
+        elif kind == INDEX:
+            if (name := values.get("table_name")) is None or name not in tables:
+                yield f"{address}: its table, {name or 'known only after apply'}, is not in this file"
         elif kind.startswith("aws_dynamodb_") and kind not in (TABLE, "aws_dynamodb_table_item"):
             yield f"{address}: {kind} is not taken"
 
@@ -66,6 +73,12 @@ def _resources(module: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield from module.get("resources") or ()
     for child in module.get("child_modules") or ():
         yield from _resources(child)
+
+
+def _indexes_of(table: object, resources: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The indexes of a table that are resources of their own."""
+    indexes = (one for one in resources if one.get("type") == INDEX and table is not None)
+    return [one for one in indexes if (one.get("values") or {}).get("table_name") == table]
 
 
 def _deleted(raw: Mapping[str, Any]) -> Iterator[str]:
@@ -89,20 +102,23 @@ def _unknown(raw: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield str(change.get("address")), found
 
 
-def _table(values: Mapping[str, Any], logical: str) -> dict[str, Any]:
-    """The values of a table as CreateTable would have them."""
-    definitions = [
-        {"AttributeName": one["name"], "AttributeType": one["type"]} for one in values.get("attribute") or ()
-    ]
+def _table(values: Mapping[str, Any], logical: str, alone: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """The values of a table as CreateTable would have them, and of indexes that stand `alone`."""
+    types = {one["name"]: one["type"] for one in values.get("attribute") or ()}
+    types |= {key["attribute_name"]: key["attribute_type"] for one in alone for key in one["key_schema"]}
+    within = {one.get("name"): one for one in values.get("global_secondary_index") or ()}
+    indexes = within | {one.get("index_name"): one for one in alone}  # a state lists some in both places
     stream = values.get("stream_view_type") if values.get("stream_enabled") else None
     return described(
         {
             "TableName": values.get("name") or logical,
             "BillingMode": values.get("billing_mode") or "PROVISIONED",
             "TableClass": values.get("table_class"),
-            "AttributeDefinitions": definitions,
+            "AttributeDefinitions": [
+                {"AttributeName": name, "AttributeType": kind} for name, kind in types.items()
+            ],
             **_owner(values),
-            "GlobalSecondaryIndexes": [_index(one) for one in values.get("global_secondary_index") or ()],
+            "GlobalSecondaryIndexes": [_index(one) for one in indexes.values()],
             "LocalSecondaryIndexes": [
                 _index({"hash_key": values.get("hash_key"), **one})
                 for one in values.get("local_secondary_index") or ()
@@ -120,10 +136,12 @@ def _table(values: Mapping[str, Any], logical: str) -> dict[str, Any]:
 
 
 def _index(values: Mapping[str, Any]) -> dict[str, Any]:
-    projection: dict[str, Any] = {"ProjectionType": values.get("projection_type") or "ALL"}
-    if values.get("non_key_attributes"):
-        projection["NonKeyAttributes"] = values["non_key_attributes"]
-    return {"IndexName": values.get("name"), "Projection": projection, **_owner(values)}
+    projected = next(iter(values.get("projection") or ()), values)  # a block, where the index stands alone
+    projection: dict[str, Any] = {"ProjectionType": projected.get("projection_type") or "ALL"}
+    if projected.get("non_key_attributes"):
+        projection["NonKeyAttributes"] = projected["non_key_attributes"]
+    name = values.get("name") or values.get("index_name")
+    return {"IndexName": name, "Projection": projection, **_owner(values)}
 
 
 def _owner(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,20 +162,17 @@ def _owner(values: Mapping[str, Any]) -> dict[str, Any]:
     }
     if any(units.values()):
         found["ProvisionedThroughput"] = {side: one for side, one in units.items() if one}
-    for name, block in (
-        ("OnDemandThroughput", "on_demand_throughput"),
-        ("WarmThroughput", "warm_throughput"),
-    ):
+    for block in ("provisioned_throughput", "on_demand_throughput", "warm_throughput"):
         for one in values.get(block) or ():
-            ends = (
-                "max_read_request_units",
-                "max_write_request_units",
-                "read_units_per_second",
-                "write_units_per_second",
-            )
-            said = {_camel(key): one[key] for key in ends if one.get(key) and one[key] > 0}
-            found |= {name: said} if said else {}
+            said = {_camel(key): one[key] for key in UNITS if one.get(key) and one[key] > 0}
+            found |= {_camel(block): said} if said else {}
     return found
+
+
+UNITS: Final = (
+    "read_capacity_units", "write_capacity_units", "max_read_request_units", "max_write_request_units",
+    "read_units_per_second", "write_units_per_second",
+)  # fmt: skip
 
 
 def _camel(name: str) -> str:

@@ -52,9 +52,10 @@ def _region(described: Mapping[str, Any]) -> str | None:
 
 
 def mode_of(described: Mapping[str, Any]) -> BillingMode:
-    """The billing mode. A table that was never on-demand does not say it, nor do some endpoints of any table:
-    there nothing is provisioned in on-demand mode."""
-    said: BillingMode | None = described.get("BillingModeSummary", {}).get("BillingMode")
+    """The billing mode, also of a CreateTable request. A table that was never on-demand does not say it,
+    nor do some endpoints of any table: there nothing is provisioned in on-demand mode."""
+    summary = described.get("BillingModeSummary") or described
+    said: BillingMode | None = summary.get("BillingMode")
     units = described.get("ProvisionedThroughput", {})
     nothing = [units.get("ReadCapacityUnits"), units.get("WriteCapacityUnits")] == [0, 0]
     return said or ("PAY_PER_REQUEST" if nothing else "PROVISIONED")

@@ -13,6 +13,7 @@ of a key, or it is drawn anew.
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from hashlib import md5, sha256
+from itertools import accumulate
 from math import exp, expm1, log, log1p
 from random import Random
 from typing import Any, Literal, Protocol
@@ -108,6 +109,34 @@ class HotSet:
     @property
     def hottest_share(self) -> float:
         return max(self.share / self.hot_keys, (1 - self.share) / self.others)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """Named keys, each drawn in proportion to its weight: carriers, regions, tenants."""
+
+    names: tuple[str, ...]
+    weights: tuple[float, ...]
+    _until: tuple[float, ...] = field(init=False, repr=False, compare=False)  # the weights up to each
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_until", tuple(accumulate(self.weights)))
+
+    @property
+    def keys(self) -> int:
+        """How many there are."""
+        return len(self.names)
+
+    def draw(self, rng: Random, at_s: float) -> str:
+        return rng.choices(self.names, cum_weights=self._until)[0]
+
+    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
+        places = np.searchsorted(self._until, rng.random(len(at_s)) * self._until[-1], side="right")
+        return np.array(self.names)[np.minimum(places, self.keys - 1)]
+
+    @property
+    def hottest_share(self) -> float:
+        return max(self.weights) / self._until[-1]
 
 
 EXACT_TERMS = 10_000  # of the harmonic sum; the rest of it is an integral, right to nine digits

@@ -212,6 +212,9 @@ def scenario_file(named: str | PathLike[str]) -> Path:
         path = SCENARIOS / f"{fspath(named)}.toml"
     if not path.exists():
         raise NoSuchScenario(fspath(named))
+    if path.suffix == ".py":
+        said = f'a load test is no scenario: write loadtest = "./{path.name}" in one, and name that'
+        raise ScenarioError(str(path), [f"{said} @ file"])
     return path
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keyheat.bounds import encoding_of
 from keyheat.model.limits import MAX_ITEM_BYTES
 from keyheat.scenario.keys import Keys, Times
 
@@ -190,7 +191,9 @@ def _values(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _of_csv(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with path.open("rb") as file:
+        encoding = encoding_of(file.read(2))
+    with path.open(encoding=encoding, newline="") as file:
         lines = csv.reader(file)
         try:
             names = next(lines, None)
@@ -205,7 +208,9 @@ def _of_csv(path: Path) -> Iterator[dict[str, Any]]:
                         [f"line {lines.line_num}: Expected {len(names)} columns, got {len(cells)}"]
                     )
         except UnicodeDecodeError as error:
-            raise TraceError([f"after line {lines.line_num}: not UTF8: {error.reason}"]) from error
+            raise TraceError(
+                [f"after line {lines.line_num}: not {encoding.removesuffix('-sig').upper()}: {error.reason}"]
+            ) from error
         except csv.Error as error:
             raise TraceError([f"line {lines.line_num}: {error}"]) from error
 

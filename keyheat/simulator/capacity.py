@@ -101,7 +101,7 @@ def _out(spec: ScalingSpec, minutes: Sequence[float | None], provisioned: float)
 def _in(spec: ScalingSpec, minutes: Sequence[float | None], provisioned: float) -> ScalingTarget | None:
     seen = [units for units in minutes if units is not None]
     low = spec.target - limits.SCALE_IN_BELOW
-    if len(seen) < limits.SCALE_IN_MINUTES or max(seen) >= low * provisioned:
+    if not spec.scale_in or len(seen) < limits.SCALE_IN_MINUTES or max(seen) >= low * provisioned:
         return None
     units = max(spec.min, math.ceil(max(seen) / spec.target))
     if units >= provisioned:

@@ -17,6 +17,7 @@ from keyheat.scenario.keys import (
     Sequence,
     SingleHotKey,
     Uniform,
+    Weighted,
     Zipf,
     shard_key,
 )
@@ -152,6 +153,12 @@ def _(pattern: Zipf, at_s: float, most: int) -> Law:
     parts = np.arange(1, named + 1, dtype=np.float64) ** -pattern.exponent * pattern.share(1)
     even = max(0.0, 1.0 - float(parts.sum())) if named < pattern.keys else 0.0
     return named, _numbered(pattern.prefix), parts, even
+
+
+@_law.register
+def _(pattern: Weighted, at_s: float, most: int) -> Law:
+    parts = np.array(pattern.weights, np.float64)
+    return pattern.keys, pattern.names.__getitem__, parts / parts.sum(), 0.0
 
 
 @_law.register

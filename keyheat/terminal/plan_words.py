@@ -23,6 +23,11 @@ def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
             "Auto scaling is left out here: `keyheat simulate` plays it. A run sets none up, and wants it "
             f"left out: {taken_out(scaled)}"
         )
+    if plan.scenario.table.billing_mode == "PAY_PER_REQUEST":
+        yield (
+            "In AWS this load may raise the warm throughput of a table that is there already. Nothing lowers "
+            "it again, and infrastructure as code shows it as drift."
+        )
     if plan.scale != 1:
         yield f"At scale {plan.scale:g} the local table multiplies every limit by it."
 

@@ -154,8 +154,8 @@ def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (case() + case(), "2 cases are named 'hotkey-simulated' @ $.cases[0].name"),
-        (case(name="a") + case("sharded", name="a"), "2 cases are named 'a' @ $.cases[0].name"),
+        (case() + case(), "hotkey.toml: rename one @ $.cases[0].name"),
+        (case(name="a") + case("sharded", name="a"), "/sharded.toml: rename one @ $.cases[0].name"),
         (
             case(target="local", repetitions=1) + '[[cases.gates]]\nmeasure = "p99_ms"\n',
             "p99_ms differs from run to run: it takes 2 repetitions or more, got 1 @ $.cases[0].repetitions",

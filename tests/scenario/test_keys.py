@@ -17,6 +17,7 @@ from keyheat.scenario.keys import (
     Sequence,
     SingleHotKey,
     Uniform,
+    Weighted,
     Zipf,
     calculated_suffix,
     random_suffix,
@@ -31,6 +32,7 @@ PATTERNS: list[KeyPattern] = [
     Zipf(0.3, 20),
     Zipf(2.5, 6),
     DateKey(day_s=20.0),
+    Weighted(("ups", "dhl", "gls"), (45, 25, 5)),
 ]
 seeds = st.integers(0, 2**32)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from keyheat.scenario.keys import DateKey, HotSet, KeyPattern, Sequence, SingleHotKey, Uniform, Zipf
+from keyheat.scenario.keys import DateKey, HotSet, KeyPattern, Sequence, SingleHotKey, Uniform, Weighted, Zipf
 from keyheat.scenario.scenario import (
     FORMAT,
     SCENARIOS,
@@ -198,6 +198,12 @@ def test_text_that_is_not_a_scenario(tmp_path: Path, text: str, message: str) ->
         load_scenario(tmp_path / "x.toml")
 
 
+def test_a_load_test_in_place_of_a_scenario_says_where_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "shipments.py").touch()
+    with pytest.raises(ScenarioError, match=r'write loadtest = "\./shipments\.py" in one'):
+        scenario_file(tmp_path / "shipments.py")
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="No such file or directory @ file"):
         load_scenario(tmp_path / "absent.toml")
@@ -270,7 +276,7 @@ def test_the_schema_names_every_part_and_forbids_others() -> None:
     assert schema["additionalProperties"] is False
     assert set(schema["required"]) == {"format", "name", "question", "table", "keys"}
     assert schema["$defs"]["KeysSpec"]["properties"]["kind"]["enum"] == [
-        "uniform", "hot_key", "hot_set", "zipf", "date", "sequential", "replay",
+        "uniform", "hot_key", "hot_set", "zipf", "date", "sequential", "replay", "values",
     ]  # fmt: skip
 
 
@@ -287,6 +293,8 @@ def test_the_schema_names_every_part_and_forbids_others() -> None:
         ({"kind": "hot_set", "share": 0.8, "hot_keys": 4}, HotSet(0.8, 4)),
         ({"kind": "zipf", "exponent": 1.1, "keys": 50}, Zipf(1.1, 50)),
         ({"kind": "sequential", "prefix": "invoice"}, Sequence("invoice")),
+        ({"values": {"ups": 45, "dhl": 25}}, Weighted(("ups", "dhl"), (45, 25))),
+        ({"kind": "values", "values": {"ups": 1}}, Weighted(("ups",), (1,))),
         ({"kind": "date", "day_s": 20}, DateKey(20.0)),
         ({"kind": "date", "day_s": 20, "first_day": "2026-03-01"}, DateKey(20.0, date(2026, 3, 1))),
         ({"kind": "date", "day_s": 20, "rounded_to": "hour"}, DateKey(20.0, rounded_to="hour")),
@@ -302,6 +310,9 @@ def test_keys_become_a_pattern(keys: dict[str, Any], pattern: KeyPattern) -> Non
     ("keys", "expected"),
     [
         ({"kind": "zipfian"}, ["$.keys.kind"]),
+        ({}, ["$.keys.kind"]),
+        ({"values": {"ups": 0}, "keys": 7}, ["$.keys.values.ups", "$.keys.keys"]),
+        ({"kind": "zipf", "exponent": 1, "values": {"ups": 1}}, ["$.keys.values"]),
         ({"kind": "zipf"}, ["$.keys.exponent"]),
         ({"kind": "zipf", "exponent": 0}, ["$.keys.exponent"]),
         ({"kind": "zipf", "exponent": -1, "keys": 0}, ["$.keys.keys", "$.keys.exponent"]),

@@ -82,6 +82,13 @@ def test_a_total_of_ones_own_keeps_the_proportions(raw: dict[str, Any]) -> None:
     assert again == scenario
 
 
+def test_tasks_without_weights_are_read_back_from_a_run(raw: dict[str, Any]) -> None:
+    raw["tasks"] = [{"operation": "put"}]
+    raw["load"]["requests_per_s"] = 690
+    scenario = scenario_from_dict(raw, "orders.toml")
+    assert scenario_from_dict(scenario.model_dump(mode="json"), "run.json") == scenario
+
+
 def mistakes(raw: dict[str, Any]) -> list[str]:
     with pytest.raises(ScenarioError) as caught:
         scenario_from_dict(raw, "orders.toml")

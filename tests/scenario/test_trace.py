@@ -142,7 +142,7 @@ def test_a_number_of_seconds_is_no_date(tmp_path: Path) -> None:
         ("t.csv", HEADER.encode(), "there is no row"),
         ("t.csv", b"time,key\n0,a\n", "there is no column operation"),
         ("t.csv", HEADER.encode() + b"0,put\n", "Expected 5 columns, got 2"),
-        ("t.csv", HEADER.encode() + b"0,get,\xff\xfe,,\n", "UTF8"),
+        ("t.csv", HEADER.encode() + b"0,get,\xff\xfe,,\n", "UTF-8"),
         ("t.parquet", b"PAR1 no", "Parquet"),
         ("t.json", b"{}", "a trace is a .csv or a .parquet file"),
         ("absent.csv", None, "No such file or directory"),

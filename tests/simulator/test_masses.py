@@ -15,6 +15,7 @@ from keyheat.scenario.keys import (
     Sequence,
     SingleHotKey,
     Uniform,
+    Weighted,
     Zipf,
     shard_key,
 )
@@ -24,6 +25,7 @@ from keyheat.simulator.shares import PartitionShares
 DRAWS = 200_000
 PATTERNS: list[KeyPattern] = [
     Uniform(20), SingleHotKey(0.7, 10), HotSet(0.6, 3, 10), Zipf(1.2, 30), DateKey(day_s=10.0),
+    Weighted(("ups", "dhl", "gls"), (45, 25, 5)),
 ]  # fmt: skip
 
 

@@ -291,7 +291,8 @@ class Mine(TableUser):
 def test_somebody_elses_file_is_run_in_a_process_of_its_own(tmp_path: Path) -> None:
     """Its neighbours are found, what it prints disturbs nobody, and who asks for shards is known."""
     (tmp_path / "own_bases.py").write_text(
-        HEAD + "class Base(TableUser):\n    abstract = True\n    name = 'a'\n"
+        "from gevent import monkey\nmonkey.patch_all()\nfrom keyheat.load.users import TableUser\n\n"
+        "class Base(TableUser):\n    abstract = True\n    name = 'a'\n"
     )
     body = (
         "from own_bases import Base\nprint('loaded')\n\nclass Mine(Base):\n    @task\n    def write(self):\n"
@@ -360,6 +361,13 @@ UNLEARNT = {
     ),
     "it does not end": (
         ONE.format("[self.put('a') for _ in range(20_000)]"), ["more than 10,000 requests in one task"],
+    ),
+    "it needs what stands for gevent lacks": (
+        "import gevent\n\nclass Mine(TableUser):\n    limit = gevent.Timeout\n",
+        ["mine.py:9: AttributeError", "'Timeout'; a simulation has no stand-in for it"],
+    ),
+    "it imports what stands for gevent lacks": (
+        "from gevent import queue\n", ["mine.py:6: ImportError", "a simulation has no stand-in for it"],
     ),
     "several at once": (
         ONE.format("1 / 0") + "    @task\n    def other(self):\n        {}['a']\n"

@@ -1,6 +1,7 @@
 """Tables as other tools print them, as the requests that would create them.
 
 aws dynamodb describe-table                 {"Table": {...}}
+aws dynamodb create-table                   {"TableDescription": {...}}
 aws dynamodb create-table --cli-input-json  {"TableName": ..., "KeySchema": ...}
 several of either                           [...], {"Tables": [...]}
 """
@@ -13,6 +14,7 @@ from typing import Any, Final
 from keyheat.bounds import parsed_json
 from keyheat.endpoint.shapes import ListShape, Shape, StructureShape, shapes_of
 from keyheat.endpoint.tables.catalog import region_in
+from keyheat.validation import table_in
 
 Body = dict[str, Any]
 KEPT: Final = (
@@ -27,7 +29,10 @@ UNITS: Final = {
 }
 OF_DYNAMODB_LOCAL: Final = "ddblocal"
 """In its ARNs, whatever Region a client is set to."""
-FORMS: Final = "what describe-table prints, or what create-table takes as --cli-input-json, or a list of such"
+FORMS: Final = (
+    "what describe-table or create-table prints, or what create-table takes as --cli-input-json, or a list "
+    "of such"
+)
 
 
 def described_tables(content: object) -> list[Body]:
@@ -35,7 +40,7 @@ def described_tables(content: object) -> list[Body]:
     if isinstance(content, Mapping) and isinstance(content.get("Tables"), list):
         content = content["Tables"]
     found = content if isinstance(content, list) else [content]
-    tables: list[Any] = [one.get("Table", one) if isinstance(one, Mapping) else one for one in found]
+    tables: list[Any] = [table_in(one) for one in found]
     wrong = [
         f"{said} @ $[{number}]{place}" for number, one in enumerate(tables) for said, place in _wrong(one)
     ]

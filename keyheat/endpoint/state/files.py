@@ -2,9 +2,10 @@
 
 import gzip
 import zlib
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 from typing import Final
+
+from keyheat.bounds import unmarked
 
 GZIP: Final = b"\x1f\x8b"
 
@@ -20,10 +21,3 @@ def content_of(path: Path) -> bytes:
     except OSError as error:
         raise ValueError(error.strerror or str(error)) from None
     return unmarked(content)
-
-
-def unmarked(content: bytes) -> bytes:
-    """Text without a byte order mark. Raises `ValueError` for UTF-16, as PowerShell's `>` may write it."""
-    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        raise ValueError("UTF-16 text; UTF-8 is read, so save it as that")
-    return content.removeprefix(BOM_UTF8)

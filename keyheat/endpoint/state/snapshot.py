@@ -15,13 +15,13 @@ from typing import Any, Final
 
 import orjson
 
+from keyheat.bounds import unmarked
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.itemstore import json_of
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import Service, Streams
 from keyheat.endpoint.state.descriptions import creation_of
-from keyheat.endpoint.state.files import unmarked
 from keyheat.endpoint.state.items import SeededItems
 from keyheat.endpoint.tables.catalog import Catalog, Table
 from keyheat.endpoint.tables.create import create_table

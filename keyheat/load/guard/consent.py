@@ -18,6 +18,9 @@ AGREED: Final = ("y", "yes")
 NEEDS_YES: Final = (
     "a run that is not on this machine costs money, and nobody can be asked here: say --yes to go on"
 )
+WARM_STAYS: Final = (
+    "warm throughput may rise with the load; AWS never lowers it, and infrastructure as code shows the drift"
+)
 DECLINED: Final = "nothing was started; --yes goes on without asking"
 
 
@@ -48,6 +51,8 @@ class Undertaking:
         if self.existing is not None:
             items = "deleted" if self.clean_up else "kept"
             yield f"table {self.existing} is there, and stays; the items that are written to it are {items}"
+            if self.target.aws:
+                yield f"its {WARM_STAYS}"
         tables = [*([] if self.existing else [self.scenario.table]), *self.scenario.companions]
         for spec in tables:
             yield f"table {spec.name} is created if it is not there, and then {self._fate(spec)}"

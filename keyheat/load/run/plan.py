@@ -298,7 +298,8 @@ def does_not_fit(scenario: Scenario, folder: Path, *, run_id: str | None = None)
     """What of the items has no room; `folder` is the scenario's, `run_id` what they are marked with."""
     items = ItemTemplate(scenario, run_id)
     try:
-        longest = (scenario.keys.prefix or "") + LONGEST_KEY
+        made = (scenario.keys.prefix or "") + LONGEST_KEY
+        longest = max(scenario.keys.values or [made], key=len)
         items.put(longest, LONGEST_KEY, Random(0), scenario.load.item_size().least)
     except ItemTooSmall:
         yield "too small for the item's own keys @ $.load.item_bytes"

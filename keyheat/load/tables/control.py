@@ -5,7 +5,7 @@ Sources: https://docs.aws.amazon.com/autoscaling/application/APIReference/API_De
 https://docs.aws.amazon.com/autoscaling/application/APIReference/API_DescribeScalingPolicies.html
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -119,6 +119,7 @@ class ScalingRange:
     target: float | None  # consumed as a share of provisioned; None: there is no target tracking policy
     scale_out_cooldown_s: float | None = None  # None: none is stated
     scale_in_cooldown_s: float | None = None
+    scale_in: bool = True
 
     def __str__(self) -> str:
         """In words."""
@@ -168,7 +169,7 @@ def scaled_parts(client: Any, table: TableSpec) -> Iterator[ScalingRange]:
     names: dict[str, str | None] = {f"table/{table.name}": None}
     names |= {f"table/{table.name}/index/{index}": index for index in indexes}
     targets = list(_targets(client, list(names)))
-    policies = {
+    policies: dict[tuple[str, str], Mapping[str, Any]] = {
         (policy["ResourceId"], policy["ScalableDimension"]): tracked(policy.get(TRACKING) or {})
         for resource in dict.fromkeys(one["ResourceId"] for one in targets)
         for policy in _policies(client, resource)
@@ -180,7 +181,7 @@ def scaled_parts(client: Any, table: TableSpec) -> Iterator[ScalingRange]:
             side=SIDES[dimension.rpartition(":")[2]],
             min=one["MinCapacity"],
             max=one["MaxCapacity"],
-            **({"target": None} | policies.get((resource, dimension), {})),
+            **{"target": None, **policies.get((resource, dimension), {})},
         )
 
 

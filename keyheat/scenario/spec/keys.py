@@ -17,18 +17,26 @@ from keyheat.scenario.keys import (
     Sequence,
     SingleHotKey,
     Uniform,
+    Weighted,
     Zipf,
 )
 from keyheat.scenario.spec.part import DAY, KEY_PREFIX, ScenarioPart, Seconds, Share, TableName, Units
 from keyheat.scenario.trace import TraceKeys
 
-Number = TypeVar("Number", int, float)
+Kind = Literal["uniform", "hot_key", "hot_set", "zipf", "date", "sequential", "replay", "values"]
+KeyName = Annotated[str, Field(min_length=1, max_length=1_000)]
+Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+MOST_VALUES = 100_000
+Stated = TypeVar("Stated", int, float, dict[str, float])
 
 
 class KeysSpec(ScenarioPart):
     """Which partition keys the load touches, and how often each."""
 
-    kind: Literal["uniform", "hot_key", "hot_set", "zipf", "date", "sequential", "replay"]
+    kind: Kind = "values"
+    values: Annotated[dict[KeyName, Weight], Field(min_length=1, max_length=MOST_VALUES)] | None = Field(
+        None, description="each key with its weight: how often it is used, in proportion to the others"
+    )
     keys: Annotated[int, Field(ge=1, le=1_000_000_000)] = Field(
         1_000, description="how many distinct keys there are (hot_key, hot_set: beside the hot ones)"
     )
@@ -81,6 +89,9 @@ class KeysSpec(ScenarioPart):
                 return DateKey(_stated(self.day_s), first, self.rounded_to or "day", self.prefix)
             case "sequential":
                 return Sequence.of_worker(worker, prefix)
+            case "values":
+                values = _stated(self.values)
+                return Weighted(tuple(values), tuple(values.values()))
             case "replay":
                 return TraceKeys(self.trace_path(folder))
 
@@ -97,7 +108,7 @@ class KeysSpec(ScenarioPart):
         return self.pattern().hottest_share
 
 
-def _stated(value: Number | None) -> Number:
+def _stated(value: Stated | None) -> Stated:
     """A field that its kind needs: the rules of a scenario have seen to it."""
     assert value is not None, "checked with the scenario"
     return value
@@ -111,20 +122,32 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "date": ("day_s",),
     "sequential": (),
     "replay": ("trace",),
+    "values": ("values",),
 }
 ALLOWED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(NEEDED, ("prefix",)),
     "date": ("prefix", "first_day", "rounded_to"),
     "replay": ("speed",),
+    "values": (),
 }
-FIELDS = ("share", "hot_keys", "exponent", "day_s", "rounded_to", "first_day", "trace", "speed", "prefix")
+FIELDS = (
+    "share", "hot_keys", "exponent", "day_s", "rounded_to", "first_day", "trace", "speed", "prefix", "values"
+)  # fmt: skip
 DEFAULTS = {"keys": 1_000}  # a scenario that comes back from a run's file states its defaults
-UNCOUNTED = ("date", "sequential", "replay")  # kinds whose number of keys follows from something else
+UNCOUNTED = (
+    "date",
+    "sequential",
+    "replay",
+    "values",
+)  # kinds whose number of keys follows from something else
 
 
 def broken_keys(keys: Mapping[str, Any]) -> Iterator[str]:
     """Every disagreement between fields of `[keys]`, as `message @ $.path`."""
-    kind = keys.get("kind")
+    if "kind" not in keys and keys.get("values") is None:
+        yield f"missing: one of {', '.join(NEEDED)}, or values = {{ KEY = WEIGHT }} @ $.keys.kind"
+        return
+    kind = keys.get("kind", "values")
     if not isinstance(kind, str) or kind not in NEEDED:
         return
     for field in NEEDED[kind]:

@@ -63,6 +63,7 @@ class ScalingSpec(ScenarioPart):
     scale_in_cooldown_s: Cooldown = Field(
         0.0, description="after taking capacity away, no more is taken away for so long"
     )
+    scale_in: bool = Field(True, description="false: capacity is only added (DisableScaleIn of the policy)")
 
 
 class AutoScalingSpec(ScenarioPart):

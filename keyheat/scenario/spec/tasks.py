@@ -105,7 +105,7 @@ def broken_tasks(raw: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(load, Mapping) and load.get("operations") is not None:
         yield "say [[tasks]] or [load.operations], which is their short form, not both @ $.load.operations"
     with_rate = [task for task in tasks if task.get("per_s") is not None]
-    if not with_rate and not any(task.get("weight", 1) for task in tasks):
+    if not with_rate and all(task.get("weight") == 0 for task in tasks):
         yield "at least one task needs a weight above 0 @ $.tasks"
     table = raw.get("table")
     for number, task in enumerate(tasks):

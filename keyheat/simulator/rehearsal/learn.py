@@ -8,6 +8,7 @@ others, with memories of their own, do each task a few times, which shows what e
 """
 
 import inspect
+import tokenize
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,7 +31,7 @@ from keyheat.simulator.rehearsal.mix import (
     UserClass,
     attribute_mark,
 )
-from keyheat.simulator.rehearsal.stage import USERS, Stage, StandInLoad
+from keyheat.simulator.rehearsal.stage import USERS, Stage, StandInLoad, is_missing_here
 from keyheat.simulator.rehearsal.tables import NotLearnt, SentItem, Tables
 
 ROUNDS: Final = (32, 512, 4_096)
@@ -40,6 +41,7 @@ TIMES: Final = 2  # ... and how often they do each task, once they have done it 
 APART: Final = 100_003  # numbers of what different tasks do, which draw other keys at the same time
 MOST_REQUESTS: Final = 10_000  # of one task
 STARTED_S: Final = 1_796_083_200.0
+ONLY_IN_A_RUN: Final = "a simulation has no stand-in for it, so only a run shows what this file sends"
 
 _own: list[Stage] = []  # of this process, which may have other threads
 _lock = Lock()
@@ -62,7 +64,8 @@ def _rehearse(stage: Stage, path: Path, scenario: Scenario, folder: Path) -> Reh
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  (whatever a file does when it is run is to be told)
-        return Rehearsed(wrong=(_told(path, error),))
+        told = (_told(path, error),)
+        return Rehearsed(unlearnt=told) if is_missing_here(error) else Rehearsed(wrong=told)
     users: list[Any] = list(dict.fromkeys(one for one in names.values() if _is_user(stage, one)))
     if wrong := tuple(_wrong(path, users)):
         return Rehearsed(wrong=wrong)
@@ -124,7 +127,8 @@ def _foreign(path: Path, user: Any, base: Any, scenario: Scenario) -> Iterator[s
 
 def _where(path: Path, user: type) -> str:
     """The file and line of a class, as far as it is the load test's."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+    with tokenize.open(path) as file:  # in the encoding that the file states
+        lines = list(file)
     found = (number for number, line in enumerate(lines, 1) if line.startswith(f"class {user.__name__}"))
     return f"{path.name}:{next(found, 1)}"
 
@@ -134,7 +138,8 @@ def _told(path: Path, error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     mine = [frame for frame in frames if Path(frame.filename) == path]
     line = mine[-1].lineno if mine else getattr(error, "lineno", None)
-    return f"{path.name}{f':{line}' if line else ''}: {type(error).__name__}: {error}"
+    told = f"{path.name}{f':{line}' if line else ''}: {type(error).__name__}: {error}"
+    return f"{told}; {ONLY_IN_A_RUN}" if is_missing_here(error) else told
 
 
 @dataclass(frozen=True, slots=True)

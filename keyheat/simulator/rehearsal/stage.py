@@ -36,6 +36,13 @@ class Clock:
         self.now_s += seconds
 
 
+PATCHES: Final = (
+    "patch_all", "patch_dns", "patch_os", "patch_queue", "patch_select", "patch_signal", "patch_socket",
+    "patch_ssl", "patch_subprocess", "patch_sys", "patch_thread", "patch_time",
+)  # fmt: skip
+"""What gevent puts in place of the standard library, where something waits; in a rehearsal nothing does."""
+
+
 def stand_ins(clock: Clock) -> dict[str, ModuleType]:
     """By the name under which they are imported."""
     exceptions = {
@@ -51,11 +58,13 @@ def stand_ins(clock: Clock) -> dict[str, ModuleType]:
         "GreenletExit": type("GreenletExit", (BaseException,), {}),
     }  # fmt: skip
     pool, event = _module("gevent.pool", Pool=Pool), _module("gevent.event", Event=Event)
+    monkey = _module("gevent.monkey", **dict.fromkeys(PATCHES, lambda *_what, **_how: None))
     now = {name: clock for name in ("time", "perf_counter", "monotonic")}
     return {
         "locust": _module("locust", exception=exception, **_LOCUST),
         "locust.exception": exception,
-        "gevent": _module("gevent", pool=pool, event=event, **gevent_names),
+        "gevent": _module("gevent", pool=pool, event=event, monkey=monkey, **gevent_names),
+        "gevent.monkey": monkey,
         "gevent.pool": pool,
         "gevent.event": event,
         "time": _module("time", **{**vars(time), **now, "sleep": clock.wait}),
@@ -253,6 +262,17 @@ USERS: Final = "keyheat.load.users"
 COPIES: Final = "keyheat rehearsal of "  # before the names of copies, which nobody can import by mistake
 
 
+def is_missing_here(error: BaseException) -> bool:
+    """Whether an error says that a stand-in lacks what Locust or gevent has."""
+    if isinstance(error, ImportError):
+        module = error.name or ""
+    elif isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+        module = error.obj.__name__
+    else:
+        return False
+    return module.partition(".")[0] in ("gevent", "locust")
+
+
 class Stage:
     """The modules of a rehearsal."""
 
@@ -284,7 +304,7 @@ class Stage:
             spec.loader.exec_module(module)
             return vars(module)
         names: dict[str, Any] = {"__builtins__": self._builtins, "__name__": f"{COPIES}{path.stem}"}
-        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+        exec(compile(path.read_bytes(), str(path), "exec"), names)
         return names
 
     def _import(

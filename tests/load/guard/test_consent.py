@@ -120,6 +120,8 @@ def test_a_table_that_is_there_stays(clean_up: bool) -> None:
     assert "loads table orders" in said
     assert f"the items that are written to it are {'deleted' if clean_up else 'kept'}" in said
     assert "created" not in said
+    assert "warm throughput may rise with the load; AWS never lowers it" in said
+    assert "warm throughput" not in said_of(plan_of())
 
 
 def test_several_are_summed_up() -> None:
