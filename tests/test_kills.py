@@ -23,7 +23,7 @@ from keyheat.runs.plausibility import read_evidence
 from tests import outside
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, in_a_terminal, started
 
-pytestmark = pytest.mark.opens
+pytestmark = [pytest.mark.opens, pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]
