@@ -226,7 +226,7 @@ def wait_until_loading(child: "subprocess.Popen[str]", folder: Path) -> None:
 
 def started(start: Start, scenario: Path, folder: Path, *more: str) -> "subprocess.Popen[str]":
     options = (*settings(scenario, folder, "--progress", *more), "--headless", "--only-summary")
-    child = start("hotkey.py", *options, "--run-time", "60s")
+    child = start("hotkey.py", *options, "--run-time", "300s")
     wait_until_loading(child, folder)
     return child
 

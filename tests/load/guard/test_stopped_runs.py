@@ -73,7 +73,7 @@ def test_a_small_budget_holds_over_all_workers_from_the_first_request(
 def test_a_stop_rule_ends_a_run_and_the_report_says_so_first(
     verb: Verb, scenario_file: Path, tmp_path: Path
 ) -> None:
-    text = scenario_file.read_text().replace("duration_s = 1.5", "duration_s = 300")
+    text = scenario_file.read_text().replace("duration_s = 3", "duration_s = 300")
     scenario_file.write_text(f"{text}\n[abort_on]\nthrottle_share = 0.5\nover_s = 1\n")
     said = verb("run", scenario_file, "--no-collect", "--out", tmp_path / "run")
     valid = read_diagnosis(tmp_path / "run" / "diagnosis.json").verdict.valid  # on a slow machine it is not
