@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
-.PHONY: help demo install dev wheel compiled quick test test-aws check lint types bench month gallery attacks soak accuracy fidelity clients install-clients rules lock schema clean
+.PHONY: help demo install dev wheel compiled quick test nightly test-aws check lint types bench month gallery attacks soak accuracy fidelity clients install-clients rules lock schema clean
 .DEFAULT_GOAL := help
 
 help:
@@ -22,9 +22,10 @@ help:
 	@echo "make wheel     build the wheel and the sdist in dist/, and try the wheel in an empty environment"
 	@echo "make compiled  the same wheel with the local table's path of a request compiled to C, in .compiled (a minute or two)"
 	@echo "make quick     the tests that open no process, socket or browser (about a minute)"
-	@echo "make test      every test (a quarter of an hour on two cores)"
+	@echo "make test      every test that a change must pass (about ten minutes on two cores)"
+	@echo "make nightly   what takes longer: other people's clients, packages, kills, fuzzing (about as long again)"
 	@echo "make test-aws  what only a real AWS account can show (off otherwise; costs a few cents)"
-	@echo "make check     ruff, mypy --strict, and every test"
+	@echo "make check     ruff, mypy --strict, and every test of a change"
 	@echo "make bench     what each claim of speed is measured with (about 6 minutes)"
 	@echo "make month     30 nights under keyheat regress with three changes in them (about 3 minutes), and their page"
 	@echo "make gallery   every kind of page as pictures, wide, narrow, dark and on paper, in reports/samples (about 5 minutes)"
@@ -76,15 +77,16 @@ compiled: dev
 	$(BIN)/python -m pip install --quiet --no-deps --target .compiled/site .compiled/keyheat-*.whl
 
 # More workers than cores: most of the time of a load, or of a minute that is to be published, passes in waiting.
-# Those that run alone are first: their one process compiles what all workers would compile at the same time.
 # Nothing here multiplies matrices: the threads for it that numpy starts in each process are a fifth of its import.
-test: export OPENBLAS_NUM_THREADS := 1
+test nightly quick: export OPENBLAS_NUM_THREADS := 1
 test: dev
-	$(BIN)/python -m pytest -q -m alone
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not alone"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not nightly"
+
+nightly: install-clients
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m nightly
 
 quick: dev
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not opens and not slow and not alone"
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not opens and not slow and not nightly"
 
 test-aws: dev
 	KEYHEAT_TEST_AWS=1 $(BIN)/python -m pytest -q -rs tests/aws

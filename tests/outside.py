@@ -18,7 +18,7 @@ from urllib.error import HTTPError
 from keyheat import runfiles
 from keyheat.runs.formats import read_diagnosis
 
-PATIENCE_S = 150
+PATIENCE_S = 600  # guards against hanging only: a busy machine takes its time
 OR_TOO_SLOW = (0, 3)  # 3: this machine could not send all that was asked for, and the run says so
 PORTS = range(20_000, 30_000)
 """Below those that a system gives to whoever asks for any, so that nobody has it until it is used."""

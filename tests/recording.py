@@ -104,7 +104,7 @@ def recording() -> Iterator[tuple[str, Recording]]:
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
     thread = Thread(target=lambda: asyncio.run(_serve(router, started)))
     thread.start()
-    loop, ended, port = started.result(timeout=30)
+    loop, ended, port = started.result()
     try:
         yield f"http://127.0.0.1:{port}", router
     finally:

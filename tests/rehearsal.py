@@ -52,7 +52,7 @@ def rehearsed(names: Iterable[str], folder: Path) -> Iterator[dict[str, Known]]:
             )
             for name, path in paths.items()
         ]
-        assert [load.wait(timeout=240) for load in loads] == [0] * len(loads)
+        assert [load.wait() for load in loads] == [0] * len(loads)
         yield {
             name: Known(
                 scenario := load_scenario(paths[name]), folder / name, url,

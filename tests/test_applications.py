@@ -68,6 +68,7 @@ def test_the_fixture_and_the_process_of_python(tmp_path: Path) -> None:
 
 
 @pytest.mark.opens
+@pytest.mark.nightly
 @pytest.mark.skipif(not NODE_MODULES.exists(), reason=f"the JavaScript SDK is not installed: {INSTALLED}")
 def test_the_test_of_javascript(tmp_path: Path) -> None:
     (tmp_path / "node_modules").symlink_to(NODE_MODULES)
@@ -78,6 +79,7 @@ def test_the_test_of_javascript(tmp_path: Path) -> None:
 
 
 @pytest.mark.opens
+@pytest.mark.nightly
 @pytest.mark.skipif(GO.missing is not None, reason=str(GO.missing))
 def test_the_test_of_go_compiles(tmp_path: Path) -> None:
     """Debian's SDK is of before `AWS_ENDPOINT_URL_DYNAMODB`, so it is not run."""
@@ -92,6 +94,7 @@ def test_the_test_of_go_compiles(tmp_path: Path) -> None:
 
 
 @pytest.mark.opens
+@pytest.mark.nightly
 @pytest.mark.skipif(
     not (ENVIRONMENTS / "testcontainers").exists(), reason=f"testcontainers is not installed: {INSTALLED}"
 )
@@ -103,6 +106,7 @@ def test_testcontainers_of_python_comes_to_where_it_needs_an_engine(tmp_path: Pa
 
 
 @pytest.mark.opens
+@pytest.mark.nightly
 @pytest.mark.skipif(
     not (NODE_MODULES / "testcontainers").exists(), reason=f"testcontainers is not installed: {INSTALLED}"
 )
@@ -187,9 +191,7 @@ def test_the_endpoint_imports_nothing_of_the_extras() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = {name_of(line) for lines in project["optional-dependencies"].values() for line in lines}
     asked = "import sys, keyheat.endpoint.__main__; print(*{name.partition('.')[0] for name in sys.modules})"
-    done = subprocess.run(
-        [sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True)
     loaded = set(done.stdout.split())
     assert "keyheat" in loaded
     assert not loaded & {name.replace("-", "_") for name in extras - {"keyheat"}}

@@ -13,10 +13,11 @@ from tests.test_schedules import CONFORMANCE, linted
 
 ROOT = Path(__file__).parents[1]
 CHECKS = ROOT / ".github" / "workflows" / "checks.yml"
-RELEASE = CHECKS.with_name("release.yml")
+NIGHTLY, RELEASE = CHECKS.with_name("nightly.yml"), CHECKS.with_name("release.yml")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 TEXT = CHECKS.read_text(encoding="utf-8")
 JOBS: dict[str, dict[str, Any]] = yaml.safe_load(TEXT)["jobs"]
+NIGHTLY_JOBS: dict[str, dict[str, Any]] = yaml.safe_load(NIGHTLY.read_text(encoding="utf-8"))["jobs"]
 SYSTEMS = {
     "ubuntu-latest": "POSIX :: Linux",
     "macos-latest": "MacOS",
@@ -31,14 +32,14 @@ SYSTEMS = {
 )
 def test_the_workflows_are_what_github_takes(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml"
-    wrong.write_text(TEXT.replace("matrix.python }}", "matrix.pyton }}"))
-    assert linted(CHECKS) == linted(RELEASE) == []
+    wrong.write_text(NIGHTLY.read_text().replace("matrix.python }}", "matrix.pyton }}"))
+    assert linted(CHECKS) == linted(NIGHTLY) == linted(RELEASE) == []
     assert any("pyton" in one["message"] for one in linted(wrong))
 
 
 def test_the_wheel_is_tried_on_every_system_and_python_that_it_says_it_is_for() -> None:
     said = PROJECT["project"]["classifiers"]
-    matrix = JOBS["wheel"]["strategy"]["matrix"]
+    matrix = NIGHTLY_JOBS["wheel"]["strategy"]["matrix"]
     systems = {line.partition(" :: ")[2] for line in said if line.startswith("Operating System")}
     pythons = {match[1] for line in said if (match := re.fullmatch(r".*Python :: (3\.\d+)", line))}
     assert {SYSTEMS[name] for name in matrix["os"]} == systems
@@ -58,18 +59,28 @@ def test_a_release_compiles_and_is_published_by_a_person() -> None:
 
 
 def test_a_change_from_anybody_runs_with_no_rights() -> None:
-    assert yaml.safe_load(TEXT)["permissions"] == {"contents": "read"}
-    assert "pull_request_target" not in TEXT
-    assert "secrets." not in TEXT
+    for path in (CHECKS, NIGHTLY):
+        text = path.read_text(encoding="utf-8")
+        assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
+        assert "pull_request_target" not in text
+        assert "secrets." not in text
+
+
+def steps_of(jobs: dict[str, dict[str, Any]]) -> list[str]:
+    return [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
 
 
 @pytest.mark.opens
 def test_it_runs_what_the_readme_and_the_makefile_name() -> None:
-    steps = [step["run"] for job in JOBS.values() for step in job["steps"] if "run" in step]
-    assert ".ci/run" in steps
+    assert ".ci/run" in steps_of(JOBS)
+    assert {".ci/run nightly", "make soak"} <= set(steps_of(NIGHTLY_JOBS))
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    asked = [word for line in re.findall(r"^make (.+)$", script, re.MULTILINE) for word in line.split()]
-    assert {"lint", "types", "test", "wheel"} <= set(asked)
-    done = subprocess.run(["make", "--dry-run", *asked], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    targets = [
+        word for line in re.findall(r"^ *make ([\w -]+)", script, re.MULTILINE) for word in line.split()
+    ]
+    assert {"lint", "types", "test", "nightly", "wheel"} <= set(targets)
+    done = subprocess.run(["make", "--dry-run", *targets], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert ".ci/wheel.py dist" in done.stdout
+    assert '-m "not nightly"' in done.stdout
+    assert "-m nightly" in done.stdout

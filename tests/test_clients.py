@@ -17,6 +17,7 @@ WAITS_LONG = ("aioboto3", "AWS CLI")  # ten attempts take half a minute, nearly 
 
 @pytest.mark.opens
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "client",
     [
@@ -63,7 +64,6 @@ def test_the_makefile_installs_what_the_programs_need() -> None:
         cwd=root,
         capture_output=True,
         text=True,
-        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     needed = {client.needs for client in CLIENTS} - {Path(sys.executable)}
@@ -81,6 +81,6 @@ def test_the_variables_of_the_page_send_a_client_that_is_told_nothing_there() ->
     with EndpointProcess.start() as local:
         script = exports.replace("http://127.0.0.1:8000", local.url) + f'{sys.executable} -c "{asks}"'
         done = subprocess.run(
-            ["sh", "-c", script], env=a_readers_environment(), capture_output=True, text=True, timeout=120
+            ["sh", "-c", script], env=a_readers_environment(), capture_output=True, text=True
         )
     assert done.stdout == "[]\n", done.stderr

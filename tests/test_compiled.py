@@ -10,13 +10,13 @@ import pytest
 
 from tests.test_wheel import BUILT_FROM
 
-pytestmark = [pytest.mark.opens, pytest.mark.long]
+pytestmark = [pytest.mark.opens, pytest.mark.long, pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[1]
 COMPILERS = ("cc", "gcc", "clang")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "out", "node_modules")
 NEEDED = "from setuptools.build_meta import get_requires_for_build_wheel as needed; print(needed())"
-QUICK = "not opens and not slow and not alone"
+QUICK = "not opens and not slow and not nightly"
 
 
 def run(words: Sequence[str], checkout: Path, **more: str) -> str:
@@ -34,7 +34,6 @@ def run(words: Sequence[str], checkout: Path, **more: str) -> str:
     return said.stdout
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="there is no C compiler on this machine")
 def test_compiled_modules_pass_the_tests_of_the_modules(tmp_path: Path) -> None:
     for name in (*BUILT_FROM, "docs", "tests"):

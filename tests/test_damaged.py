@@ -244,7 +244,7 @@ def test_a_full_disk(sample: Sample, tmp_path: Path, stage_name: str) -> None:
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     said = subprocess.run(
         [sys.executable, "-m", "keyheat", *arguments_of(stage_name, run, answer)],
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
+        cwd=ROOT, capture_output=True, text=True,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python would leave modules that are cut off
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000)),
     )  # fmt: skip

@@ -55,7 +55,6 @@ def runs(scenario: Path) -> Iterator[Callable[..., list[tuple[int, str]]]]:
 
 
 @pytest.mark.opens
-@pytest.mark.timeout(200)
 def test_one_of_two_runs_at_once_has_the_folder_that_all_were_given(
     runs: Callable[..., list[tuple[int, str]]], tmp_path: Path
 ) -> None:
@@ -71,7 +70,6 @@ def test_one_of_two_runs_at_once_has_the_folder_that_all_were_given(
 
 
 @pytest.mark.opens
-@pytest.mark.timeout(200)
 def test_runs_that_start_at_once_without_a_folder_have_one_each(
     runs: Callable[..., list[tuple[int, str]]], tmp_path: Path
 ) -> None:

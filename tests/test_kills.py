@@ -23,7 +23,7 @@ from keyheat.runs.plausibility import read_evidence
 from tests import outside
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, in_a_terminal, started
 
-pytestmark = pytest.mark.opens
+pytestmark = [pytest.mark.opens, pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]
@@ -94,7 +94,7 @@ def collected_later(run: Path) -> Any:
 
 def test_the_load_is_killed(start: Start, verb: Verb, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    parent = start("keyheat", "run", scenario(tmp_path, 60), "--out", run)
+    parent = start("keyheat", "run", scenario(tmp_path, 300), "--out", run)
     eventually(lambda: has_sent(run, 1))
     endpoint = child_of(parent, "keyheat.endpoint")
     locust = child_of(parent, "locust")
@@ -181,7 +181,7 @@ def test_the_process_that_watches_is_killed(start: Start, verb: Verb, tmp_path: 
 
 def test_ctrl_c_keeps_what_there_is(start: Start, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    parent = start("keyheat", "run", scenario(tmp_path, 60), "--out", run)
+    parent = start("keyheat", "run", scenario(tmp_path, 300), "--out", run)
     eventually(lambda: has_sent(run, 300))
     os.killpg(parent.pid, signal.SIGINT)
     eventually(lambda: child_of(parent, "collect"))  # the run's own files are written by now
@@ -198,7 +198,7 @@ def test_who_watches_passes_on_what_it_alone_is_told(
     start: Start, tmp_path: Path, how: signal.Signals
 ) -> None:
     run = tmp_path / "run"
-    parent = start("keyheat", "run", scenario(tmp_path, 60), "--out", run, "--no-collect")
+    parent = start("keyheat", "run", scenario(tmp_path, 300), "--out", run, "--no-collect")
     eventually(lambda: has_sent(run, 100))
     os.kill(parent.pid, how)
     _out, err = parent.communicate(timeout=PATIENCE_S)
@@ -210,7 +210,7 @@ def test_who_watches_passes_on_what_it_alone_is_told(
 
 def test_a_closed_terminal_ends_the_load_and_keeps_what_there_is(tmp_path: Path) -> None:
     run, keyheat = tmp_path / "run", (sys.executable, "-m", "keyheat", "run")
-    command = (*keyheat, scenario(tmp_path, 60), "--out", run, "--no-collect")
+    command = (*keyheat, scenario(tmp_path, 300), "--out", run, "--no-collect")
     with in_a_terminal(command, tmp_path, os.environ | {"PYTHONPATH": str(ROOT)}) as (child, close):
         eventually(lambda: has_sent(run, 100))
         close()

@@ -7,6 +7,7 @@ queries, parsed as Prometheus would, against what a load exported.
 import json
 import re
 import shlex
+import signal
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.live.metrics import LOAD_METRICS
 from keyheat.load.run import launch
 from keyheat.metrics import name_of
+from keyheat.words import INTERRUPTED
 from tests.collector import otlp_collector, points_of
 from tests.outside import (
     OR_TOO_SLOW,
@@ -96,9 +98,9 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
-    """A load of six seconds that throttles, fails and retries, with everything exported."""
+    """A load that throttles, fails and retries until it has been seen to, with everything exported."""
     folder, port = tmp_path_factory.mktemp("load"), free_port()
-    (folder / "watched.toml").write_text(SCENARIO)
+    (folder / "watched.toml").write_text(SCENARIO.replace("duration_s = 6", "duration_s = 600"))
     with ExitStack() as stack:
         endpoint = stack.enter_context(EndpointProcess.start())
         collector = stack.enter_context(otlp_collector())
@@ -109,9 +111,10 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
         )  # fmt: skip
         child = started(words, folder, a_readers_environment() | RETRIES)
         stack.callback(end_all, [child])
-        scraped = eventually(lambda: with_throttles(port))
+        scraped = eventually(lambda: seen(port, "failures"))
+        child.send_signal(signal.SIGINT)
         _out, said = child.communicate(timeout=PATIENCE_S)
-        assert child.returncode in OR_TOO_SLOW, said
+        assert child.returncode == INTERRUPTED, said
         yield Loaded(
             scraped, *collector.last(), runfiles.read_json(folder / "run/run.json", runfiles.RUN), said
         )
@@ -124,9 +127,10 @@ def put(url: str, content: object) -> None:
         answer.read()
 
 
-def with_throttles(port: int) -> str | None:
+def seen(port: int, *names: str) -> str | None:
+    """What a load exports, once that has throttles and the metrics named."""
     text = get(f"http://127.0.0.1:{port}/metrics")
-    return text if "keyheat_load_throttles_total{" in text else None
+    return text if all(f"keyheat_load_{name}_total{{" in text for name in ("throttles", *names)) else None
 
 
 pytestmark = pytest.mark.xdist_group("live metrics")
@@ -297,11 +301,13 @@ def test_the_command_of_the_page_offers_what_its_prometheus_reads(
     port = words[-1]
     assert words[-2:] == ["--prometheus-port", target.rpartition(":")[2]]
     words = [str(ROOT / word) if word.endswith(".py") else word for word in words]
+    words[words.index("--run-time") + 1] = "600s"  # and not for longer than it takes to be read
     own = str(free_port())
     child = started([*LOCUST[:3], *words[:-1], own, "--no-report"], tmp_path, environment)
     with ExitStack() as stack:
         stack.callback(end_all, [child])
-        eventually(lambda: with_throttles(int(own)))
+        eventually(lambda: seen(int(own)))
+        child.send_signal(signal.SIGINT)
         _out, said = child.communicate(timeout=PATIENCE_S)
     assert f"metrics for Prometheus: http://127.0.0.1:{own}/metrics" in said
     assert f"http://{target.replace(port, own)}/metrics" in said

@@ -145,6 +145,7 @@ BATCHES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("said", "mix"), BATCHES, ids=["BatchWriteItem", "BatchGetItem"])
 def test_of_a_mix_with_batches_the_labelled_throttles_are_said_to_be_a_part(
     verb: Verb, tmp_path: Path, said: str, mix: dict[str, int]

@@ -62,7 +62,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def git(repository: Path) -> None:
     """As git itself makes one."""
-    subprocess.run(["git", "init", "--quiet", repository], check=True, timeout=60)
+    subprocess.run(["git", "init", "--quiet", repository], check=True)
 
 
 def done(verb: Verb, command: str) -> Any:
@@ -100,7 +100,7 @@ def run(words: list[str], folder: Path, **more: str) -> "subprocess.CompletedPro
     """A command in a shell's environment, with this Keyheat and the folder's programs."""
     path = os.pathsep.join([str(folder), str(PROGRAMS), os.environ["PATH"]])
     env = a_readers_environment() | {"PATH": path, **more}
-    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, timeout=250)
+    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True)
 
 
 @pytest.mark.opens

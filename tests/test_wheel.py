@@ -26,7 +26,7 @@ from keyheat.runs.formats import read_diagnosis
 from tests.conftest import Said
 from tests.outside import OR_TOO_SLOW, a_readers_environment
 
-pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.opens]
+pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.opens, pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[1]
 BUILT_FROM = (
@@ -135,9 +135,7 @@ def built(what: str, sources: Path, folder: Path) -> Path:
     """The `wheel` or the `sdist` of a folder, made there as pip makes it."""
     folder.mkdir()
     making = f"import sys; from setuptools.build_meta import build_{what} as make; make(sys.argv[1])"
-    done = subprocess.run(
-        [sys.executable, "-c", making, folder], cwd=sources, capture_output=True, text=True, timeout=300
-    )
+    done = subprocess.run([sys.executable, "-c", making, folder], cwd=sources, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (made,) = folder.iterdir()
     return made
@@ -289,7 +287,7 @@ def runs(programs: Path, folder: Path) -> Program:
         return subprocess.run(
             [programs / str(words[0]), *map(str, words[1:])],
             cwd=folder, env=a_readers_environment() | {"PATH": path, "PYTHONPATH": str(folder)} | more,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
         )  # fmt: skip
 
     return run

@@ -21,6 +21,7 @@ MODELLED = [case for case in all_cases() if not case.not_modelled]
 SIMULATED = [case for case in MODELLED if case.simulated]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", MODELLED, ids=lambda case: case.id)
 def test_every_observation_is_met_or_its_miss_is_explained(case):
     assert case.observations
@@ -32,6 +33,7 @@ def test_every_observation_is_met_or_its_miss_is_explained(case):
         )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", SIMULATED, ids=lambda case: case.id)
 def test_the_simulator_gives_what_the_model_gives_or_the_difference_is_explained(case):
     pairs = list(zip(verdicts(case), simulated_verdicts(case), strict=True))

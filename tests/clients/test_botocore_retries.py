@@ -20,7 +20,7 @@ from tests.clients.scripted import (
 )
 from tests.load.test_retries import GOOD, SILENT, THROTTLED, error
 
-pytestmark = [pytest.mark.opens, pytest.mark.slow]
+pytestmark = [pytest.mark.opens, pytest.mark.slow, pytest.mark.nightly]
 
 OLDER = next(client for client in CLIENTS if client.name == "aioboto3")
 STANDARD = policy_named("boto3-2025-standard")

@@ -19,7 +19,7 @@ from tests.clients.scripted import (
 )
 from tests.load.test_retries import GOOD, SILENT, THROTTLED
 
-pytestmark = [pytest.mark.opens, pytest.mark.slow]
+pytestmark = [pytest.mark.opens, pytest.mark.slow, pytest.mark.nightly]
 
 PROGRAM = ENVIRONMENTS / "go-retries"
 POLICY, ADAPTIVE = policy_named("go-v2-2025"), policy_named("go-v2-2025-adaptive")

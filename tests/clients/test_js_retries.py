@@ -20,7 +20,7 @@ from tests.clients.scripted import (
 )
 from tests.load.test_retries import GOOD, THROTTLED, error
 
-pytestmark = [pytest.mark.opens, pytest.mark.slow]
+pytestmark = [pytest.mark.opens, pytest.mark.slow, pytest.mark.nightly]
 
 FOLDERS = {"js-v3": HERE, "js-v3-2025": HERE / "js-2025"}
 NEW = {"AWS_NEW_RETRIES_2026": "true", "SMITHY_NEW_RETRIES_2026": "true"}

@@ -11,7 +11,7 @@ from keyheat.endpoint.shapes import ListShape, MapShape, StructureShape, shapes_
 from keyheat.endpoint.tables.catalog import NOT_HERE
 from tests.endpoint.account import Account, indexed, on_demand
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 ANY_JSON = st.recursive(
     st.none()

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tests.endpoint.generated import TABLE, Operation, operations
 from tests.outside import PATIENCE_S, eventually, free_port
 
-pytestmark = pytest.mark.opens
+pytestmark = [pytest.mark.opens, pytest.mark.nightly]
 
 BINARY = Path(__file__).parents[1] / "conformance/node_modules/@dynoxide/linux-x64/dynoxide"
 

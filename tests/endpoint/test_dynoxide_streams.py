@@ -15,7 +15,7 @@ from tests.endpoint.clients import client
 from tests.endpoint.generated import TABLE, Operation, operations
 from tests.endpoint.test_dynoxide import canonical, dynoxide, numbers, outcome
 
-pytestmark = pytest.mark.opens
+pytestmark = [pytest.mark.opens, pytest.mark.nightly]
 
 __all__ = ["dynoxide"]
 

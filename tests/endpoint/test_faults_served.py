@@ -43,7 +43,7 @@ def ddb(local: LocalDynamoDB) -> Iterator[Any]:
 
 def opened(local: LocalDynamoDB) -> http.client.HTTPConnection:
     split = urlsplit(local.url)
-    return http.client.HTTPConnection(str(split.hostname), split.port, timeout=20)
+    return http.client.HTTPConnection(str(split.hostname), split.port, timeout=600)
 
 
 def body_of(key: str) -> bytes:

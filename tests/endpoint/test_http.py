@@ -38,7 +38,7 @@ class Wire:
 
     def __init__(self, url: str) -> None:
         split = urlsplit(url)
-        self.socket = socket.create_connection((split.hostname, split.port), timeout=20)
+        self.socket = socket.create_connection((split.hostname, split.port), timeout=600)
         self.held = b""
 
     def send(self, raw: bytes) -> None:

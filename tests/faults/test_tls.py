@@ -92,11 +92,11 @@ def serving(certificate: Certificate) -> Iterator[tuple[str, list[bytes]]]:
 
 
 def signed(url: str) -> Transport:
-    return SignedTransport(target_at(url), lambda: LOCAL_KEYS, timeout_s=5.0)
+    return SignedTransport(target_at(url), lambda: LOCAL_KEYS, timeout_s=600)
 
 
 def boto3(url: str) -> Transport:
-    return Boto3Transport(target_at(url, region="us-east-1"), connections=1, timeout_s=5.0)
+    return Boto3Transport(target_at(url, region="us-east-1"), connections=1, timeout_s=600)
 
 
 both = pytest.mark.parametrize("make", [signed, boto3])

@@ -29,7 +29,7 @@ keys = 100
 [load]
 users = 10
 requests_per_s = 400
-duration_s = 1.5
+duration_s = 3
 item_bytes = 27_000
 """
 

@@ -56,7 +56,7 @@ class ScriptedServer:
             if scripted == HANG_UP:
                 return
             if scripted == HANG:
-                self._ended.wait(10)
+                self._ended.wait()
                 return
             for piece in scripted.removesuffix(HANG_UP).split(b"|PAUSE|"):
                 connection.sendall(piece)

@@ -74,20 +74,23 @@ def test_the_master_has_all_that_the_workers_sent(
     assert throttles.num_rows == totals["throttled"]
     seconds = parquet.read_table(folder / "seconds.parquet", runfiles.SECONDS)
     requests = seconds.filter(pc.is_null(seconds["index"]))
-    assert pc.sum(requests["attempts"]).as_py() == totals["attempts"]
+    assert pc.sum(requests["attempts"]).as_py() == totals["attempts"] > 0, (
+        "the time counts from a worker's begin"
+    )
 
 
 def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
     start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, verb: Verb
 ) -> None:
     folder = tmp_path / "run"
-    master, lost, stays = start_all(
-        start_locust, scenario_file, folder, endpoint.url, "--run-time", "10s"
-    )  # fmt: skip
+    master, lost, stays = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "300s")
     eventually(lambda: (folder / "run.json").exists() and sum(decided(endpoint.url).values()) > 600)
     lost.kill()
+    before = sum(decided(endpoint.url).values())
+    eventually(lambda: sum(decided(endpoint.url).values()) > before + 200)
+    master.send_signal(signal.SIGINT)
     _out, err = master.communicate(timeout=PATIENCE_S)
-    assert master.returncode == 0, err
+    assert master.returncode == 130, err
     assert stays.wait(PATIENCE_S) == 0
 
     run = manifest(folder)
@@ -95,10 +98,9 @@ def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
     assert re.search(r"worker \S+_[0-9a-f]{8} was lost at \d\d:\d\d:\d\d UTC, \d+ s into the run", named)
     assert "it had 5 of 10 users (50% of the load)" in named
     assert against_workers(run) == []
-    assert run["status"] == "finished"
     truth, totals = decided(endpoint.url), run["totals"]
     counted = totals["accepted"] + totals["throttled"]
-    assert 600 <= counted <= sum(truth.values())
+    assert 200 <= counted <= sum(truth.values())
     assert {path.name for path in folder.iterdir()} == {
         "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json", "partitions.parquet",
     }  # fmt: skip

@@ -24,11 +24,11 @@ TUNNEL = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
 def signed(target: Target) -> Transport:
-    return SignedTransport(target, lambda: LOCAL_KEYS, timeout_s=5)
+    return SignedTransport(target, lambda: LOCAL_KEYS, timeout_s=600)
 
 
 def boto3(target: Target) -> Transport:
-    return Boto3Transport(target, connections=1, timeout_s=5)
+    return Boto3Transport(target, connections=1, timeout_s=600)
 
 
 both = pytest.mark.parametrize("make", [signed, boto3])

@@ -67,7 +67,7 @@ def test_every_row_is_sent_once_with_its_size_by_two_processes(
     dropped = run["counted"]["arrivals.dropped"]
     assert run["totals"]["attempts"] + dropped == len(LINES)
     assert run["totals"]["accepted"] == sum(row["accepted"] for row in decided(endpoint.url)) > 0
-    assert dropped < 40  # none, unless the machine stands still for a second
+    assert dropped < 0.05 * len(LINES) or run["generator"]["bound"]  # it stood still, and says so
     seconds = parquet.read_table(tmp_path / "run" / "seconds.parquet", runfiles.SECONDS)
     operations = set(seconds["operation"].to_pylist())
     assert operations == {"PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query"}

@@ -109,7 +109,7 @@ def delays_of_botocore(url: str, calls: int, monkeypatch: pytest.MonkeyPatch) ->
     slept: list[float] = []
     monkeypatch.setattr(botocore.endpoint.time, "sleep", slept.append)
     client = botocore.session.get_session().create_client(
-        "dynamodb", region_name="us-east-1", endpoint_url=url, config=Config(connect_timeout=2), **KEYS
+        "dynamodb", region_name="us-east-1", endpoint_url=url, config=Config(connect_timeout=600), **KEYS
     )
     found = []
     for _ in range(calls):

@@ -107,7 +107,7 @@ def test_a_run_changes_its_table_and_says_when(
     run_locust: Locust, scenario_file: Path, tmp_path: Path
 ) -> None:
     step = "[[timeline]]\nat_s = 0.1\nprovisioned = { write = 5_000 }\n[local]\nupdate_s = 0.2\n"
-    lasting = scenario_file.read_text().replace("duration_s = 1.5", "duration_s = 4")  # to see it in force
+    lasting = scenario_file.read_text().replace("duration_s = 3", "duration_s = 4")  # to see it in force
     scenario_file.write_text(lasting + step)
     folder = tmp_path / "run"
     code, _out, err = run_locust(

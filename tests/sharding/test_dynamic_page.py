@@ -45,7 +45,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     paths = [str(small(name, folder)) for name in names]
     said = subprocess.run(
         [Path(sys.executable).parent / program, verb, *paths, "--no-collect", out, str(folder / "runs")],
-        capture_output=True, text=True, cwd=folder, timeout=280,
+        capture_output=True, text=True, cwd=folder,
     )  # fmt: skip
     made = {name: folder / "runs" / name / "run.json" for name in names}
     assert all(path.exists() for path in made.values()), said.stdout + said.stderr

@@ -20,7 +20,7 @@ from keyheat.sharding.metadata import Shards
 from tests.outside import PATIENCE_S
 from tests.sharding.actors import ITEMS, KEY, METADATA, Counts, Log, client_of
 
-pytestmark = pytest.mark.opens
+pytestmark = [pytest.mark.opens, pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[2]
 SCALE = 0.02  # a partition admits 20 writes and 60 reads per second

@@ -276,6 +276,7 @@ def _timetable(order: Order, shape: LoadShape, items: ItemTemplate) -> Timetable
 
 KEYS_BETWEEN_PAUSES = 500  # about a millisecond of work, and then requests may go on
 WINDOW_SETTLES_S = 2.0  # a window stays open a little longer, for answers that are still to come
+BEAT_S = 1.0
 LEAST_BEAT_S = 0.5  # between two beats, however late one was: CPU time is counted in steps of 10 ms
 STALLED_AFTER_S = 45.0
 """A user that has not come back for so long never will: a request may take 10 s, a back-off 25 s."""
@@ -298,7 +299,7 @@ def beat(load: Load, after: Callable[[], None]) -> None:
     process = psutil.Process()
     process.cpu_percent()
     starved_s, beat_s = starved_until_now_s(), perf_counter()
-    next_s = beat_s + 1
+    next_s = beat_s + BEAT_S
     while True:
         gevent.sleep(max(0.0, next_s - perf_counter()))
         next_s = next_beat_s(next_s, perf_counter())
@@ -319,7 +320,7 @@ def beat(load: Load, after: Callable[[], None]) -> None:
 
 def next_beat_s(due_s: float, now_s: float) -> float:
     """When the beat after the one that was due then and begins now is due: beats are not made up for."""
-    return max(due_s + 1, now_s + LEAST_BEAT_S)
+    return max(due_s + BEAT_S, now_s + LEAST_BEAT_S)
 
 
 def starved_until_now_s() -> float | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from signal import SIGINT
 from typing import Any
 
-from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn, spawn_later
+from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, sleep, spawn
 from locust.runners import MasterRunner, WorkerRunner
 
 from keyheat.endpoint.process import EndpointError
@@ -187,7 +187,13 @@ class LocustSession:
             self.live.begin(run)
         if self.duration_s is not None:
             get_hub().loop.update_now()
-            self._timer = spawn_later(self.duration_s, runner.quit)
+            self._timer = spawn(self._end_in_time, run, self.duration_s, runner.quit)
+
+    @staticmethod
+    def _end_in_time(run: LoadRun, duration_s: float, end: Callable[[], None]) -> None:
+        wait = sleep if run.gatherer is None else run.gatherer.wait_out
+        wait(duration_s)
+        end()
 
     def on_stopping(self, environment: Any, **_more: Any) -> None:
         """A test is being stopped: a worker that sends its last piece from now on does not leave early."""

@@ -23,7 +23,7 @@ from keyheat.load.guard.watch import watch_alone, watch_master
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.generator import Health
 from keyheat.load.record.record import Arrived, Record, missing_words
-from keyheat.load.run.load import Load, Order, beat, fold, start_load, watch_lag
+from keyheat.load.run.load import BEAT_S, Load, Order, beat, fold, start_load, watch_lag
 from keyheat.load.run.progress import tell
 from keyheat.load.transport.target import TargetError
 
@@ -186,6 +186,7 @@ class Gatherer:
     used_up: Callable[[], None] = lambda: None  # nothing is left of the budget for one that asks
     workers: dict[str, Arrived] = field(default_factory=dict)
     halting: bool = False  # the load is being stopped: from now on a worker's last piece is expected
+    loading: Event = field(default_factory=Event)  # set once a worker has reported
 
     @property
     def runner(self) -> Any:
@@ -218,6 +219,7 @@ class Gatherer:
         """A piece has come."""
         if msg.data["run_id"] != self.order.run_id:
             return
+        self.loading.set()
         arrived = self.workers.setdefault(msg.node_id, Arrived(joined_s=self.clock()))
         piece = Record.from_wire(msgpack.unpackb(msg.data["record"], strict_map_key=False))
         self.record.merge(piece)
@@ -228,6 +230,11 @@ class Gatherer:
         )
         self._share_out(msg.node_id, arrived, asks=msg.data["asks"])
         arrived.left_early = arrived.expected is not None and not self.halting and arrived.users > 0
+
+    def wait_out(self, duration_s: float) -> None:
+        """Wait as long as the load lasts: from when a worker sends, which the master hears a beat later."""
+        self.loading.wait()
+        gevent.sleep(max(0.0, duration_s - BEAT_S))
 
     def _share_out(self, name: str, arrived: Arrived, *, asks: bool) -> None:
         """Give a worker more of the budget before it has used up what is its: half of what an even part of

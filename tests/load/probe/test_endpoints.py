@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from tests.outside import eventually
 
 PAGE = (Path(__file__).parents[3] / "docs" / "endpoints.md").read_text(encoding="utf-8")
 FEW = BurstBounds(seconds=60, least_units=100)  # large items: as many units in fewer requests
+
+at_night = partial(pytest.param, marks=pytest.mark.nightly)
 
 
 @contextmanager
@@ -40,7 +43,12 @@ def column(name: str) -> dict[str, str]:
 @pytest.mark.opens
 @pytest.mark.parametrize(
     ("name", "start"),
-    [("moto", moto), ("dynalite", dynalite), ("dynoxide", dynoxide), ("`keyheat local`", ours)],
+    [
+        at_night("moto", moto),
+        at_night("dynalite", dynalite),
+        at_night("dynoxide", dynoxide),
+        ("`keyheat local`", ours),
+    ],
 )
 def test_the_page_is_right(name: str, start: Callable[[], AbstractContextManager[str]]) -> None:
     said: list[str] = []

@@ -38,6 +38,7 @@ def a_run(url: str, run_id: str, said: list[str], allowed: Allowed | None = None
 
 
 @pytest.mark.opens
+@pytest.mark.nightly
 @pytest.mark.parametrize(("endpoint_of", "keeps_tags"), [(dynoxide, True), (dynalite, False)])
 def test_only_a_table_that_says_so_is_the_runs(
     endpoint_of: Callable[[], AbstractContextManager[str]], keeps_tags: bool
