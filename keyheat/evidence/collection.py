@@ -171,10 +171,12 @@ def _gather(
         seen = partitions.looked_at(
             source.client_factory, described.answer or {}, facts, window, source.clock()
         )
-    answer = (ask if described.found else at_once)(source, facts, window)
+    answer = (ask if described.reached and described.found else at_once)(source, facts, window)
     if ask is at_once:
         window = newest(answer.points, window)
-    found = _contributors(source, facts, window, records) if described.found else ContributorsFound(None)
+    found = ContributorsFound(None)
+    if described.reached and described.found:
+        found = _contributors(source, facts, window, records)
     return Evidence(
         table=facts,
         account=described.account,

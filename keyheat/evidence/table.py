@@ -30,19 +30,18 @@ class Described:
     missing: tuple[str, ...] = ()
     reached: bool = True
     answer: Part | None = None  # DescribeTable's, where it was asked
-    found: bool = True  # whether the table is there
+    found: bool = True  # False: the service says that there is no such table
 
 
 def describe(factory: ClientFactory, known: TableFacts, window: Window) -> Described:
     """The table as the run found it, else as it is now, and its quotas. What cannot be had is `missing`."""
-    facts, missing, answer = known, list[str](), None
+    facts, missing, answer, found = known, list[str](), None, True
     try:
         client = factory("dynamodb")
         if known.billing_mode is None:
-            facts, missing, answer = _asked(client, known, window)
+            facts, missing, answer, found = _asked(client, known, window)
     except BotoCoreError as error:
-        return Described(known, None, (f"facts about the table: {error}",), reached=False, found=False)
-    found = known.billing_mode is not None or answer is not None
+        return Described(known, None, (f"facts about the table: {error}",), reached=False)
     try:
         quotas = quotas_of(client.describe_limits()).table
     except (BotoCoreError, ClientError) as error:
@@ -88,17 +87,18 @@ def with_indexes(table: TableFacts, names: Iterable[str]) -> TableFacts:
     return table.model_copy(update={"indexes": (*table.indexes, *new)}) if new else table
 
 
-def _asked(client: Any, known: TableFacts, window: Window) -> tuple[TableFacts, list[str], Part | None]:
+def _asked(client: Any, known: TableFacts, window: Window) -> tuple[TableFacts, list[str], Part | None, bool]:
+    """Facts, what is missing of them, the answer, and whether there is such a table."""
     try:
         answer = client.describe_table(TableName=known.name)["Table"]
-        return *facts_then(answer, window, known), answer
+        return *facts_then(answer, window, known), answer, True
     except ClientError as error:
-        missing = [f"facts about the table: {error}"]
-        if error.response["Error"]["Code"] == NOT_FOUND:
-            missing.append(tables_like(client, known.name))
+        missing, found = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
+    if not found:
+        missing.append(tables_like(client, known.name))
     if not known.indexes:
         missing.append("its indexes: none was named with --index, so none was asked for")
-    return known, missing, None
+    return known, missing, None, found
 
 
 def tables_like(client: Any, name: str) -> str:
