@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from keyheat.intake.measured import measured
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import source_of
 from keyheat.intake.tables import NotTaken
+from keyheat.runs.formats import HotKey
 from keyheat.scenario.scenario import scenario_from_dict
 from tests.endpoint.asking import START, create
 from tests.endpoint.clients import ServiceApp, service_app_at
@@ -62,6 +64,32 @@ def test_the_scenario_says_where_its_rates_come_from(app: ServiceApp) -> None:
     scenario = scenario_from_dict(tomllib.loads(text), "orders.toml")
     assert scenario.load.requests_per_s == pytest.approx(20 + 3_600 / (3 * 3_600), rel=1e-3)
     assert [task.operation for task in scenario.mix] == ["put", "query"]
+
+
+def test_the_hour_that_throttled_most_is_repeated_with_the_keys_that_it_names(app: ServiceApp) -> None:
+    """The busiest minute of all did not throttle, and its items were small: it is not the one to repeat."""
+    model = app.service.catalog.get("orders").model
+    for _ in range(60):
+        for _ in range(60):
+            model.minutes.completed("PutItem", 2.0, app.clock())
+            model.minutes.throttled_request("PutItem", app.clock())
+        model.resource(None).write.meter.accepted_many(60, 60 * 17.0, app.clock())
+        app.clock.advance(60)
+    found = measured(app.cloudwatch, "orders", [], days=14, now=now(app))
+    assert found is not None
+    assert (found.throttled, found.hour.start) == (True, START + timedelta(hours=2))
+    hot = HotKey(key="hot", share=0.98, throttles=3_600, units_per_s=34.0, direction="write")
+    table = source_of(app.ddb.describe_table(TableName="orders")["Table"]).tables[0]
+    demand = Demand(measured=replace(found, hot_keys=(hot,)))
+    text = scenario_text(table, demand, "the live table", "schema.json")
+    scenario = scenario_from_dict(tomllib.loads(text), "orders.toml")
+    assert scenario.keys.pattern().hottest_share == pytest.approx(0.98, abs=0.001)
+    assert scenario.mix[0].per_s == 2.0, "accepted and throttled"
+    assert units_of(scenario.load.item_bytes) == 17
+
+
+def units_of(item_bytes: int) -> int:
+    return -(-item_bytes // 1_024)
 
 
 def test_a_table_that_nobody_asked_has_no_rates() -> None:

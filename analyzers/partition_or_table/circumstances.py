@@ -180,6 +180,8 @@ class KeysSeen:
 def _spread(evidence: Evidence, track: EvidenceTrack, heats: Sequence[RunHeat]) -> KeysSeen:
     heat = next((one for one in heats if (one.direction, one.index) == (track.direction, track.index)), None)
     if heat is not None or track.index is None:
+        if heat is not None and heat.pinned is not None:
+            return KeysSeen(even=False, said="", hottest_per_s=heat.per_s())
         return KeysSeen(even=True, hottest_per_s=heat.per_s() if heat else None)
     seen = key_spread(evidence, track.index)
     if seen is None:

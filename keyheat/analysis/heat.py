@@ -4,14 +4,16 @@ The client counts keys by itself; where it did not, Contributor Insights names t
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
-from statistics import median_high
+from statistics import fmean, median_high
 from typing import Final, Literal
 
-from keyheat.model.limits import INSIGHT_WRITE_WEIGHT
+from keyheat.analysis.timeline import EvidenceTrack, timeline
+from keyheat.evidence.settings import partition_ceiling
+from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
 from keyheat.runs import metrics
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Contributors, Evidence, HotKey
@@ -47,6 +49,7 @@ class RunHeat:
     hottest: tuple[HotKey, ...]
     moved_over: tuple[str, ...]  # the keys that led one after the other, where there were several
     index: str | None = None  # whose keys; None: the table's
+    pinned: str | None = None  # the key with most throttles, where Contributor Insights says that it has half
 
     @property
     def moves(self) -> bool:
@@ -169,40 +172,119 @@ def key_spread(evidence: Evidence, index: str | None = None) -> KeySpread | None
 def insight_heats(evidence: Evidence) -> tuple[RunHeat, ...]:
     """The heat of the table's keys, where no client's record says more; empty where it is not known.
 
-    What a key asked for is known from below: what it consumed, and one unit for each throttled request. Keys
-    have no direction in Contributor Insights, so there is a heat only where the table's own traffic has one.
+    Keys have no direction in Contributor Insights, so there is a heat only where the table's own throttles,
+    or its traffic, have one.
     """
     keys = insight_keys(evidence)
+    if keys is None:
+        return ()
+    spread = key_spread(evidence)
+    pinned = spread.top if spread is not None and spread.spread == "one_key" else None
     duration_s = (evidence.window.end - evidence.window.start).total_seconds()
-    return tuple(heat(keys, direction, duration_s) for direction in keys.overall) if keys else ()
+    return tuple(replace(heat(keys, one, duration_s), pinned=pinned) for one in keys.overall)
 
 
 def insight_keys(evidence: Evidence) -> Keys | None:
-    """The table's hottest keys, as a run's own record has them; None where they are not known."""
+    """The table's hottest keys, as a run's own record has them; None where they are not known.
+
+    What a key asked for is what it consumed and the units of its throttled requests, in the periods in which
+    the table throttled, if there are any.
+    """
     accessed, throttled = _rule(evidence, None, "accessed"), _rule(evidence, None, "throttled")
-    rules = [rule for rule in (accessed, throttled) if rule is not None and rule.keys]
-    direction = _direction(evidence, metrics.consumed if accessed else metrics.throttle_events)
-    if direction is None or not rules:
-        return None
-    used = _by_time(accessed, WEIGHTS[direction])
-    refused = _by_time(throttled, 1.0)
-    shown = {key.key: key.shown for rule in rules for key in rule.keys}
-    asked = {key: _added(used.get(key, {}), refused.get(key, {})) for key in shown}
-    total = _asked_in_all(evidence, accessed, throttled, direction)
-    uses = [
-        KeyUse(
-            key=key,
-            shown=shown[key],
-            units=sum(asked[key].values()),
-            consumed_units=sum(used[key].values()) if key in used else None,
-            throttles=round(sum(refused.get(key, {}).values())),
-            share=min(1.0, sum(asked[key].values()) / total) if total else 0.0,
-        )
-        for key in shown
+    by_throttles = _direction(evidence, metrics.throttle_events) if throttled and throttled.keys else None
+    by_traffic = _direction(evidence, metrics.consumed)
+    direction = by_throttles or by_traffic
+    rules = [
+        rule for rule in (accessed if by_traffic == direction else None, throttled) if rule and rule.keys
     ]
+    track = timeline(evidence).track(None, direction) if direction else None
+    if direction is None or track is None or not rules:
+        return None
+    demand = KeyDemand(
+        track=track,
+        period_s=max(rule.period_s for rule in rules),
+        ceiling_per_s=partition_ceiling(direction, evidence.scale),
+        refused=_by_time(throttled, 1.0),
+        used=_by_time(accessed, WEIGHTS[direction]) if accessed in rules else None,
+    )
+    shown = {key.key: key.shown for rule in rules for key in rule.keys}
+    total = sum(map(demand.of_all, demand.hot))
+    uses = [demand.use(key, name, total) for key, name in shown.items()]
     uses.sort(key=lambda use: (-use.units, use.key))
-    period_s = max(rule.period_s for rule in rules)
-    return Keys(overall={direction: tuple(uses)}, windows=_windows(asked, refused, direction, period_s))
+    return Keys(overall={direction: tuple(uses)}, windows=_windows(demand, shown))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyDemand:
+    """What single keys asked of a table, period by period, by what Contributor Insights counted.
+
+    Where it counts throttles alone, a key that has some share of them has the same share of what was
+    consumed, up to what one partition sustains.
+    """
+
+    track: EvidenceTrack
+    period_s: int
+    ceiling_per_s: float
+    refused: Mapping[str, Times]  # throttled requests by key
+    used: Mapping[str, Times] | None  # units by key; None: accesses were not counted
+
+    @property
+    def moments(self) -> Sequence[datetime]:
+        """The starts of all periods in which a key was counted."""
+        counted = (*self.refused.values(), *(self.used or {}).values())
+        return sorted({at for times in counted for at in times})
+
+    @property
+    def hot(self) -> Sequence[datetime]:
+        """Those in which the table throttled; all of them if it did not."""
+        throttled = {at for times in self.refused.values() for at, count in times.items() if count}
+        return sorted(throttled) or self.moments
+
+    def of_all(self, at: datetime) -> float:
+        """Units that all keys asked for in the period that begins then."""
+        return self._consumed(at) + self._each * self._throttled(at)
+
+    def of(self, key: str, at: datetime) -> float:
+        """Units that one key asked for in the period that begins then."""
+        refused = self.refused.get(key, {}).get(at, 0.0)
+        if self.used is not None:
+            return self.used.get(key, {}).get(at, 0.0) + self._each * refused
+        if not refused:
+            return 0.0
+        most = min(self._consumed(at), self.ceiling_per_s * self.period_s)
+        return refused / self._throttled(at) * most + self._each * refused
+
+    def use(self, key: str, shown: str | None, total: float) -> KeyUse:
+        """One key as a run's own record has it; `total`: units of all keys in the hot periods."""
+        units = sum(self.of(key, at) for at in self.hot)
+        consumed = None if self.used is None else sum(self.used.get(key, {}).values())
+        return KeyUse(
+            key=key,
+            shown=shown,
+            units=units,
+            consumed_units=consumed,
+            throttles=round(sum(self.refused.get(key, {}).values())),
+            share=min(1.0, units / total) if total else 0.0,
+        )
+
+    @property
+    def _each(self) -> float:
+        return self.track.units_per_request or 1.0
+
+    def _cells(self, at: datetime) -> Sequence[int]:
+        first_s = int(at.timestamp())
+        seconds = range(first_s, first_s + self.period_s, MINUTE_S)
+        return tuple(dict.fromkeys(map(self.track.cell_of, seconds)))
+
+    def _consumed(self, at: datetime) -> float:
+        known = [rate for cell in self._cells(at) if (rate := self.track.consumed_per_s(cell)) is not None]
+        return self.period_s * fmean(known) if known else 0.0
+
+    def _throttled(self, at: datetime) -> float:
+        """Throttled requests: as CloudWatch counts them, at least as many as the listed keys have."""
+        rates = [self.track.refused(cell) / self.track.step_s for cell in self._cells(at)]
+        listed = sum(times.get(at, 0.0) for times in self.refused.values())
+        return max(self.period_s * fmean(rates), listed)
 
 
 def _rule(evidence: Evidence, index: str | None, counts: Counted) -> Contributors | None:
@@ -218,39 +300,22 @@ def _direction(evidence: Evidence, metric: Callable[[Direction], str]) -> Direct
     return next(clear, None)
 
 
-def _asked_in_all(
-    evidence: Evidence, accessed: Contributors | None, throttled: Contributors | None, direction: Direction
-) -> float:
-    """What the whole table was asked for, known as a key's part is: units used, and one for each throttle."""
-    refused = throttled.total if throttled else 0.0
-    if accessed is not None:
-        return accessed.total / WEIGHTS[direction] + refused
-    return (evidence.total(metrics.consumed(direction)) or 0.0) + refused
-
-
 def _by_time(rule: Contributors | None, weight: float) -> dict[str, Times]:
     """Each key's values, over the weight, by the start of their period."""
     return {key.key: {at: value / weight for at, value in key.points} for key in (rule.keys if rule else ())}
 
 
-def _added(one: Times, other: Times) -> Times:
-    return {at: one.get(at, 0.0) + other.get(at, 0.0) for at in sorted({*one, *other})}
-
-
-def _windows(
-    asked: Mapping[str, Times], refused: Mapping[str, Times], direction: Direction, period_s: int
-) -> tuple[KeyWindow, ...]:
-    moments = sorted({at for times in asked.values() for at in times})
+def _windows(demand: KeyDemand, keys: Iterable[str]) -> tuple[KeyWindow, ...]:
     return tuple(
         KeyWindow(
             start=at,
-            seconds=period_s,
-            direction=direction,
+            seconds=demand.period_s,
+            direction=demand.track.direction,
             top=tuple(
-                KeyTop(key=key, units=times[at], throttles=round(refused.get(key, {}).get(at, 0.0)))
-                for key, times in asked.items()
-                if at in times
+                KeyTop(key=key, units=units, throttles=round(demand.refused.get(key, {}).get(at, 0.0)))
+                for key in keys
+                if (units := demand.of(key, at))
             ),
         )
-        for at in moments
+        for at in demand.moments
     )

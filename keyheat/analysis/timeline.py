@@ -43,6 +43,7 @@ class EvidenceTrack:
     maximum_asked: bool  # whether CloudWatch was asked for it: an empty answer then means that none is set
     warm: float | None
     on_demand: bool | None
+    units_per_request: float | None = None  # of an accepted one in the mean, by CloudWatch
 
     @property
     def resource(self) -> str:
@@ -75,6 +76,18 @@ class EvidenceTrack:
         return (
             cells is not None and not cells.get(cell) and self.consumed is not None and cell in self.consumed
         )
+
+    def refused(self, cell: int) -> float:
+        """Throttles in a cell: CloudWatch's count, by cause if nothing else counts them, or the client's."""
+        events = (self.events or {}).get(cell, 0.0)
+        by_cause = sum(cells.get(cell, 0.0) for cells in self.causes.values())
+        seconds = range(cell, cell + self.step_s) if self.reasons else ()
+        by_client = sum(sum(self.reasons.get(second, {}).values()) for second in seconds)
+        return max(events, by_cause, float(by_client))
+
+    def refused_units(self, cell: int) -> float:
+        """Units that were throttled in a cell; one for each throttle if nobody knows what requests take."""
+        return self.refused(cell) * (self.units_per_request or 1.0)
 
     @cached_property
     def busiest_throttled_per_s(self) -> float | None:
@@ -190,7 +203,33 @@ def _track(
         maximum_asked=(metrics.on_demand_maximum(direction), index, "") in by_key,
         warm=_warm(facts.warm, direction, evidence.scale) if facts and facts.warm else None,
         on_demand=_on_demand(evidence, provisioned),
+        units_per_request=units_per_request(evidence.series, direction, index) if counted else None,
     )
+
+
+def units_per_request(series: Iterable[Series], direction: Direction, index: str | None) -> float | None:
+    """Units that an accepted request took in the mean.
+
+    None if requests of some operation were not counted, or if batches or transactions, whose parts CloudWatch
+    does not count, are among them. A read of an index is one request; a write is one of the table and of each
+    index.
+    """
+    units = requests = 0.0
+    uncounted = {*metrics.SINGLE_REQUESTS[direction]}
+    for one in series:
+        total = sum(value for _at, value in one.points)
+        if (one.metric, one.statistic) == (metrics.LATENCY, "SampleCount"):
+            operation = (one.operation, one.dimension)
+            if operation in metrics.REQUESTS_OF_PARTS[direction] and total:
+                return None
+            if operation in metrics.SINGLE_REQUESTS[direction]:
+                uncounted.discard(operation)
+                requests += total
+        elif one.whole and one.metric == metrics.consumed(direction) and one.statistic == "Sum":
+            units += total if direction == "read" or one.index == index else 0.0
+        elif one.metric == metrics.FAILED_CONDITIONS and direction == "write":
+            requests += total  # these take units as well
+    return units / requests if units and requests and not uncounted else None
 
 
 def _warm(warm: Capacity, direction: Direction, scale: float) -> float | None:

@@ -2,13 +2,14 @@
 
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from keyheat.cli.options import (
+    TimeSpan,
     a_file,
     a_folder,
     a_path,
@@ -43,7 +44,7 @@ a_replica = click.option(
 @click.option("--table", required=True)
 @an_index
 @a_replica
-@click.option("--start", type=a_time, help="of the window, UTC: an old one needs longer periods")
+@click.option("--start", type=a_time, help="start of the window, UTC: an old one needs longer periods")
 @click.option("--end", type=a_time, help="with --start: print the whole request, with its times")
 @in_json("the queries, which are printed so in any case,")
 def queries(
@@ -57,7 +58,9 @@ def queries(
     from keyheat.evidence.request import check_start, window_of
     from keyheat.runs.metrics import QUERIES_PER_CALL, queries_for, request_for, series_keys
 
-    start, end, now = in_utc(start), in_utc(end), datetime.fromtimestamp(time.time(), UTC)
+    now = datetime.fromtimestamp(time.time(), UTC)
+    start = in_utc(start, now)
+    end = in_utc(end, now, after=start)
     if start is None and end is not None:
         raise click.UsageError("--end needs --start")
     if (number := len(series_keys(indexes, replicas=replicas))) > QUERIES_PER_CALL:
@@ -81,8 +84,9 @@ def queries(
 @click.option("--table", help="a table, whoever loads it; with --start and --end")
 @an_index
 @a_replica
-@click.option("--start", type=a_time, help="UTC, such as 2026-11-20T12:00:00Z")
-@click.option("--end", type=a_time, help="UTC, exclusive")
+@click.option("--start", type=a_time, help="UTC, such as 07:36 or 2026-11-20T12:00:00Z")
+@click.option("--end", type=a_time, help="UTC, exclusive  [default: the last full minute]")
+@click.option("--last", type=TimeSpan(), help="the time up to now, such as 90m, 3h or 2d")
 @click.option("--region", help="of the table  [default: as the AWS SDK finds it]")
 @click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
 @click.option(
@@ -108,6 +112,7 @@ def collect(
     replicas: tuple[str, ...],
     start: datetime | None,
     end: datetime | None,
+    last: timedelta | None,
     region: str | None,
     profile: str | None,
     endpoint_url: str | None,
@@ -116,14 +121,21 @@ def collect(
     show_keys: bool,
     file: Path | None,
 ) -> int:
-    """What the metrics say of a run, or of any table: waits until its minutes are published."""
+    """Collect what the metrics say of a run, or of any table.
+
+    A window that is over is waited for until its minutes are published; --last, or an --end in the future,
+    takes what is there now.
+    """
     from keyheat.cli.guards import at_known_endpoint
     from keyheat.evidence.request import EvidenceRequest, evidence_for
     from keyheat.runs.formats import write_evidence
     from keyheat.terminal.progress import Countdown
 
+    now = datetime.fromtimestamp(time.time(), UTC)
+    start = in_utc(start, now)
     asked = EvidenceRequest(
-        folder=folder, table=table, indexes=indexes, replicas=replicas, start=in_utc(start), end=in_utc(end),
+        folder=folder, table=table, indexes=indexes, replicas=replicas,
+        start=start, end=in_utc(end, now, after=start), last=last,
         region=region, profile=profile, endpoint_url=endpoint_url, answers=answers, described=described,
         show_keys=show_keys,
     )  # fmt: skip
@@ -139,10 +151,24 @@ def collect(
         raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *found.missing)))
     write_evidence(file, found)
     missing = list(found.missing)
-    answer(lambda: {"evidence": str(file), "missing": missing}, lambda: f"Evidence: {shown(file)}")
+    since, until = (f"{at:%F %R}" for at in (found.window.start, found.window.end))
+    answer(
+        lambda: {"evidence": str(file), "missing": missing},
+        lambda: f"Evidence: {shown(file)}, {since} to {until} UTC\nNext: {_next(folder, file)}",
+    )
     for line in missing if in_words() else ():
         err.print(f"  missing: {line}")
     return DONE
+
+
+def _next(folder: Path | None, file: Path) -> str:
+    """The commands that make labels and a report of the evidence."""
+    if folder is not None:
+        return f"keyheat analyze {shown(folder)} --report"
+    page = shown(file.with_suffix(".html"))
+    return (
+        f"keyheat analyze --evidence {shown(file)}, then keyheat report --evidence {shown(file)} --out {page}"
+    )
 
 
 @click.command()

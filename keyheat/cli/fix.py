@@ -24,6 +24,7 @@ from keyheat.cli.options import (
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, simulated
 from keyheat.load.run.jobs import Job, made
 from keyheat.masking import shown
+from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, write_json
 from keyheat.runs.formats import Diagnosis, read_diagnosis
@@ -105,7 +106,7 @@ def fix(
         if sent is None:
             code = make_run(turn.job, how, place=(number, len(turns)))
         else:
-            code = exit_code_of(simulated(turn.job, how, sent=sent()))
+            code = exit_code_of(simulated(turn.job, how, sent=sent(), behaviour=start.behaviour))
         if code in NOT_STARTED or not made(turn.job):
             return code or INVALID
     made_of = FixTrial(scenario, remedy, start.limit_of(remedy), target, place)
@@ -214,6 +215,7 @@ class Start:
     diagnosis: Diagnosis
     target: str
     sent: "Callable[[], Traffic] | None" = None
+    behaviour: Behaviour = DEFAULT  # of a simulated table
 
     def sent_with(self, remedy: "Remedy", scenario: Scenario) -> "Callable[[], Traffic] | None":
         """The demand with the remedy taken, where the scenario alone does not say it."""
@@ -308,5 +310,6 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
             "the demand cannot be simulated; collect it with --describe-json"
         )
     return Start(
-        scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic, None)
-    )
+        scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic, None),
+        behaviour=rerun.behaviour,
+    )  # fmt: skip

@@ -190,6 +190,7 @@ def _described(
     from botocore.exceptions import BotoCoreError, ClientError
 
     from keyheat.evidence.clients import boto3_clients, is_local
+    from keyheat.evidence.table import NOT_FOUND, tables_like
     from keyheat.intake.tables import NotTaken
 
     local = is_local(endpoint_url)
@@ -202,9 +203,9 @@ def _described(
     except ClientError as error:
         said = error.response["Error"]
         why = f"{said['Code']}: {said['Message']}"
-        if said["Code"] == "ResourceNotFoundException":
+        if said["Code"] == NOT_FOUND:
             account = "" if local else ", or --profile for another account's"
-            why = f"it is not there. Say --region for another Region{account}"
+            why = f"it is not there ({tables_like(client, table)}). Say --region for another Region{account}"
         raise NotTaken(f"table {table}{where}: {why}") from error
     except BotoCoreError as error:
         raise NotTaken(f"table {table}{where}: {error}") from error
@@ -217,9 +218,14 @@ def _measured(
     """What CloudWatch counted of a live table; None, which is said, where it counted nothing."""
     from datetime import UTC, datetime
 
+    from keyheat.analysis.heat import insight_heats
+    from keyheat.analysis.thresholds import load_thresholds
     from keyheat.evidence.clients import boto3_clients, is_local
+    from keyheat.evidence.collection import collect_table
+    from keyheat.evidence.contributors import CONTRIBUTORS
     from keyheat.intake.description import table_of
     from keyheat.intake.measured import measured
+    from keyheat.runs.formats import TableFacts
 
     clients = boto3_clients(
         region=region, profile=profile, endpoint_url=endpoint_url, local=is_local(endpoint_url),
@@ -229,7 +235,17 @@ def _measured(
     found = measured(clients("cloudwatch"), table.name, indexes, days=days, now=datetime.now(UTC))
     if found is None:
         err.print(f"CloudWatch counts no request of {days} days: rates are assumed")
-    return found
+        return None
+    evidence = collect_table(
+        TableFacts(name=table.name), found.hour, region=region, profile=profile, endpoint_url=endpoint_url,
+        wait=False,
+    )  # fmt: skip
+    share = load_thresholds().recommend.hot_share
+    hot = [key for heat in insight_heats(evidence) for key in heat.hottest if key.share >= share]
+    for line in evidence.missing if not hot else ():
+        if line.startswith(CONTRIBUTORS):
+            err.print(f"hot keys are assumed: {line}")
+    return replace(found, hot_keys=tuple(hot))
 
 
 def _with_scaling(table: "SourceTable", region: str | None, profile: str | None) -> "SourceTable":

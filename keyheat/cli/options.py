@@ -2,9 +2,9 @@
 
 import shlex
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
@@ -23,7 +23,10 @@ OUT = Path("reports") / "out"
 a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 a_path = click.Path(path_type=Path)
-a_time = click.DateTime(["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ"])
+NO_YEAR: Final = 1900  # of a time of day alone, as strptime has it
+a_time = click.DateTime(
+    ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%H:%M"]
+)
 Verb = Callable[..., Any]
 
 
@@ -151,5 +154,32 @@ def command_of(context: click.Context, *left_out: str) -> str:
     return shlex.join(["keyheat", *words])
 
 
-def in_utc(moment: datetime | None) -> datetime | None:
-    return None if moment is None else moment.replace(tzinfo=UTC)
+def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = None) -> datetime | None:
+    """A time as it was typed. A time of day alone is its last one, or its first one after `after`."""
+    if moment is None:
+        return None
+    at = moment.replace(tzinfo=UTC)
+    if at.year != NO_YEAR:
+        return at
+    day = timedelta(days=1)
+    at = datetime.combine((after or now).date(), at.timetz())
+    if after is not None:
+        return at if at > after else at + day
+    return at if at <= now else at - day
+
+
+class TimeSpan(click.ParamType[timedelta]):
+    """A length of time, such as 90m, 3h or 2d."""
+
+    name = "span"
+
+    def convert(
+        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """Raises `UsageError` with what is accepted."""
+        if isinstance(value, timedelta):
+            return value
+        number, unit = value[:-1], {"m": "minutes", "h": "hours", "d": "days"}.get(value[-1:])
+        if unit is None or not number.isdecimal() or not 0 < int(number) < 100_000:
+            self.fail(f"{value!r} is not a length of time such as 90m, 3h or 2d", param, ctx)
+        return timedelta(**{unit: int(number)})

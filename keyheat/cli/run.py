@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from keyheat.load.run import launch
 from keyheat.load.run.jobs import Job, clear, made
 from keyheat.masking import masked, shown
+from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT, SIMULATED, FileProblem
 from keyheat.runs.claims import hold
 from keyheat.terminal.console import bars, err, in_words, out, print_json
@@ -207,7 +208,14 @@ def _check_is_of(run_id: str, folder: Path, said: str) -> None:
         raise
 
 
-def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | None" = None) -> "Diagnosis":
+def simulated(
+    job: Job,
+    how: How,
+    *,
+    seed: int | None = None,
+    sent: "Traffic | None" = None,
+    behaviour: Behaviour = DEFAULT,
+) -> "Diagnosis":
     """Simulate a scenario to its report; the seed is the scenario's unless another is given.
 
     `sent` takes the place of what the scenario's load test sends.
@@ -237,6 +245,7 @@ def simulated(job: Job, how: How, *, seed: int | None = None, sent: "Traffic | N
             seed=seed,
             traffic=traffic,
             folder=folder,
+            behaviour=behaviour,
             progress=bar.show,
             seen=watch.seen,
             with_retries=True,

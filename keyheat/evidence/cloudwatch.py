@@ -216,12 +216,22 @@ def _request(table: TableFacts, window: Window, now_s: float) -> MetricRequest:
 
 def _reaches_end(points: Points, window: Window) -> bool:
     """Whether the table's consumption, published for idle minutes too, is there for the last minute."""
-    return any(
-        key.index is None
-        and key.metric in map(metrics.consumed, Direction)
-        and any(at + timedelta(seconds=key.period_s) >= window.end for at in found)
+    return newest(points, window) == window and bool(_ends(points))
+
+
+def newest(points: Points, window: Window) -> Window:
+    """The window up to the newest minute that is published of the table's consumption, if one is."""
+    end = min(window.end, max(_ends(points), default=window.end))
+    return Window(start=window.start, end=end) if end > window.start else window
+
+
+def _ends(points: Points) -> list[datetime]:
+    return [
+        at + timedelta(seconds=key.period_s)
         for key, found in points.items()
-    )
+        if key.index is None and key.metric in map(metrics.consumed, Direction)
+        for at in found
+    ]
 
 
 def _ask(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:

@@ -14,6 +14,7 @@ from keyheat.evidence.cloudwatch import (
     Progress,
     Sleep,
     at_once,
+    newest,
     published,
     so_far,
 )
@@ -100,9 +101,11 @@ def collect_table(
     sleep: Sleep = time.sleep,
     progress: Progress = cloudwatch.silent,
     show_keys: bool = False,
+    wait: bool = True,
 ) -> Evidence:
     """Evidence of any table over any window, from AWS alone; of `table` no more than its name need be known.
 
+    Without `wait` the window ends with the newest minute that is published.
     Raises `ValueError` where the profile is not there.
     """
     local = is_local(endpoint_url)
@@ -113,7 +116,7 @@ def collect_table(
     source = MetricSource(
         client_factory=factory, pace=pace, clock=clock, sleep=sleep, progress=progress, show_keys=show_keys
     )
-    found = _gather(source, table, window, NO_RECORDS, (), 1.0)
+    found = _gather(source, table, window, NO_RECORDS, (), 1.0, ask=published if wait else at_once)
     return found.model_copy(update={"source": "local"}) if local else found
 
 
@@ -168,8 +171,12 @@ def _gather(
         seen = partitions.looked_at(
             source.client_factory, described.answer or {}, facts, window, source.clock()
         )
-    answer = (ask if described.reached else at_once)(source, facts, window)
-    found = _contributors(source, facts, window, records) if described.reached else ContributorsFound(None)
+    answer = (ask if described.reached and described.found else at_once)(source, facts, window)
+    if ask is at_once:
+        window = newest(answer.points, window)
+    found = ContributorsFound(None)
+    if described.reached and described.found:
+        found = _contributors(source, facts, window, records)
     return Evidence(
         table=facts,
         account=described.account,

@@ -16,6 +16,7 @@ from keyheat.model.limits import INSIGHT_CONTRIBUTORS, INSIGHT_REPORTS_PER_S, MI
 from keyheat.runs.formats import Contributor, Contributors, TableFacts, Window
 from keyheat.scenario.keys import digest_of
 
+CONTRIBUTORS: Final = "Contributor Insights"  # what lines about it begin with
 PAGE: Final = timedelta(days=1)  # asked for at once: 1,440 minutes
 HOUR_S: Final = 3_600
 # By partition key alone: PKC counts accesses, PKT throttles. Rules by item (SKC, SKT) say less of partitions.
@@ -64,7 +65,7 @@ class ContributorsReader:
         return ContributorsFound(found or None, tuple(self._missing))
 
     def _say(self, what: str) -> None:
-        self._missing[f"Contributor Insights: {what}"] = None
+        self._missing[f"{CONTRIBUTORS}: {what}"] = None
 
     def _rules(self, table: TableFacts) -> list[ContributorsRule] | None:
         """The rules by partition key that are there now; None where nobody could say."""

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import Clock, Progress
+from keyheat.evidence.series import STATISTICS, statistics_printed
 from keyheat.evidence.table import facts_then, with_indexes
 from keyheat.runfiles import FileProblem, parsed_json
 from keyheat.runs.formats import Evidence, TableFacts, Window
@@ -34,6 +35,7 @@ class EvidenceRequest:
     replicas: tuple[str, ...] = ()
     start: datetime | None = None
     end: datetime | None = None
+    last: timedelta | None = None  # the time up to now, in place of start and end
     region: str | None = None
     profile: str | None = None
     endpoint_url: str | None = None
@@ -55,10 +57,11 @@ def evidence_for(asked: EvidenceRequest, *, clock: Clock, progress: Progress) ->
             asked.folder, endpoint_url=asked.endpoint_url, clock=clock, progress=progress,
             show_keys=asked.show_keys,
         )  # fmt: skip
-    if not (asked.table and asked.start and asked.end):
-        raise ValueError("say which: --run DIR, or --table T --start A --end B")
+    if not (asked.table and (asked.start or asked.last)):
+        raise ValueError("say which: --run DIR, --table T --last 3h, or --table T --start A --end B")
     now = datetime.fromtimestamp(clock(), UTC)
-    window = window_of(asked.start, asked.end, now, asked_now=not asked.answers)
+    start, end, ends_now = _times(asked, now)
+    window = window_of(start, end, now, asked_now=not asked.answers)
     known = with_indexes(TableFacts(name=asked.table, replicas=asked.replicas), asked.indexes)
     if asked.answers:
         table, missing = _described(asked, known, window)
@@ -67,9 +70,17 @@ def evidence_for(asked: EvidenceRequest, *, clock: Clock, progress: Progress) ->
     else:
         found = collection.collect_table(
             known, window, region=asked.region, profile=asked.profile, endpoint_url=asked.endpoint_url,
-            clock=clock, progress=progress, show_keys=asked.show_keys,
+            clock=clock, progress=progress, show_keys=asked.show_keys, wait=not ends_now,
         )  # fmt: skip
     return sound(found)
+
+
+def _times(asked: EvidenceRequest, now: datetime) -> tuple[datetime, datetime, bool]:
+    """Start and end of the window, and whether it goes on: then it ends with the last full minute."""
+    minute = now.replace(second=0, microsecond=0)
+    start = asked.start or minute - (asked.last or timedelta())
+    ends_now = asked.end is None or (asked.end > minute and start < minute)
+    return start, minute if ends_now or asked.end is None else asked.end, ends_now
 
 
 def window_of(start: datetime, end: datetime, now: datetime, *, asked_now: bool = True) -> Window:
@@ -105,12 +116,14 @@ def _check_together(asked: EvidenceRequest) -> None:
     """Options that do not go together, all of them at once. Raises `ValueError`."""
     given = {
         "--table": asked.table, "--index": asked.indexes, "--replica": asked.replicas,
-        "--start": asked.start, "--end": asked.end, "--region": asked.region, "--profile": asked.profile,
-        "--describe-json": asked.described,
+        "--start": asked.start, "--end": asked.end, "--last": asked.last, "--region": asked.region,
+        "--profile": asked.profile, "--describe-json": asked.described,
     }  # fmt: skip
     names = [name for name, value in given.items() if value]
     if asked.folder is not None and names:
         raise ValueError(f"--run names the table and the time: leave out {', '.join(names)}")
+    if asked.last and (asked.start or asked.end):
+        raise ValueError("--last is the time up to now: leave out --start and --end")
     where = {"--region": asked.region, "--profile": asked.profile, "--endpoint-url": asked.endpoint_url}
     live = [name for name, value in where.items() if value]
     if asked.answers and live:
@@ -120,7 +133,11 @@ def _check_together(asked: EvidenceRequest) -> None:
 
 
 def _pages(asked: EvidenceRequest) -> list[object]:
-    return [_as_input(parsed_json, path) for path in asked.answers]
+    pages = {path: _as_input(parsed_json, path) for path in asked.answers}
+    for path, page in pages.items():
+        if statistics_printed(page):
+            raise ValueError(f"{path}: {STATISTICS}")
+    return list(pages.values())
 
 
 def _described(asked: EvidenceRequest, known: TableFacts, window: Window) -> tuple[TableFacts, list[str]]:

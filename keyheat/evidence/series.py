@@ -21,6 +21,17 @@ UNFINISHED: Final = ("PartialData", "InternalError")
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataResult.html"""
 
 
+STATISTICS: Final = (
+    "`aws cloudwatch get-metric-statistics` printed this, and its answers do not say of which table they "
+    "are: ask with `aws cloudwatch get-metric-data` for what `keyheat queries` prints"
+)
+
+
+def statistics_printed(page: object) -> bool:
+    """Whether a page is an answer of GetMetricStatistics, which names neither table nor index."""
+    return isinstance(page, Mapping) and "Datapoints" in page and "MetricDataResults" not in page
+
+
 @dataclass(slots=True)
 class MetricAnswers:
     """What the pages of an answer say, put together: points by series, and how whole each series is."""
@@ -28,6 +39,7 @@ class MetricAnswers:
     points: Points = field(default_factory=dict)
     statuses: dict[SeriesKey, str] = field(default_factory=dict)
     messages: dict[str, None] = field(default_factory=dict)  # of the answer as a whole, each once
+    _without_zone: bool = False  # whether that is said: where one time has no zone, none has
 
     def add_page(self, page: object, mistakes: Mistakes, where: str = "") -> None:
         """Take one page; what is wrong with it goes to `mistakes`, with its place below `where`."""
@@ -80,7 +92,32 @@ class MetricAnswers:
         elif len(times) != len(values):
             mistakes.add(f"{len(times)} timestamps for {len(values)} values", where)
         else:
-            _add_points(self.points.setdefault(key, {}), times, values, mistakes, where)
+            self._add_points(self.points.setdefault(key, {}), times, values, mistakes, where)
+
+    def _add_points(
+        self,
+        found: dict[datetime, float],
+        times: list[Any],
+        values: list[Any],
+        mistakes: Mistakes,
+        where: str,
+    ) -> None:
+        for place, (at, value) in enumerate(zip(times, values, strict=True)):
+            name = "Timestamps"
+            try:
+                moment, name = _moment(at), "Values"
+                number = _quantity(value)
+            except NoZone as error:
+                if not self._without_zone:
+                    mistakes.add(str(error), f"{where}.Timestamps[{place}]")
+                self._without_zone = True
+                continue
+            except (ValueError, OverflowError, OSError) as error:
+                mistakes.add(str(error)[:255], f"{where}.{name}[{place}]")
+                continue
+            if found.setdefault(moment, number) != number:
+                message = f"{number:g}, where {found[moment]:g} was said for {moment:%FT%TZ}"
+                mistakes.add(message, f"{where}.Values[{place}]")
 
     def _status(self, key: SeriesKey, status: str) -> None:
         """A series is as whole as its wholest part: the parts before the last one are PartialData."""
@@ -88,18 +125,8 @@ class MetricAnswers:
             self.statuses[key] = status
 
 
-def _add_points(
-    found: dict[datetime, float], times: list[Any], values: list[Any], mistakes: Mistakes, where: str
-) -> None:
-    for place, (at, value) in enumerate(zip(times, values, strict=True)):
-        try:
-            moment, number = _moment(at), _quantity(value)
-        except (ValueError, OverflowError, OSError) as error:
-            mistakes.add(str(error)[:255], f"{where}.Values[{place}]")
-            continue
-        if found.setdefault(moment, number) != number:
-            message = f"{number:g}, where {found[moment]:g} was said for {moment:%FT%TZ}"
-            mistakes.add(message, f"{where}.Values[{place}]")
+class NoZone(ValueError):
+    """A time that may be that of any place."""
 
 
 def _moment(at: Any) -> datetime:
@@ -110,7 +137,7 @@ def _moment(at: Any) -> datetime:
     if not isinstance(moment, datetime):
         raise ValueError(f"{at!r} is no timestamp")
     if moment.tzinfo is None:
-        raise ValueError(f"timestamp {at} has no zone")
+        raise NoZone(f"timestamp {at} has no zone: write {at}Z where it is UTC, in all of them")
     return moment.astimezone(UTC)
 
 

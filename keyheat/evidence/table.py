@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from difflib import SequenceMatcher
+from itertools import islice
+from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -14,6 +16,9 @@ from keyheat.runs.formats import AccountFacts, IndexFacts, TableFacts, Window
 from keyheat.runs.table_facts import table_facts
 
 Part = Mapping[str, Any]
+NOT_FOUND: Final = "ResourceNotFoundException"
+MOST_PAGES: Final = 25  # of 100 table names each, that are looked at for the one that was meant
+MOST_NAMED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +30,26 @@ class Described:
     missing: tuple[str, ...] = ()
     reached: bool = True
     answer: Part | None = None  # DescribeTable's, where it was asked
+    found: bool = True  # False: the service says that there is no such table
 
 
 def describe(factory: ClientFactory, known: TableFacts, window: Window) -> Described:
     """The table as the run found it, else as it is now, and its quotas. What cannot be had is `missing`."""
-    facts, missing, answer = known, list[str](), None
+    facts, missing, answer, found = known, list[str](), None, True
     try:
         client = factory("dynamodb")
         if known.billing_mode is None:
-            facts, missing, answer = _asked(client, known, window)
+            facts, missing, answer, found = _asked(client, known, window)
     except BotoCoreError as error:
         return Described(known, None, (f"facts about the table: {error}",), reached=False)
     try:
         quotas = quotas_of(client.describe_limits()).table
     except (BotoCoreError, ClientError) as error:
-        return Described(facts, None, (*missing, f"the account's quotas: {error}"), answer=answer)
+        return Described(
+            facts, None, (*missing, f"the account's quotas: {error}"), answer=answer, found=found
+        )
     account = AccountFacts(table_read=quotas.read, table_write=quotas.write)
-    return Described(facts, account, tuple(missing), answer=answer)
+    return Described(facts, account, tuple(missing), answer=answer, found=found)
 
 
 def facts_then(described: Part, window: Window, known: TableFacts) -> tuple[TableFacts, list[str]]:
@@ -79,15 +87,32 @@ def with_indexes(table: TableFacts, names: Iterable[str]) -> TableFacts:
     return table.model_copy(update={"indexes": (*table.indexes, *new)}) if new else table
 
 
-def _asked(client: Any, known: TableFacts, window: Window) -> tuple[TableFacts, list[str], Part | None]:
+def _asked(client: Any, known: TableFacts, window: Window) -> tuple[TableFacts, list[str], Part | None, bool]:
+    """Facts, what is missing of them, the answer, and whether there is such a table."""
     try:
         answer = client.describe_table(TableName=known.name)["Table"]
-        return *facts_then(answer, window, known), answer
+        return *facts_then(answer, window, known), answer, True
     except ClientError as error:
-        missing = [f"facts about the table: {error}"]
+        missing, found = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
+    if not found:
+        missing.append(tables_like(client, known.name))
     if not known.indexes:
         missing.append("its indexes: none was named with --index, so none was asked for")
-    return known, missing, None
+    return known, missing, None, found
+
+
+def tables_like(client: Any, name: str) -> str:
+    """The tables that there are, in words, the nearest to a name first."""
+    try:
+        pages = islice(client.get_paginator("list_tables").paginate(), MOST_PAGES)
+        names = [table for page in pages for table in page["TableNames"]]
+    except (BotoCoreError, ClientError) as error:
+        return f"the tables that there are: {error}"
+    if not names:
+        return f"the tables that there are: none in {client.meta.region_name}"
+    near = sorted(names, key=lambda other: -SequenceMatcher(None, name.lower(), other.lower()).ratio())
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return f"the tables that there are in {client.meta.region_name}: {', '.join(near[:MOST_NAMED])}{more}"
 
 
 def _changed(part: Part) -> datetime | None:

@@ -1,6 +1,7 @@
 """What a live table was asked for, as CloudWatch counted it: requests by operation, their peak, their size.
 
-hours of the days --> the busiest hour --> its minutes --> the busiest minute: the rates of a scenario
+hours of the days --> the one that throttled most, else the busiest --> its busiest minute: the rates
+of a scenario
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.intake.tables import NotTaken
 from keyheat.model.limits import EVENTUAL_READ_FACTOR
+from keyheat.runs.formats import HotKey, Window
 from keyheat.runs.metrics import NAMESPACE
 
 HOUR_S: Final = 3_600
@@ -31,6 +33,7 @@ TASKS: Final[Mapping[str, str]] = {
     "TransactGetItems": "transact_get",
 }
 """Operations that a scenario sends, as its tasks are called."""
+FEWEST_THROTTLES: Final = 20  # in an hour, from where on it is the one that a scenario is to repeat
 NOT_SENT: Final = ("Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction")
 PERMISSION: Final = "cloudwatch:GetMetricData"
 Points = Mapping[datetime, float]
@@ -53,9 +56,17 @@ class MeasuredTraffic:
     days: float  # from the first request that was counted to now
     peak_at: datetime  # the busiest minute begins
     tasks: tuple[TaskRate, ...]
-    units_per_write: float | None  # of the table alone; None where nothing was written one by one
+    units_per_write: float | None  # of the table in its peak hour; None if not all were single writes
+    throttled: bool  # whether the peak hour is the one that throttled most
     metrics_asked: int
     notes: tuple[str, ...]
+    hot_keys: tuple[HotKey, ...] = ()  # those that Contributor Insights names in that hour
+
+    @property
+    def hour(self) -> Window:
+        """The hour that the peak is in."""
+        start = self.peak_at.replace(minute=0)
+        return Window(start=start, end=start + timedelta(hours=1))
 
     @property
     def peak_per_s(self) -> float:
@@ -107,7 +118,10 @@ def measured(
     ]
     ask = _Asking(cloudwatch, table)
     hours = ask.of((*sent, *used), start, end, HOUR_S)
-    busiest = _busiest(hours, sent)
+    throttles = [metric for metric in sent if metric.name == "ThrottledRequests"]
+    worst = _busiest(hours, throttles)
+    throttled = worst is not None and _count(hours, throttles, worst) >= FEWEST_THROTTLES
+    busiest = worst if throttled else _busiest(hours, sent)
     if busiest is None:
         return None
     seen_days = (end - min(at for metric in sent for at in hours.get(metric, ()))).total_seconds() / DAY_S
@@ -119,7 +133,8 @@ def measured(
         days=seen_days,
         peak_at=moment,
         tasks=tuple(_tasks(hours, rates, moment, period_s, seen_days, indexes)),
-        units_per_write=_units_per_write(hours),
+        units_per_write=_units_per_write(hours, busiest),
+        throttled=throttled,
         metrics_asked=ask.asked,
         notes=tuple(_notes(hours, days)),
     )
@@ -171,12 +186,13 @@ class _Asking:
 
 
 def _busiest(found: Mapping[Metric, Points], sent: Sequence[Metric]) -> datetime | None:
-    """The period with most requests, those that were throttled among them."""
-    total: dict[datetime, float] = {}
-    for metric in sent:
-        for at, count in found.get(metric, {}).items():
-            total[at] = total.get(at, 0.0) + count
-    return max(total, key=lambda at: total[at]) if any(total.values()) else None
+    """The period with most of these requests; the latest of several, None without any."""
+    moments = {at for metric in sent for at, count in found.get(metric, {}).items() if count}
+    return max(moments, key=lambda at: (_count(found, sent, at), at), default=None)
+
+
+def _count(found: Mapping[Metric, Points], sent: Sequence[Metric], at: datetime) -> float:
+    return sum(found.get(metric, {}).get(at, 0.0) for metric in sent)
 
 
 def _tasks(
@@ -222,13 +238,17 @@ def _read_shares(hours: Mapping[Metric, Points], indexes: Sequence[str]) -> dict
     return {index: part / total for index, part in units.items() if part} if total else {None: 1.0}
 
 
-def _units_per_write(hours: Mapping[Metric, Points]) -> float | None:
-    """Write units of the table for each single write; None where batches or transactions write, too."""
+def _units_per_write(hours: Mapping[Metric, Points], at: datetime) -> float | None:
+    """Write units of the table for each single write that was accepted in one hour.
+
+    None where batches or transactions write, too.
+    """
     counted = {
-        operation: sum(sum(points.values()) for points in _sent(hours, operation)) for operation in TASKS
+        operation: hours.get(Metric("SuccessfulRequestLatency", "SampleCount", operation), {}).get(at, 0.0)
+        for operation in TASKS
     }
     single = counted["PutItem"] + counted["UpdateItem"] + counted["DeleteItem"]
-    units = sum(hours.get(Metric("ConsumedWriteCapacityUnits", "Sum"), {}).values())
+    units = hours.get(Metric("ConsumedWriteCapacityUnits", "Sum"), {}).get(at, 0.0)
     if not single or not units or counted["BatchWriteItem"] or counted["TransactWriteItems"]:
         return None
     return units / single

@@ -11,9 +11,10 @@ from keyheat.intake.measured import DAY_S, TASKS, MeasuredTraffic
 from keyheat.intake.scaling import within
 from keyheat.intake.tables import SourceTable
 from keyheat.model.limits import WRITE_UNIT_BYTES
-from keyheat.numbers import span
+from keyheat.numbers import percent, span
 from keyheat.scenario.scenario import ASSUMED, FORMAT
 from keyheat.scenario.spec.tables import ScalingSpec
+from keyheat.words import key_name
 
 ITEM_BYTES: Final = 1_000
 WRITES_PER_S, READS_PER_S = 100.0, 100.0
@@ -92,8 +93,10 @@ def _measured(traffic: MeasuredTraffic | None) -> Iterator[str]:
         return
     seen = span(traffic.days * DAY_S)
     peak, mean = f"{traffic.peak_per_s:,.4g}", f"{traffic.mean_per_s:,.4g}"
-    yield f"# By CloudWatch, the busiest minute of {seen} was {traffic.peak_at:%FT%RZ}:"
-    yield f"# {peak} requests/s, as below, where the mean of that time was {mean}."
+    within = "the hour that throttled most" if traffic.throttled else seen
+    yield f"# By CloudWatch, the busiest minute of {within} was {traffic.peak_at:%FT%RZ}:"
+    throttled = ", throttled ones among them" if traffic.throttled else ""
+    yield f"# {peak} requests/s, as below{throttled}, where the mean of {seen} was {mean}."
     yield from (f"# Not taken: {note}" for note in traffic.notes)
 
 
@@ -180,6 +183,16 @@ def _index(index: Mapping[str, Any], table: SourceTable, capacity: Mapping[str, 
 def _keys(demand: Demand) -> Iterator[str]:
     yield ""
     yield "[keys]"
+    if hot := demand.measured.hot_keys if demand.measured else ():
+        yield from (
+            f"# {key_name(key.key, key.shown)}: {percent(key.share)}, of what was asked for" for key in hot
+        )
+        yield f"kind = {_quoted('hot_key' if len(hot) == 1 else 'hot_set')}"
+        yield f"share = {round(min(1.0, sum(key.share for key in hot)), 4):g}  # by Contributor Insights"
+        if len(hot) > 1:
+            yield f"hot_keys = {len(hot)}  # {ASSUMED}: they share it evenly"
+        yield f"keys = {demand.keys or VALUES:_}{_mark(demand.keys)}"
+        return
     yield f'kind = "zipf"        # {ASSUMED}: a few partition keys take much; or "uniform", "hot_key" ...'
     yield f"keys = {demand.keys or VALUES:_}{_mark(demand.keys)}"
     yield f"exponent = 0.8       # {ASSUMED}"
@@ -202,7 +215,8 @@ def _load(table: SourceTable, demand: Demand) -> Iterator[str]:
     yield ""
     yield "[load]"
     yield "users = 50"
-    yield "duration_s = 60"
+    throttled = demand.by_metrics and demand.measured is not None and demand.measured.throttled
+    yield "duration_s = 600  # saved burst is spent by then" if throttled else "duration_s = 60"
     yield f"item_bytes = {size:_}{comment}"
 
 
@@ -210,11 +224,11 @@ def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:
     """The size of an item, and where it comes from."""
     if demand.item_bytes:
         return demand.item_bytes, ""
-    if table.item_bytes:
-        return table.item_bytes, "  # the mean of the table, by DescribeTable"
     units = demand.measured.units_per_write if demand.measured else None
     if units:
         return max(1, round((units - 0.5) * WRITE_UNIT_BYTES)), f"  # {units:.3g} WCU per write were consumed"
+    if table.item_bytes:
+        return table.item_bytes, "  # the mean of the table, by DescribeTable"
     return ITEM_BYTES, f"  # {ASSUMED}"
 
 

@@ -150,7 +150,7 @@ class Evidence(Part):
     table: TableFacts
     account: AccountFacts | None = None
     window: Window
-    series: Annotated[tuple[Series, ...], Rows]
+    series: Annotated[tuple[Series, ...], Rows] = ()
     throttles: Annotated[tuple[ThrottleCount, ...], Rows] | None = None
     seconds: Annotated[tuple[SecondCount, ...], Rows] | None = None
     contributors: tuple[Contributors, ...] | None = None

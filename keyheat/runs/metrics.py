@@ -41,11 +41,36 @@ FURTHER: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """The further dimension of operations that have points with it only: a query without it comes back empty.
 Read off live answers (github.com/radkawar/stackd, testdata/aws/dynamodb/throttle_metrics.json, 2026-09)."""
+_SELECT, *_CHANGES = FURTHER["ExecuteStatement"]
+SINGLE_REQUESTS: Final[Mapping[Direction, tuple[tuple[str, str | None], ...]]] = MappingProxyType(
+    {
+        Direction.READ: (("GetItem", None), ("Query", None), ("Scan", None), ("ExecuteStatement", _SELECT)),
+        Direction.WRITE: (
+            *((name, None) for name in ("PutItem", "UpdateItem", "DeleteItem")),
+            *(("ExecuteStatement", verb) for verb in _CHANGES),
+        ),
+    }
+)
+"""Operations, with their further dimension, of which each request is throttled as a whole."""
+REQUESTS_OF_PARTS: Final[Mapping[Direction, tuple[tuple[str, str | None], ...]]] = MappingProxyType(
+    {
+        direction: (
+            *((name, None) for name in names),
+            *((name, f"OperationType={direction.title()}") for name in FURTHER if name != "ExecuteStatement"),
+        )
+        for direction, names in (
+            (Direction.READ, ("BatchGetItem", "TransactGetItems")),
+            (Direction.WRITE, ("BatchWriteItem", "TransactWriteItems")),
+        )
+    }
+)
+"""The same of requests with several parts, each of which is throttled by itself."""
 REPLICATED: Final = "Source=GlobalTable"
 """Of a replica's write units the part that other Regions' writes took; `Source=Customer` is the rest."""
 
 LONGEST_PERIOD_S: Final = 86_400  # of one datapoint that we ask for or take
 LATENCY: Final = "SuccessfulRequestLatency"
+FAILED_CONDITIONS: Final = "ConditionalCheckFailedRequests"
 REPLICATION_LATENCY: Final = "ReplicationLatency"
 DURATIONS: Final = (LATENCY, REPLICATION_LATENCY)  # in milliseconds; everything else is counted
 NOT_READ: Final = ("UserErrors", "ReturnedItemCount", "ReturnedBytes")
@@ -126,7 +151,7 @@ def _of_direction(direction: Direction) -> Iterator[Metric]:
 METRICS: Final[tuple[Metric, ...]] = (
     *_of_direction(Direction.READ),
     *_of_direction(Direction.WRITE),
-    Metric(name="ConditionalCheckFailedRequests", of="table"),
+    Metric(name=FAILED_CONDITIONS, of="table"),
     Metric(name="TransactionConflict", of="table"),
     Metric(name="ThrottledRequests", of="operation"),
     Metric(name="SystemErrors", of="operation"),

@@ -154,7 +154,15 @@ Row = TypeVar("Row", ThrottleCount, SecondCount)
 
 def read_evidence(path: Path) -> Evidence:
     """Evidence from a file. Raises `FileProblem` with every mistake and contradiction in it."""
-    found = checked(path, Evidence, runfiles.read_json(path, runfiles.EVIDENCE))
+    content = runfiles.parsed_json(path)
+    if isinstance(content, dict) and "MetricDataResults" in content:
+        raise FileProblem(
+            f"{path} is what `aws cloudwatch get-metric-data` printed, and not evidence yet: make it with "
+            f"`keyheat collect --table T --start A --end B --cloudwatch-json {path}`"
+        )
+    fields = content if isinstance(content, dict) else {}
+    runfiles.check_format(path, fields.get("format"), runfiles.EVIDENCE)
+    found = checked(path, Evidence, fields)
     try:
         return sound(found)
     except ValueError as error:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from keyheat.analysis.heat import ONE_SHARE
 from keyheat.analysis.report.facts import Facts
 from keyheat.numbers import NOTHING, UNITS, measured, moment, percent, rate, some, whole
 from keyheat.runs.formats import (
@@ -93,11 +94,12 @@ def _partition(facts: Facts) -> str:
     of_index = "" if facts.resource.index is None else f" of {facts.resource.place}"
     start = f"{_subject(facts)} were throttled by a partition limit{of_index}"
     key = facts.hot_key
+    admits = f"where a partition admits {whole(facts.ceiling_per_s)}"
     if key is not None and key.units_per_s > facts.ceiling_per_s:
-        start += (
-            f": one key, {_named(key)}, asked for {rate(key.units_per_s, unit)} where a partition admits "
-            f"{whole(facts.ceiling_per_s)}"
-        )
+        start += f": one key, {_named(key)}, asked for {rate(key.units_per_s, unit)} {admits}"
+    elif key is not None and facts.throttles and key.throttles >= ONE_SHARE * facts.throttles:
+        share = percent(min(1.0, key.throttles / facts.throttles))
+        start += f": one key, {_named(key)}, has {share} of the throttles, {admits} {unit}/s"
     else:
         which = "of its partitions" if of_index else "partition"
         start += f" ({whole(facts.ceiling_per_s)} {unit}/s on any one {which})"

@@ -204,7 +204,13 @@ BAD_OUTPUT: list[tuple[str, Any]] = [
         "1 timestamps for 0 values",
         [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": []}],
     ),
-    ("has no zone", [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00"], "Values": [1]}]),
+    (
+        r"has 1 error\n  timestamp 2026-01-01T00:00:00 has no zone.* @ \S+Results\[0\]\.Timestamps\[0\]$",
+        [
+            {"Label": f"{name}/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00"] * 2, "Values": [1, 1]}
+            for name in "AB"
+        ],
+    ),
     ("is no quantity", [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": [-1]}]),
     ("2 errors", [{"Label": "x"}, {"Label": "y"}]),
 ]

@@ -8,20 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import botocore.session
+import click
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
+from keyheat.analysis.diagnosis import diagnosed
+from keyheat.cli.options import TimeSpan, a_time, in_utc
 from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import silent
 from keyheat.evidence.request import EvidenceRequest, evidence_for, window_of
-from keyheat.evidence.table import facts_then
+from keyheat.evidence.table import facts_then, tables_like
+from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window
-from keyheat.runs.plausibility import sound
-from tests.endpoint.asking import START, with_orders
+from keyheat.runs.plausibility import read_evidence, sound
+from tests.endpoint.asking import START, create, with_orders
 from tests.endpoint.clients import Body, Direct, ServiceApp, service_app_at
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
@@ -276,7 +280,45 @@ def test_what_the_cli_printed_may_be_older_than_what_is_kept() -> None:
     assert window_of(NOW - 800 * DAY, NOW - 799 * DAY, NOW, asked_now=False)
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "last", "window"),
+    [
+        (NOW - 30 * MINUTE, NOW + DAY, None, (NOW - 30 * MINUTE, NOW - 2 * MINUTE)),
+        (NOW - 30 * MINUTE, None, None, (NOW - 30 * MINUTE, NOW - 2 * MINUTE)),
+        (None, None, 10 * MINUTE, (NOW - 10 * MINUTE, NOW - 2 * MINUTE)),
+    ],
+)
+def test_a_window_that_goes_on_ends_with_the_newest_minute(
+    start: datetime | None, end: datetime | None, last: timedelta | None, window: tuple[datetime, datetime],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Minutes are published two minutes late, and nothing is waited for."""
+    aws = Kept(NOW - 2 * MINUTE)
+    monkeypatch.setattr(collection, "boto3_clients", lambda **_of: aws.factory)
+    asked = EvidenceRequest(table="orders", start=start, end=end, last=last)
+    found = evidence_for(asked, clock=(NOW + timedelta(seconds=20)).timestamp, progress=pytest.fail)
+    assert (found.window.start, found.window.end) == window
+    assert sound(found) == found
+
+
+def test_a_mistyped_table_is_told_those_that_there_are(service_app: ServiceApp) -> None:
+    app = with_orders(service_app)
+    found = collection.collect_table(
+        TableFacts(name="order"), Window(start=START, end=START + 3 * MINUTE), client_factory=app.client,
+        clock=lambda: START.timestamp() + 180, sleep=lambda _: pytest.fail("nothing is to be waited for"),
+    )  # fmt: skip
+    assert any("the tables that there are in us-east-1: orders" in line for line in found.missing)
+
+
+def test_the_nearest_table_comes_first(service_app: ServiceApp) -> None:
+    for name in ("audit", "prod-orders", "prod-sessions"):
+        create(service_app, name)
+    said = tables_like(service_app.ddb, "Prod-Order")
+    assert said == "the tables that there are in us-east-1: prod-orders, prod-sessions, audit"
+
+
 TOGETHER = [
+    ({"table": "t", "last": DAY, "start": NOW}, "leave out --start and --end"),
     ({"folder": Path("run"), "table": "t", "region": "x"}, "leave out --table, --region"),
     ({"table": "t", "answers": (Path("a"),), "profile": "p"}, "asks nobody: leave out --profile"),
     ({"table": "t", "described": Path("d")}, "goes with --cloudwatch-json"),
@@ -383,6 +425,52 @@ def test_several_files_of_the_cli_are_one_answer(answer: Answer, tmp_path: Path)
 def test_files_of_the_cli_that_contradict_each_other(answer: Answer) -> None:
     with pytest.raises(ValueError, match=r"8, where 2 was said for .* @ \$\[1\]\.MetricDataResults\[0\]"):
         from_files(answer("a", {WRITES: {1: 2}}), answer("b", {WRITES: {1: 8}}))
+
+
+def test_an_answer_of_another_call_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "writes.json"
+    path.write_text(json.dumps({"Label": "ConsumedWriteCapacityUnits", "Datapoints": []}))
+    with pytest.raises(ValueError, match=r"writes\.json: .*get-metric-statistics.* `keyheat queries` prints"):
+        from_files(path)
+
+
+def test_an_answer_that_is_no_evidence_yet_says_what_makes_it(answer: Answer) -> None:
+    with pytest.raises(FileProblem, match=r"keyheat collect .* --cloudwatch-json \S+a\.json"):
+        read_evidence(answer("a.json", {WRITES: {1: 2}}))
+
+
+def test_evidence_may_have_throttles_alone(tmp_path: Path) -> None:
+    """What is left out is unknown, and not zero."""
+    reason = "TableWriteKeyRangeThroughputExceeded"
+    row = {"second": at(START), "direction": "write", "count": 40, "reason": reason}
+    window = {"start": at(START), "end": at(START + MINUTE)}
+    content = {"format": "keyheat.evidence/1", "table": {"name": "t"}, "window": window, "throttles": [row]}
+    path = tmp_path / "by-hand.json"
+    path.write_text(json.dumps(content))
+    found = diagnosed(read_evidence(path))
+    assert (found.verdict.constraint, found.verdict.grade) == ("partition", "reason")
+    assert [one.constraint for one in found.verdict.directions if one.direction == "read"] == [None]
+
+
+@pytest.mark.parametrize(
+    ("typed", "after", "meant"),
+    [
+        ("07:36", None, datetime(2026, 11, 20, 7, 36, tzinfo=UTC)),
+        ("23:50", None, datetime(2026, 11, 19, 23, 50, tzinfo=UTC)),
+        ("00:20", datetime(2026, 11, 19, 23, 50, tzinfo=UTC), datetime(2026, 11, 20, 0, 20, tzinfo=UTC)),
+        ("2026-11-18 07:36", None, datetime(2026, 11, 18, 7, 36, tzinfo=UTC)),
+        ("2026-11-18T07:36Z", None, datetime(2026, 11, 18, 7, 36, tzinfo=UTC)),
+    ],
+)
+def test_a_time_is_taken_as_people_type_it(typed: str, after: datetime | None, meant: datetime) -> None:
+    assert in_utc(a_time.convert(typed, None, None), NOW, after=after) == meant
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("90m", 90 * MINUTE), ("3h", 180 * MINUTE), ("2d", 2 * DAY)])
+def test_a_length_of_time_is_taken_as_people_type_it(typed: str, meant: timedelta) -> None:
+    assert TimeSpan().convert(typed, None, None) == meant
+    with pytest.raises(click.UsageError, match="such as 90m, 3h or 2d"):
+        TimeSpan().convert(typed[:-1], None, None)
 
 
 def test_an_answer_that_is_not_whole_says_so(answer: Answer) -> None:

@@ -9,10 +9,18 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
+from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.heat import insight_heats, key_spread
+from keyheat.analysis.report.facts import facts_of
+from keyheat.analysis.report.run import evidence_alone
+from keyheat.analysis.report.seconds import read_record
+from keyheat.analysis.timeline import units_per_request
 from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
+from keyheat.runs import metrics
 from keyheat.runs.formats import Contributor, Contributors, Evidence, IndexFacts, Series, TableFacts, Window
 from keyheat.scenario.keys import digest_of
+from keyheat.wording.verdict import verdict_sentence
+from keyheat.words import READ, WRITE, Capacity, Direction
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
@@ -234,7 +242,7 @@ def test_without_the_rule_the_spread_is_not_known() -> None:
     assert key_spread(evidence(counted("throttled", {"hot": 100.0})), "by-shop") is None
 
 
-def test_a_hot_key_has_what_it_consumed_and_one_unit_for_each_throttle() -> None:
+def test_a_hot_key_has_what_it_consumed_and_one_unit_for_each_throttle_of_unknown_size() -> None:
     rules = (
         counted("accessed", {"hot": 180_000.0, "cold": 1_800.0}, 200_000.0),
         counted("throttled", {"hot": 30_000.0}),
@@ -244,17 +252,122 @@ def test_a_hot_key_has_what_it_consumed_and_one_unit_for_each_throttle() -> None
     hot, cold = heat.hottest
     assert (hot.key, hot.throttles, cold.throttles) == ("hot", 30_000, 0)
     assert hot.units_per_s == pytest.approx((60_000 + 30_000) / 60)
-    assert hot.share == pytest.approx(90_000 / (200_000 / 3 + 30_000))
+    assert hot.share == pytest.approx(90_000 / (66_000 + 30_000))
     assert cold.units_per_s == pytest.approx(10.0)
 
 
-def test_throttles_alone_are_a_lower_bound_of_the_demand() -> None:
-    rule = counted("throttled", {"hot": 6_000.0})
-    sums = {"ConsumedReadCapacityUnits": 54_000.0, "ReadThrottleEvents": 6_000.0, "WriteThrottleEvents": 0.0}
-    (heat,) = insight_heats(evidence(rule, **sums))
-    assert heat.direction == "read"
-    assert heat.hottest[0].units_per_s == 100.0
-    assert heat.hottest[0].share == pytest.approx(0.1)
+SINGLE: dict[Direction, tuple[str, ...]] = {
+    READ: ("GetItem", "Query", "Scan"),
+    WRITE: ("PutItem", "UpdateItem", "DeleteItem"),
+}
+
+
+def accepted(direction: Direction, **counts: float) -> list[Series]:
+    """How many requests of each operation were accepted within the first minute."""
+    asked = [(operation, None) for operation in SINGLE[direction]]
+    asked += [pair for pair in metrics.SINGLE_REQUESTS[direction] if pair[1]]
+    asked += [(operation, None) for operation in counts if operation not in SINGLE[direction]]
+    return [
+        Series(
+            metric=metrics.LATENCY, statistic="SampleCount", period_s=60,
+            operation=operation, dimension=further,
+            points=((START, counts[operation]),) if counts.get(operation) else (),
+        )
+        for operation, further in asked
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("consumed", "share", "per_s"),
+    [
+        # The hot key has 98 % of the throttles; 1,200 of 4,000 WCU/s went through, requests of 17 each.
+        (72_000.0, (0.98 * (60_000 + 21_420)) / (72_000 + 21_420), 0.98 * (1_000 + 357)),
+        # A table of 15 WCU/s: its keys are throttled in proportion to what they ask for.
+        (900.0, 0.98, 0.98 * (15 + 357)),
+    ],
+)
+def test_where_throttles_alone_are_counted_a_key_has_its_part_of_what_one_partition_gives(
+    consumed: float, share: float, per_s: float
+) -> None:
+    rule = counted("throttled", {"hot": 0.98 * 1_260, "k": 0.02 * 1_260})
+    sums = {"ConsumedWriteCapacityUnits": consumed, "WriteThrottleEvents": 1_260.0, "ReadThrottleEvents": 0.0}
+    seen = evidence(rule, **sums)
+    requests = accepted(WRITE, PutItem=consumed / 17)
+    (heat,) = insight_heats(seen.model_copy(update={"series": (*seen.series, *requests)}))
+    assert (heat.direction, heat.pinned) == ("write", "hot")
+    assert heat.hottest[0].units_per_s == pytest.approx(per_s)
+    assert heat.hottest[0].share == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("counts", "failed", "each"),
+    [
+        ({"PutItem": 100.0}, 0.0, 6.0),
+        ({"PutItem": 50.0, "UpdateItem": 50.0, "BatchWriteItem": 0.0}, 20.0, 5.0),
+        ({"PutItem": 100.0, "BatchWriteItem": 4.0}, 0.0, None),  # its parts are not counted
+        ({}, 0.0, None),
+    ],
+)
+def test_what_a_request_takes_is_known_if_each_was_counted(
+    counts: dict[str, float], failed: float, each: float | None
+) -> None:
+    sums = {"ConsumedWriteCapacityUnits": 600.0, "ConditionalCheckFailedRequests": failed}
+    series = [*evidence(**sums).series, *accepted(WRITE, **counts)]
+    assert units_per_request(series, WRITE, None) == each
+    unasked = [one for one in series if one.operation != "DeleteItem"]
+    assert units_per_request(unasked, WRITE, None) is None, "what was not asked for is not zero"
+
+
+def incident(consumed: float, throttles: float, cause: str, *rules: Contributors) -> Evidence:
+    """Ten minutes of a table of 4,000 WCU/s, or 15, whose requests of 17 units throttle from the start."""
+    has = 4_000 if consumed > 900 else 15
+    values = {
+        "ConsumedWriteCapacityUnits": consumed, "WriteThrottleEvents": throttles, cause: throttles,
+        "ConsumedReadCapacityUnits": 0.0, "ReadThrottleEvents": 0.0,
+    }  # fmt: skip
+    series = [
+        Series(
+            metric=metric, statistic="Sum", period_s=60,
+            points=tuple((START + n * MINUTE, value) for n in range(10)),
+        )
+        for metric, value in values.items()
+    ]  # fmt: skip
+    capacity = Capacity(100, has)
+    table = TableFacts(name="orders", billing_mode="PROVISIONED", provisioned=capacity, warm=capacity)
+    requests = accepted(WRITE, PutItem=10 * consumed / 17)
+    return Evidence(table=table, window=WINDOW, series=(*series, *requests), contributors=rules or None)
+
+
+def test_the_key_of_an_incident_stands_in_its_headline_and_is_cured() -> None:
+    """Its one key is pinned at what a partition admits: it is not several keys that share one."""
+    rule = counted("throttled", {"hot": 12_400.0, "k": 200.0})
+    points = tuple((START + n * MINUTE, 1_240.0) for n in range(10))
+    first = rule.keys[0].model_copy(update={"points": points, "shown": "customer-4711"})
+    rule = rule.model_copy(update={"keys": (first, *rule.keys[1:])})
+    seen = incident(64_800.0, 1_260.0, "WriteKeyRangeThroughputThrottleEvents", rule)
+    diagnosis = diagnosed(seen)
+    run = evidence_alone(seen, diagnosis)
+    said = verdict_sentence(diagnosis.verdict, facts_of(run, read_record(run)), generator_bound=False)
+    assert "one key, “customer-4711”, asked for 1,340 WCU/s where a partition admits 1,000" in said
+    advice = next(one for one in diagnosis.recommendations if one.kind == "cure")
+    assert advice.why.startswith("One key takes the heat: “customer-4711” asks for 1,335 WCU/s")
+    assert diagnosis.cure is not None
+    (step,) = diagnosis.cure.steps
+    assert (step.action, step.resource) == ("shard_writes", "table")
+    assert diagnosis.cure.throttle_share_before == pytest.approx(21_420 / (64_800 + 21_420), rel=0.25)
+
+
+def test_a_table_that_throttles_from_the_first_minute_has_no_burst_when_it_is_repeated() -> None:
+    seen = incident(900.0, 50.0, "WriteProvisionedThroughputThrottleEvents")
+    diagnosis = diagnosed(seen)
+    run = evidence_alone(seen, diagnosis)
+    said = verdict_sentence(diagnosis.verdict, facts_of(run, read_record(run)), generator_bound=False)
+    assert "its demand was 29.2 WCU/s, and 15 are provisioned" in said
+    raised = next(one for one in diagnosis.recommendations if one.action == "raise_capacity")
+    assert raised.units == pytest.approx((900 + 50 * 17) / 60 / 0.7, abs=1), "what was throttled is in units"
+    assert raised.foreseen is not None
+    assert raised.foreseen.throttle_share_before > 0.3
+    assert raised.foreseen.throttle_share_after < 0.01
 
 
 def test_keys_of_mixed_traffic_have_no_direction_and_so_no_heat() -> None:

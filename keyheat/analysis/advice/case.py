@@ -35,8 +35,8 @@ class MeasuredDemand:
     """Units per second asked of a resource while it throttled.
 
     By the `schedule` it is what the scenario's load asks for at its peak, without the retries that throttles
-    make of it; by the `client`, what it counted, retries among them; by `cloudwatch`, a lower bound, one unit
-    for each throttle event; by the `cure`, what the other steps of a cure make of it.
+    make of it; by the `client`, what it counted, retries among them; by `cloudwatch`, what was consumed and
+    the units of what was throttled, at least one for each; by the `cure`, what its other steps make of it.
     """
 
     units_per_s: float
@@ -73,7 +73,7 @@ def demand(track: EvidenceTrack, label: Label) -> MeasuredDemand | None:
     cells = [cell for cell in track.consumed or {} if start_s - track.step_s < cell < end_s]
     if not cells or not track.consumed:
         return None
-    most = max(track.consumed[cell] + refused(track, cell) for cell in cells)
+    most = max(track.consumed[cell] + track.refused_units(cell) for cell in cells)
     return MeasuredDemand(most / track.step_s, by="cloudwatch")
 
 
@@ -84,15 +84,6 @@ def demand_of_all(tracks: Sequence[EvidenceTrack], label: Label) -> MeasuredDema
         return known[0]
     total = sum(found.units_per_s for found in known)
     return MeasuredDemand(total, by="cloudwatch", together=True) if known else None
-
-
-def refused(track: EvidenceTrack, cell: int) -> float:
-    """Throttles in a cell: CloudWatch's count, by cause where nothing else counts them, or the client's."""
-    events = (track.events or {}).get(cell, 0.0)
-    by_cause = sum(found.get(cell, 0.0) for found in track.causes.values())
-    seconds = range(cell, cell + track.step_s) if track.reasons else ()
-    by_client = sum(sum(track.reasons.get(second, {}).values()) for second in seconds)
-    return max(events, by_cause, float(by_client))
 
 
 def _by_client(track: EvidenceTrack, start_s: float, end_s: float) -> float | None:
@@ -142,8 +133,18 @@ class AdviceCase:
     def hottest(self) -> HotKey | None:
         """The key that is hot enough to be named: one of the resource's own with a notable demand."""
         keys = self.heat.hottest if self.heat else ()
+        if pinned := [key for key in keys if self.heat and key.key == self.heat.pinned]:
+            return pinned[0]
         named = [key for key in keys if key.share >= self.numbers.hot_share or key.units_per_s > self.ceiling]
         return max(named, key=lambda key: key.units_per_s, default=None)
+
+    @property
+    def alone(self) -> bool:
+        """Whether one key at a time fills a partition, rather than several that share one."""
+        if self.heat is None or self.hottest is None:
+            return False
+        fills = self.hottest.units_per_s >= self.numbers.target_utilisation * self.ceiling
+        return fills or self.heat.moves or self.hottest.key == self.heat.pinned
 
     @property
     def asked(self) -> str:

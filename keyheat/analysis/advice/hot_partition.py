@@ -39,9 +39,7 @@ def hot_partition(case: AdviceCase) -> Iterator[Recommendation]:
     elif case.direction == "read":
         yield from _relieve_reads(case)
     elif case.hottest is not None:
-        moves = case.heat is not None and case.heat.moves
-        alone = moves or case.hottest.units_per_s >= case.numbers.target_utilisation * case.ceiling
-        yield _shard(case, case.hottest) if alone else _shard_all(case, case.hottest)
+        yield _shard(case, case.hottest) if case.alone else _shard_all(case, case.hottest)
         if case.on_demand and too_few_partitions(case):
             yield pre_warm(case)
     elif too_few_partitions(case):
@@ -82,7 +80,8 @@ def _wait_for_the_key(case: AdviceCase) -> Iterator[Recommendation]:
 
 def _more_capacity(case: AdviceCase) -> str:
     """What more capacity would do for a hot partition: nothing for one key that is above its ceiling."""
-    if case.hottest is None or case.hottest.units_per_s > case.ceiling:
+    pinned = case.heat is not None and case.heat.pinned is not None
+    if case.hottest is None or pinned or case.hottest.units_per_s > case.ceiling:
         return "more capacity would change nothing."
     return "more capacity helps only as far as more partitions come with it, and its keys part on them."
 
@@ -92,13 +91,16 @@ def _shard(case: AdviceCase, key: HotKey) -> Recommendation:
     moves = case.heat is not None and case.heat.moves
     story = "The heat moves from key to key, as with a date" if moves else "One key takes the heat"
     count, of_each = _shards(case, key.units_per_s)
+    asks = f"asks for {units(key.units_per_s, 'write')}"
+    if key.units_per_s < case.ceiling and not moves:
+        asks = f"{asks} in the mean of the periods that were counted"
     now = f" It has {some(case.shards_now, 'shard')} now." if case.shards_now > 1 else ""
     return Recommendation(
         action="shard_date_key" if moves else "shard_writes",
         kind="cure",
         shards=count,
-        why=f"{story}: {_named(key)} asks for {units(key.units_per_s, 'write')}, and a partition "
-        f"sustains {whole(case.ceiling)}. {_formula(case, key.units_per_s)}{now}",
+        why=f"{story}: {_named(key)} {asks}, and a partition sustains {whole(case.ceiling)}. "
+        f"{_formula(case, key.units_per_s)}{now}",
         expected=f"Each of {count:,} keys then takes {units(of_each, 'write')}, and reading the whole "
         f"collection costs {count:,} queries. {_meeting(case, count)}",
     )

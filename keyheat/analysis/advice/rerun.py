@@ -5,7 +5,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from keyheat.analysis.advice.case import refused
 from keyheat.analysis.checks import throttle_share
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
@@ -23,7 +22,7 @@ from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import traffic_of
-from keyheat.words import READ, WRITE, Capacity, Direction
+from keyheat.words import READ, WRITE, Capacity, Direction, index_of
 
 OPERATIONS: dict[Direction, str] = {READ: "Query", WRITE: "PutItem"}
 
@@ -54,7 +53,7 @@ def _most_units(flow: Flow) -> float:
 def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Demanded:
     """What was asked of the table and its indexes in so many seconds from `first_s` on."""
     kinds = [
-        (track, _keys(heats, track.direction, track.index), _entries(arranged, track, heats))
+        (arranged, track, _keys(heats, track.direction, track.index), _entries(arranged, track, heats))
         for track in arranged.tracks
         if track.index is None or track.direction == "read"
     ]
@@ -66,8 +65,14 @@ def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int,
     )
 
 
-def _flow(track: EvidenceTrack, keys: Masses, entries: tuple[IndexFlow, ...], second: int) -> Flow | None:
-    requests, units = _asked(track, second)
+def _flow(
+    arranged: EvidenceTimeline,
+    track: EvidenceTrack,
+    keys: Masses,
+    entries: tuple[IndexFlow, ...],
+    second: int,
+) -> Flow | None:
+    requests, units = _asked(arranged, track, second)
     if not requests:
         return None
     return Flow(
@@ -81,8 +86,8 @@ def _flow(track: EvidenceTrack, keys: Masses, entries: tuple[IndexFlow, ...], se
     )
 
 
-def _asked(track: EvidenceTrack, second: int) -> tuple[float, float]:
-    """Requests within a second, and the units of each."""
+def _asked(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tuple[float, float]:
+    """Requests within a second, and the units of each: what was throttled is asked for again."""
     row = (track.seconds or {}).get(second)
     if track.seconds:
         if row is None:
@@ -90,8 +95,18 @@ def _asked(track: EvidenceTrack, second: int) -> tuple[float, float]:
         accepted = max(0, row.attempts - row.throttled)
         return float(row.attempts), row.consumed / accepted if accepted and row.consumed else 1.0
     cell = track.cell_of(second)
-    units = (track.consumed or {}).get(cell, 0.0) + refused(track, cell)
-    return units / track.step_s, 1.0
+    each = track.units_per_request or 1.0
+    units = (track.consumed or {}).get(cell, 0.0) + each * _throttled(arranged, track, cell)
+    return units / track.step_s / each, each
+
+
+def _throttled(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
+    """Requests that were throttled in a cell; those of writes that an index refused are the table's, too.
+
+    Each index that refuses a write counts it, so the one that refused most counts.
+    """
+    of_indexes = arranged.indexes(WRITE) if track.index is None and track.direction == WRITE else ()
+    return track.refused(cell) + max((index.refused(cell) for index in of_indexes), default=0.0)
 
 
 def _keys(heats: Sequence[RunHeat], direction: Direction, index: str | None) -> Masses:
@@ -188,6 +203,7 @@ class Rerun:
     measured: float | None
     retried_requests: int = 0  # that the scenario's client sent, throttled ones more than once; 0: each once
     billing: Billing
+    behaviour: Behaviour = DEFAULT  # of the table: with what burst it begins
     known: KnownOutcomes = field(default_factory=KnownOutcomes, repr=False, compare=False)
 
     def as_it_was_sent(self, before: SimulationOutcome) -> SimulationOutcome | None:
@@ -206,8 +222,9 @@ class Rerun:
 
         return self.known.of((scenario_fingerprint(self.scenario), self.traffic, "with retries"), again)
 
-    def simulated(self, behaviour: Behaviour = DEFAULT) -> SimulationOutcome:
+    def simulated(self, behaviour: Behaviour | None = None) -> SimulationOutcome:
         """The run once more, its first minutes if it is long; not anew what this process has simulated."""
+        behaviour = behaviour or self.behaviour
         scenario = lasting(self.scenario, min(self.scenario.load.duration_s, MOST_S))
 
         def anew() -> SimulationOutcome:
@@ -286,7 +303,24 @@ def rerun_of(
     measured = _measured(arranged, range(first_s, first_s + seconds))
     return Rerun(
         scenario=made, traffic=lambda _shards: load, measured=measured, billing=billing,
+        behaviour=_with_burst(arranged, heaviest, first_s),
     )  # fmt: skip
+
+
+def _with_burst(arranged: EvidenceTimeline, heaviest: Label, first_s: int) -> Behaviour:
+    """The table's behaviour with as much burst at first as was spent until it throttled for its capacity."""
+    track = arranged.track(index_of(heaviest.resource), heaviest.direction)
+    has_per_s = track.provisioned.at(first_s) if track else None
+    if track is None or not has_per_s or heaviest.constraint != "table":
+        return DEFAULT
+    full = max(DEFAULT.burst_s * has_per_s, DEFAULT.burst_floor_units)
+    saved = 0.0
+    cells = range(track.cell_of(first_s), int(heaviest.start.timestamp()) + 1, track.step_s)
+    for cell in reversed(cells):
+        rate = track.consumed_per_s(cell)
+        saved += 0.0 if rate is None else (rate - has_per_s) * track.step_s
+        saved = min(full, max(0.0, saved))
+    return replace(DEFAULT, burst_at_start_share=saved / full)
 
 
 def _retried(client: ClientFiles | None) -> int:
@@ -342,19 +376,17 @@ def _whole(pair: Capacity) -> dict[str, int]:
 
 
 def _measured(arranged: EvidenceTimeline, seconds: range) -> float | None:
-    """Throttles per attempt in a stretch of time: the client's, else events among CloudWatch's units."""
+    """Throttles per attempt in a stretch of time, by the client, else by CloudWatch."""
     attempts = throttled = 0.0
     for track in arranged.tracks:
         if track.seconds:
             rows = [row for second, row in track.seconds.items() if second in seconds and track.index is None]
             attempts += sum(row.attempts for row in rows)
             throttled += sum(row.throttled for row in rows)
-        else:
-            cells = {track.cell_of(second) for second in seconds}
-            throttles = sum(refused(track, cell) for cell in cells)
-            own = track.index is None or track.direction == "read"
-            attempts += throttles + (
-                sum((track.consumed or {}).get(cell, 0.0) for cell in cells) if own else 0
-            )
-            throttled += throttles
+        elif track.index is None or track.direction == READ:
+            each = track.units_per_request or 1.0
+            for cell in {track.cell_of(second) for second in seconds}:
+                requests = _throttled(arranged, track, cell)
+                attempts += requests + (track.consumed or {}).get(cell, 0.0) / each
+                throttled += requests
     return throttled / attempts if attempts else None

@@ -12,6 +12,7 @@ from keyheat.analysis.report.rates import by_minute, maximum, provisioned
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import SecondsRecord, rows_of
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
+from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import LEAST_UNSTATED
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.runs.formats import (
@@ -92,7 +93,7 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
         start_s=start_s,
         end_s=end_s,
         consumed_per_s=consumed,
-        asked_per_s=planned.units_per_s if planned else _asked(record, resource, spans, consumed),
+        asked_per_s=planned.units_per_s if planned else _asked(run, record, resource, spans, consumed),
         provisioned_per_s=provisioned(run, resource).at(start_s or 0),
         max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
         throttles=max(_throttled(record, resource), sum(label.throttles for label in mine)),
@@ -216,15 +217,30 @@ def _throttled(record: SecondsRecord, resource: Resource) -> int:
     return int(rows_of(record.seconds, resource)["throttled"].sum()) if record.seconds is not None else 0
 
 
-def _asked(record: SecondsRecord, resource: Resource, spans: Spans, consumed: float | None) -> float | None:
+def _asked(
+    run: ReportRun, record: SecondsRecord, resource: Resource, spans: Spans, consumed: float | None
+) -> float | None:
     """Units per second asked for: what was consumed, scaled up by attempts over accepted attempts."""
-    if record.seconds is None or consumed is None or not spans:
+    if consumed is None or not spans:
         return None
+    if record.seconds is None:
+        return _asked_by_cloudwatch(run, resource, spans)
     mine = rows_of(record.seconds, resource)
     inside = _inside(mine["second"], spans, 1.0)
     attempts = mine["attempts"][inside].sum()
     accepted = attempts - mine["throttled"][inside].sum()
     return float(consumed * attempts / accepted) if accepted > 0 else None
+
+
+def _asked_by_cloudwatch(run: ReportRun, resource: Resource, spans: Spans) -> float | None:
+    """Units per second that were consumed or throttled; None if nobody knows what a request takes."""
+    track = timeline(run.evidence).track(*resource) if run.evidence is not None else None
+    if track is None or not track.consumed or track.units_per_request is None:
+        return None
+    inside = _inside(np.array(list(track.consumed)), spans, track.step_s)
+    cells = [cell for cell, within in zip(track.consumed, inside, strict=True) if within]
+    units = sum(track.consumed[cell] + track.refused_units(cell) for cell in cells)
+    return units / (len(cells) * track.step_s) if cells else None
 
 
 def _scheduled(run: ReportRun, resource: Resource) -> Demand | None:
