@@ -4,7 +4,8 @@ first    `KeyboardInterrupt` in the main greenlet: Locust ends, the run's files 
 second   this process and all of its children are gone within a second, whatever they were doing
 
 SIGTERM is a first Ctrl-C, however often it comes: a scheduler sends it, and waits before it kills. SIGHUP is
-one as well. A Ctrl-C that comes twice, from the terminal and from who started the run, is one all the same.
+one as well, and so is the death of the process that started the run. A Ctrl-C that comes twice, from the
+terminal and from who started the run, is one all the same.
 The second one is not left to gevent, whose signals wait until nobody computes: it is handled between two
 instructions of whatever runs. So nothing is done here that waits, or that has to be whole; files are written
 under another name first, and only then have theirs.
@@ -31,6 +32,7 @@ from keyheat.runs.folder import forget_underway
 from keyheat.words import INTERRUPTED
 
 CTRL_C: Final = (signal.SIGINT, PASSED_ON)
+PARENT_CHECK_S: Final = 1.0
 TOLD_WITHIN_S: Final = 0.2  # what is sent to workers is on its way by then, and killed children are gone
 
 
@@ -64,6 +66,17 @@ class KillSwitch:
             gevent.signal_handler(number, self._pressed, number)
         if heard(HUNG_UP):
             gevent.signal_handler(HUNG_UP, self._hung_up)
+
+    def watch_parent(self, pid: int) -> None:
+        """End the run, as SIGHUP does, once the process `pid` that started it is dead."""
+
+        def watch() -> None:
+            while os.getppid() == pid:
+                gevent.sleep(PARENT_CHECK_S)
+            _say("the process that started this run is gone: ending")
+            self._hung_up()
+
+        gevent.spawn(watch)
 
     def arm(self) -> None:
         """The run is being ended: the next Ctrl-C leaves at once, and SIGTERM says nothing new."""

@@ -18,6 +18,8 @@ from typing import Any, Final
 PASSED_ON: Final[signal.Signals] = getattr(signal, "SIGUSR1", signal.SIGINT)
 HUNG_UP: Final[signal.Signals] = getattr(signal, "SIGHUP", signal.SIGTERM)
 STDOUT, STDERR = 1, 2
+PARENT: Final = "KEYHEAT_PARENT_PID"
+"""The environment variable with the process that started a run, and without which it ends."""
 
 
 def heard(number: signal.Signals) -> bool:

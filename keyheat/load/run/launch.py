@@ -17,7 +17,7 @@ from threading import Lock
 from types import FrameType
 from typing import IO, Any, Final, Self
 
-from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, heard, let_go
+from keyheat.load.guard.signals import HUNG_UP, PARENT, PASSED_ON, heard, let_go
 from keyheat.scenario.scenario import Scenario
 from keyheat.shipped import require
 from keyheat.words import INTERRUPTED
@@ -83,7 +83,7 @@ def launch_together(loads: Sequence[tuple[list[str], Watch]]) -> list[Launched]:
 def _launched(command_line: list[str], watch: Watch, passing: "_Passing") -> Launched:
     run_id = None
     with tempfile.TemporaryFile("w+", encoding=ENCODING, errors="replace") as beside:
-        environment = {**os.environ, "PYTHONIOENCODING": ENCODING}
+        environment = {**os.environ, "PYTHONIOENCODING": ENCODING, PARENT: str(os.getpid())}
         with subprocess.Popen(
             command_line,
             stdout=subprocess.PIPE,

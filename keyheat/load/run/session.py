@@ -7,6 +7,7 @@ quitting    a run that is still going is interrupted, its files are kept, and th
 """
 
 import logging
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from locust.runners import MasterRunner, WorkerRunner
 from keyheat.endpoint.process import EndpointError
 from keyheat.load.guard.budget import Spending
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
-from keyheat.load.guard.signals import HUNG_UP, heard
+from keyheat.load.guard.signals import HUNG_UP, PARENT, heard
 from keyheat.load.guard.watch import caps_of
 from keyheat.load.live.callers import callers_of, keep_out
 from keyheat.load.live.exporters import CannotExport, Exporters
@@ -69,6 +70,8 @@ def _worker_quits(environment: Any, **_more: Any) -> None:
 def _master_side(environment: Any, runner: Any) -> None:
     switch = KillSwitch(getcurrent())
     switch.install()
+    if parent := os.environ.pop(PARENT, None):
+        switch.watch_parent(int(parent))
     live = LiveRun(environment)
     plan, exporters = _plan_or_exit(environment, live)
     options = environment.parsed_options
