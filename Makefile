@@ -47,7 +47,15 @@ $(STAMP): requirements.lock pyproject.toml
 	$(NEW_VENV)
 	$(PIP) --require-hashes -r requirements.lock
 	$(PIP) --no-deps --no-build-isolation --editable .
+	$(COMPILED)
 	@touch $@
+
+# What the first run would compile on its way is imported once: a simulation's modules, a load's, the endpoint's.
+define COMPILED
+@$(BIN)/keyheat simulate hotkey --quiet --out $(VENV)/first
+@$(BIN)/python -c 'import locust.main, boto3, keyheat.endpoint.server, keyheat.load.run.session'
+@rm -r $(VENV)/first
+endef
 
 define NEW_VENV
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

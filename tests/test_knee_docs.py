@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "knee.md").read_text(encoding="utf-8")
 Verb = Callable[..., Any]
 COMMANDS = {
     "keyheat knee hotkey",
-    "keyheat knee country-index --from 100 --to 5000 --precision 0.02",
+    "keyheat knee country-index --from 25 --to 1250 --precision 0.02",
     "keyheat knee too-small --json",
 }
 
@@ -49,12 +49,12 @@ def test_the_page_shows_what_is_said(verb: Verb, home: Path) -> None:
 
 
 def test_a_range_and_a_precision(verb: Verb) -> None:
-    said = verb("knee", "country-index", "--from", "100", "--to", "5000", "--precision", "0.02")
+    said = verb("knee", "country-index", "--from", "25", "--to", "1250", "--precision", "0.02")
     assert said.code == 0
     found = re.search(r"The key's knee: ([\d.]+) requests/s are carried; at ([\d.]+) requests/s", said.out)
     assert found is not None
     carried, above = map(float, found.groups())
-    assert carried == pytest.approx(600, rel=0.03)
+    assert carried == pytest.approx(150, rel=0.03)
     assert 1 < above / carried <= 1.021
     assert said.says("one partition of index by-country (writes)")
 
@@ -68,7 +68,7 @@ def test_the_knee_as_json(verb: Verb, home: Path) -> None:
         "The table's knee",
         True,
     )
-    assert found["carried"]["demand_per_s"] == pytest.approx(40, rel=0.03)
+    assert found["carried"]["demand_per_s"] == pytest.approx(5, rel=0.03)
     assert found["not_carried"]["constraint"] == "table"
     assert found["limits"][0]["share"] == pytest.approx(1.0, abs=0.03)
     assert len(found["steps"]) <= 17
@@ -77,7 +77,7 @@ def test_the_knee_as_json(verb: Verb, home: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "arithmetic"),
-    [("hotkey", 1_088), ("too-small", 40), ("country-index", 600), ("operations", 2_369)],
+    [("hotkey", 136), ("too-small", 5), ("country-index", 150), ("operations", 2_369)],
 )
 def test_the_pages_table_has_the_arithmetic_and_what_is_found(name: str, arithmetic: float) -> None:
     (row,) = [
@@ -111,26 +111,26 @@ def test_what_cannot_be_asked_is_exit_code_2(
 
 
 def test_no_constraint_is_an_answer(verb: Verb) -> None:
-    said = verb("knee", "hotkey", "--from", "100", "--to", "800")
+    said = verb("knee", "hotkey", "--from", "12", "--to", "100")
     assert said.code == 0
-    assert said.says("No constraint up to 800 requests/s: everything was carried.")
+    assert said.says("No constraint up to 100 requests/s: everything was carried.")
 
 
 def test_a_start_that_throttles_is_said_to_be_the_end(verb: Verb) -> None:
-    said = verb("knee", "hotkey", "--from", "2000")
+    said = verb("knee", "hotkey", "--from", "250")
     assert said.code == 0
-    assert said.says("Nothing below 2,000 requests/s was tried")
+    assert said.says("Nothing below 250 requests/s was tried")
 
 
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
-    """Loads that are answered by the model, and a generator that cannot send 3,000 requests a second."""
+    """Loads that are answered by the model, and a generator that cannot send 750 requests a second."""
     made: list[Job] = []
 
     def make_run(job: Job, _how: object, *, place: tuple[int, int]) -> int:
         made.append(job)
         assert place[0] == len(made)
-        return written_run(job, bound=job.scenario.load.requests_per_s >= 3_000)
+        return written_run(job, bound=job.scenario.load.requests_per_s >= 750)
 
     monkeypatch.setattr(verb_of_knee, "make_run", make_run)
     return made
@@ -140,7 +140,7 @@ def test_steps_that_are_loaded_have_tables_and_files_of_their_own(
     verb: Verb, loads: list[Job], home: Path
 ) -> None:
     said = verb(
-        "knee", "hotkey", "--target", "local", "--from", "900", "--to", "4000", "--step", "10", "--out", "k"
+        "knee", "hotkey", "--target", "local", "--from", "112", "--to", "500", "--step", "10", "--out", "k"
     )
     assert said.code == 0, said.err
     assert said.says("The key's knee")
@@ -153,19 +153,19 @@ def test_steps_that_are_loaded_have_tables_and_files_of_their_own(
 
 
 def test_a_generator_that_is_the_limit_is_exit_code_3(verb: Verb, loads: list[Job]) -> None:
-    said = verb("knee", "user-id", "--target", "local", "--from", "1000", "--to", "9000", "--step", "10")
+    said = verb("knee", "user-id", "--target", "local", "--from", "250", "--to", "2250", "--step", "10")
     assert said.code == 3
     assert said.says("the load generator is the limit, not the table")
 
 
 def test_a_table_that_lives_on_burst_is_not_carried(verb: Verb, loads: list[Job], home: Path) -> None:
     said = verb(
-        "knee", "too-small", "--target", "local", "--from", "30", "--to", "60", "--step", "10", "--json"
+        "knee", "too-small", "--target", "local", "--from", "3.75", "--to", "7.5", "--step", "10", "--json"
     )
     assert said.code == 0, said.err
     found = json.loads(said.out)
     assert found["not_carried"]["on_burst"]
-    assert found["carried"]["demand_per_s"] == pytest.approx(40, rel=0.06)
+    assert found["carried"]["demand_per_s"] == pytest.approx(5, rel=0.06)
     assert "live on what was saved" in found["sentence"]
 
 

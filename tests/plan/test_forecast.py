@@ -25,7 +25,7 @@ def test_a_hot_key_is_asked_for_more_than_its_partition_sustains() -> None:
     plan = planned()
     assert plan.requests is not None
     assert plan.write_units is not None
-    assert (plan.requests.mean_per_s, plan.requests.total) == (2_000, 100_000)
+    assert (plan.requests.mean_per_s, plan.requests.total) == (250, 12_500)
     assert plan.write_units.peak_per_s == 2_000
     key = plan.hot_key
     assert key is not None
@@ -68,9 +68,9 @@ def test_a_target_in_units_needs_no_guess_what_a_request_is() -> None:
 
 
 def test_the_peak_of_a_shape_decides_the_shards_and_its_mean_the_dollars() -> None:
-    ramp = {"kind": "ramp", "from_per_s": 0.0, "to_per_s": 4_000.0}
+    ramp = {"kind": "ramp", "from_per_s": 0.0, "to_per_s": 500.0}
     plan = planned(load={"shape": ramp})
-    assert (plan.target.mean_per_s, plan.target.peak_per_s, plan.target.total) == (2_000, 4_000, 100_000)
+    assert (plan.target.mean_per_s, plan.target.peak_per_s, plan.target.total) == (250, 500, 12_500)
     assert plan.hot_key is not None
     assert plan.hot_key.units_per_s == 3_600
     assert plan.on_demand_dollars == pytest.approx(0.0625)
