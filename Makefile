@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
-WORKERS ?= 6
+CORES := import os; print(min(8, 3 * len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0))))
+WORKERS ?= $(shell $(PYTHON) -c '$(CORES)')
 # Bytecode is written for what is imported, as it is imported: a fifth less on disk than all of it. It is written
 # whatever the shell says: where it is not, every process of a test compiles all that it imports, for 2 seconds.
 unexport PYTHONDONTWRITEBYTECODE
@@ -84,7 +85,7 @@ compiled: dev
 	KEYHEAT_COMPILED=3 $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir .compiled .
 	$(BIN)/python -m pip install --quiet --no-deps --target .compiled/site .compiled/keyheat-*.whl
 
-# More workers than cores: most of the time of a load, or of a minute that is to be published, passes in waiting.
+# Three workers for each core: most of the time of a load, or of a minute that is to be published, passes in waiting.
 # Nothing here multiplies matrices: the threads for it that numpy starts in each process are a fifth of its import.
 test nightly quick: export OPENBLAS_NUM_THREADS := 1
 test: dev

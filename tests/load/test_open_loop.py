@@ -72,7 +72,8 @@ def test_what_an_adaptive_client_holds_back_is_not_said_to_be_sent(
     assert held_back <= counted["retries.waiting"]
     dropped = counted["arrivals.dropped"]
     begun = counted["retries.requests"] + held_back
-    assert begun + dropped == pytest.approx(health["asked_per_s"] * duration_s, abs=3)
+    late = health["asked_per_s"] * health["loop_lag_ms_max"] / 1000  # due while the process waited for a CPU
+    assert begun + dropped == pytest.approx(health["asked_per_s"] * duration_s, abs=3 + late)
     sent = f"sent {health['achieved_per_s']:.0f} of {health['asked_per_s']:.0f} requests/s of demand"
     (said,) = [check for check in health["checks"] if check.startswith(sent)]
     assert f", {health['held_back_per_s']:.0f} held back by the client's own rate" in said
@@ -95,7 +96,7 @@ def test_retries_leave_every_attempt_in_the_record(
     assert made["retries"] == retries
     assert counted["retries.attempts"] > 0
     assert counted["retries.backoff_s"] > 0
-    assert counted["retries.requests"] >= counted["retries.given_up"]
+    assert counted["retries.requests"] >= counted.get("retries.given_up", 0)
     latencies = read_latencies(folder / "latency.hdr")
     service = sum(
         histogram.get_total_count()

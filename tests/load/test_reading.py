@@ -84,13 +84,15 @@ def analyze(folder: Path) -> "subprocess.CompletedProcess[str]":
 
 
 def too_slow(folder: Path) -> bool:
-    """Whether this machine could not send the load, as the run says."""
-    return bool(runfiles.read_json(folder / "run.json", runfiles.RUN)["generator"]["bound"])
+    """Whether this machine could not send the load, or not in time, as the run says."""
+    generator = runfiles.read_json(folder / "run.json", runfiles.RUN)["generator"]
+    return bool(generator["bound"] or generator["achieved_per_s"] < 0.95 * generator["asked_per_s"])
 
 
 def or_too_slow(code: int, folder: Path) -> int:
     """The exit code of an analysis; 3 where this machine could not send the load."""
-    return 3 if too_slow(folder) else code
+    run = runfiles.read_json(folder / "run.json", runfiles.RUN)
+    return 3 if run["generator"]["bound"] else code
 
 
 def wrong(counts: dict[str, float]) -> tuple[float, ...]:

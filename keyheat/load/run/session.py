@@ -16,6 +16,7 @@ from signal import SIGINT
 from typing import Any
 
 from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, sleep, spawn
+from locust import runners
 from locust.runners import MasterRunner, WorkerRunner
 
 from keyheat.endpoint.process import EndpointError
@@ -31,7 +32,7 @@ from keyheat.load.run.plan import InputError, LoadPlan, check_options, take_numb
 from keyheat.load.run.preflight import consented, preflight, with_endpoint
 from keyheat.load.run.progress import RunProgress, tell
 from keyheat.load.run.run import LoadRun
-from keyheat.load.run.workers import PIECE, Worker
+from keyheat.load.run.workers import ALIVE_S, PIECE, Worker
 from keyheat.load.tables.existing import unsuited
 from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.target import TargetError
@@ -91,6 +92,7 @@ def _master_side(environment: Any, runner: Any) -> None:
     if options.headless:  # Locust's own limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
     if isinstance(runner, MasterRunner):
+        runners.HEARTBEAT_LIVENESS = ALIVE_S  # which Locust has no option for
         runner.register_message(PIECE, session.on_piece)
         environment.events.worker_connect.add_listener(session.on_worker)
     environment.events.test_start.add_listener(session.on_start)

@@ -38,7 +38,10 @@ FIRST_SHARE = 1 / 8
 LEAST_SHARE = 0.001
 """Of an even part: where there is no more to give to one that asks, the run is ended."""
 GONE_SILENCE_S = 3.0
-"""The same for one whose heartbeats ceased during the run: Locust gives it up after about five seconds."""
+"""The same for one whose heartbeats ceased during the run: Locust gives it up after `ALIVE_S`."""
+ALIVE_S = 15
+"""Locust gives a worker up after 3 s without a heartbeat. On a busy machine one that is only making its users
+takes longer: both were given up before they were told to send, and the run ended without a request."""
 
 
 class Worker:
