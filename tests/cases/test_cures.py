@@ -17,6 +17,7 @@ from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dic
 from keyheat.scenario.variants import lasting
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
+from keyheat.terminal.plan_words import foretold_sentence
 from keyheat.wording.advice import carried_words, cure_of
 from keyheat.words import index_of
 
@@ -60,6 +61,7 @@ def test_plan_and_simulation_have_one_answer_about_the_write_buffer_of_an_index(
     throttled_s = [row[0] - int(made.started_s) for row in made.client.seconds.rows() if row[6]]
     assert (limit.constraint, limit.name) == ("table", "index by_a")
     assert limit.from_s == min(throttled_s) == 105
+    assert "its burst and write buffer are used up 1 min 45 s into the run" in foretold_sentence(limit)
 
 
 INDEXED = CASES / "unscaled-index.toml"
