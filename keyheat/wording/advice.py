@@ -76,7 +76,7 @@ def carried_words(diagnosis: Diagnosis) -> Iterator[str]:
     """What burst or a write buffer kept from throttling in this run, and for how long it does."""
     throttled = {(label.resource, label.direction) for label in diagnosis.labels}
     for one in diagnosis.demands:
-        if one.carried_s is None or (one.resource, one.direction) in throttled:
+        if one.carried_s is None or (one.resource, one.direction) in throttled or not diagnosis.verdict.valid:
             continue
         saved = "saved burst" if one.resource == TABLE or one.direction == READ else "burst and write buffer"
         yield (
