@@ -54,7 +54,7 @@ SMALL = {
 def test_what_only_burst_carries_is_foretold(verb: Verb, tmp_path: Path) -> None:
     said = verb("plan", design(tmp_path, **SMALL))
     assert said.says("has 100 WCU/s and is asked for 590 WCU/s")
-    assert said.says("a load that goes on has spent it after 1 min 1 s")
+    assert said.says("its burst carries that for 1 min 1 s at most, longer than this run")
     assert not said.says("No part of the table is asked for more than it has")
     (found,) = json.loads(verb("plan", design(tmp_path, **SMALL), "--json").out)["foretold"]
     assert (found["constraint"], found["later"], round(found["from_s"])) == ("table", True, 61)

@@ -79,8 +79,7 @@ def too_small(draft: Draft) -> None:
     """A provisioned table with too little for the demand; keys that no partition feels first."""
     rng = draft.rng
     capacity, factor = draft.worlds.capacity(rng), above_burst(rng)
-    depth = max(capacity * DEFAULT.burst_s, DEFAULT.burst_floor_units)
-    spent_s = depth / (capacity * max(0.05, factor - 1))
+    spent_s = DEFAULT.saved_units(capacity, index_writes=False) / (capacity * max(0.05, factor - 1))
     _last(draft, spent_s)
     draft.spiky_base = (0.3 / factor, 0.99 / factor)
     peak = capacity * factor

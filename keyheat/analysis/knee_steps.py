@@ -10,7 +10,7 @@ import numpy as np
 
 from keyheat.analysis.analyzers import labels_of
 from keyheat.analysis.knee import KneeStep, State
-from keyheat.analysis.run_result import traffic_of
+from keyheat.analysis.run_result import most_provisioned, traffic_of
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.verdict import verdict
 from keyheat.evidence.simulated import evidence_of
@@ -18,7 +18,7 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.quotas import DEFAULT_QUOTAS, ON_DEMAND, GivenCapacity, Quotas, given_to
 from keyheat.plan.totals import LoadTotals, SideTotals, expected
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import BEYOND, Diagnosis, GeneratorFacts, SecondCount, TableFacts, Verdict
+from keyheat.runs.formats import BEYOND, Diagnosis, GeneratorFacts, SecondCount, Verdict
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.runs.run import Run
 from keyheat.scenario.scenario import Scenario
@@ -27,7 +27,7 @@ from keyheat.simulator.flow import Traffic
 from keyheat.simulator.folder import keys_of
 from keyheat.simulator.outcome import STEADY, SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
-from keyheat.words import WRITES_FIRST, Direction, KnownConstraint, label_of
+from keyheat.words import Direction, KnownConstraint, label_of
 
 SHARE_MOST: Final = 0.001
 """A step is carried where no larger share of the attempts is throttled: retries hide it."""
@@ -92,7 +92,7 @@ def loaded_step(
         attempts_per_s=sum(one.attempts_per_s or 0.0 for one in traffic.values()),
         throttled_per_s=sum(one.throttled_per_s or 0.0 for one in traffic.values()),
         units_per_s={side: one.units_per_s or 0.0 for side, one in traffic.items()},
-        on_burst=beyond_provisioned(rows, manifest.table, manifest.scale),
+        on_burst=beyond_provisioned(rows, most_provisioned(manifest, scenario)),
         folder=str(folder),
     )
 
@@ -150,35 +150,28 @@ def _with_limit(step: KneeStep, judged: Verdict, on_burst: tuple[str, Direction,
 
 
 def beyond_provisioned(
-    rows: Iterable[SecondCount], table: TableFacts, scale: float
+    rows: Iterable[SecondCount], most: Mapping[tuple[str, Direction], float]
 ) -> tuple[str, Direction, str] | None:
-    """The resource that consumed most beyond what is provisioned in the second half, and that in words.
+    """The resource that consumed most beyond what it has at `most` in the second half, and that in words.
 
-    None where nothing did, by more than `BEYOND`, or where nothing is provisioned.
+    None if nothing did, by more than `BEYOND`.
     """
     listed = sorted(rows, key=lambda row: row.second)
     if not listed:
         return None
     first, last = listed[0].second.timestamp(), listed[-1].second.timestamp() + 1
     half_s = first + (last - first) // 2
-    found = []
-    for index, pair in ((None, table.provisioned), *((one.name, one.provisioned) for one in table.indexes)):
-        for side in WRITES_FIRST:
-            rate = pair.of(side) if pair is not None else None
-            if not rate:
-                continue
-            units = sum(
-                row.consumed
-                for row in listed
-                if (row.index, row.direction) == (index, side) and row.second.timestamp() >= half_s
-            )
-            per_s, has = units / (last - half_s), rate * scale
-            if per_s > has * (1 + BEYOND):
-                found.append((per_s / has, label_of(index), side, per_s, has))
-    if not found:
+    units = dict.fromkeys(most, 0.0)
+    for row in listed:
+        key = label_of(row.index), row.direction
+        if key in units and row.second.timestamp() >= half_s:
+            units[key] += row.consumed
+    per_s = {key: amount / (last - half_s) for key, amount in units.items()}
+    beyond = [key for key in most if per_s[key] > most[key] * (1 + BEYOND)]
+    if not beyond:
         return None
-    _share, resource, direction, per_s, has = max(found)
-    return resource, direction, f"{per_s:,.0f} units/s were consumed where {has:,.0f} are provisioned."
+    key = max(beyond, key=lambda key: per_s[key] / most[key])
+    return *key, f"{per_s[key]:,.0f} units/s were consumed where {most[key]:,.0f} are provisioned."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,15 +22,20 @@ from hdrh.histogram import HdrHistogram
 
 from keyheat import runfiles
 from keyheat.analysis.measures import Absence
-from keyheat.analysis.run_result import Numbers, RunTraffic, throttled_seconds, traffic_of
+from keyheat.analysis.run_result import (
+    Numbers,
+    RunTraffic,
+    most_provisioned,
+    throttled_seconds,
+    traffic_of,
+)
 from keyheat.runfiles import US_PER_MS, FileProblem
 from keyheat.runs.latencies import accepted_latencies
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.search import shards_enough
-from keyheat.words import READ, TABLE, WRITE, Direction, label_of
+from keyheat.words import READ, WRITE, Direction
 
 Measured = float | Absence
 
@@ -180,35 +185,25 @@ def throttle_share(run: RunMeasured) -> Measured:
 
 
 def capacity_used(run: RunMeasured) -> Measured:
-    """The largest part that the table, or an index, consumed of what is provisioned for it in a direction.
+    """The largest part that the table, or an index, consumed of what it has at most in a direction.
 
-    Over 1 it lives on saved burst: a load that goes on will be throttled. What auto scaling follows is left
-    out, for it changes on the way; 0 where nothing is provisioned that stays as it is.
+    That is what is provisioned, or the maximum of its auto scaling. Over 1 it runs on burst capacity: a load
+    that goes on will be throttled. 0 if nothing is provisioned.
     """
     if isinstance(run.traffic, str):
         return run.traffic
     scenario = run.scenario if isinstance(run.scenario, Scenario) else None
     if scenario is not None and scenario.timeline:
         return "varies"
-    table, scaled = run.manifest.table, _scaled(scenario.table) if scenario else set()
-    pairs = {TABLE: table.provisioned, **{label_of(one.name): one.provisioned for one in table.indexes}}
-    used = [
-        one.units_per_s_of.get(resource, 0.0) / (has * run.manifest.scale)
-        for side, one in run.traffic.items()
-        for resource, pair in pairs.items()
-        if pair is not None and (has := pair.of(side)) and (resource, side) not in scaled
-    ]
     if any(run.counts_wrongly(side) for side in run.traffic):
         return "wrong_units"
     if all(one.units_per_s is None for one in run.traffic.values()):
         return "too_short"
+    most = most_provisioned(run.manifest, scenario)
+    used = (
+        run.traffic[side].units_per_s_of.get(resource, 0.0) / has for (resource, side), has in most.items()
+    )
     return max(used, default=0.0)
-
-
-def _scaled(table: TableSpec) -> set[tuple[str, str]]:
-    """What auto scaling follows: the resource, as labels call it, and the direction."""
-    policies = {TABLE: table.auto_scaling, **{label_of(one.name): one.auto_scaling for one in table.indexes}}
-    return {(name, side) for name, policy in policies.items() if policy for side in policy.sides()}
 
 
 def percentile_ms(run: RunMeasured, percentile: float) -> Measured:

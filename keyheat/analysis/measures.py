@@ -110,7 +110,7 @@ MEASURES: Final = {
         ),
         Measure(
             name="capacity_used", unit="share", kind="statistical", better="lower", floor=1.0,
-            says="consumed of what is provisioned and does not scale, at most: over 100 % lives on burst",
+            says="consumed of the maximum, provisioned or of auto scaling: over 100 % runs on burst capacity",
         ),
         Measure(
             name="p50_ms", unit="ms", kind="statistical", better="lower", floor=0.1,

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from keyheat.plan.prices import Prices, consumed_dollars, per_million, provisioned_dollars
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.manifest import Manifest
-from keyheat.words import TABLE, WRITE, WRITES_FIRST, Direction
+from keyheat.scenario.scenario import Scenario
+from keyheat.words import TABLE, WRITE, WRITES_FIRST, Direction, label_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +30,36 @@ Numbers = NDArray[np.float64]
 
 LEAST_WHOLE_S: Final = 3
 STILL_S = 2.0  # a throttle this close to the end of a run: the throttling had not ended
+
+
+def most_provisioned(manifest: Manifest, scenario: Scenario | None) -> dict[tuple[str, Direction], float]:
+    """Units/s that each side of a table and its indexes has at most: provisioned, or by auto scaling."""
+    table, scaled = manifest.table, _scaling_maxima(manifest, scenario)
+    owners = ((None, table.provisioned), *((one.name, one.provisioned) for one in table.indexes))
+    return {
+        (label_of(index), side): max(units, scaled.get((index, side), 0.0)) * manifest.scale
+        for index, pair in owners
+        if pair is not None
+        for side in WRITES_FIRST
+        if (units := pair.of(side))
+    }
+
+
+def _scaling_maxima(
+    manifest: Manifest, scenario: Scenario | None
+) -> dict[tuple[str | None, Direction], float]:
+    """The maxima of auto scaling: of an existing table, else of the scenario, which a simulation plays."""
+    if scenario is None or manifest.auto_scaling is not None:
+        noted = manifest.auto_scaling.scaled if manifest.auto_scaling else ()
+        return {(one.index, one.side): one.max for one in noted}
+    table = scenario.table
+    policies = ((None, table.auto_scaling), *((one.name, one.auto_scaling) for one in table.indexes))
+    return {
+        (index, Direction(side)): policy.max
+        for index, scaling in policies
+        if scaling is not None
+        for side, policy in scaling.sides().items()
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,7 +139,6 @@ class ResourceModel:
     read: Lane
     write: Lane
     record: ResourceMinutes
-    write_buffer_units: float
     rates: CapacityRates
     blocker: Partition | None = field(default=None)
 
@@ -155,9 +154,8 @@ class ResourceModel:
         record: ResourceMinutes | None = None,
     ) -> "ResourceModel":
         """A resource just created, with full buckets; `record` continues that of an earlier namesake."""
-        buffer = 0.0 if index is None else around.behaviour.index_buffer_units
         kind = PartitionKind(
-            behaviour=around.behaviour, scale=around.scale, has_lsi=has_lsi, write_buffer_units=buffer
+            behaviour=around.behaviour, scale=around.scale, has_lsi=has_lsi, of_index=index is not None
         )
         warm = _capability(rates)
         count = warm_partitions(warm)
@@ -174,7 +172,6 @@ class ResourceModel:
             read=Lane(Refusal(index, Direction.READ, Cause.KEY_RANGE), record.meters[0]),
             write=Lane(Refusal(index, Direction.WRITE, Cause.KEY_RANGE), record.meters[1]),
             record=record,
-            write_buffer_units=buffer,
             rates=rates,
         )
         resource.set(rates, now_s)
@@ -223,7 +220,8 @@ class ResourceModel:
         """The bucket for the capacity that the resource was given; `kept` is the one that it had."""
         around = self.around
         behaviour, scale = around.behaviour, around.scale
-        if not self.rates.on_demand and (self.index is None or direction is Direction.READ):
+        buffered = self.index is not None and direction is Direction.WRITE
+        if not self.rates.on_demand and not buffered:
             return provisioned_bucket(
                 kept,
                 rate,
@@ -233,15 +231,11 @@ class ResourceModel:
                 rng=around.rng,
                 now_s=now_s,
             )
-        depth = rate * behaviour.quota_depth_s
-        if not self.rates.on_demand:
-            depth = max(rate * behaviour.burst_s, behaviour.burst_floor_units)
-        if direction is Direction.WRITE:
-            depth += self.write_buffer_units
+        depth = behaviour.saved_units(rate, index_writes=buffered, on_demand=self.rates.on_demand)
         rate, depth = rate * scale, depth * scale
         if kept is not None:
             return kept.resized(rate=rate, depth=depth, now_s=now_s)
-        if self.index is None or direction is Direction.READ:
+        if not buffered:
             return MaximumBucket(
                 rate,
                 depth,

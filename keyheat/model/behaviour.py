@@ -118,6 +118,15 @@ class Behaviour:
     """Seconds from the end of a minute until the alarms of auto scaling act on it, drawn evenly for each of
     them: "a short delay of up to a few minutes" (metrics-dimensions.html, as above)."""
 
+    def saved_units(self, rate: float, *, index_writes: bool, on_demand: bool = False) -> float:
+        """Most units that a capacity of `rate` serves at once: burst, and an index's write buffer."""
+        saved = rate * self.quota_depth_s if on_demand else max(rate * self.burst_s, self.burst_floor_units)
+        return saved + self.index_buffer_units * index_writes
+
+    def partition_units(self, ceiling: float, *, index_writes: bool) -> float:
+        """The same of one partition, before each of which an index has a write buffer."""
+        return ceiling * self.partition_depth_s + self.index_buffer_units * index_writes
+
 
 DEFAULT = Behaviour()
 

@@ -179,7 +179,7 @@ def provisioned_bucket(
 
     `kept` is the one that it had: what was saved stays saved, as far as it fits.
     """
-    depth = max(rate * behaviour.burst_s, behaviour.burst_floor_units) * scale
+    depth = behaviour.saved_units(rate, index_writes=False) * scale
     if kept is not None and (kept.rate, kept.depth) == (rate * scale, depth):
         return kept
     if kept is None:

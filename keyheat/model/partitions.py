@@ -92,25 +92,25 @@ class PartitionKind:
     behaviour: Behaviour
     scale: float
     has_lsi: bool = False
-    write_buffer_units: float = 0.0
+    of_index: bool = False
 
     def fresh(self, now_s: float, rng: Random) -> Partition:
         """A partition that has served nothing yet."""
-        depth_s = self.behaviour.partition_depth_s
-        read = limits.PARTITION_READ_UNITS_PER_S * self.scale
-        write = limits.PARTITION_WRITE_UNITS_PER_S * self.scale
+        read = limits.PARTITION_READ_UNITS_PER_S
+        depth = self.behaviour.partition_units(read, index_writes=False) * self.scale
         return Partition(
-            read=TokenBucket.full(rate=read, depth=read * depth_s, now_s=now_s),
-            write=self._write(write, write * depth_s, now_s, rng),
+            read=TokenBucket.full(rate=read * self.scale, depth=depth, now_s=now_s),
+            write=self._write(now_s, rng),
             heat=PartitionHeat.cold(self.behaviour, rng),
             seen=(now_s, 0.0, 0.0, 0.0),
         )
 
-    def _write(self, rate: float, depth: float, now_s: float, rng: Random) -> TokenBucket | Backlog:
+    def _write(self, now_s: float, rng: Random) -> TokenBucket | Backlog:
         """What a partition may write; an index has a buffer before each, which holds back once it is full."""
-        buffer = self.write_buffer_units * self.scale
-        full = TokenBucket.full(rate=rate, depth=depth + buffer, now_s=now_s)
-        if not buffer:
+        rate = limits.PARTITION_WRITE_UNITS_PER_S
+        depth = self.behaviour.partition_units(rate, index_writes=self.of_index) * self.scale
+        full = TokenBucket.full(rate=rate * self.scale, depth=depth, now_s=now_s)
+        if not (self.of_index and self.behaviour.index_buffer_units):
             return full
         least, most = self.behaviour.index_rest_units
         return Backlog(bucket=full, rest=(least * self.scale, most * self.scale), rng=rng)

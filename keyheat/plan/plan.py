@@ -1,17 +1,18 @@
 """A plan: what a scenario is going to ask for, what that costs, and what is going to throttle.
 
-Shards that share a partition, index buffers, splits and retries are not in it: a simulation plays those.
+Shards that share a partition, splits and retries are not in it: a simulation plays those.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 import numpy as np
 
-from keyheat.model import limits
+from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.forecast import Forecast, forecast
 from keyheat.plan.prices import Prices
@@ -83,6 +84,9 @@ def _partitions(sent: LoadTotals, known: Known, scale: float) -> Iterator[Thrott
         hottest = asked.hottest
         if hottest is None or not hottest.over:
             continue
+        from_s = hottest.at_s if not _is_buffered(side) else asked.buffer_full_s
+        if from_s is None:  # its write buffer carries the peaks
+            continue
         given = known[side.table, side.index]
         start = max(given.at_start.of(side.direction) or 0.0, given.warm.of(side.direction) or 0.0)
         peak = asked.demand(sent.duration_s).peak_per_s
@@ -93,7 +97,8 @@ def _partitions(sent: LoadTotals, known: Known, scale: float) -> Iterator[Thrott
             direction=side.direction,
             asked_per_s=hottest.asked_per_s,
             limit_per_s=hottest.ceiling_per_s,
-            from_s=hottest.at_s,
+            from_s=from_s,
+            later=from_s >= len(asked.per_s),
             hottest=hottest,
             divisible=given.divisible,
             grows=given.starts_on_demand and peak > start * scale,
@@ -101,7 +106,7 @@ def _partitions(sent: LoadTotals, known: Known, scale: float) -> Iterator[Thrott
 
 
 def _capacity(scenario: Scenario, sent: LoadTotals, known: Known, scale: float) -> Iterator[ThrottleForecast]:
-    """Provisioned throughput: it throttles once what was saved is spent, 300 s of it at most."""
+    """Provisioned throughput: it throttles once its burst is spent, and an index once its buffer is full."""
     for side, asked in sent.sides.items():
         rates = provisioned_per_s(scenario, side, len(asked.per_s))
         if rates is None:
@@ -116,13 +121,18 @@ def _capacity(scenario: Scenario, sent: LoadTotals, known: Known, scale: float) 
             limit_per_s=float(has.mean()),
             from_s=inf,
         )
-        from_s = spent_at(asked.per_s, has)
-        if from_s is not None:
-            lasts = _until_it_rests(asked.per_s[from_s:], has[from_s:])
-            yield replace(found, from_s=from_s, asked_per_s=lasts, limit_per_s=float(has[from_s]))
-        elif found.asked_per_s > found.limit_per_s * (1 + ROUNDING):
-            spent_per_s = found.asked_per_s - found.limit_per_s
-            yield replace(found, from_s=limits.BURST_S * found.limit_per_s / spent_per_s, later=True)
+        saved = [DEFAULT.saved_units(rate, index_writes=_is_buffered(side)) * scale for rate in rates]
+        from_s = _runs_out(asked.per_s, has, saved)
+        if from_s is not None and (second := int(from_s)) < len(has):
+            lasts = _until_it_rests(asked.per_s[second:], has[second:])
+            yield replace(found, from_s=from_s, asked_per_s=lasts, limit_per_s=float(has[second]))
+        elif from_s is not None:
+            yield replace(found, from_s=from_s, later=True)
+
+
+def _is_buffered(side: ResourceSide) -> bool:
+    """Whether entries may wait in a write buffer."""
+    return side.index is not None and side.direction is Direction.WRITE
 
 
 def provisioned_per_s(scenario: Scenario, side: ResourceSide, seconds: int) -> Floats | None:
@@ -156,16 +166,24 @@ def _rate(pair: CapacityPair | None, direction: Direction) -> float:
     return float(units) if units else float("inf")
 
 
-def spent_at(asked: Floats, rates: Floats) -> int | None:
-    """The second in which a full burst is spent; None where it never is.
+def _runs_out(asked: Floats, rates: Floats, most_saved: Sequence[float]) -> float | None:
+    """When what was saved is spent: past the run if that takes a load that goes on; None: never."""
+    second, beyond_per_s = spent_at(asked, rates, most_saved), float(asked.mean() - rates.mean())
+    if second is None and beyond_per_s > ROUNDING * rates.mean():
+        return fmean(most_saved) / beyond_per_s
+    return second
 
-        saved = min(300 s x rate, saved + rate - asked)
 
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html
+def spent_at(asked: Floats, rates: Floats, most_saved: Sequence[float]) -> int | None:
+    """The second in which all that was saved is spent; None if it never is.
+
+    saved = min(most saved, saved + rate - asked)
     """
     saved = float("inf")
-    for second, (wanted, rate) in enumerate(zip(asked.tolist(), rates.tolist(), strict=True)):
-        saved = min(saved, limits.BURST_S * rate) + rate - wanted
+    for second, (wanted, rate, most) in enumerate(
+        zip(asked.tolist(), rates.tolist(), most_saved, strict=True)
+    ):
+        saved = min(saved, most) + rate - wanted
         if saved < -ROUNDING * rate:
             return second
     return None
@@ -175,16 +193,21 @@ def _maxima(sent: LoadTotals, known: Known, scale: float) -> Iterator[ThrottleFo
     for side, asked in sent.sides.items():
         given = known[side.table, side.index]
         most = given.max_on_demand.of(side.direction)
-        peak = asked.demand(sent.duration_s).peak_per_s
-        if most is not None and peak > most * scale * (1 + ROUNDING):
+        if most is None:
+            continue
+        seconds = len(asked.per_s)
+        saved = DEFAULT.saved_units(most, index_writes=_is_buffered(side), on_demand=True) * scale
+        from_s = _runs_out(asked.per_s, np.full(seconds, most * scale), [saved] * seconds)
+        if from_s is not None:
             yield ThrottleForecast(
                 constraint="max_on_demand",
                 name=given.name,
                 index=side.index is not None,
                 direction=side.direction,
-                asked_per_s=peak,
+                asked_per_s=asked.demand(sent.duration_s).peak_per_s,
                 limit_per_s=most * scale,
-                from_s=_first_above(asked.per_s, most * scale),
+                from_s=from_s,
+                later=from_s >= seconds,
             )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyheat.model import limits
+from keyheat.model.behaviour import DEFAULT
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.model.table import TableModel
 from keyheat.plan.forecast import LoadDemand
@@ -72,6 +73,8 @@ class SideTotals:
     side: ResourceSide
     per_s: Floats  # units in each second of the run
     hottest: HottestPartition | None  # None where nothing is asked
+    buffer_full_s: float | None = None
+    """When the write buffer of an index is full: past the run if a longer load fills it; None: never."""
 
     def total(self, from_s: float = 0.0) -> float:
         """Units from a second of the run on."""
@@ -206,6 +209,35 @@ class _Part:
 
 
 @dataclass(slots=True)
+class _WriteBuffers:
+    """Entries that wait in the write buffers before the partitions of an index."""
+
+    scale: float
+    waiting: Floats = field(default_factory=lambda: np.zeros(1))  # units, of each partition
+    first_full_s: int | None = None
+
+    @property
+    def most(self) -> float:
+        """Units at which a buffer is full."""
+        return DEFAULT.partition_units(CEILINGS[Direction.WRITE], index_writes=True) * self.scale
+
+    def fill(self, second: int, units: Floats) -> None:
+        """Add what one second writes to each partition; both halves of a split wait as long as the whole."""
+        if len(units) != len(self.waiting):
+            self.waiting = np.full(len(units), self.waiting.max())
+        self.waiting = np.maximum(self.waiting + units - CEILINGS[Direction.WRITE] * self.scale, 0.0)
+        if self.first_full_s is None and self.waiting.max() > self.most * (1 + 1e-9):
+            self.first_full_s = second
+
+    def full_s(self, seconds: int) -> float | None:
+        """The second in which one is full; beyond the run if that needs a load that goes on; None: never."""
+        if self.first_full_s is not None:
+            return self.first_full_s
+        left = float(self.waiting.max())
+        return seconds * self.most / left if left > 1e-6 else None
+
+
+@dataclass(slots=True)
 class _Tally:
     """The seconds of a run added up."""
 
@@ -213,6 +245,7 @@ class _Tally:
     scale: float
     _per_s: dict[ResourceSide, Floats] = field(default_factory=dict)
     _hottest: dict[ResourceSide, HottestPartition] = field(default_factory=dict)
+    _buffers: dict[ResourceSide, "_WriteBuffers"] = field(default_factory=dict)
     _models: dict[str, TableModel] = field(default_factory=dict)
     _timeline: CapacityTimeline = field(init=False)
     _shares: dict[tuple[str, str | None], PartitionShares] = field(default_factory=dict)
@@ -273,6 +306,8 @@ class _Tally:
             weighed += on_each * part.weight
         place = int(weighed.argmax())
         ceiling = CEILINGS[side.direction] * self.scale
+        if side.index is not None and side.direction is Direction.WRITE:
+            self._buffers.setdefault(side, _WriteBuffers(self.scale)).fill(second, units)
         known = self._hottest.get(side)
         if weighed[place] > 0 and (known is None or weighed[place] / ceiling > known.share * (1 + 1e-9)):
             self._hottest[side] = HottestPartition(
@@ -288,7 +323,12 @@ class _Tally:
         return LoadTotals(
             duration_s=self.scenario.load.duration_s,
             sides={
-                side: SideTotals(side=side, per_s=per_s, hottest=self._hottest.get(side))
+                side: SideTotals(
+                    side=side,
+                    per_s=per_s,
+                    hottest=self._hottest.get(side),
+                    buffer_full_s=self._buffers[side].full_s(len(per_s)) if side in self._buffers else None,
+                )
                 for side, per_s in sorted(self._per_s.items(), key=lambda one: _order(self.scenario, one[0]))
             },
             operations=tuple(

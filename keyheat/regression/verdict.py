@@ -63,8 +63,8 @@ def verdict_of(
 
 
 def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> tuple[str, ...]:
-    """What would be frozen that nobody said was meant: throttles, or others than are expected, and what lives
-    on saved burst.
+    """What would be frozen that nobody said was meant: throttles, or others than are expected, and what runs
+    on burst capacity.
 
     `expects` has the constraint that each case's scenario expects, by the case's name.
     """
@@ -80,9 +80,7 @@ def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> t
         elif expected is None and labels:
             found.append(f"{case.name} throttles{most}, by {', '.join(labels)}, and expects nothing of it.")
         elif expected is None and (used := max(_measured(case, CAPACITY_USED), default=0.0)) > 1:
-            found.append(
-                f"{case.name} lives on saved burst, with {value(used, CAPACITY_USED)} of what is provisioned."
-            )
+            found.append(f"{case.name} runs on burst capacity, {value(used, CAPACITY_USED)} of its maximum.")
     return tuple(found)
 
 
@@ -129,7 +127,7 @@ def _worse(case: str, failed: Sequence[GateFinding], findings: Sequence[GateFind
         told |= {THROTTLE_SHARE, CAPACITY_USED}
     elif (used := of_case.get(CAPACITY_USED)) is not None and used.failed:
         now, was = (value(one, CAPACITY_USED) for one in (used.after, used.before))
-        said = f"{case} now lives on saved burst, with {now} of what is provisioned (was {was})"
+        said = f"{case} now runs on burst capacity, {now} of its maximum (was {was})"
         told.add(CAPACITY_USED)
     if labels is not None and labels.failed:
         said += f", by {value(labels.after, LABELS)} (was {value(labels.before, LABELS)})"

@@ -296,6 +296,7 @@ class CureStep(Part):
     direction: Direction
     shards: ShardCount | None = None
     units: Quantity | None = None
+    max_units: Quantity | None = None  # of auto scaling, if its maximum has to rise as well
 
 
 class Cure(Part):
@@ -318,6 +319,7 @@ class Demand(Part):
     direction: Direction
     units_per_s: Quantity
     partition_per_s: Quantity | None = None  # what one partition sustains of such requests
+    carried_s: Quantity | None = None  # how long burst or a write buffer serves what is beyond a limit
 
 
 class Recommendation(Part):
@@ -329,6 +331,7 @@ class Recommendation(Part):
     expected: str
     shards: Annotated[int, Field(ge=1)] | None = None
     units: Quantity | None = None
+    max_units: Quantity | None = None  # of auto scaling, if its maximum has to rise as well
     foreseen: Foreseen | None = None  # None: the simulator does not repeat this run, or cannot show this
     bill: MonthlyBill | None = None
     resource: str | None = None  # whose limit it is about: "table", or the name of an index

@@ -17,7 +17,7 @@ from keyheat.runs.provability import can_prove, cannot_prove
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.layout import COLOURS, Paragraph
 from keyheat.terms import CONFIDENCE, THROTTLED_BY
-from keyheat.wording.advice import cards, cure_of, outlook, side_words
+from keyheat.wording.advice import cards, carried_words, cure_of, outlook, side_words
 from keyheat.wording.answers import Answer, answers_of
 from keyheat.wording.constraints import NAMES, SHORT, crosses_midnight, measured
 from keyheat.wording.verdict import (
@@ -29,7 +29,7 @@ from keyheat.wording.verdict import (
     sureness,
     verdict_sentence,
 )
-from keyheat.words import capital, sentence, whose
+from keyheat.words import capital, sentence
 
 STYLES = {"yes": "green", "no": "red", "unknown": "yellow"}
 MOST_LABELS = 20
@@ -58,9 +58,8 @@ def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, manifest: Man
         line.append(f"\n{'':<13}{diagnosis.generator.shortfall}")
     if scenario.expects is not None:
         line.append(f"\n{'':<13}").append(expected(scenario.expects, verdict))
-    if verdict.constraint == "none" and diagnosis.recommendations:
-        kept = whose(diagnosis.recommendations[0].resource)
-        line.append(f"\n{'':<13}saved burst carried {kept}: a load that goes on will be throttled")
+    for carried in carried_words(diagnosis):
+        line.append(f"\n{'':<13}{carried}")
     if (cure := cure_of(diagnosis)) is not None:
         line.append(f"\n{'':<13}cure: {cure}")
     return line

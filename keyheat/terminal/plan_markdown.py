@@ -44,7 +44,7 @@ def _parts(plan: ScenarioPlan) -> Iterator[str]:
     peak, unit = measured(load.target.peak_per_s), load.unit
     yield (
         f"<sub>Planned for {peak} {unit}/s at the peak over {span(load.duration_s)}; nothing was sent. "
-        "Retries, splits and an index's buffer are not in it: `keyheat simulate` plays those.</sub>"
+        "Retries and splits are not in it: `keyheat simulate` plays those.</sub>"
     )
 
 

@@ -70,32 +70,34 @@ def _unscaled_copies(table: TableSpec) -> Iterator[str]:
 
 def foretold_sentence(one: ThrottleForecast) -> str:
     """One limit that is asked for more than it has, and which label its throttles will have."""
-    unit = UNITS[one.direction]
-    asked, has = rate(one.asked_per_s, unit), whole(one.limit_per_s)
-    who = f"From {span(one.from_s)} on, {one.name}" if one.from_s >= 1 else _upper(one.name)
-    label = f"expect throttles with the constraint {one.constraint}"
-    back = (
-        ", which hold back every write to the table" if one.index and one.direction is Direction.WRITE else ""
-    )
-    if one.behind and one.hottest is not None:
-        return f"Behind that: {_partition(one, one.hottest)}. {_cure(one, one.hottest)}."
+    asked, has = rate(one.asked_per_s, UNITS[one.direction]), whole(one.limit_per_s)
+    label = f"{_carried(one)}expect throttles with the constraint {one.constraint}"
+    if one.index and one.direction is Direction.WRITE:
+        label += ", which hold back every write to the table"
     if one.constraint == "partition" and one.hottest is not None:
-        return f"{_partition(one, one.hottest)}: {label}{back}. {_cure(one, one.hottest)}."
-    if one.later:
-        return (
-            f"{_upper(one.name)} has {has} {unit}/s and is asked for {asked}: the burst that it has saved, "
-            f"if that comes, carries this run; a load that goes on has spent it after {span(one.from_s)}: "
-            f"{label}{back}."
-        )
+        partition, cure = _partition(one, one.hottest), _cure(one, one.hottest)
+        return f"Behind that: {partition}. {cure}." if one.behind else f"{partition}: {label}. {cure}."
     if one.constraint == "table":
-        when = f"{span(one.from_s)} into the run" if one.from_s >= 1 else "at once"
-        return (
-            f"{_upper(one.name)} has {has} {unit}/s, and its burst is spent {when}, at the latest; then it "
-            f"is asked for {asked}: {label}{back}."
-        )
+        return f"{_upper(one.name)} has {has} {UNITS[one.direction]}/s and is asked for {asked}: {label}."
+    who = f"From {span(one.from_s)} on, {one.name}" if one.from_s >= 1 and not one.later else _upper(one.name)
     if one.constraint == "max_on_demand":
-        return f"{who} is asked for {asked} and has a maximum of {has}: {label}{back}."
+        return f"{who} is asked for {asked} and has a maximum of {has}: {label}."
     return f"{who} with its indexes is asked for {asked}, and the quota of a table is {has}: {label}."
+
+
+def _carried(one: ThrottleForecast) -> str:
+    """How long saved capacity serves what is beyond the limit; empty if that is no more than moments."""
+    buffered = one.index and one.direction is Direction.WRITE
+    if not (buffered or one.later or one.constraint == "table"):
+        return ""
+    burst = [] if buffered and one.constraint != "table" else ["burst"]
+    saved = " and ".join((*burst, *(["write buffer"] if buffered else [])))
+    many = " and " in saved
+    if one.later:
+        verb = "carry" if many else "carries"
+        return f"its {saved} {verb} that for {span(one.from_s)} at most, longer than this run; then "
+    when = f"{span(one.from_s)} into the run" if one.from_s >= 1 else "at once"
+    return f"its {saved} {'are' if many else 'is'} used up {when}, at the latest; then "
 
 
 def _partition(one: ThrottleForecast, hottest: HottestPartition) -> str:

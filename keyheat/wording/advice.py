@@ -1,12 +1,12 @@
 """Advice in words: a cure and its steps, what the simulator says of a change, what it costs, and cards."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.numbers import a_month, percent, some, units, whole
+from keyheat.numbers import a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
-from keyheat.words import title_of, whose
+from keyheat.words import READ, TABLE, title_of, whose
 
 BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
 
@@ -43,7 +43,8 @@ def amount_words(one: Recommendation) -> str:
     """How much of it: 4 shards, 2,000 units/s; nothing where it has no number."""
     if one.shards:
         return _counted(one.action, one.shards)
-    return f"{whole(one.units)} units/s" if one.units else ""
+    maximum = ", the maximum of its auto scaling as well" if one.max_units else ""
+    return f"{whole(one.units)} units/s{maximum}" if one.units else ""
 
 
 def _counted(action: str, shards: int) -> str:
@@ -71,6 +72,19 @@ def cure_of(diagnosis: Diagnosis) -> str | None:
     return _within(first.action, first.resource) + (f" ({amount})" if amount else "")
 
 
+def carried_words(diagnosis: Diagnosis) -> Iterator[str]:
+    """What burst or a write buffer kept from throttling in this run, and for how long it does."""
+    throttled = {(label.resource, label.direction) for label in diagnosis.labels}
+    for one in diagnosis.demands:
+        if one.carried_s is None or (one.resource, one.direction) in throttled or not diagnosis.verdict.valid:
+            continue
+        saved = "saved burst" if one.resource == TABLE or one.direction == READ else "burst and write buffer"
+        yield (
+            f"{saved} carried {whose(one.resource)}, for {span(one.carried_s)} at most: a load that goes on "
+            "will be throttled"
+        )
+
+
 def _may_cure(advice: Recommendation) -> bool:
     """Whether nothing shows that it does not: it was not simulated, or leaves hardly a throttle."""
     return advice.foreseen is None or advice.foreseen.throttle_share_after <= HARDLY
@@ -82,7 +96,8 @@ def step_words(step: CureStep) -> str:
     if step.shards:
         return f"{said} ({_counted(step.action, step.shards)})"
     if step.units:
-        return f"{said} {BEFORE_UNITS.get(step.action, 'to')} {units(step.units, step.direction)}"
+        maximum = " (and the maximum of its auto scaling to as much)" if step.max_units else ""
+        return f"{said} {BEFORE_UNITS.get(step.action, 'to')} {units(step.units, step.direction)}{maximum}"
     return said
 
 

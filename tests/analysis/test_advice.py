@@ -122,7 +122,7 @@ STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
     ),
     (
         "auto scaling is known to be on",
-        {"constraint": "table", "scaled": True, "limit": 100}, "raise_minimum",
+        {"constraint": "table", "scaled_most": 9_000, "limit": 100}, "raise_minimum",
         ("reacts after minutes", "minimum of at least 2,858 WCU/s"), (),
     ),
     (

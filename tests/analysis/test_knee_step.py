@@ -15,12 +15,13 @@ from keyheat.analysis.knee_steps import (
     step_of,
     used_by,
 )
+from keyheat.analysis.run_result import most_provisioned
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.formats import Diagnosis, IndexFacts, SecondCount, TableFacts, Verdict
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import overridden, with_demand
-from keyheat.words import Capacity
+from keyheat.words import Capacity, Direction
 
 pytestmark = pytest.mark.slow
 
@@ -146,18 +147,22 @@ TABLE = TableFacts(
 )  # fmt: skip
 
 
+def most(table: TableFacts = TABLE, scale: float = 1.0) -> dict[tuple[str, Direction], float]:
+    return most_provisioned(Manifest(started_at=START, table=table, target="local", scale=scale), None)
+
+
 def test_living_on_burst_is_seen_in_the_second_half() -> None:
-    assert beyond_provisioned(seconds_at(900, 900, 99, 101), TABLE, 1.0) is None
-    assert beyond_provisioned(seconds_at(0, 0, 110, 110), TABLE, 1.0) == (
+    assert beyond_provisioned(seconds_at(900, 900, 99, 101), most()) is None
+    assert beyond_provisioned(seconds_at(0, 0, 110, 110), most()) == (
         "table", "write", "110 units/s were consumed where 100 are provisioned.",
     )  # fmt: skip
     both = [*seconds_at(110, 110), *seconds_at(110, 110, index="by-day")]
-    assert beyond_provisioned(both, TABLE, 1.0) is not None
-    assert (beyond_provisioned(both, TABLE, 1.0) or ("",))[0] == "by-day"
-    assert beyond_provisioned(seconds_at(40, 40), TABLE, 0.1) is not None
-    assert beyond_provisioned([], TABLE, 1.0) is None
+    assert beyond_provisioned(both, most()) is not None
+    assert (beyond_provisioned(both, most()) or ("",))[0] == "by-day"
+    assert beyond_provisioned(seconds_at(40, 40), most(scale=0.1)) is not None
+    assert beyond_provisioned([], most()) is None
     on_demand = TableFacts(name="orders", billing_mode="PAY_PER_REQUEST")
-    assert beyond_provisioned(seconds_at(1e6, 1e6), on_demand, 1.0) is None
+    assert beyond_provisioned(seconds_at(1e6, 1e6), most(on_demand)) is None
 
 
 def test_a_loaded_step_is_read_from_its_run() -> None:

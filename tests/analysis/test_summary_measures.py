@@ -15,11 +15,11 @@ from keyheat.analysis.run_result import traffic_of
 from keyheat.runs.capabilities import Capabilities, CapabilityFinding
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.frames import of_rows
-from keyheat.runs.manifest import Manifest
+from keyheat.runs.manifest import AutoScalingNoted, Manifest, ScalingNoted
 from keyheat.runs.parquet import SECONDS_SCHEMA
-from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.variants import overridden
-from keyheat.words import Capacity
+from keyheat.words import WRITE, Capacity
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 START_S = 1_800_000_000
@@ -177,6 +177,18 @@ def test_the_most_used_capacity_is_that_of_the_table_or_an_index() -> None:
     assert TAKEN["capacity_used"](run_of(*rows, table=table, scale=0.5)) == 4.0
     assert TAKEN["capacity_used"](run_of(*rows)) == 0.0  # on demand: nothing that could be outgrown
     assert TAKEN["capacity_used"](run_of(*rows[:4], table=table)) == "too_short"
+
+
+@pytest.mark.parametrize(("most", "used"), [(6_000, 100 / 6_000), (80, 1.25)])
+def test_what_scales_is_measured_against_the_maximum_of_its_policy(most: int, used: float) -> None:
+    table = TableFacts(name="orders", provisioned=Capacity(read=None, write=80.0))
+    rows = [row(second) for second in range(10)]
+    raw = load_scenario(SCENARIOS / "too-small.toml").model_dump(mode="json")
+    raw["table"]["auto_scaling"] = {"write": {"min": 40, "max": most}}
+    simulated = run_of(*rows, table=table, scenario=scenario_from_dict(raw, "scaled"))
+    noted = AutoScalingNoted(known=True, scaled=(ScalingNoted(side=WRITE, min=40, max=most),))
+    existing = run_of(*rows, table=table, auto_scaling=noted)
+    assert TAKEN["capacity_used"](simulated) == TAKEN["capacity_used"](existing) == pytest.approx(used)
 
 
 def test_percentiles_are_in_milliseconds() -> None:

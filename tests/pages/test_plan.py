@@ -74,8 +74,10 @@ def test_the_hot_key_is_said_with_what_will_come_of_it() -> None:
     assert "the hottest of 5 partitions is asked for 1,840 WCU/s, and one sustains 1,000" in text
     assert "expect throttles with the constraint partition" in text
     small = said(shipped("too-small"))
-    assert "The table has 40 WCU/s, and its burst is spent 15 s into the run" in small
-    assert "then it is asked for 800 WCU/s: expect throttles with the constraint table" in small
+    assert (
+        "The table has 40 WCU/s and is asked for 800 WCU/s: its burst is used up 15 s into the run" in small
+    )
+    assert "at the latest; then expect throttles with the constraint table" in small
     assert "expect" not in said(shipped("sharded"))
     assert "No part of the table is asked for more than it has" in said(shipped("sharded"))
 
@@ -150,7 +152,10 @@ def test_a_maximum_and_a_quota_that_are_too_low_are_said() -> None:
     raw["table"].pop("provisioned")
     quotas = quotas_of({"TableMaxWriteCapacityUnits": 1_900, "TableMaxReadCapacityUnits": 1_900})
     text = said(plan_of(scenario_from_dict(raw, "capped"), quotas=quotas))
-    assert "! The table is asked for 2,000 WCU/s and has a maximum of 1,500: expect throttles" in text
+    assert (
+        "! From 3 s on, the table is asked for 2,000 WCU/s and has a maximum of 1,500: expect throttles"
+        in text
+    )
     assert "! The table with its indexes is asked for 2,000 WCU/s, and the quota of a table is 1,900" in text
     assert "with the constraint account" in text
 

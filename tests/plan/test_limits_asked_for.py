@@ -1,5 +1,6 @@
 """Which limits are asked for more than they have, before anything is sent."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from keyheat.plan.plan import ThrottleForecast, foretold, provisioned_per_s, spe
 from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas, unknown_quotas
 from keyheat.plan.totals import ResourceSide, expected
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.simulator.simulate import simulate
 from keyheat.words import Capacity, Direction
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
@@ -76,7 +78,7 @@ def test_what_is_asked_for_is_that_of_the_peak_and_not_of_the_quiet_after_it() -
     ],
 )
 def test_saved_capacity_is_spent(asked: list[float], rates: list[float], second: int | None) -> None:
-    assert spent_at(np.array(asked), np.array(rates)) == second
+    assert spent_at(np.array(asked), np.array(rates), [300 * rate for rate in rates]) == second
 
 
 def test_capacity_follows_the_timeline_and_ends_with_a_switch() -> None:
@@ -116,3 +118,53 @@ def test_limits_of_aws_are_not_scaled() -> None:
     scenario = load_scenario(SCENARIOS / "dynamic-sharding-one.toml")
     assert told(scenario)
     assert not told(scenario, scale=1.0)
+
+
+AMPLE = {"read": 100, "write": 40_000}
+SMALL_INDEX = ({}, {"read": 5, "write": 5}, {"count": 1_000}, 400)
+HOT_VALUE = ({}, {}, {"values": {"hot": 97, "cold": 3}}, 1_400)
+SMALL_TABLE = ({"read": 5, "write": 60}, {}, {"count": 1_000}, 200)
+
+
+def with_index(
+    design: tuple[dict[str, int], dict[str, int], dict[str, Any], int], mode: str, seconds: int, scale: float
+) -> Scenario:
+    """A table with an index, whose capacity is that of the design, provisioned or as an on-demand maximum."""
+    of_table, of_index, values, per_s = design
+    field = "provisioned" if mode == "PROVISIONED" else "max_on_demand"
+    warm = {} if mode == "PROVISIONED" else {"warm": {"read": 12_000, "write": 12_000}}
+    index = {"name": "by_a", "partition_key": "a", field: of_index or AMPLE, **warm}
+    raw = {
+        "format": "keyheat.scenario/1",
+        "name": "indexed",
+        "question": "When does it throttle?",
+        "table": {
+            "name": "orders", "billing_mode": mode, "partition_key": "pk", field: of_table or AMPLE,
+            "indexes": [index], **warm,
+        },
+        "keys": {"kind": "uniform", "keys": 1_000_000},
+        "attributes": {"a": values},
+        "load": {"users": 20, "duration_s": seconds, "item_bytes": 900},
+        "local": {"scale": scale},
+        "tasks": [{"operation": "put", "per_s": per_s}],
+    }  # fmt: skip
+    return scenario_from_dict(raw, "indexed")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("design", "mode", "seconds", "scale"),
+    [
+        *product((SMALL_INDEX, HOT_VALUE), ("PROVISIONED", "PAY_PER_REQUEST"), (20, 60), (1.0, 0.5)),
+        (SMALL_TABLE, "PROVISIONED", 150, 1.0),
+        ((*SMALL_TABLE[:3], 50), "PROVISIONED", 60, 1.0),
+    ],
+)
+def test_the_first_throttle_is_foretold_for_the_second_in_which_a_simulation_has_it(
+    design: Any, mode: str, seconds: int, scale: float
+) -> None:
+    scenario = with_index(design, mode, seconds, scale)
+    foretold_s = [one.from_s for one in told(scenario) if not (one.later or one.behind)]
+    made = simulate(scenario, names_keys=False)
+    throttled_s = [row[0] - int(made.started_s) for row in made.client.seconds.rows() if row[6]]
+    assert min(foretold_s, default=None) == min(throttled_s, default=None)

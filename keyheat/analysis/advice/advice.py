@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 from keyheat.analysis.advice.case import (
@@ -9,9 +10,9 @@ from keyheat.analysis.advice.case import (
     MeasuredRun,
     Schedule,
     Scheduled,
-    most_provisioned,
+    is_buffered,
     owners_of,
-    stays,
+    provisioned_in_time,
 )
 from keyheat.analysis.advice.client_setting import client_setting
 from keyheat.analysis.advice.cures import cured
@@ -22,6 +23,7 @@ from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.verdict import LabelGroup, groups
+from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing
 from keyheat.plan.totals import expected
 from keyheat.runs.client import ClientFiles
@@ -72,16 +74,16 @@ def advise(
     cost = client.manifest.retry_cost if client and client.manifest else None
     measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, asked, cost)
     cases = [measured.case(_limit_of(group), group.heaviest) for group in found]
-    cure = None
+    cure, carried = None, on_burst(scenario, asked) if scenario else ()
     if rerun is None:
         advice = [one for case in cases for one in advice_for(case)]
     else:
-        carried = on_burst(scenario, asked) if scenario else ()
-        advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, found[0].heaviest), carried)
+        limits = [one.limit for one in carried]
+        advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, found[0].heaviest), limits)
         retries = client_setting(rerun, labels, _ended_s(client, evidence))
         if retries is not None:  # more than the word that waiting helps
             advice = [retries, *(one for one in advice if one.action not in WAITING)]
-    return Advice(_in_order(advice), cure, tuple(_demands(asked, evidence.scale)))
+    return Advice(_in_order(advice), cure, tuple(_demands(asked, evidence.scale, carried)))
 
 
 def _ended_s(client: ClientFiles | None, evidence: Evidence) -> float:
@@ -99,15 +101,16 @@ def _foresight(
     scenario: Scenario | None,
 ) -> Advice:
     """Advice for what saved burst kept from throttling, of a run in which nothing did."""
-    if scenario is None or not stays(scenario) or scenario.load.arrivals == "trace":
+    if scenario is None or scenario.load.arrivals == "trace":
         return Advice()
     asked = scheduled(scenario)
     carried = on_burst(scenario, asked)
     if not carried:
         return Advice()
-    measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand=False, asked=asked)
-    advice = [one for limit in carried for one in advice_for(measured.case(limit, None))]
-    return Advice(_in_order(advice), None, tuple(_demands(asked, evidence.scale)))
+    on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"
+    measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, asked)
+    advice = [one for excess in carried for one in advice_for(measured.case(excess.limit, None))]
+    return Advice(_in_order(advice), None, tuple(_demands(asked, evidence.scale, carried)))
 
 
 def _limit_of(group: LabelGroup) -> Limit:
@@ -120,36 +123,64 @@ def scheduled(scenario: Scenario) -> Schedule:
     sent = expected(scenario, scale=scale)
     return {
         (label_of(side.index), side.direction): Scheduled(
-            float(asked.per_s.max()) / scale, asked.hottest.ceiling_per_s / scale, asked.hottest.partitions
+            per_s=float(asked.per_s.max()) / scale,
+            partition_per_s=asked.hottest.ceiling_per_s / scale,
+            partitions=asked.hottest.partitions,
+            mean_per_s=float(asked.per_s.mean()) / scale,
+            buffer_full_s=asked.buffer_full_s,
+            key_per_s=asked.hottest.key_per_s / scale,
         )
         for side, asked in (sent.sides if sent else {}).items()
         if side.table == scenario.table.name and asked.hottest is not None
     }
 
 
-def on_burst(scenario: Scenario, asked: Schedule) -> tuple[Limit, ...]:
-    """What a load that stays the same asks for beyond what is provisioned: saved burst ends after minutes.
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A limit that a constant load exceeds, while burst or an index's write buffer serves the rest."""
 
-    What is furthest beyond it comes first. Auto scaling gives what it may at most, in the end.
+    limit: Limit
+    share: float  # of the limit that is asked for
+    carried_s: float  # until what was saved is used up; infinity: only the peak is beyond the limit
+
+
+def on_burst(scenario: Scenario, asked: Schedule) -> tuple[Excess, ...]:
+    """What a constant load asks for beyond its limits, though it may not throttle for minutes.
+
+    What is furthest beyond its limit comes first.
     """
-    if not stays(scenario):
+    if scenario.is_changing:
         return ()
-    owners = owners_of(scenario)
-    times: dict[Limit, float] = {
-        ("table", resource, direction): one.per_s / units
-        for (resource, direction), one in asked.items()
-        if (units := most_provisioned(owners[resource], direction)) and one.per_s > units
-    }
-    return tuple(sorted(times, key=lambda limit: -times[limit]))
+    found = [one for one in _saving(scenario, asked) if one.share > 1]
+    return tuple(sorted(found, key=lambda one: -one.share))
 
 
-def _demands(asked: Schedule, scale: float) -> Iterator[Demand]:
+def _saving(scenario: Scenario, asked: Schedule) -> Iterator[Excess]:
+    """The limits before which capacity is saved up, with what is asked of them."""
+    owners, on_demand = owners_of(scenario), scenario.table.billing_mode == "PAY_PER_REQUEST"
     for (resource, direction), one in asked.items():
+        owner, buffered = owners[resource], is_buffered(resource, direction)
+        if not on_demand and (has := provisioned_in_time(owner, direction, one.per_s)):
+            saved = DEFAULT.saved_units(has, index_writes=buffered)
+            yield Excess(("table", resource, direction), one.per_s / has, one.carried_s(has, saved))
+        if buffered:
+            share, full_s = one.key_per_s / one.partition_per_s, one.buffer_full_s
+            yield Excess(("partition", resource, direction), share, inf if full_s is None else full_s)
+        if buffered and on_demand and owner.max_on_demand and (most := owner.max_on_demand.write):
+            saved = DEFAULT.saved_units(most, index_writes=True, on_demand=True)
+            yield Excess(("max_on_demand", resource, direction), one.per_s / most, one.carried_s(most, saved))
+
+
+def _demands(asked: Schedule, scale: float, carried: Sequence[Excess]) -> Iterator[Demand]:
+    for (resource, direction), asked_of in asked.items():
+        side = resource, direction
+        lasts_s = min((one.carried_s for one in carried if one.limit[1:] == side), default=inf)
         yield Demand(
             resource=resource,
             direction=direction,
-            units_per_s=one.per_s * scale,
-            partition_per_s=one.partition_per_s * scale,
+            units_per_s=asked_of.per_s * scale,
+            partition_per_s=asked_of.partition_per_s * scale,
+            carried_s=None if lasts_s == inf else lasts_s,
         )
 
 

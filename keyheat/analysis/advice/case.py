@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, prod
+from math import ceil, inf, prod
 from typing import Final, Literal
 
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
@@ -10,14 +10,16 @@ from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Recommend, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
 from keyheat.evidence.settings import QUOTAS, partition_ceiling
+from keyheat.model import limits
+from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import Cause
-from keyheat.numbers import units, whole
+from keyheat.numbers import span, units, whole
 from keyheat.plan.forecast import shards_needed
 from keyheat.runs.formats import HotKey, Label
 from keyheat.runs.manifest import RetryCost
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
-from keyheat.words import TABLE, Constraint, Direction, index_of, label_of, whose
+from keyheat.words import TABLE, WRITE, Constraint, Direction, index_of, label_of, whose
 
 CAUSES: Final[Mapping[Constraint, Cause]] = {
     "partition": Cause.KEY_RANGE,
@@ -115,8 +117,9 @@ class AdviceCase:
     numbers: Recommend
     partitions_then: int | None = None  # as a plan counts them; None: nobody says what was sent
     on_demand: bool = False
-    scaled: bool = False  # whether auto scaling is known to be on
+    scaled_most: float | None = None  # the maximum of its auto scaling; None: not known to be on
     index_key: str | None = None  # the attribute that the index is keyed by, where the scenario says it
+    carried_s: float | None = None  # how long saved capacity serves what is beyond the limit; None: not known
     counted: bool = True  # whether anything says how an index's keys share its load
     shards_now: int = 1  # of each key, while this was measured
     enough_shards: int | None = None  # of each key, in all: what the simulator found, where it was asked
@@ -154,6 +157,16 @@ class AdviceCase:
         return self.demand.said(self.direction)
 
     @property
+    def carried(self) -> str:
+        """How long burst and write buffer carry the demand, as a sentence; empty if that is not known."""
+        if self.carried_s is None or self.carried_s == inf:
+            return ""
+        saved = (
+            "burst and write buffer carry" if is_buffered(self.resource, self.direction) else "burst carries"
+        )
+        return f" Its {saved} that for {span(self.carried_s)} at most."
+
+    @property
     def sustained(self) -> str:
         """What one partition sustains, in words."""
         return units(self.ceiling, self.direction)
@@ -170,6 +183,12 @@ class AdviceCase:
             return None
         asked = max(self.demand.units_per_s, self.limit or 0.0)
         return float(ceil(round(asked / self.numbers.target_utilisation, 6)))  # 1,400 / 0.7 is 2,000
+
+    @property
+    def max_units(self) -> float | None:
+        """The maximum that its auto scaling needs for that; None if the present one is enough."""
+        target, most = self.with_headroom, self.scaled_most
+        return target if target is not None and most is not None and target > most else None
 
     def shards(self, units_per_s: float) -> int:
         """How many keys share a demand so that each, times the margin, stays below a partition's ceiling.
@@ -201,6 +220,13 @@ class Scheduled:
     per_s: float
     partition_per_s: float  # what one partition sustains of such requests
     partitions: int
+    mean_per_s: float
+    key_per_s: float  # of the most used key of the hottest partition; 0 if keys are too many to name
+    buffer_full_s: float | None  # when the write buffer before a partition of an index is full; None: never
+
+    def carried_s(self, has: float, saved_units: float) -> float:
+        """Seconds for which saved units serve what is beyond a limit, as in a plan; infinity: for ever."""
+        return saved_units / (self.mean_per_s - has) if self.mean_per_s > has else inf
 
 
 Schedule = Mapping[tuple[str, Direction], Scheduled]
@@ -211,20 +237,32 @@ def owners_of(scenario: Scenario) -> Mapping[str, TableSpec | IndexSpec]:
     return {TABLE: scenario.table, **{label_of(index.name): index for index in scenario.table.indexes}}
 
 
-def most_provisioned(owner: TableSpec | IndexSpec, direction: Direction) -> float | None:
-    """The most units/s that are ever provisioned for a side, by itself or by auto scaling."""
+SCALED_S: Final = (
+    (limits.SCALE_OUT_MINUTES + 1) * limits.MINUTE_S + DEFAULT.alarm_delay_s[1] + DEFAULT.update_s[1]
+)
+"""Seconds after which auto scaling has surely followed a load that began at once: the minutes that its alarm
+looks at, the alarm's delay, and the update."""
+
+
+def is_buffered(resource: str, direction: Direction) -> bool:
+    """Whether entries may wait in the write buffer of an index."""
+    return resource != TABLE and direction == WRITE
+
+
+def provisioned_in_time(owner: TableSpec | IndexSpec, direction: Direction, per_s: float) -> float | None:
+    """Units/s that a constant demand meets once what was saved is spent: auto scaling may come too late."""
     has: int | None = getattr(owner.provisioned, direction, None)
     policy: ScalingSpec | None = getattr(owner.auto_scaling, direction, None)
-    return max(has, policy.max) if has and policy else has
+    if not has or policy is None:
+        return has
+    buffered = isinstance(owner, IndexSpec) and direction == WRITE
+    saved = DEFAULT.saved_units(has, index_writes=buffered)
+    return max(has, policy.max) if saved > SCALED_S * (per_s - has) else has
 
 
-def stays(scenario: Scenario) -> bool:
-    """Whether nobody changes its load or its capacity, so that what is above it is so for ever."""
-    return scenario.table.billing_mode == "PROVISIONED" and not scenario.is_changing
-
-
-def _is_scaled(owner: TableSpec | IndexSpec | None, direction: Direction) -> bool:
-    return owner is not None and getattr(owner.auto_scaling, direction, None) is not None
+def _scaled_most(owner: TableSpec | IndexSpec | None, direction: Direction) -> float | None:
+    policy: ScalingSpec | None = getattr(owner.auto_scaling, direction, None) if owner else None
+    return policy.max if policy else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,20 +292,26 @@ class MeasuredRun:
         keyed_by = (
             {one.name: " + ".join(one.partition_keys) for one in scenario.table.indexes} if scenario else {}
         )
+        has = None if allowed is None else allowed / scale
+        carried_s = None
+        if planned and has and constraint == "table":
+            saved = DEFAULT.saved_units(has, index_writes=is_buffered(resource, direction))
+            carried_s = planned.carried_s(has, saved)
         return AdviceCase(
             constraint=constraint,
             resource=resource,
             direction=direction,
             rule=label.rule if label is not None and told else None,
             demand=self._demand(limit, label, track),
-            limit=None if allowed is None else allowed / scale,
+            limit=has,
+            carried_s=carried_s,
             warm=track.warm / scale if track and track.warm else None,
             heat=heat.unscaled(scale) if heat else None,
             ceiling=planned.partition_per_s if planned else partition_ceiling(direction),
             partitions_then=planned.partitions if planned else None,
             numbers=self.numbers.recommend,
             on_demand=self.on_demand,
-            scaled=scenario is not None and _is_scaled(owners_of(scenario).get(resource), direction),
+            scaled_most=_scaled_most(owners_of(scenario).get(resource), direction) if scenario else None,
             index_key=keyed_by.get(resource),
             counted=label is None or INDEX_NOT_COUNTED not in label.because,
             shards_now=scenario.keys.shards if scenario else 1,

@@ -18,9 +18,8 @@ from keyheat.analysis.advice.case import (
     AdviceCase,
     Limit,
     MeasuredDemand,
-    most_provisioned,
     owners_of,
-    stays,
+    provisioned_in_time,
 )
 from keyheat.analysis.advice.effect import (
     Trial,
@@ -83,14 +82,14 @@ class CureSearch:
 
         Saved burst carries that for minutes: it is part of a cure that lasts.
         """
-        if not self.rerun.by_schedule or not stays(scenario):
+        if not self.rerun.by_schedule or scenario.is_changing or scenario.table.billing_mode != "PROVISIONED":
             return []
         found, scale = [], scenario.local.scale
         for resource, owner in owners_of(scenario).items():
             for direction in Direction:
                 limit: Limit = ("table", resource, direction)
                 per_s = outcome.accepted_per_s.get((index_of(resource), direction), 0.0) / scale
-                has = most_provisioned(owner, direction)
+                has = provisioned_in_time(owner, direction, per_s)
                 if has is None or per_s <= has * (1 + BEYOND) or limit in self.taken:
                     continue
                 if (case := self.case_of(limit)) is not None:
@@ -155,7 +154,7 @@ def cured(
 ) -> tuple[list[Recommendation], Cure | None]:
     """The advice for each case, what the simulator says of it and its cost; and the cure, if one is found.
 
-    A cure lasts: limits that only saved burst keeps from throttling, `on_burst`, are cured with the others.
+    A cure lasts: limits that only burst or a write buffer hides, `on_burst`, are cured with the others.
     Where the simulator does not repeat the run, nothing is said of what is simulated.
     """
     if not any(can_be_shown(one, rerun) for case in cases for one in advice_for(case)):
@@ -250,16 +249,24 @@ def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:
 
 
 def _cure(search: CureSearch, before: SimulationOutcome) -> Cure | None:
-    """What was taken, if it leaves hardly a throttle."""
+    """What was taken, if it leaves hardly a throttle: first what throttled, then what did not yet."""
+    throttled = _limits(before)
     then = _with(search.rerun, search.taken.values())
     after = then.simulated()
     if not search.taken or after.share() > HARDLY:
         return None
     steps = [
         CureStep(
-            action=one.action, resource=resource, direction=direction, shards=one.shards, units=one.units
+            action=one.action,
+            resource=resource,
+            direction=direction,
+            shards=one.shards,
+            units=one.units,
+            max_units=one.max_units,
         )
-        for (_, resource, direction), trial in search.taken.items()
+        for (_, resource, direction), trial in sorted(
+            search.taken.items(), key=lambda one: one[0] not in throttled
+        )
         for one in trial.advice
     ]
     return Cure(

@@ -21,7 +21,7 @@ from typing import Literal
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.knee_steps import beyond_provisioned
 from keyheat.analysis.report.latency import ACCEPTED, OperationLatency, read_latency
-from keyheat.analysis.run_result import RunResult, measure
+from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.plan.charges import pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices, consumed_dollars
 from keyheat.plan.quotas import given_to
@@ -109,7 +109,7 @@ def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
         measured=numbers,
         dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, billing),
         accepted_latency=_accepted_latency(folder),
-        on_burst=None if scenario.changes_capacity else _on_burst(folder, manifest),
+        on_burst=None if scenario.timeline else _on_burst(folder, manifest, scenario),
     )
 
 
@@ -122,9 +122,9 @@ def _accepted_latency(folder: Path) -> dict[str, OperationLatency]:
     return {one.operation: one for one in found if one.outcome == ACCEPTED}
 
 
-def _on_burst(folder: Path, manifest: Manifest) -> tuple[str, Direction, str] | None:
+def _on_burst(folder: Path, manifest: Manifest, scenario: Scenario) -> tuple[str, Direction, str] | None:
     seconds = second_counts(folder / FILES[SECONDS], manifest.rows_ahead_s)
-    return beyond_provisioned(seconds, manifest.table, manifest.scale)
+    return beyond_provisioned(seconds, most_provisioned(manifest, scenario))
 
 
 def dollars_per_month(scenario: Scenario, numbers: RunResult, scale: float, billing: Billing) -> float | None:

@@ -7,7 +7,7 @@ from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.hot_partition import hot_partition
 from keyheat.analysis.advice.waiting import send_later
 from keyheat.evidence.settings import QUOTAS
-from keyheat.numbers import percent, units
+from keyheat.numbers import percent, units, whole
 from keyheat.runs.formats import Recommendation
 from keyheat.words import Constraint
 
@@ -18,7 +18,7 @@ SCALED_LATE: Final = "auto-scaling-late"
 def table(case: AdviceCase) -> Iterator[Recommendation]:
     """The provisioned throughput is used up: more of it now, and what adapts it for good."""
     yield _raise_capacity(case)
-    if case.scaled or case.rule in (SCALED_DOWN, SCALED_LATE):
+    if case.scaled_most is not None or case.rule in (SCALED_DOWN, SCALED_LATE):
         yield _raise_minimum(case)
     else:
         yield _auto_scaling(case)
@@ -45,9 +45,18 @@ def _raise_capacity(case: AdviceCase) -> Recommendation:
         action="raise_capacity",
         kind="mitigation",
         units=target,
-        why=f"{case.asked}, and {has}.{own}",
-        expected=f"{room}UpdateTable takes effect within minutes.",
+        max_units=case.max_units,
+        why=f"{case.asked}, and {has}.{case.carried}{own}",
+        expected=f"{room}UpdateTable takes effect within minutes.{_maximum_too(case)}",
     )
+
+
+def _maximum_too(case: AdviceCase) -> str:
+    """That auto scaling may not go as high yet; empty if it may, or is not on."""
+    if case.max_units is None or case.scaled_most is None:
+        return ""
+    now, then = whole(case.scaled_most), units(case.max_units, case.direction)
+    return f" The maximum of its auto scaling is {now} and has to rise as well, to at least {then}."
 
 
 def _auto_scaling(case: AdviceCase) -> Recommendation:
@@ -74,8 +83,9 @@ def _raise_minimum(case: AdviceCase) -> Recommendation:
         action="raise_minimum",
         kind="cure",
         units=case.with_headroom,
-        why=why,
-        expected=f"A minimum{_of_at_least(case, '')} {when}.",
+        max_units=case.max_units,
+        why=f"{why}{case.carried}",
+        expected=f"A minimum{_of_at_least(case, '')} {when}.{_maximum_too(case)}",
     )
 
 

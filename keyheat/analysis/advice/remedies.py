@@ -128,7 +128,9 @@ def of_units(asked: RemedyRequest) -> Outcome:
     changed = with_units(
         asked.scenario, action, amount, index=asked.index, direction=asked.direction, target=asked.target
     )
-    return remedied(asked, raw_of(changed), _OF_UNITS[action].format(_amount(asked, amount)))
+    says = _OF_UNITS[action].format(_amount(asked, amount))
+    says += ", with the maximum of its auto scaling raised to as much" if asked.advice.max_units else ""
+    return remedied(asked, raw_of(changed), says)
 
 
 def _amount(asked: RemedyRequest, amount: float) -> str:

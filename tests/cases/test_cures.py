@@ -1,0 +1,100 @@
+"""Cures of tables whose index has a write buffer: they name the index, and hold after the buffer is full."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.advice.table_changes import with_units
+from keyheat.analysis.diagnosis import diagnose
+from keyheat.analysis.thresholds import load_thresholds
+from keyheat.evidence.simulated import evidence_of
+from keyheat.plan.plan import foretold
+from keyheat.plan.quotas import DEFAULT_QUOTAS
+from keyheat.plan.totals import expected
+from keyheat.runs.formats import Diagnosis
+from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.scenario.variants import lasting
+from keyheat.simulator.outcome import outcome_of
+from keyheat.simulator.simulate import simulate
+from keyheat.terminal.plan_words import foretold_sentence
+from keyheat.wording.advice import carried_words, cure_of
+from keyheat.words import index_of
+
+CASES = Path(__file__).parent
+TEN_MINUTES_S = 600.0
+
+
+def diagnosed(scenario: Scenario) -> Diagnosis:
+    """The diagnosis of one simulated run."""
+    evidence = evidence_of(simulate(scenario))
+    return diagnose(evidence, client=None, thresholds=load_thresholds(), scenario=scenario)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["scaled-table-and-index", "scaled-index", "unscaled-index"])
+def test_a_cure_of_one_minute_names_the_index_and_holds_for_ten(name: str) -> None:
+    scenario = load_scenario(CASES / f"{name}.toml")
+    diagnosis = diagnosed(scenario)
+    assert {label.resource for label in diagnosis.labels} == {"table"}
+    assert diagnosis.cure is not None
+    assert [step.resource for step in diagnosis.cure.steps] == ["table", "by_a"]
+    assert list(carried_words(diagnosis)) == [
+        "burst and write buffer carried index by_a, for 3 min 19 s at most: "
+        "a load that goes on will be throttled"
+    ]
+    cured = lasting(scenario, TEN_MINUTES_S)
+    for step in diagnosis.cure.steps:
+        cured = with_units(
+            cured, step.action, step.units or 0, index=index_of(step.resource), direction=step.direction,
+            target=0.7,
+        )  # fmt: skip
+    assert outcome_of(simulate(cured, counts_only=True)).left == ()
+
+
+def test_plan_and_simulation_have_one_answer_about_the_write_buffer_of_an_index() -> None:
+    scenario = load_scenario(CASES / "index-buffer-plan.toml")
+    sent = expected(scenario)
+    assert sent is not None
+    (limit,) = foretold(scenario, sent, quotas=DEFAULT_QUOTAS)
+    made = simulate(scenario, names_keys=False)
+    throttled_s = [row[0] - int(made.started_s) for row in made.client.seconds.rows() if row[6]]
+    assert (limit.constraint, limit.name) == ("table", "index by_a")
+    assert limit.from_s == min(throttled_s) == 105
+    assert "its burst and write buffer are used up 1 min 45 s into the run" in foretold_sentence(limit)
+
+
+INDEXED = CASES / "unscaled-index.toml"
+AMPLE = {"read": 5, "write": 9_000}
+
+
+def with_ample_capacity(per_s: int, **changes: Any) -> Scenario:
+    """Half a minute of the indexed table with room for everything, but for what is changed."""
+    raw = load_scenario(INDEXED).model_dump(mode="json", exclude_none=True)
+    raw["table"]["provisioned"] = raw["table"]["indexes"][0]["provisioned"] = AMPLE
+    raw["table"] |= changes.pop("table", {})
+    raw["load"] |= {"duration_s": 30.0, "requests_per_s": per_s}
+    raw["tasks"][0]["per_s"] = per_s
+    return scenario_from_dict(raw | changes, "ample")
+
+
+def test_a_hot_value_that_a_write_buffer_hides_for_the_whole_run_is_advised_about() -> None:
+    diagnosis = diagnosed(with_ample_capacity(1_300, attributes={"a": {"values": {"dhl": 97, "ups": 3}}}))
+    assert (diagnosis.verdict.constraint, diagnosis.labels) == ("none", ())
+    assert "change_index_key" in {one.action for one in diagnosis.recommendations if one.resource == "by_a"}
+    (carried,) = carried_words(diagnosis)
+    assert carried.startswith("burst and write buffer carried index by_a, for 39 s at most")
+
+
+def test_a_minimum_above_the_maximum_of_auto_scaling_raises_both() -> None:
+    scaled = {
+        "provisioned": {"read": 50, "write": 1_200},
+        "auto_scaling": {"write": {"min": 1_200, "max": 1_200}},
+    }
+    diagnosis = diagnosed(with_ample_capacity(1_500, table=scaled))
+    raised = next(one for one in diagnosis.recommendations if one.action == "raise_minimum")
+    assert (raised.units, raised.max_units) == (2_143, 2_143)
+    assert "The maximum of its auto scaling is 1,200 and has to rise as well" in raised.expected
+    assert (
+        cure_of(diagnosis) == "keep a higher minimum (2,143 units/s, the maximum of its auto scaling as well)"
+    )
