@@ -269,6 +269,8 @@ def test_a_suite_that_is_there_stays_as_it_is_and_gets_a_schedule(verb: Verb, sc
     said = done(verb, "keyheat init --suite capacity --schedule cron --json")
     assert json.loads(said.out)["written"] == ["keyheat/schedules/keyheat.cron"]
     assert suite.read_text(encoding="utf-8") == mine
+    twice = done(verb, "keyheat init --suite capacity --schedule cron")
+    assert "keyheat/schedules/keyheat.cron is there, and stays as it is" in twice.out
     Path("keyheat/schedules/keyheat.cron").write_text('KEYHEAT_SUITE="/x/keyheat/capacity.toml"\n')
     again = verb("init", "--suite", "capacity", "--schedule", "cron", "--force")
     assert again.code == DONE, again.err
@@ -280,13 +282,18 @@ def test_a_suite_that_is_there_is_not_made_anew(verb: Verb, scenario: Path) -> N
     suite = scenario.parent / "capacity.toml"
     changed(suite, 'target = "simulated"', 'target = "local"  # mine')
     mine = suite.read_text(encoding="utf-8")
+    other = scenario.with_name("other.toml")
+    other.write_text(scenario.read_text(encoding="utf-8").replace('"orders"', '"other"', 1), encoding="utf-8")
     refused = verb("init", "--suite", "capacity", "keyheat", "--schedule", "cron", "--force")
     assert refused.code == WRONG_USE
-    assert "keyheat/capacity.toml is there already, and stays as it is: delete it to begin anew" in " ".join(
+    assert "keyheat/other.toml is not in keyheat/capacity.toml, which stays as it is" in " ".join(
         refused.err.split()
     )
     assert suite.read_text(encoding="utf-8") == mine
     assert not Path("keyheat/schedules").exists()
+    other.unlink()
+    done(verb, "keyheat init --suite capacity keyheat --schedule github")
+    assert suite.read_text(encoding="utf-8") == mine
     suite.unlink()
     done(verb, "keyheat init --suite capacity keyheat/orders.toml --schedule cron")
     assert "# mine" not in suite.read_text(encoding="utf-8")
@@ -423,6 +430,10 @@ def test_systemd_takes_the_units_of_both_suites(second: Path) -> None:
     [
         (("--suite", "Capacity"), ["@ $.name"]),
         (("--suite", "orders"), ["keyheat/orders.toml is there already"]),
+        (
+            ("--suite", "capacity", "keyheat", "again.toml"),
+            ["2 cases are named 'orders'", "keyheat/orders.toml and again.toml"],
+        ),
         (("--suite", "capacity", "nothing.toml"), ["'nothing.toml' does not exist"]),
         (
             ("--suite", "capacity", "empty"),
@@ -450,6 +461,7 @@ def test_what_is_wrong_is_said_all_at_once_and_nothing_is_written(
     verb: Verb, scenario: Path, repository: Path, words: tuple[str, ...], reasons: list[str]
 ) -> None:
     text = scenario.read_text(encoding="utf-8")
+    (repository / "again.toml").write_text(text, encoding="utf-8")
     (repository / "wrong.toml").write_text(text.replace("users = 50", "users = 0"), encoding="utf-8")
     (repository / "empty").mkdir()
     for taken in (WORKFLOW, Path("keyheat/schedules/keyheat.cron")):

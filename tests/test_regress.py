@@ -213,13 +213,17 @@ def test_a_first_session_that_nobody_expected_wants_to_be_looked_at(verb: Verb) 
     file.write_text(file.read_text().replace('expects = "table"', 'expects = "none"'))
     said = verb("regress", file)
     assert said.code == 1
-    assert said.out.startswith("short has no baseline yet: somebody is to look at this one first.\n")
+    assert said.out.startswith("short has no baseline yet: review this session, then accept it.\n")
     assert said.says("too-small is expected to be limited by none, and throttles")
     assert said.says("by table write table.")
-    assert said.says("--accept")
+    assert said.says(f"If this is as intended: keyheat regress {file} --accept")
+    second = verb("regress", file)
+    assert second.code == 1
+    assert second.says("Held against session 1")
+    assert second.says("which nobody has accepted yet")
     again = verb("regress", file, "--accept")
     assert again.out.startswith("short has a new baseline")
-    assert [one.verdict for one in sessions()] == ["baseline", "unaccepted"]
+    assert [one.verdict for one in sessions()] == ["baseline", "unaccepted", "unaccepted"]
     assert verb("regress", file).code == 0, "from then on it is what was meant"
 
 

@@ -83,8 +83,8 @@ def init(
     sizes) is asked for, or stands in the file in lines that say ASSUMED.
 
     With --suite, SOURCE is scenarios, or folders of them (keyheat/ if there is one, else here). The suite
-    has a case for each, simulated; beside it are the files of each --schedule. With no SOURCE, a suite that
-    is there stays as it is.
+    has a case for each, simulated; beside it are the files of each --schedule. A suite that is there stays
+    as it is.
     """
     if suite is not None:
         return _suite(suite, sources, schedules, file, force)

@@ -17,9 +17,9 @@ from keyheat.words import DONE
 
 USUAL = Path("keyheat")
 """Where scenarios are looked for if nobody says where; else here."""
-THERE = (
-    "{suite} is there already, and stays as it is: delete it to begin anew; or name no SOURCE, and a suite "
-    "that is there gets its schedules"
+NOT_IN_IT = (
+    "{scenario} is not in {suite}, which stays as it is: add a case for it there, or delete the suite to "
+    "begin anew @ SOURCE"
 )
 NO_SCENARIO = "no scenario in {folder}: `keyheat init SOURCE --out {folder}/TABLE.toml` writes one @ SOURCE"
 
@@ -36,12 +36,12 @@ def write_suite(
     target = file or (first if first.is_dir() else first.parent) / f"{name}.toml"
     repository = repository_of(Path.cwd())
     wanted = list(dict.fromkeys(schedules)) or [usual_schedule(repository)]
-    kept = states_format(target, FORMAT) and not places
+    kept = states_format(target, FORMAT)
     errors: list[str] = []
-    scenarios = [] if kept else scenarios_among(looked_in)
+    scenarios = scenarios_among(looked_in) if places or not kept else []
     if not kept and not scenarios:
         raise SuiteError(shown(target), [NO_SCENARIO.format(folder=first)])
-    text = suite_text(name, scenarios, target, schema_beside("suite", target)) if scenarios else ""
+    text = "" if kept else suite_text(name, scenarios, target, schema_beside("suite", target))
     suite = _checked(target, text, errors)
     files: dict[Path, str] = {}
     for schedule in wanted:
@@ -49,17 +49,22 @@ def write_suite(
             files |= schedule_files(schedule, target, suite.name if suite else name, repository)
         except ValueError as error:
             errors.append(f"{error} @ --schedule {schedule}")
+    stay = [] if force else [one for one in files if one.exists() and (kept or one.name in SHARED)]
+    files = {path: of for path, of in files.items() if path not in stay}
     if not force:
-        files = {path: of for path, of in files.items() if not (path.name in SHARED and path.exists())}
         errors += _there(files)
     if text and target.exists():
-        errors.append(THERE.format(suite=shown(target)))
+        errors.append(f"{shown(target)} is there already, and is no suite: say another --out")
+    if kept and suite is not None:
+        inside = {case.path.resolve() for case in suite.cases}
+        missing = (one for one in scenarios if one.resolve() not in inside)
+        errors += [NOT_IN_IT.format(scenario=shown(one), suite=shown(target)) for one in missing]
     if suite is None or errors:
         raise SuiteError(shown(target), errors)
     files = ({target: text} if text else {}) | files
     for path, content in files.items():
         _write(path, content.encode())
-    _say(suite, list(files), wanted)
+    _say(suite, list(files), stay, wanted)
     return DONE
 
 
@@ -86,13 +91,17 @@ def _there(files: Iterable[Path]) -> Iterator[str]:
             yield f"{shown(path)} is there already, and written over with --force only"
 
 
-def _say(suite: Suite, files: Sequence[Path], schedules: Sequence[str]) -> None:
-    """What was written, and the next command."""
+def _say(suite: Suite, files: Sequence[Path], stay: Sequence[Path], schedules: Sequence[str]) -> None:
+    """What was written, what was there, and the next command."""
     cases = [case.name for case in suite.cases]
     lines = [f"{shown(suite.path)}: suite {suite.name}, {some(len(cases), 'case')}: {', '.join(cases)}"]
     lines += [shown(path) for path in files if path != suite.path]
+    lines += [f"{shown(path)} is there, and stays as it is (--force writes over it)" for path in stay]
     lines.append("How each is installed, its first lines say; the suite that it runs is its KEYHEAT_SUITE.")
-    lines.append(f"Next: keyheat regress {shown(suite.path)}, whose first session is the baseline")
+    lines.append(
+        f"Next: keyheat regress {shown(suite.path)}. Its first session becomes the baseline; if a case "
+        "throttles and nobody said so, review it first, then accept it."
+    )
     content = {
         "suite": shown(suite.path), "name": suite.name, "cases": cases, "schedules": list(schedules),
         "written": [shown(path) for path in files],

@@ -18,12 +18,13 @@ from keyheat.cli.run import NOT_STARTED, How, make_run
 from keyheat.load.guard.signals import HUNG_UP, heard, let_go
 from keyheat.load.record.generator import machine
 from keyheat.load.run.jobs import Job, made
+from keyheat.masking import shown
 from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, scenarios_of
 from keyheat.regression.control import control_scenarios
 from keyheat.regression.history.archive import place_of
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.records import Session
-from keyheat.regression.history.store import History
+from keyheat.regression.history.store import History, default_path
 from keyheat.regression.outcome import EXIT_CODES, Difference, RunMade, SessionOutcome
 from keyheat.regression.session_noise import noises_of
 from keyheat.regression.suite import Suite, SuiteCase
@@ -74,17 +75,22 @@ class SuiteSession:
         `ValueError` where what was asked for is no baseline.
         """
         asked = self.asked
-        baseline = None if asked.new_baseline else baseline_of(self.history, self.suite, asked.baseline)
+        settled = asked.accept or asked.paired
+        baseline = (
+            None
+            if asked.new_baseline
+            else baseline_of(self.history, self.suite, asked.baseline, settled=settled)
+        )
         suite = self.suite if baseline is None else self._on_its_table()
         self._check(baseline)
-        if baseline is not None and (found := self._forbidding(baseline, suite)):
-            return not_compared(self.suite, baseline, found, history=self.history.path, label=asked.label)
+        if baseline is not None and (differ := self._forbidding(baseline, suite)):
+            return not_compared(self.suite, baseline, differ, history=self.history.path, label=asked.label)
         before = scenarios_of(baseline, self.suite) if asked.paired and baseline is not None else None
         hows = self._agreed(self.suite, before)
         folder = series_place(self.asked.folder, self.suite.name)
         how = {"paired": asked.paired, "force": asked.force, "accept": asked.accept}
         noises = {} if asked.paired else noises_of(self.history, suite.name, suite.gates)
-        held = Held(suite=suite, baseline=baseline, noises=noises, **how)
+        held = Held(suite=suite, baseline=baseline, noises=noises, to_accept=self._to_accept(), **how)
         with self._session("regress") as session:
             made = make_runs(planned(self.suite, folder, before=before), hows, self._keeper(session))
             controls = self._controls(held, made, hows, folder)
@@ -140,6 +146,12 @@ class SuiteSession:
         if (target := target_of(case.target)) is None:  # an endpoint of our own, where there is none
             return case
         return replace(case, scenario=on_existing(case.scenario, target, self.guards)[0])
+
+    def _to_accept(self) -> str:
+        """The command that holds later sessions against one like this."""
+        history = "" if self.history.path == default_path() else f" --history {shown(self.history.path)}"
+        anew = " --new-baseline" if self.asked.new_baseline else ""
+        return f"keyheat regress {shown(self.suite.path)}{history}{anew} --accept"
 
     def _check(self, baseline: Baseline | None) -> None:
         """What can be known before anything is sent. Raises `ValueError`."""

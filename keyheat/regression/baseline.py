@@ -83,37 +83,57 @@ class Baseline:
 
     used: BaselineUsed
     kept: Mapping[str, tuple[Kept, ...]]
+    tentative: frozenset[str] = frozenset()  # cases whose runs are of a session that nobody has accepted
 
     @property
     def runs(self) -> dict[str, tuple[RunSummary, ...]]:
         return {case: tuple(one.summary for one in kept) for case, kept in self.kept.items()}
 
 
-def baseline_of(history: History, suite: Suite, named: str | None) -> Baseline | None:
-    """The session of that name, pinned or not, or else the last good one; None where there is none yet.
+def baseline_of(
+    history: History, suite: Suite, named: str | None, *, settled: bool = False
+) -> Baseline | None:
+    """The session of that name, pinned or not, or else the last good one; None if there is no such session.
 
-    Raises `ValueError` with what there is, where the name means none.
+    Cases without a good session take their runs from the last session that nobody has accepted yet, unless
+    only what is `settled` is wanted. Raises `ValueError` with what there is, where the name means none.
     """
     if named is None:
         session = history.last_good(suite.name)
     else:
         session = history.pinned(named) or _by_id(history, suite, named)
-    if session is None:
-        return None
-    if session.suite != suite.name:
+    if session is not None and session.suite != suite.name:
         raise ValueError(f"--baseline {named!r} is a session of suite {session.suite}, not of {suite.name}")
-    kept: dict[str, list[Kept]] = {}
-    for one in history.runs(session):
-        kept.setdefault(one.case, []).append(one)
+    later = None if settled or named is not None else _unaccepted(history, suite, session)
+    if (shown := session or later) is None:
+        return None
+    kept, tentative = (_kept(history, one) if one is not None else {} for one in (session, later))
     pinned = named is not None and history.pinned(named) is not None
     used = BaselineUsed(
-        session=str(session.id),
-        started_at=session.started_at,
+        session=str(shown.id),
+        started_at=shown.started_at,
         pin=named if pinned else None,
         chosen=named is not None,
-        label=session.label,
+        label=shown.label,
+        accepted=session is not None,
     )
-    return Baseline(used=used, kept={case: tuple(runs) for case, runs in kept.items()})
+    new = frozenset(tentative.keys() - kept.keys())
+    return Baseline(used=used, kept={**tentative, **kept}, tentative=new)
+
+
+def _unaccepted(history: History, suite: Suite, good: Session | None) -> Session | None:
+    """The last session since the good one that waits for a review; without a good one, also a regressed."""
+    if good is None:
+        return history.latest(suite.name, "unaccepted") or history.latest(suite.name, "regressed")
+    found = history.latest(suite.name, "unaccepted")
+    return found if found is not None and found.id > good.id else None
+
+
+def _kept(history: History, session: Session) -> dict[str, tuple[Kept, ...]]:
+    kept: dict[str, tuple[Kept, ...]] = {}
+    for one in history.runs(session):
+        kept[one.case] = (*kept.get(one.case, ()), one)
+    return kept
 
 
 def _by_id(history: History, suite: Suite, named: str) -> Session:
@@ -137,7 +157,8 @@ def differences_foreseen(
     before: dict[str, Sequence[RunSummary]] = {}
     after: dict[str, Sequence[RunSummary]] = {}
     for case in suite.cases:
-        if kept := baseline.kept.get(case.name):
+        kept = baseline.kept.get(case.name)
+        if kept and case.name not in baseline.tentative:
             first = kept[0].summary
             before[case.name] = [first]
             after[case.name] = [foreseen(first, case.scenario, case.target, machine, existing=existing)]

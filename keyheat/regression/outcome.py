@@ -125,6 +125,7 @@ class BaselineUsed(Part):
     pin: str | None = Field(None, description="the name it is pinned by, where it was chosen by that")
     chosen: bool = Field(False, description="named by somebody, and not just the last good one")
     label: str | None = None
+    accepted: bool = Field(True, description="false: no session of the suite was good or accepted so far")
 
     @property
     def said(self) -> str:
@@ -135,6 +136,8 @@ class BaselineUsed(Part):
         """How it was chosen."""
         if self.pin:
             return f"pinned as {self.pin!r}"
+        if not self.accepted:
+            return "the last one, which nobody has accepted yet"
         return "which was asked for" if self.chosen else "the last good one"
 
 

@@ -38,12 +38,12 @@ def headline(outcome: SessionOutcome) -> str:
             return f"{outcome.suite} {_good(gates, len(outcome.of('undecided')))}."
         case "baseline":
             return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
-        case "unaccepted" if outcome.baseline is not None:
+        case "unaccepted" if outcome.baseline is not None and outcome.baseline.accepted:
             return (
                 f"{outcome.suite} shows no regression, and has a new case that somebody is to look at first."
             )
         case "unaccepted":
-            return f"{outcome.suite} has no baseline yet: somebody is to look at this one first."
+            return f"{outcome.suite} has no baseline yet: review this session, then accept it."
         case "regressed":
             return f"{outcome.suite} regressed: {of_gates if failed else 'thresholds are broken'}."
         case "invalid" if outcome.invalid:

@@ -16,6 +16,7 @@ import orjson
 from pydantic import ValidationError
 
 from keyheat.bounds import NotAccepted, parsed_toml, text_of
+from keyheat.masking import shown
 from keyheat.regression.outcome import Gate
 from keyheat.regression.suite_spec import DEFAULT_GATES as DEFAULT_GATES
 from keyheat.regression.suite_spec import (
@@ -294,14 +295,16 @@ def _case(name: str, one: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: P
 
 
 def _names(spec: SuiteSpec, scenarios: Sequence[str | None]) -> list[str]:
-    """Each case's own name, else its scenario's, with its target where several would be called so.
+    """Each case's own name, else its scenario's, with its target where it is run on several.
 
     Empty where neither is known.
     """
     called = [one.name or name or "" for one, name in zip(spec.cases, scenarios, strict=True)]
-    often = Counter(called)
+    targets = {name: set[str]() for name in called}
+    for one, name in zip(spec.cases, called, strict=True):
+        targets[name].add(one.target or spec.target)
     return [
-        name if one.name or often[name] == 1 else f"{name}-{_slug(one.target or spec.target)}"
+        name if one.name or len(targets[name]) == 1 else f"{name}-{_slug(one.target or spec.target)}"
         for one, name in zip(spec.cases, called, strict=True)
     ]
 
@@ -320,7 +323,9 @@ def _broken(cases: Sequence[SuiteCase | None], spec: SuiteSpec) -> Iterator[str]
             continue
         here = f"$.cases[{number}]"
         if often[case.name] > 1:
-            yield f"{often[case.name]} cases are named {case.name!r} @ {here}.name"
+            alike = (one.path for one in cases if one is not None and one.name == case.name)
+            files = " and ".join(dict.fromkeys(map(shown, alike)))
+            yield f"{often[case.name]} cases are named {case.name!r}, of {files}: rename one @ {here}.name"
         lacking = next((gate for gate in case.gates if statistical(gate)), None)
         if lacking is not None and not case.simulated and case.repetitions < LEAST_REPETITIONS:
             said = here if spec.cases[number].repetitions is not None else "$"

@@ -56,13 +56,10 @@ def verdict_of(
     if any(finding.failed for finding in findings) or any(run.broken for run in runs if run.side == "after"):
         return "regressed", because
     if doubts:
-        return "unaccepted", (*because, *doubts, ACCEPT)
+        return "unaccepted", (*because, *doubts)
     if not compared:
         return "baseline", (*because, "From now on sessions of this suite are held against this one.")
     return "good", because
-
-
-ACCEPT: Final = "If that is how it is meant to be, say so with --accept, or expects = ... in the case."
 
 
 def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> tuple[str, ...]:
@@ -184,6 +181,7 @@ class Held:
     paired: bool = False
     force: bool = False
     accept: bool = False  # a first session is the baseline, whatever it says
+    to_accept: str = "say --accept"  # the whole command
     noises: Noises = field(default_factory=dict)  # how far good sessions are apart
 
     def needs_control(self, made: SessionRuns) -> frozenset[str]:
@@ -207,8 +205,12 @@ class Held:
         changed = suspects(before, after, self.suite.designs)
         if self.baseline is not None:
             differ, changed = (told(one, self.baseline, self.suite) for one in (differ, changed))
+        tentative = self.baseline.tentative if self.baseline is not None else frozenset()
+        unlike = tuple(one for one in differ if one.case in tentative)  # which forbids no session
+        differ = tuple(one for one in differ if one.case not in tentative)
         forbidden = () if self.force or self.paired else differ
-        gates = {case: of_case for case, of_case in self.suite.gates.items() if case in before}
+        compare = before.keys() - {one.case for one in unlike}
+        gates = {case: of_case for case, of_case in self.suite.gates.items() if case in compare}
         how: dict[str, Any] = {
             "paired": self._in_pairs(before, after),
             "noises": that_count(self.noises, changed),
@@ -217,10 +219,10 @@ class Held:
         findings = () if forbidden else judge(gates, before, after, **how)
         if controls:
             findings = discounted(findings, controls, after, gates)
-        compared = self.baseline is not None
+        compared = self.baseline is not None and self.baseline.used.accepted
         expects = {case.name: case.expects for case in self.suite.cases}
         new = [case for case in self.suite.gates if compared and case not in before]
-        at_first = [one for one in self.cases(made) if not compared or one.name in new]
+        at_first = [one for one in self.cases(made) if not compared or one.name in {*new, *tentative}]
         gone = [case for case in before if case not in self.suite.gates]
         verdict, because = verdict_of(
             made.runs,
@@ -228,16 +230,24 @@ class Held:
             compared=compared,
             forbidden=forbidden,
             new_cases=new,
-            changed=changed,
+            changed=(*changed, *unlike),
             doubts=() if self.accept else doubts_of(at_first, expects),
             gone=gone,
         )
+        may_be_accepted = verdict == "unaccepted" or (
+            verdict == "regressed"
+            and all(one.case in tentative for one in findings if one.failed)
+            and not any(run.broken for run in made.runs)
+        )
         return {
             "verdict": verdict,
-            "because": because,
+            "because": (
+                *because,
+                *([f"If this is as intended: {self.to_accept}"] if may_be_accepted else []),
+            ),
             "findings": findings,
             "differences": differ,
-            "suspects": changed,
+            "suspects": (*changed, *unlike),
             "forced": self.force and bool(differ),
         }
 

@@ -1,5 +1,6 @@
 """What a history can be asked."""
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from keyheat.masking import masked
 from keyheat.regression.history.file import whole
 from keyheat.regression.history.problem import Damaged, HistoryProblem, damaged, in_words, row_damaged
 from keyheat.regression.history.records import GOOD, HistoryPoint, Kept, Maker, Pin, Session, Side
-from keyheat.regression.outcome import GateFinding
+from keyheat.regression.outcome import GateFinding, Verdict
 
 Row = Sequence[Any]
 
@@ -174,16 +175,22 @@ class HistoryReading:
             return findings_of(row[0]) if row else ()
 
     def last_good(self, suite: str) -> Session | None:
-        """The newest session of a suite that ended and was good.
+        """The newest session of a suite that ended and was good."""
+        return self.latest(suite, *GOOD)
+
+    def latest(self, suite: str, *verdicts: Verdict) -> Session | None:
+        """The newest session of a suite that ended with one of the verdicts.
 
         Those after it are read too: what one says of itself is not believed where it is damaged.
         """
         rows = self._all(
             f"{SESSION} WHERE suite = ?1 AND id >= (SELECT coalesce(max(id), 0) FROM sessions "
-            "WHERE suite = ?1 AND state = 'ended' AND verdict IN (?2, ?3)) ORDER BY id DESC",
-            (suite, *GOOD),
+            "WHERE suite = ?1 AND state = 'ended' AND verdict IN "
+            "(SELECT value FROM json_each(?2))) ORDER BY id DESC",
+            (suite, json.dumps(verdicts)),
         )
-        return next((found for found in map(self._session, rows) if found.good), None)
+        ended = (found for found in map(self._session, rows) if found.state == "ended")
+        return next((found for found in ended if found.verdict in verdicts), None)
 
     def pinned(self, name: str) -> Session | None:
         """The session of that name."""

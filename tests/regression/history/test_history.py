@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from sqlite3 import connect
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from keyheat.regression.baseline import baseline_of
 from keyheat.regression.history.file import seal_of, with_digests
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.store import History
@@ -89,6 +92,27 @@ def test_the_last_good_session_is_the_newest_that_ended_well(history: History) -
     a_session(history, suite="weekly")
     history.begin("nightly", "sha256:0")
     assert history.last_good("nightly") == history.session(good)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "settled", "session", "accepted"),
+    [
+        (["unaccepted", "unaccepted", "regressed"], False, 2, False),
+        (["regressed", "invalid"], False, 1, False),
+        (["unaccepted"], True, None, None),
+        (["unaccepted", "baseline", "regressed"], False, 2, True),
+        (["baseline", "unaccepted"], False, 1, True),
+    ],
+)
+def test_what_waits_for_a_review_is_held_against_until_a_session_is_good(
+    history: History, verdicts: list[str], settled: bool, session: int | None, accepted: bool | None
+) -> None:
+    for verdict in verdicts:
+        a_session(history, verdict=verdict)
+    suite: Any = SimpleNamespace(name="nightly")
+    found = baseline_of(history, suite, None, settled=settled)
+    assert (found and int(found.used.session), found and found.used.accepted) == (session, accepted)
+    assert found is None or found.tentative == (frozenset() if accepted else {"hotkey"})
 
 
 def test_sessions_are_listed_newest_first_and_never_mix(history: History) -> None:
