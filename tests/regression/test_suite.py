@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keyheat.analysis.measures import MEASURES
+from keyheat.masking import shown
 from keyheat.regression import suite
 from keyheat.regression.gates.judge import judge
 from keyheat.regression.outcome import Gate
@@ -29,6 +30,7 @@ from keyheat.scenario.scenario import SCENARIOS, load_scenario
 
 ROOT = Path(__file__).parents[2]
 Verb = Callable[..., Any]
+HOTKEY, SHARDED = (shown(SCENARIOS / f"{name}.toml") for name in ("hotkey", "sharded"))
 HEAD = 'format = "keyheat.suite/1"\nname = "mine"\nquestion = "Still?"\n'
 
 
@@ -154,8 +156,11 @@ def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (case() + case(), "hotkey.toml: rename one @ $.cases[0].name"),
-        (case(name="a") + case("sharded", name="a"), "/sharded.toml: rename one @ $.cases[0].name"),
+        (case() + case(), f"2 cases are named 'hotkey', of {HOTKEY}: rename one @ $.cases[0].name"),
+        (
+            case(name="a") + case("sharded", name="a"),
+            f"2 cases are named 'a', of {HOTKEY} and {SHARDED}: rename one @ $.cases[0].name",
+        ),
         (
             case(target="local", repetitions=1) + '[[cases.gates]]\nmeasure = "p99_ms"\n',
             "p99_ms differs from run to run: it takes 2 repetitions or more, got 1 @ $.cases[0].repetitions",
