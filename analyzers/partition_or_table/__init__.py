@@ -73,14 +73,14 @@ def refused_by_index(
     many on a table that has room as on its indexes, where theirs are counted at the table as well.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.html
     """
-    indexes = arranged.indexes(WRITE) if track.index is None and track.direction == WRITE else ()
+    indexes = arranged.indexes(track.direction) if track.index is None else ()
 
     def refused(cell: int) -> bool:
         if track.consumed is not None and cell not in track.consumed:  # CloudWatch lacks it: as beside it
             beside = [near for near in (cell - track.step_s, cell + track.step_s) if near in track.consumed]
             return bool(beside) and all(refused(near) for near in beside)
         of_indexes = sum((index.events or {}).get(cell, 0.0) for index in indexes)
-        if (track.events or {}).get(cell) == of_indexes >= MANY:
+        if track.direction == WRITE and (track.events or {}).get(cell) == of_indexes >= MANY:
             return 0 < _share_used(track, cell) < numbers.inferred.at_provisioned_low
         return of_indexes > 0 and track.known_zero(track.events, cell)
 
