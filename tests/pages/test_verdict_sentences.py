@@ -52,7 +52,8 @@ def verdict(constraint, *, valid=True):
         ("undetermined", {},
          "Writes were throttled 2,460 times, and the evidence does not say by which limit."),
         ("undetermined", {"whose_unknown": True},
-         "2,460 throttles of writes were counted, and the evidence does not say that the table refused them."),
+         "2,460 throttles of writes were counted, and the evidence does not say that the table refused "
+         "them."),
         ("undetermined", {"throttles": 0},
          "The evidence is not enough to say whether anything was throttled."),
         ("none", {},
