@@ -44,7 +44,8 @@ def settled_by(candidate: LabelCandidate, ready: Consumption, evidence: Evidence
     table, window = evidence.table.name, evidence.window
     times = f"--start {window.start:%Y-%m-%dT%H:%MZ} --end {window.end:%Y-%m-%dT%H:%MZ}"
     if candidate.opinion.rule == WHOSE:
-        asked = f"keyheat collect --table {table} --index NAME {times}"
+        named = [f"--index {one.index}" for one in ready.timeline.indexes(ready.track.direction)]
+        asked = f"keyheat collect --table {table} {' '.join(named) or '--index NAME'} {times}"
         settled = f"The throttle events of each index would settle it: `{asked}`"
         logged = "; else the service, operation and table of each exception that the client logged"
         return f"{settled}{logged if ready.track.reasons else ''}."

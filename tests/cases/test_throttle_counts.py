@@ -46,6 +46,8 @@ def test_of_a_clients_throttles_only_those_that_cloudwatch_counts_are_the_tables
         "undetermined": 198,
         "partition": 1,
     }
+    assert "1 throttle within 1 min" in diagnosis.labels[1].because[0]
+    assert "the client's own is 18" in diagnosis.labels[1].because[0]
     assert diagnosis.verdict.constraint == "undetermined"
     assert [one.action for one in diagnosis.recommendations] == ["collect_evidence"]
 
