@@ -25,6 +25,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from keyheat.analysis.heat import heats_of, index_heats_of
+from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.numbers import of_provisioned, some, span
@@ -73,14 +74,14 @@ def refused_by_index(
     many on a table that has room as on its indexes, where theirs are counted at the table as well.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.html
     """
-    indexes = arranged.indexes(WRITE) if track.index is None and track.direction == WRITE else ()
+    indexes = arranged.indexes(track.direction) if track.index is None else ()
 
     def refused(cell: int) -> bool:
         if track.consumed is not None and cell not in track.consumed:  # CloudWatch lacks it: as beside it
             beside = [near for near in (cell - track.step_s, cell + track.step_s) if near in track.consumed]
             return bool(beside) and all(refused(near) for near in beside)
         of_indexes = sum((index.events or {}).get(cell, 0.0) for index in indexes)
-        if (track.events or {}).get(cell) == of_indexes >= MANY:
+        if track.direction == WRITE and (track.events or {}).get(cell) == of_indexes >= MANY:
             return 0 < _share_used(track, cell) < numbers.inferred.at_provisioned_low
         return of_indexes > 0 and track.known_zero(track.events, cell)
 
@@ -124,7 +125,7 @@ def _of_track(
 def _label(candidate: LabelCandidate, others: Others, ready: Consumption, evidence: Evidence) -> Label:
     weight = weigh(candidate, others, ready)
     when, track = candidate.span, ready.track
-    said = _said(candidate, track, evidence.source)
+    said = _said(candidate, ready, evidence.source)
     return Label(
         start=_moment(when.start_s),
         end=_moment(when.end_s),
@@ -147,15 +148,19 @@ def _rule(candidate: LabelCandidate) -> str:
     return f"{'reason' if candidate.grade == 'reason' else 'metric'}-{RULE_WORDS[candidate.constraint]}"
 
 
-def _said(candidate: LabelCandidate, track: EvidenceTrack, source: Source) -> str:
+def _said(candidate: LabelCandidate, ready: Consumption, source: Source) -> str:
     """What the grade itself says, with its count and length."""
+    track = ready.track
     throttles, length = candidate.span.throttles, span(candidate.span.end_s - candidate.span.start_s)
     if candidate.grade == "reason":
         words = " and ".join(f"{word} for {count:,}" for word, count in candidate.words.items())
         return f"{capital(SPEAKERS[source])} gave the reason {words} throttled attempts within {length}."
     if candidate.grade == "cause_metric":
         return f"CloudWatch counts {throttles:,} {metric_of(track, candidate.constraint)} within {length}."
-    return f"{some(throttles, 'throttle')} within {length} came without a stated cause."
+    by_client = sum(n for cell in cells_of(candidate, track) for _, n in ready.throttled.get(cell, ()))
+    differs = _rule(candidate) != WHOSE and by_client > throttles
+    more = f", by CloudWatch's count; the client's own is {by_client:,}" if differs else ""
+    return f"{some(throttles, 'throttle')} within {length} came without a stated cause{more}."
 
 
 def _room(candidate: LabelCandidate, track: EvidenceTrack) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from keyheat.analysis.rules import RULES
+from keyheat.analysis.rules import RULES, WHOSE
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
 from keyheat.evidence.settings import Steps, partition_ceiling
@@ -35,6 +35,7 @@ from .seconds import (
 )
 
 NO_CLOUDWATCH: Final = 0.95  # factor: nothing but the client's own record, and others may use the table too
+CLIENT_ALONE: Final = 0.7  # factor: the client counts throttles, and CloudWatch was not asked for its events
 MAYBE_INDEX: Final = 0.8  # factor: a write may have been refused for an index that nobody asked about
 NEAR_S: Final = 2  # seconds on both sides of a throttled one that are looked at
 LAST_S: Final = 2**53  # later than any evidence
@@ -103,11 +104,14 @@ class Consumption:
         track = self.track
         if opinion.rule.startswith("seconds") and track.consumed is None:
             opinion = opinion.weaker(NO_CLOUDWATCH, "This rests on the client's own record alone.")
+        elif track.client_alone and not opinion.rule.startswith("seconds"):
+            because = "Only the client counts these throttles: CloudWatch was not asked for throttle events."
+            opinion = opinion.weaker(CLIENT_ALONE, because)
         # A write refused for an index looks like the table's unless CloudWatch counts events there.
         indexes = self.timeline.indexes(track.direction)
         if track.index is None and track.direction == "write" and indexes and track.events is None:
             if self.full_indexes and (opinion.constraint == "partition" or opinion.rule == NEITHER):
-                return undecided("undetermined-resource", _full(self.full_indexes))
+                return undecided(WHOSE, _full(self.full_indexes))
             opinion = opinion.weaker(
                 MAYBE_INDEX, "An index may be the cause: its throttle events are not known."
             )

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.timeline import EvidenceTrack
 from keyheat.numbers import some
 from keyheat.runs import metrics
 from keyheat.runs.metrics import CAUSE_OF_CONSTRAINT, cause_events, constraint_of
-from keyheat.words import LIMITS, WRITE, Constraint, Grade
+from keyheat.words import LIMITS, WRITE, Constraint, Grade, whose
 
 from .consumption import Consumption
 from .opinion import Opinion, OpinionSpan, decided, spans, undecided
@@ -91,13 +92,13 @@ def _by_inference(
     """By second where the client's seconds speak for the resource, else by cell."""
     throttles = {
         cell: count
-        for cell, count in _unexplained(consumption.track).items()
+        for cell, count in _unexplained(consumption).items()
         if cell not in covered and count and not explained(cell) and not _counted_late(consumption, cell)
     }
     by_second = {
         cell: seconds
         for cell in throttles
-        if not _of_unasked_index(consumption, cell)
+        if not _unconfirmed(consumption, cell)
         and (seconds := consumption.seconds(cell))
         and not _told_by_its_minute(consumption, cell, seconds)
     }
@@ -175,35 +176,55 @@ def _inferred(span: OpinionSpan, opinion: Opinion) -> LabelCandidate:
     return LabelCandidate(span=span, constraint=opinion.constraint, grade=grade, opinion=opinion)
 
 
-def _unexplained(track: EvidenceTrack) -> dict[int, int]:
-    """Throttles by cell that no cause was stated for: CloudWatch's count, else the client's."""
-    found: Counter[int] = Counter()
+def _unexplained(consumption: Consumption) -> dict[int, int]:
+    """Throttles by cell without a stated cause: CloudWatch's events, the client's, or requests."""
+    track, found = consumption.track, Counter[int]()
     for second, reasons in track.reasons.items():
         found[track.cell_of(second)] += sum(
             n for reason, n in reasons.items() if constraint_of(reason) is None
         )
-    for cell, count in (track.events or {}).items():
+    requests = consumption.timeline.unattributed.get(track.direction, {}) if track.index is None else {}
+    for cell, count in (*requests.items(), *(track.events or {}).items()):
         if count:
             found[cell] = round(count) or 1
     return dict(found)
 
 
-def _of_unasked_index(consumption: Consumption, cell: int) -> bool:
-    """Whether CloudWatch counts no throttled write on the table, and was not asked about all its indexes."""
-    track = consumption.track
-    if track.index is not None or track.direction != "write" or not track.known_zero(track.events, cell):
-        return False
-    return any(index.events is None for index in consumption.timeline.indexes(WRITE))
+def _unconfirmed(consumption: Consumption, cell: int) -> bool:
+    """Whether no throttle event says that this resource refused: measured zero, or by requests alone.
+
+    What the client saw within its clock's skew of another cell may be counted there.
+    """
+    track, skew_s = consumption.track, consumption.numbers.spans.skew_s
+    if track.index is None and cell in consumption.timeline.unattributed.get(track.direction, {}):
+        return True
+    seconds = [second for second, _ in consumption.throttled.get(cell, ())]
+    beside = {track.cell_of(second + by_s) for second in seconds for by_s in (-skew_s, skew_s)}
+    return track.known_zero(track.events, cell) and not any(map(track.throttled, beside))
 
 
 def _opinion(consumption: Consumption, cell: int) -> Opinion:
-    track = consumption.track
-    seen_zero = track.known_zero(track.events, cell)
-    indexes = consumption.timeline.indexes(track.direction)
-    if seen_zero and track.index is None and track.direction == "write" and indexes:
-        because = "CloudWatch counts no throttled write on the table itself: perhaps an index refused them."
-        return undecided("undetermined-resource", because)
+    if _unconfirmed(consumption, cell):
+        return undecided(WHOSE, _whose(consumption, cell))
     return consumption.by_minute(cell)
+
+
+def _whose(consumption: Consumption, cell: int) -> str:
+    """Why nobody knows whose throttles these are, and whose they may be."""
+    track = consumption.track
+    none = f"CloudWatch counts no throttled {track.direction} on {whose(track.resource)} itself"
+    if cell not in consumption.throttled:
+        if track.events is None:
+            none = "CloudWatch was not asked for throttle events"
+        return f"ThrottledRequests counts them, but {none}: most likely an index refused them."
+    index = ""
+    if track.index is None and (track.direction == WRITE or consumption.timeline.indexes(track.direction)):
+        index = "an index may have refused them, or "
+    return (
+        f"The client counts them, but {none}: {index}another service threw the exceptions (Streams, Kinesis, "
+        "KMS and the control plane throttle as well, and an SDK gives up when its retry quota is empty), or "
+        "one of the two counts is of another table, Region or account."
+    )
 
 
 def _unless_denied(consumption: Consumption, cell: int, opinion: Opinion) -> Opinion:

@@ -156,11 +156,13 @@ def by_minutes(readings: tuple[MinuteReading, ...], cell: int) -> Opinion:
     possible = [minute for minute in minutes if not minute.bank.overdrawn] or minutes
     told = [(minute, _opinion(minute)) for minute in possible]
     told = [one for one in told if one[1].rule != NEITHER] or told  # something was at its limit
+    at = [opinion for minute, opinion in told if minute.at]
+    if len(at) == 1:  # what is provisioned in one reading was consumed, hardly by chance
+        return at[0]
     opinions = [opinion for _, opinion in told]
     if len({opinion.constraint for opinion in opinions}) == 1:
         return min(opinions, key=lambda opinion: opinion.confidence)
-    at = [opinion for minute, opinion in told if minute.at]
-    return at[0] if len(at) == 1 else _changed(possible)
+    return _changed(possible)
 
 
 def _lowered_within(minutes: list[Minute]) -> Opinion | None:

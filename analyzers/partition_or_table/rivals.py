@@ -7,8 +7,9 @@ load better than its counters do can say at once that it was not so.
 from collections.abc import Iterator
 from typing import Final
 
+from keyheat.analysis.rules import WHOSE
 from keyheat.evidence.settings import QUOTAS, partition_ceiling
-from keyheat.numbers import units, whole
+from keyheat.numbers import measured, units, whole
 from keyheat.runs.formats import Evidence, Rival
 from keyheat.words import Constraint
 
@@ -22,7 +23,7 @@ AT: Final = frozenset({"seconds-at-provisioned", "seconds-burst-spent", "minutes
 
 def rivals(candidate: LabelCandidate, ready: Consumption) -> tuple[Rival, ...]:
     """Every other constraint that there is for this resource, and what it takes; none for a stated cause."""
-    if candidate.opinion is None:
+    if candidate.opinion is None or candidate.opinion.rule == WHOSE:
         return ()
     rule = candidate.opinion.rule.removeprefix("undetermined-")
     cell = _heaviest(candidate, ready)
@@ -41,8 +42,14 @@ def settled_by(candidate: LabelCandidate, ready: Consumption, evidence: Evidence
     if candidate.opinion is None:
         return ""
     table, window = evidence.table.name, evidence.window
+    times = f"--start {window.start:%Y-%m-%dT%H:%MZ} --end {window.end:%Y-%m-%dT%H:%MZ}"
+    if candidate.opinion.rule == WHOSE:
+        named = [f"--index {one.index}" for one in ready.timeline.indexes(ready.track.direction)]
+        asked = f"keyheat collect --table {table} {' '.join(named) or '--index NAME'} {times}"
+        settled = f"The throttle events of each index would settle it: `{asked}`"
+        logged = "; else the service, operation and table of each exception that the client logged"
+        return f"{settled}{logged if ready.track.reasons else ''}."
     if not ready.track.causes:
-        times = f"--start {window.start:%Y-%m-%dT%H:%MZ} --end {window.end:%Y-%m-%dT%H:%MZ}"
         asked = f"keyheat collect --table {table} {times}"
         return f"CloudWatch's cause metrics, one for each constraint, would settle it: `{asked}`."
     if evidence.throttles is None and evidence.seconds is None:
@@ -75,9 +82,7 @@ def _provisioned(ready: Consumption, cell: int, rule: str) -> Iterator[tuple[Con
     elif rate < capacity:
         bank = ready.ways[0].by_minute.banks.get(cell)
         saved = f", though {whole(bank.likely)} units were saved by estimate" if bank else ""
-        spikes = (
-            f"{units(capacity, track.direction)} for {rate / capacity * step_s:.0f} s of {step_s} at most"
-        )
+        spikes = f"{units(capacity, track.direction)} {_at_most(rate / capacity, step_s)}"
         yield "table", f"no burst came{saved}, and the load came in spikes: {spikes}"
     else:
         yield "table", "the burst ran out at each of these moments, and some was there again before the next"
@@ -88,7 +93,7 @@ def _on_demand(ready: Consumption, cell: int) -> Iterator[tuple[Constraint, str]
     rate, maximum = track.consumed_per_s(cell), track.maximum.at(cell)
     yield "partition", _of_partition(ready, rate, by_chance=False)
     if maximum:
-        seconds = f" for {rate / maximum * step_s:.0f} s of {step_s} at most" if rate is not None else ""
+        seconds = f" {_at_most(rate / maximum, step_s)}" if rate is not None else ""
         yield "max_on_demand", f"the load came in spikes: {units(maximum, track.direction)}{seconds}"
     elif not track.maximum_asked:
         yield "max_on_demand", "a maximum is set that nobody asked about"
@@ -101,5 +106,11 @@ def _of_partition(ready: Consumption, rate: float | None, *, by_chance: bool) ->
     ceiling = partition_ceiling(track.direction, ready.timeline.scale)
     needs = f"one key range took {units(ceiling, track.direction)} for a second or more"
     if rate is not None:
-        needs += f", and for {rate / ceiling * track.step_s:.1f} s of {track.step_s} at most"
+        needs += f", and {_at_most(rate / ceiling, track.step_s)}"
     return f"{needs}, and all together came to what is provisioned by chance" if by_chance else needs
+
+
+def _at_most(share: float, step_s: int) -> str:
+    """How long a rate can have lasted within a period: a mean of `share` times that rate allows no longer."""
+    lasted = f"{measured(share * step_s)} s of {step_s}" if share < 1 else f"all {step_s} s"
+    return f"for {lasted} at most"

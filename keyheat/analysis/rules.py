@@ -13,6 +13,7 @@ from typing import Final
 from keyheat.words import Constraint, Grade
 
 NOT_GROWN: Final = "on-demand-not-grown"
+WHOSE: Final = "undetermined-resource"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,11 +287,12 @@ LACKING: Final = (
         "provisioned; and collect the metrics by cause.",
     ),
     a_rule(
-        "undetermined-resource", "undetermined", "none",
-        "Writes throttled, perhaps for an index: none on the table by CloudWatch, or an index at its limit, "
-        "and the throttle events of the indexes not known.",
-        "The client's throttles and the table's throttle events.",
-        cure="Collect `WriteThrottleEvents` of each index.",
+        WHOSE, "undetermined", "none",
+        "The client or `ThrottledRequests` counts throttles where CloudWatch counts no throttle event on the "
+        "table; or an index is at its limit, and its throttle events are not known.",
+        "The client's throttles, `ThrottledRequests`, and the throttle events of the table and its indexes.",
+        meaning="Whose throttles these are is not known: an index's, another service's, or another table's.",
+        cure="Collect the throttle events of each index, and log the service and table of each exception.",
     ),
 )  # fmt: skip
 

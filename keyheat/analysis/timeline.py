@@ -90,6 +90,11 @@ class EvidenceTrack:
         return self.refused(cell) * (self.units_per_request or 1.0)
 
     @cached_property
+    def client_alone(self) -> bool:
+        """Whether only the client counts throttles, without reasons: CloudWatch was not asked for events."""
+        return self.events is None and any(None in reasons for reasons in self.reasons.values())
+
+    @cached_property
     def busiest_throttled_per_s(self) -> float | None:
         """The most consumed in any throttled cell, units/s; None where that is not known of any."""
         cells = (cell for cell, events in (self.events or {}).items() if events)
@@ -110,6 +115,7 @@ class EvidenceTimeline:
     quota: Capacity
     step_s: int
     scale: float  # of a local table whose every limit is multiplied; settings here are multiplied already
+    requests: Mapping[Direction, Cells]  # throttled requests by cell, of the table and its indexes together
 
     def track(self, index: str | None, direction: Direction) -> EvidenceTrack | None:
         """The track of one resource and direction."""
@@ -118,6 +124,25 @@ class EvidenceTimeline:
     @cached_property
     def _by_whose(self) -> "Mapping[Whose, EvidenceTrack]":
         return {(track.index, track.direction): track for track in self.tracks}
+
+    @cached_property
+    def unattributed(self) -> Mapping[Direction, Cells]:
+        """Throttled requests in cells where neither a throttle event nor the client tells whose they were.
+
+        Events of a minute may be counted in the next one.
+        """
+        found = {}
+        for direction, cells in self.requests.items():
+            tracks = [track for track in self.tracks if track.direction == direction]
+            told = {track.cell_of(second) for track in tracks for second in track.reasons}
+            for events in (one for track in tracks for one in (track.events or {}, *track.causes.values())):
+                told.update(cell for cell, count in events.items() if count)
+            found[direction] = {
+                cell: count
+                for cell, count in cells.items()
+                if count and told.isdisjoint((cell, cell + self.step_s))
+            }
+        return found
 
     def indexes(self, direction: Direction) -> tuple[EvidenceTrack, ...]:
         """The tracks of the global secondary indexes."""
@@ -159,7 +184,7 @@ def _arranged(same: _Same) -> EvidenceTimeline:
         for direction in Direction
     )
     quota = _scaled(account, evidence.scale)
-    return EvidenceTimeline(tracks, quota, step_s, evidence.scale)
+    return EvidenceTimeline(tracks, quota, step_s, evidence.scale, _requests(evidence, step_s))
 
 
 Whose = tuple[str | None, Direction]
@@ -249,6 +274,16 @@ def _on_demand(evidence: Evidence, provisioned: Steps) -> bool | None:
     if evidence.table.billing_mode is not None:
         return evidence.table.billing_mode == "PAY_PER_REQUEST"
     return False if any(provisioned.values) or provisioned.always else None
+
+
+def _requests(evidence: Evidence, step_s: int) -> dict[Direction, Cells]:
+    """Throttled requests by direction and cell, of all operations."""
+    found: defaultdict[Direction, Counter[int]] = defaultdict(Counter)
+    for series in evidence.series:
+        direction = metrics.direction_of(series.operation, series.dimension)
+        if series.metric == metrics.THROTTLED_REQUESTS and direction is not None:
+            found[direction].update(_cells(series, step_s))
+    return dict(found)
 
 
 def _step_s(series: Iterable[Series]) -> int:

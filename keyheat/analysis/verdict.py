@@ -6,12 +6,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyheat.analysis.blind_spans import with_blind_spans
+from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.numbers import UNITS, percent, some, whole
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import DirectionVerdict, Evidence, GeneratorFacts, Label, Verdict
-from keyheat.runs.metrics import REPLICATED, REPLICATION_LATENCY, consumed
+from keyheat.runs.metrics import (
+    OPERATIONS,
+    REPLICATED,
+    REPLICATION_LATENCY,
+    THROTTLED_REQUESTS,
+    consumed,
+)
 from keyheat.runs.provability import unreliable, without_a_model
 from keyheat.words import Constraint, Direction, index_of, whose
 
@@ -46,8 +53,13 @@ class LabelGroup:
     def said(self) -> str:
         """What its throttles were, in words that follow their number."""
         one, way = self.throttles == 1, "to" if self.direction == "write" else "of"
-        what = f"was a {self.direction}" if one else f"were {self.direction}s"
-        return f"{what} {way} {whose(self.resource)}, {REFUSED[self.constraint]}."
+        what = f"a {self.direction}" if one else f"{self.direction}s"
+        what = f"{what} {way} {whose(self.resource)}"
+        if self.heaviest.rule == WHOSE:
+            what = f"counted for {what}, and what refused {'it' if one else 'them'} is not known"
+        else:
+            what = f"{what}, {REFUSED[self.constraint]}"
+        return f"{'was' if one else 'were'} {what}."
 
     @property
     def heaviest(self) -> Label:
@@ -89,6 +101,10 @@ def verdict(
     made = with_directions(made, labels, evidence, counted)
     if unstated:
         made = made.model_copy(update={"because": (*made.because, unstated)})
+    if elsewhere := throttled_elsewhere(evidence):
+        said = f"CloudWatch counts {some(sum(elsewhere.values()), 'throttled request')} of "
+        said += f"{' and '.join(elsewhere)}: no reads or writes of the table (GetRecords reads its stream)."
+        made = made.model_copy(update={"because": (*made.because, said)})
     if doubt := unreliable(evidence):
         made = made.model_copy(update={"because": (*made.because, doubt)})
     made = with_blind_spans(made, evidence, client, numbers.failures)
@@ -106,6 +122,15 @@ def _with_generator(made: Verdict, generator: GeneratorFacts) -> Verdict:
         "The load generator was the limit: this says something about the generator, not about the table."
     )
     return made.model_copy(update={"valid": False, "because": (confession, *generator.checks, *made.because)})
+
+
+def throttled_elsewhere(evidence: Evidence) -> dict[str, int]:
+    """Throttled requests by operation, of those that neither read nor write the table, such as GetRecords."""
+    found = Counter[str]()
+    for one in evidence.series:
+        if one.metric == THROTTLED_REQUESTS and one.operation and one.operation not in OPERATIONS:
+            found[one.operation] += round(sum(value for _at, value in one.points))
+    return dict(+found)
 
 
 def with_company(made: Verdict, client: ClientFiles | None) -> Verdict:
@@ -295,7 +320,7 @@ def _direction(
     lacking = [track for track in tracks if cells is None or not _complete(track, cells)]
     if not lacking:
         known = some(len(cells or ()), arranged.tracks[0].cell_name)
-        said = f"{name}: CloudWatch published {known}, and counts no throttle."
+        said = f"{name}: CloudWatch published {known}, and counts no throttled {direction}."
         return DirectionVerdict(direction=direction, constraint="none", said=said)
     where = " and ".join(whose(track.resource) for track in lacking)
     said = f"{name}: not known of {where}, whose minutes CloudWatch did not publish, or was not asked for."

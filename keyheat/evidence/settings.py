@@ -73,17 +73,22 @@ def _published(series: Series | None, scale: float) -> dict[int, float]:
 def _within(
     at: int, place: int, values: Sequence[float], lows: Published, highs: Published, after: float | None
 ) -> tuple[float, float]:
-    """What was in force in one period, least and most: as published, else as its neighbours tell."""
+    """What was in force in one period, least and most: as published, else as its neighbours tell.
+
+    Without published extremes, a raise may have come at any moment of the first period that shows it.
+    """
     value = values[place]
     if at in lows and at in highs:
         return min(lows[at], highs[at]), max(lows[at], highs[at])
-    following = values[place + 1] if place + 1 < len(values) else after
-    if following is None or not place:
+    if not place:
         return value, value
     before = values[place - 1]
+    following = values[place + 1] if place + 1 < len(values) else after or value
     low, high = min(before, following), max(before, following)
     margin = SAME * high
-    return (low, high) if low + margin < value < high - margin else (value, value)
+    if low + margin < value < high - margin:
+        return low, high
+    return (before, value) if value > before + margin else (value, value)
 
 
 def _late_and_early(

@@ -65,6 +65,8 @@ REQUESTS_OF_PARTS: Final[Mapping[Direction, tuple[tuple[str, str | None], ...]]]
     }
 )
 """The same of requests with several parts, each of which is throttled by itself."""
+THROTTLED_REQUESTS: Final = "ThrottledRequests"
+"""Requests that the table or an index refused, by operation, whichever of them it was."""
 REPLICATED: Final = "Source=GlobalTable"
 """Of a replica's write units the part that other Regions' writes took; `Source=Customer` is the rest."""
 
@@ -99,6 +101,14 @@ def constraint_of(reason: str | None) -> Constraint | None:
 # An answer is waited for, and printed queries are asked later: what ages meanwhile is taken to be older.
 ASKED_WITHIN_S: Final = 3_600
 _KEPT: Final = ((15 * 86_400, 60), (63 * 86_400, 300), (455 * 86_400, 3_600))
+
+
+def direction_of(operation: str | None, dimension: str | None) -> Direction | None:
+    """Whether an operation reads or writes items; None for one that does neither, such as GetRecords."""
+    for direction in Direction:
+        if (operation, dimension) in (*SINGLE_REQUESTS[direction], *REQUESTS_OF_PARTS[direction]):
+            return direction
+    return None
 
 
 def consumed(direction: Direction) -> str:
@@ -153,7 +163,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     *_of_direction(Direction.WRITE),
     Metric(name=FAILED_CONDITIONS, of="table"),
     Metric(name="TransactionConflict", of="table"),
-    Metric(name="ThrottledRequests", of="operation"),
+    Metric(name=THROTTLED_REQUESTS, of="operation"),
     Metric(name="SystemErrors", of="operation"),
     Metric(name=LATENCY, statistic="Average", of="operation"),
     Metric(name=LATENCY, statistic="SampleCount", of="operation"),

@@ -91,7 +91,7 @@ def _throttled(run: ReportRun, facts: Facts) -> str:
     if _throttles_unknown(run, facts):
         return NOTHING
     if not facts.run_throttles:
-        return "Nothing throttled"
+        return "No read or write throttled" if facts.elsewhere else "Nothing throttled"
     if facts.throttled_share is None:
         return some(facts.run_throttles, "throttle")
     return f"{percent(facts.throttled_share)} of attempts"
@@ -150,9 +150,9 @@ def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
         command = f"keyheat knee {scenario}" if scenario else None
         beside = ("how much more it holds:",) if command else ()
         return answer(said="Nothing needs to change", beside=beside, command=command)
-    if verdict.settled_by:
-        return answer(said="Get the evidence that settles it", beside=(verdict.settled_by,))
     now = next((one for one in diagnosis.recommendations if one.kind == "mitigation"), None)
+    if verdict.settled_by and (now is None or now.action == "collect_evidence"):
+        return answer(said="Get the evidence that settles it", beside=(verdict.settled_by,))
     if now is not None:
         return answer(said=title_of(now.action, now.resource), beside=(now.why,))
     return answer(said="That cannot be told before there is more evidence")

@@ -45,8 +45,6 @@ def verdict_sentence(verdict: Verdict, facts: Facts, generator: GeneratorFacts) 
         return "This run says nothing about the table: the load generator was the limit, not DynamoDB."
     if not verdict.valid and verdict.constraint != "undetermined":
         return "This run cannot be judged: most of its requests failed, and not by throttling."
-    if not verdict.valid:
-        return "This run cannot be judged: what is needed to judge it is missing."
     said = f"{_said(verdict, facts)}{_beside(facts)}"
     return f"{said} {generator.shortfall}" if generator.bound else said
 
@@ -153,19 +151,21 @@ def _account(facts: Facts) -> str:
 
 
 def _undetermined(facts: Facts) -> str:
+    if facts.whose_unknown:
+        said = f"{some(facts.throttles, 'throttle')} of {facts.resource.direction}s"
+        return f"{said} were counted, and the evidence does not say that {facts.resource.place} refused them."
     if facts.throttles:
-        return (
-            f"{_subject(facts)} were throttled {some(facts.throttles, 'time')}, and the evidence does not "
-            "say whether by a partition or by the table."
-        )
+        times = some(facts.throttles, "time")
+        return f"{_subject(facts)} were throttled {times}, and the evidence does not say by which limit."
     return "The evidence is not enough to say whether anything was throttled."
 
 
 def _none(facts: Facts) -> str:
     unit = UNITS[facts.resource.direction]
+    nothing = "Nothing was throttled" if not facts.elsewhere else "No read or write was throttled"
     if facts.consumed_per_s is None:
-        return "Nothing was throttled."
-    went = f"Nothing was throttled: {rate(facts.consumed_per_s, unit)} went through"
+        return f"{nothing}."
+    went = f"{nothing}: {rate(facts.consumed_per_s, unit)} went through"
     if facts.used_share is None:
         return f"{went}."
     has = f"{facts.resource.place}'s {whole(facts.provisioned_per_s)} {unit}"

@@ -73,7 +73,7 @@ def advise(
     on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"
     cost = client.manifest.retry_cost if client and client.manifest else None
     measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, asked, cost)
-    cases = [measured.case(_limit_of(group), group.heaviest) for group in found]
+    cases = [measured.case(_limit_of(group), group.heaviest) for group in _certain(found)]
     cure, carried = None, on_burst(scenario, asked) if scenario else ()
     if rerun is None:
         advice = [one for case in cases for one in advice_for(case)]
@@ -84,6 +84,21 @@ def advise(
         if retries is not None:  # more than the word that waiting helps
             advice = [retries, *(one for one in advice if one.action not in WAITING)]
     return Advice(_in_order(advice), cure, tuple(_demands(asked, evidence.scale, carried)))
+
+
+def _certain(found: Sequence[LabelGroup]) -> Iterator[LabelGroup]:
+    """Groups without a partition that was inferred of a resource of which more throttles are undetermined.
+
+    Advice would state it as a fact, and say that more capacity does not help.
+    """
+    doubted: set[tuple[str, str]] = set()
+    for group in found:  # the heaviest first
+        whose = group.resource, group.direction
+        if group.constraint == "undetermined":
+            doubted.add(whose)
+        inferred = group.constraint == "partition" and group.heaviest.grade == "inferred"
+        if not (inferred and whose in doubted):
+            yield group
 
 
 def _ended_s(client: ClientFiles | None, evidence: Evidence) -> float:

@@ -350,7 +350,7 @@ def _allowed(
     constraint, _, direction = limit
     at_s = label.start.timestamp() if label is not None else float(min(track.consumed or (0,)))
     match constraint:
-        case "table":
+        case "table" | "undetermined":
             return _provisioned(track, at_s)
         case "max_on_demand":
             return track.maximum.at(at_s)

@@ -157,9 +157,10 @@ def _trial(case: AdviceCase, advice: tuple[Recommendation, ...], context: Rerun)
 
 
 def _left(outcome: SimulationOutcome, case: AdviceCase) -> float:
-    """What the case's own limit throttles, of all attempts."""
-    own = index_of(case.resource), case.direction, CAUSES.get(case.constraint)
-    events = sum(one.events for one in outcome.left if (one.index, one.direction, one.cause) == own)
+    """What the case's own limit throttles, of all attempts; any limit where its own is not determined."""
+    own, cause = (index_of(case.resource), case.direction), CAUSES.get(case.constraint)
+    left = [one for one in outcome.left if (one.index, one.direction) == own and cause in (None, one.cause)]
+    events = sum(one.events for one in left)
     attempts = sum(outcome.attempts.values())
     return events / attempts if attempts else 0.0
 

@@ -81,7 +81,7 @@ def _wait_for_the_key(case: AdviceCase) -> Iterator[Recommendation]:
 def _more_capacity(case: AdviceCase) -> str:
     """What more capacity would do for a hot partition: nothing for one key that is above its ceiling."""
     pinned = case.heat is not None and case.heat.pinned is not None
-    if case.hottest is None or pinned or case.hottest.units_per_s > case.ceiling:
+    if pinned or (case.hottest is not None and case.hottest.units_per_s > case.ceiling):
         return "more capacity would change nothing."
     return "more capacity helps only as far as more partitions come with it, and its keys part on them."
 

@@ -6,6 +6,7 @@ from typing import Final
 from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.hot_partition import hot_partition
 from keyheat.analysis.advice.waiting import send_later
+from keyheat.analysis.rules import LEANING, WHOSE
 from keyheat.evidence.settings import QUOTAS
 from keyheat.numbers import percent, units, whole
 from keyheat.runs.formats import Recommendation
@@ -13,6 +14,8 @@ from keyheat.words import Constraint
 
 SCALED_DOWN: Final = "table-scaled-down"
 SCALED_LATE: Final = "auto-scaling-late"
+HELPS_EITHER_WAY: Final = frozenset(f"{LEANING}{by}-at-ceiling" for by in ("seconds", "minutes"))
+"""Rules that do not decide between the table and its partitions, where more capacity helps both."""
 
 
 def table(case: AdviceCase) -> Iterator[Recommendation]:
@@ -142,13 +145,27 @@ def _slow_down(case: AdviceCase, what: str) -> Iterator[Recommendation]:
 
 
 def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
+    if case.rule in HELPS_EITHER_WAY:
+        yield _raise_either_way(case)
+    what = f"Whether {case.whose} refused them" if case.rule == WHOSE else f"What throttled {case.whose}"
     yield Recommendation(
         action="collect_evidence",
         kind="mitigation",
-        why=f"What throttled {case.whose} cannot be told from this evidence.",
+        why=f"{what} cannot be told from this evidence.",
         expected="A client with an AWS SDK of August 2025 or later keeps ThrottlingReasons, and `keyheat "
         "collect` asks CloudWatch for the cause-specific metrics and for what is provisioned.",
     )
+
+
+def _raise_either_way(case: AdviceCase) -> Recommendation:
+    """More capacity of a resource that is held at what is provisioned, and at what whole partitions serve."""
+    advice = _raise_capacity(case)
+    expected = (
+        f"{advice.expected} It helps if the provisioned throughput is the limit, and if partitions are, "
+        "which together serve just as much: more capacity brings more of them. Only a key that asks for more "
+        f"than {case.sustained} by itself stays throttled."
+    )
+    return advice.model_copy(update={"expected": expected})
 
 
 def _nothing(_case: AdviceCase) -> Iterator[Recommendation]:

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from keyheat.analysis.report.rates import by_minute, maximum, provisioned
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import SecondsRecord, rows_of
+from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
 from keyheat.analysis.timeline import timeline
-from keyheat.analysis.verdict import LEAST_UNSTATED
+from keyheat.analysis.verdict import LEAST_UNSTATED, throttled_elsewhere
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.runs.formats import (
     Demand,
@@ -58,6 +59,8 @@ class Facts:
     hot_key: HotKey | None
     units_hold: bool = True  # False: the endpoint counts units in its own way
     region: str | None = None  # of a global table
+    elsewhere: int = 0  # throttled requests that are no reads or writes of the table, such as its stream's
+    whose_unknown: bool = False  # whether nobody knows which resource refused what was throttled
     beside: tuple[tuple[str, float], ...] = ()  # other limits in words, with their shares of what is labelled
 
     @property
@@ -105,6 +108,8 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
         hot_key=hot_keys[0] if hot_keys else None,
         units_hold=run.units_hold,
         region=run.diagnosis.region,
+        elsewhere=sum(throttled_elsewhere(run.evidence).values()) if run.evidence else 0,
+        whose_unknown=bool(mine) and max(mine, key=lambda label: label.throttles).rule == WHOSE,
         beside=tuple(_others(run)),
     )
 

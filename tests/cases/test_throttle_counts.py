@@ -1,0 +1,115 @@
+"""Evidence files whose counts disagree, or fit to two limits at once: what is labelled, and what is said."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from keyheat.analysis.diagnosis import diagnosed
+from keyheat.analysis.report.facts import facts_of
+from keyheat.analysis.report.run import evidence_alone
+from keyheat.analysis.report.seconds import read_record
+from keyheat.runs.formats import Diagnosis
+from keyheat.runs.plausibility import read_evidence
+from keyheat.wording.verdict import verdict_sentence
+
+HERE = Path(__file__).parent
+WHOSE = "undetermined-resource"
+SECONDS_OF = re.compile(r"([\d.]+) s of (\d+)")
+
+
+def of(name: str) -> Diagnosis:
+    return diagnosed(read_evidence(HERE / f"{name}.json"))
+
+
+def sentence(name: str) -> str:
+    run = evidence_alone(read_evidence(HERE / f"{name}.json"), of(name))
+    return verdict_sentence(run.diagnosis.verdict, facts_of(run, read_record(run)), generator_bound=False)
+
+
+@pytest.mark.parametrize("name", ["client-only-throttles-big", "client-only-throttles-on-demand"])
+def test_a_clients_throttles_that_cloudwatch_measures_as_zero_are_no_limit_of_the_table(name: str) -> None:
+    diagnosis = of(name)
+    (label,) = diagnosis.labels
+    assert (label.constraint, label.rule, label.throttles) == ("undetermined", WHOSE, 216)
+    because = " ".join(diagnosis.verdict.because)
+    assert "CloudWatch counts no throttled read on the table itself" in because
+    assert all(thrower in because for thrower in ("Streams", "KMS", "Kinesis", "retry quota"))
+    assert not diagnosis.verdict.rivals
+    assert "does not say that the table refused them" in sentence(name)
+    assert [one.action for one in diagnosis.recommendations] == ["collect_evidence"]
+
+
+def test_of_a_clients_throttles_only_those_that_cloudwatch_counts_are_the_tables() -> None:
+    diagnosis = of("client-216-cloudwatch-1")
+    assert {one.constraint: one.throttles for one in diagnosis.labels} == {
+        "undetermined": 198,
+        "partition": 1,
+    }
+    assert "1 throttle within 1 min" in diagnosis.labels[1].because[0]
+    assert "the client's own is 18" in diagnosis.labels[1].because[0]
+    assert diagnosis.verdict.constraint == "undetermined"
+    assert [one.action for one in diagnosis.recommendations] == ["collect_evidence"]
+
+
+def test_dynamodbs_own_reason_needs_no_count_of_cloudwatch() -> None:
+    verdict = of("client-with-reason").verdict
+    assert (verdict.constraint, verdict.grade, verdict.confidence) == ("partition", "reason", 0.985)
+
+
+def test_a_clients_throttles_weigh_less_where_cloudwatch_was_not_asked_for_events() -> None:
+    verdict = of("client-only-no-events-series").verdict
+    assert (verdict.constraint, verdict.confidence) == ("table", 0.651)
+    assert "CloudWatch was not asked for throttle events" in " ".join(verdict.because)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["throttled-requests-only", "throttled-requests-only-no-index", "throttled-requests-only-on-demand"],
+)
+def test_requests_that_no_throttle_event_tells_of_were_most_likely_refused_for_an_index(name: str) -> None:
+    diagnosis = of(name)
+    (label,) = diagnosis.labels
+    assert (label.constraint, label.rule, label.throttles) == ("undetermined", WHOSE, 900)
+    assert "most likely an index refused them" in " ".join(diagnosis.verdict.because)
+    assert "--index" in diagnosis.verdict.settled_by
+    assert not any("counts no throttle." in one for one in diagnosis.verdict.because)
+
+
+def test_throttled_reads_of_the_stream_are_said_and_are_no_throttle_of_the_table() -> None:
+    verdict = of("throttled-requests-getrecords").verdict
+    assert (verdict.constraint, verdict.valid) == ("none", True)
+    assert "900 throttled requests of GetRecords" in verdict.because[-1]
+    assert sentence("throttled-requests-getrecords").startswith("No read or write was throttled")
+
+
+@pytest.mark.parametrize(
+    ("name", "constraint"), [("raise-from-1000", "undetermined"), ("raise-from-1500", "table")]
+)
+def test_the_first_minute_of_a_raise_is_what_the_minutes_before_it_are(name: str, constraint: str) -> None:
+    (label,) = of(name).labels
+    assert (label.constraint, label.end.minute) == (constraint, 16)
+
+
+@pytest.mark.parametrize("name", ["raise-from-1000", "ramp-held-2000"])
+def test_more_capacity_is_offered_where_it_helps_whichever_limit_it_is(name: str) -> None:
+    diagnosis = of(name)
+    assert diagnosis.verdict.constraint == "undetermined"
+    first, second = diagnosis.recommendations
+    assert (first.action, second.action) == ("raise_capacity", "collect_evidence")
+    assert first.units
+    assert "more capacity brings more of them" in first.expected
+
+
+def test_a_table_held_at_what_no_whole_partitions_serve_is_too_small() -> None:
+    verdict = of("ramp-held-2500").verdict
+    assert (verdict.constraint, verdict.confidence) == ("table", 0.93)
+
+
+@pytest.mark.parametrize("path", sorted(HERE.glob("*-held-*.json")), ids=lambda path: path.stem)
+def test_no_limit_can_have_lasted_longer_than_its_minute(path: Path) -> None:
+    said = [one.needs for one in of(path.stem).verdict.rivals]
+    lasted = [tuple(map(float, found)) for one in said for found in SECONDS_OF.findall(one)]
+    assert said
+    assert all(seconds <= period for seconds, period in lasted)
+    assert any("for all 60 s at most" in one for one in said)
