@@ -250,6 +250,18 @@ def test_every_output_shows_the_same_limited_time_and_the_same_month(
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 
 
+@pytest.mark.parametrize("name", ["too-small", "hotkey"])
+def test_what_was_consumed_while_throttled_is_one_number(runs: dict[str, Path], name: str) -> None:
+    """The chart and the evidence say it; a minute's mean, which holds other time as well, is no third."""
+    page = text_of(runs[name] / "report.html")
+    charted = re.search(r"Consumed (\S+) WCU/s while throttled", page)
+    argued = [re.search(r"throttled seconds?, (\S+) of", text) for text in (page, in_terminal(runs[name]))]
+    assert charted
+    assert {found[1] for found in argued if found} == {charted[1]}
+    assert "on average" not in page
+    assert "The busiest minute consumed" not in page
+
+
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*burst*.json")), ids=lambda path: path.stem)
 def test_what_is_said_of_the_burst_is_the_same_everywhere(path: Path, tmp_path: Path) -> None:
     """How much of it was left or used: a sentence of the diagnosis, which nobody works out again."""

@@ -133,7 +133,7 @@ def test_a_gate_that_fails_is_exit_code_1_and_its_runs_have_reports(verb: Verb) 
     assert said.out.splitlines()[0] == "short regressed: 1 of 2 gates failed."
     assert said.says("too-small: units_per_operation.write 1 unit before, 2 units now (100 % more)")
     assert said.says("too-small fails 1 gate: units_per_operation.write 1 unit -> 2 units.")
-    assert said.says("Changed: scenario load.item_bytes was 1,000, is 2,000 (too-small).")
+    assert said.says("Changed: scenario load.item_bytes 1,000 → 2,000 (too-small).")
     assert [one.verdict for one in sessions()] == ["regressed", "baseline"]
     (case,) = outcome("dear")["cases"]
     assert all(run["report"].endswith("/report.html") for run in case["after"])
@@ -152,7 +152,7 @@ def test_capacity_that_was_taken_away_is_compared_and_named(verb: Verb) -> None:
     assert verb("regress", "short.toml", "--accept").code == 0
     said = verb("regress", suite(), "--out", "small")
     assert said.code == 1
-    assert said.says("Changed: table.provisioned.write was 20,000, is 2 (too-small).")
+    assert said.says("Changed: provisioned writes 20,000 → 2 (too-small).")
     assert said.says("by table write table"), said.out
     told = outcome("small")
     assert [one["what"] for one in told["suspects"]] == ["table.provisioned.write"]
@@ -186,7 +186,7 @@ def test_more_throttles_of_slightly_more_load_are_no_regression(verb: Verb) -> N
     assert verb("regress", traffic(1_500), "--accept").code == 0
     said = verb("regress", traffic(1_560), "--out", "night")
     assert said.code == 0, said.out
-    assert said.says("Changed: scenario load.requests_per_s was 1,500, is 1,560 (hotkey).")
+    assert said.says("Changed: scenario load.requests_per_s 1,500 → 1,560 (hotkey).")
     told = outcome("night")
     (finding,) = told["findings"]
     assert finding["after"] > 1.01 * finding["before"]
@@ -199,7 +199,7 @@ def test_a_hotter_key_is_a_regression_whatever_the_traffic(verb: Verb) -> None:
     assert verb("regress", traffic(1_500), "--accept").code == 0
     said = verb("regress", traffic(1_560, share=0.99))
     assert said.code == 1
-    assert said.says("Changed: scenario keys.share was 0.9, is 0.99 (hotkey).")
+    assert said.says("Changed: scenario keys.share 0.9 → 0.99 (hotkey).")
 
 
 def test_without_the_baselines_runs_the_gate_decides_by_itself(verb: Verb) -> None:
@@ -242,14 +242,14 @@ def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any)
         "Make",
         "too-small:",
     ]
-    assert comment.count("scale was 1, is 0.5") == 1
+    assert comment.count("scale 1 → 0.5") == 1
     assert "no session was begun" in comment
     assert ("none" in comment, "``" in comment) == (False, False)
     assert "the setups differ" in Path("j.xml").read_text()
     assert "::error" in said.out + said.err
     for words in (
         "The baseline, session 1 of ",
-        "too-small: scale was 1, is 0.5",
+        "too-small: scale 1 → 0.5",
         "--new-baseline",
         "--paired",
         "--force",

@@ -124,7 +124,7 @@ def test_a_night_without_a_change_is_compared_and_another_table_is_not(night: Ca
     assert "there is no table nowhere at" in nowhere.err, "before anything is sent"
     another = night("events")
     assert another.code == 3
-    assert another.says("table.name was orders, is events")
+    assert another.says("table.name orders → events")
 
 
 def test_a_suite_names_its_table_in_its_file(night: Callable[..., Said]) -> None:
@@ -143,8 +143,8 @@ def test_what_really_changed_is_refused_and_nothing_else_is_told(night: Callable
     said = night("orders", "load.item_bytes=2_000")
     assert said.code == 2
     (told,) = (line.strip() for line in said.err.splitlines() if line.startswith("  too-small"))
-    assert told == "too-small: scenario load.item_bytes was 1,000, is 2,000"
+    assert told == "too-small: scenario load.item_bytes 1,000 → 2,000"
     forced = night("orders", "load.item_bytes=2_000", options=("--force",))
     assert forced.code == 1
-    assert forced.says("too-small: scenario load.item_bytes was 1,000, is 2,000")
+    assert forced.says("too-small: scenario load.item_bytes 1,000 → 2,000")
     assert not forced.says("partition_key was")

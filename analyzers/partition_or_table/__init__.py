@@ -135,7 +135,7 @@ def _label(candidate: LabelCandidate, others: Others, ready: Consumption, eviden
         throttles=when.throttles,
         grade=candidate.grade,
         confidence=max(0.0, min(1.0, round(weight.confidence, 3))),
-        because=tuple(filter(None, (said, _room(candidate, track), *weight.because, _back_pressure(track)))),
+        because=tuple(filter(None, (said, _room(candidate, ready), *weight.because, _back_pressure(track)))),
         rule=_rule(candidate),
         rivals=rivals(candidate, ready),
         settled_by=settled_by(candidate, ready, evidence),
@@ -163,11 +163,12 @@ def _said(candidate: LabelCandidate, ready: Consumption, source: Source) -> str:
     return f"{some(throttles, 'throttle')} within {length} came without a stated cause{more}."
 
 
-def _room(candidate: LabelCandidate, track: EvidenceTrack) -> str:
-    """Consumed against capacity over the span, as far as both are known."""
-    if candidate.opinion is not None:
-        return ""
+def _room(candidate: LabelCandidate, ready: Consumption) -> str:
+    """Consumed against capacity over the span, as far as both are known and no second says more."""
+    track = ready.track
     cells = cells_of(candidate, track)
+    if candidate.opinion is not None or any(map(ready.seconds, cells)):
+        return ""
     rates = [rate for cell in cells if (rate := track.consumed_per_s(cell)) is not None]
     capacity = track.provisioned.at(candidate.span.start_s)
     if not rates or track.on_demand or capacity is None:

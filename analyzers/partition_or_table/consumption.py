@@ -135,7 +135,8 @@ class Consumption:
         limit = use.maximum or use.quota * self._part_at(at, use.rate / use.total if use.total else 1.0)
         around = self._near(cell, at, limit, None, self.pinned_to_maximum if use.maximum else 0.0)
         rule, bound = on_demand.rule_of(around, maximum=use.maximum is not None)
-        return ThrottledSecond(at, throttles, around.rate + around.others_per_s, limit, rule, bound)
+        rate = self.rates.own.get(at, 0.0) + around.others_per_s
+        return ThrottledSecond(at, throttles, rate, limit, rule, bound)
 
     def _provisioned_second(self, cell: int, at: int, throttles: int) -> ThrottledSecond | None:
         found = [
@@ -151,7 +152,7 @@ class Consumption:
             likely = [one for one in found if one[1] == "seconds-at-provisioned"]
             found = likely if len(likely) == 1 else [(found[0][0], CHANGED, None)]
         around, rule, bound = min(found, key=lambda one: self._sure(one[1]))
-        rate = around.rate + around.others_per_s
+        rate = self.rates.own.get(at, 0.0) + around.others_per_s
         return ThrottledSecond(at, throttles, rate, around.capacity, rule, bound, around.ceiling)
 
     def _sure(self, rule: str) -> float:

@@ -139,7 +139,7 @@ class ThrottledSecond:
 
     second: int
     throttles: int
-    rate: float  # units/s
+    rate: float  # units/s in it, others' among them
     capacity: float  # units/s
     rule: str
     bound: Bound | None = None  # the inequality that proves it

@@ -145,7 +145,7 @@ def _table(table: TableFacts, *, existing: bool) -> Iterator[tuple[str, str | fl
         yield from _capacities(f"indexes.{index.name}.", index, on_demand)
 
 
-def _around(manifest: Manifest) -> Iterator[tuple[str, str | None]]:
+def _around(manifest: Manifest) -> Iterator[tuple[str, str | float | None]]:
     """What a table that was there has around it, and no scenario says: other Regions, expiry, policies."""
     if manifest.table.replicas:
         yield "replicas", ", ".join(sorted(manifest.table.replicas))
@@ -153,27 +153,34 @@ def _around(manifest: Manifest) -> Iterator[tuple[str, str | None]]:
         yield "time_to_live", manifest.time_to_live
     for one in manifest.auto_scaling.scaled if manifest.auto_scaling else ():
         owner = f"indexes.{one.index}." if one.index else ""
-        steered = "" if one.target is None else f", steered for {one.target:.0%}"
-        yield f"{owner}auto_scaling.{one.side}", f"{one.min:,.0f} to {one.max:,.0f} units/s{steered}"
+        yield from _scaling(owner, {one.side: {"min": one.min, "max": one.max, "target": one.target}})
 
 
-def _facts(scenario: Mapping[str, Any] | None) -> dict[str, str]:
+def _scaling(
+    owner: str, sides: Mapping[str, Mapping[str, float | None] | None]
+) -> Iterator[tuple[str, float]]:
+    """Each bound of an auto scaling policy by its path, as `auto_scaling.write.max`."""
+    for side, bounds in sides.items():
+        for name, bound in (bounds or {}).items():
+            if bound:  # no cooldown, as the default is
+                yield f"{owner}auto_scaling.{side}.{name}", bound
+
+
+def _facts(scenario: Mapping[str, Any] | None) -> dict[str, str | float]:
     """What else the table of a run is like, by what its scenario says: an index by its keys, and so on."""
     table: Mapping[str, Any] = (scenario or {}).get("table") or {}
-    found = {
-        name: orjson.dumps(table[name], option=orjson.OPT_SORT_KEYS).decode()
-        for name in FACTS
-        if name != "indexes" and table.get(name)
-    }
+    found: dict[str, str | float] = dict(_scaling("", table.get("auto_scaling") or {}))
+    if table.get("stream"):
+        found["stream"] = table["stream"]
+    if table.get("regions"):
+        found["regions"] = ", ".join(table["regions"])
     for index in table.get("indexes") or ():
         keys = [index.get(name) for name in ("partition_key", "sort_key")]
         keys += [*(index.get("more_partition_keys") or ()), *(index.get("more_sort_keys") or ())]
         kind = "local" if index.get("local") else "global"
         keyed = ", ".join(key for key in keys if key)
         found[f"indexes.{index['name']}"] = f"{kind}, keyed by {keyed}, {index.get('projection', 'ALL')}"
-        if index.get("auto_scaling"):
-            scaling = orjson.dumps(index["auto_scaling"], option=orjson.OPT_SORT_KEYS).decode()
-            found[f"indexes.{index['name']}.auto_scaling"] = scaling
+        found |= _scaling(f"indexes.{index['name']}.", index.get("auto_scaling") or {})
     return found
 
 

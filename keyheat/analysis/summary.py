@@ -8,7 +8,7 @@ from keyheat import runfiles
 from keyheat.analysis.measures import Absence
 from keyheat.analysis.setup import Setup as Setup
 from keyheat.bounds import parsed_json
-from keyheat.runs.formats import Confidence
+from keyheat.runs.formats import BEYOND, Confidence
 from keyheat.validation import Quantity, Time
 from keyheat.words import Constraint, Direction, Grade
 
@@ -48,6 +48,12 @@ class RunSummary(BaseModel):
     def comparable(self) -> bool:
         """Whether its numbers are the table's: those of a generator that was the limit are its own."""
         return self.valid and not self.generator_bound
+
+    @property
+    def on_burst(self) -> bool:
+        """Whether nothing throttled only because saved burst carried it."""
+        used = self.measures.get("capacity_used", 0.0)
+        return self.valid and self.constraint == "none" and used > 1 + BEYOND
 
 
 def parsed(body: bytes) -> RunSummary:

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 
 from keyheat.analysis.report.bins import Floats, mean_rates, width_for
 from keyheat.analysis.report.seconds import of_table
-from keyheat.numbers import measured, percent, some
+from keyheat.numbers import percent, some, whole
 from keyheat.pages.charts.figures import Chart, Swatch, amounts, area, figure, heading, lay_out
 from keyheat.pages.page import PageAnswer, figures_json, library, page, said_at, save
 from keyheat.pages.run.sections import Section
@@ -23,7 +23,7 @@ from keyheat.pages.style import LIGHT
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import SIMULATED
 from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, titled
-from keyheat.wording.constraints import limit_of
+from keyheat.wording.constraints import BURST, limit_of
 
 MOST_BINS = 240
 LEGEND = (
@@ -124,12 +124,10 @@ def _area(name: str, values: Floats, step_s: int, line: str, fill: str) -> go.Sc
 
 
 def _said(rates: RequestRates) -> str:
-    total = float(np.sum(rates.accepted + rates.throttled)) * rates.step_s
-    refused = float(np.sum(rates.throttled)) * rates.step_s
-    said = f"{measured(float(np.mean(rates.accepted)))} requests/s accepted on average"
-    if not refused:
-        return f"{said}, none throttled."
-    return f"{said}; {some(round(refused), 'request')} throttled ({percent(refused / total)})."
+    accepted, refused = (float(np.sum(one)) * rates.step_s for one in (rates.accepted, rates.throttled))
+    said = f"{some(round(accepted), 'request')} accepted"
+    share = f" ({percent(refused / (accepted + refused))})" if refused else ""
+    return f"{said}, {whole(refused) if refused else 'none'} throttled{share}."
 
 
 NAME = "compare.html"
@@ -211,11 +209,11 @@ def answer_of(columns: Sequence[RunColumn]) -> PageAnswer:
 def sentence_of(columns: Sequence[RunColumn]) -> str:
     """Which runs were throttled and by what, then those that were not, and those that cannot tell."""
     throttled = [column for column in columns if _is_throttled(column)]
-    calm = [column for column in columns if column.valid and _role_of(column) == "none"]
+    calm = [column for column in columns if column.valid and _role_of(column) in ("none", BURST)]
     silent = [column for column in columns if column not in throttled and column not in calm]
     said = {
         "Throttled": _listed(list(map(_by_what, throttled))),
-        "Not throttled": _listed([column.label for column in calm]),
+        "Not throttled": _listed(list(map(_calm, calm))),
         "Not known": _listed(list(map(_silent, silent))),
     }
     return " ".join(f"{what}: {which}." for what, which in said.items() if which)
@@ -242,6 +240,10 @@ def _by_what(column: RunColumn) -> str:
     return f"{column.label} by {limit_of(verdict.constraint, verdict.resource)}{part}"
 
 
+def _calm(column: RunColumn) -> str:
+    return f"{column.label} (on saved burst)" if _role_of(column) == BURST else column.label
+
+
 def _silent(column: RunColumn) -> str:
     hero = column.entry.hero
     return f"{column.label} ({hero.chip.lower() if hero else 'no diagnosis'})"
@@ -258,7 +260,8 @@ def _role(columns: Sequence[RunColumn], throttled: Sequence[RunColumn]) -> str:
 def _expected(stated: int, surprises: int) -> str | None:
     if not stated:
         return None
-    return f"{stated - surprises} of {stated} as expected" if surprises else "all as expected"
+    what = "their scenarios expect" if stated > 1 else "its scenario expects"
+    return f"{stated - surprises} of {stated} as {what}" if surprises else f"all as {what}"
 
 
 def warnings_of(columns: Sequence[RunColumn]) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Several runs beside each other: each a card with a small picture, and a column with every measure."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,12 +7,8 @@ from os.path import relpath
 from pathlib import Path
 from urllib.parse import quote
 
-import numpy as np
-
-from keyheat.analysis.report.bins import Floats
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.latency import ACCEPTED, RESPONSE, TABLE_PERCENTILES, OperationLatency
-from keyheat.analysis.report.rates import RateTimeline, by_minute, by_second
 from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.analysis.report.seconds import read_record
 from keyheat.analysis.run_result import RunResult, RunTraffic, measure
@@ -26,17 +21,6 @@ from keyheat.runfiles import REPORT, FileProblem
 from keyheat.terms import RESPONSE_TIME, SERVICE_TIME, THROTTLED_BY, titled
 
 INDEX = "index.html"
-WIDTH, HEIGHT, THROTTLED_HEIGHT = 320, 64, 26
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPicture:
-    """A run as two small shapes in SVG path data, consumed above throttled, and a line for provisioned."""
-
-    consumed: str
-    throttled: str
-    provisioned_y: float | None
-    said: str
 
 
 def _no_throttles(run: ReportRun) -> str:
@@ -53,7 +37,6 @@ class RunEntry:
     throttled: str = ""
     throttles: int = 0
     throttled_share: float | None = None  # of its attempts
-    picture: RunPicture | None = None
     problem: str | None = None
 
     @classmethod
@@ -70,16 +53,13 @@ class RunEntry:
             return None, cls(run_dir=run_dir, problem=str(problem).replace(f"{run_dir}/", ""))
         record = read_record(run)
         facts = facts_of(run, record)
-        seconds = by_second(run, record, facts.resource, most=WIDTH // 2)
-        timeline = seconds or by_minute(run, facts.resource)
         share = f", {percent(facts.throttled_share)} of all" if facts.throttled_share is not None else ""
         return run, cls(
             run_dir=run_dir,
-            hero=hero_of(run, facts),
+            hero=hero_of(run, record, facts),
             throttled=f"{whole(facts.run_throttles)}{share}" if facts.run_throttles else _no_throttles(run),
             throttles=facts.run_throttles,
             throttled_share=facts.throttled_share,
-            picture=picture_of(timeline) if timeline is not None else None,
         )
 
     @property
@@ -104,42 +84,10 @@ def write_index(
 
 def render_index(entries: Sequence[RunEntry], out_dir: Path, generated_at: datetime, *, title: str) -> str:
     """The index page."""
-    size = {"width": WIDTH, "height": HEIGHT, "throttled_height": THROTTLED_HEIGHT}
     cards = [(entry, entry.link_from(out_dir)) for entry in entries]
-    return page("index.html.j2", cards=cards, title=title, size=size, generated_at=said_at(generated_at))
+    return page("index.html.j2", cards=cards, title=title, generated_at=said_at(generated_at))
 
 
-def picture_of(timeline: RateTimeline) -> RunPicture | None:
-    """Consumed and throttled over the run, each in a band of its own."""
-    if timeline.consumed is None or not np.isfinite(timeline.consumed).any():
-        return None
-    throttled = timeline.all_throttled()
-    peak = float(np.nanmax(timeline.consumed))
-    provisioned = None if timeline.provisioned is None else float(np.nanmax(timeline.provisioned))
-    drawn = provisioned is not None and math.isfinite(provisioned) and provisioned <= 8 * peak
-    top = max(peak, provisioned or 0.0) if drawn else peak
-    scale = top * 1.05 or 1.0
-    return RunPicture(
-        consumed=_shape(timeline.consumed, scale, HEIGHT),
-        throttled=_shape(throttled, float(throttled.max()) or 1.0, THROTTLED_HEIGHT),
-        provisioned_y=round(HEIGHT * (1 - (provisioned or 0.0) / scale), 1) if drawn else None,
-        said=f"At most {whole(peak)} units consumed and {whole(float(throttled.max()))} throttled per second"
-        + (f", {whole(provisioned)} provisioned." if provisioned is not None else "."),
-    )
-
-
-def _shape(values: Floats, top: float, height: int) -> str:
-    """A stepped area as SVG path data, from the left bottom corner round to the right bottom corner."""
-    width = WIDTH / len(values)
-    heights = np.round(height * (1 - np.clip(np.nan_to_num(values) / top, 0, 1)), 1)
-    steps = [
-        f"L{place * width:.1f} {at:g}L{(place + 1) * width:.1f} {at:g}"
-        for place, at in enumerate(heights.tolist())
-    ]
-    return f"M0 {height}{''.join(steps)}L{WIDTH} {height}Z"
-
-
-LONGEST_LABEL = 28
 TIMED = {ACCEPTED: SERVICE_TIME, RESPONSE: RESPONSE_TIME, "logical": "whole operation"}
 """Latency outcomes that are compared."""
 
@@ -156,15 +104,11 @@ class RunColumn:
     @classmethod
     def of_run(cls, run_dir: Path, prices: Prices, label: str | None = None) -> "RunColumn":
         """A run directory as a column; one that cannot be read says so on its card."""
-        from keyheat.pages.charts.figures import shortened
-
         run, entry = RunEntry.read(run_dir)
         numbers = None
         if run is not None and run.manifest is not None and run.seconds is not None:
             numbers = measure(run.manifest, run.seconds, prices)
-        return cls(
-            label=label or shortened(run_dir.name, LONGEST_LABEL), entry=entry, run=run, measured=numbers
-        )
+        return cls(label=label or run_dir.name, entry=entry, run=run, measured=numbers)
 
     @property
     def valid(self) -> bool:

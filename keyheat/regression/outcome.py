@@ -1,5 +1,6 @@
 """What came of one `keyheat regress`: verdict, cases with their runs, findings, differences; frozen."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -10,6 +11,11 @@ from pydantic import Field, computed_field
 from keyheat.validation import Part, Quantity, Time
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE, Constraint
 
+CAPACITY: Final = re.compile(
+    r"table\.(indexes\.(?P<index>.+)\.)?"
+    r"(?P<kind>provisioned|max_on_demand|warm|auto_scaling)\.(?P<side>read|write)(\.(?P<field>\w+))?"
+)
+"""The path of a capacity among the facts of a table."""
 Decision = Literal["same", "better", "worse", "undecided", "missing"]
 
 
@@ -62,7 +68,22 @@ class Difference:
 
     @property
     def said(self) -> str:
-        return f"{self.case}: {self.what} was {self.before}, is {self.after}"
+        return f"{self.case}: {self.change}"
+
+    @property
+    def change(self) -> str:
+        """What differs and how: `auto scaling, writes: max 6,000 → 1,500`."""
+        return f"{self.name} {self.before} → {self.after}"
+
+    @property
+    def name(self) -> str:
+        """What differs, the capacity of a table or an index in words."""
+        if (fact := CAPACITY.fullmatch(self.what)) is None:
+            return self.what
+        index = f"index {fact['index']}, " if fact["index"] else ""
+        kind, side = fact["kind"].replace("_", " "), f"{fact['side']}s"
+        field = f", {side}: {fact['field'].replace('_', ' ')}" if fact["field"] else f" {side}"
+        return f"{index}{kind}{field}"
 
 
 Verdict = Literal[

@@ -142,13 +142,10 @@ def _worse(case: str, failed: Sequence[GateFinding], findings: Sequence[GateFind
 
 def _changed(changed: Sequence[Difference]) -> list[str]:
     """What is another since the baseline: the suspects of whatever got worse, the traffic of a night last."""
-    by_case: dict[tuple[str, str, str], list[str]] = {}
+    by_change: dict[str, list[str]] = {}
     for one in sorted(changed, key=slight):
-        by_case.setdefault((one.what, one.before, one.after), []).append(one.case)
-    return [
-        f"Changed: {what} was {before}, is {after} ({', '.join(cases)})."
-        for (what, before, after), cases in by_case.items()
-    ]
+        by_change.setdefault(one.change, []).append(one.case)
+    return [f"Changed: {change} ({', '.join(cases)})." for change, cases in by_change.items()]
 
 
 def _undecided(findings: Sequence[GateFinding]) -> list[str]:

@@ -65,11 +65,32 @@ def cure_of(diagnosis: Diagnosis) -> str | None:
         return None
     if diagnosis.cure is not None:
         return cure_steps(diagnosis.cure)
-    first = next((one for one in diagnosis.recommendations if one.kind == "cure" and _may_cure(one)), None)
-    if first is None:
+    first = _first_cure(diagnosis)
+    return None if first is None else in_short(first)
+
+
+def now_of(diagnosis: Diagnosis) -> Recommendation | None:
+    """What eases it tonight, if anything does."""
+    if not diagnosis.verdict.valid:
         return None
-    amount = amount_words(first)
-    return _within(first.action, first.resource) + (f" ({amount})" if amount else "")
+    return next((one for one in diagnosis.recommendations if one.kind == "mitigation"), None)
+
+
+def cures_now(diagnosis: Diagnosis) -> bool:
+    """Whether what eases it tonight is the cure itself."""
+    cures = diagnosis.cure.steps if diagnosis.cure else filter(None, [_first_cure(diagnosis)])
+    now = now_of(diagnosis)
+    return now is not None and now.action in {one.action for one in cures}
+
+
+def _first_cure(diagnosis: Diagnosis) -> Recommendation | None:
+    return next((one for one in diagnosis.recommendations if one.kind == "cure" and _may_cure(one)), None)
+
+
+def in_short(advice: Recommendation) -> str:
+    """An action with its number, within a sentence."""
+    amount = amount_words(advice)
+    return _within(advice.action, advice.resource) + (f" ({amount})" if amount else "")
 
 
 def carried_words(diagnosis: Diagnosis) -> Iterator[str]:

@@ -16,10 +16,10 @@ from keyheat.numbers import NOTHING, a_month, measured, milliseconds, percent, s
 from keyheat.runs.formats import Diagnosis, MonthlyBill
 from keyheat.runs.manifest import RetryCost
 from keyheat.shipped import shipped
-from keyheat.wording.advice import cure_of, how_long_a_day, simulated_words
+from keyheat.wording.advice import cure_of, cures_now, how_long_a_day, in_short, now_of, simulated_words
 from keyheat.wording.constraints import NAMES, SHORT, saying
 from keyheat.wording.verdict import grade_words, sureness
-from keyheat.words import capital, title_of
+from keyheat.words import capital
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +38,8 @@ def answers_of(run: ReportRun, facts: Facts, *, shared: bool = True) -> tuple[An
 
     What is `shared`, as a page is, says no more of this machine than where its reader stands.
     """
-    todo = _what_to_do(run, shared=shared)
-    found = (_since(run, facts), _how_bad(run, facts), todo, _cost(run.diagnosis), _how_sure(run))
+    now, todo = _now(run.diagnosis), _what_to_do(run, shared=shared)
+    found = (_since(run, facts), _how_bad(run, facts), now, todo, _cost(run.diagnosis), _how_sure(run))
     return tuple(one for one in found if one is not None)
 
 
@@ -131,6 +131,15 @@ def _with_retries(cost: RetryCost) -> Iterator[str]:
         yield f"each request was held back {held} on average by its client's rate"
 
 
+def _now(diagnosis: Diagnosis) -> Answer | None:
+    """Tonight's step, where the cure is another one."""
+    now = now_of(diagnosis)
+    if now is None or cure_of(diagnosis) is None or cures_now(diagnosis):
+        return None
+    said = capital(in_short(now))
+    return Answer(id="now", question="Now", said=said, beside=("Eases it; the cause stays.",))
+
+
 def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
     answer = partial(Answer, id="do", question="What to do")
     diagnosis = run.diagnosis
@@ -138,7 +147,10 @@ def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
     if (cure := cure_of(diagnosis)) is not None:
         simulated = (simulated_words(diagnosis.cure),) if diagnosis.cure is not None else ()
         folder = _as_typed(run.folder, shared=shared) if verdict.constraint != "none" else None
-        return answer(said=capital(cure), beside=simulated, command=folder and f"keyheat fix {folder}")
+        question = "What to do" if now_of(diagnosis) is None else "For good"
+        question = "Now and for good" if cures_now(diagnosis) else question
+        command = folder and f"keyheat fix {folder}"
+        return Answer(id="do", question=question, said=capital(cure), beside=simulated, command=command)
     if verdict.rule in SHORT:
         said = "Run it where throttles can come"
         return answer(said=said, command=scenario and f"keyheat run {scenario}")
@@ -150,11 +162,11 @@ def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
         command = f"keyheat knee {scenario}" if scenario else None
         beside = ("how much more it holds:",) if command else ()
         return answer(said="Nothing needs to change", beside=beside, command=command)
-    now = next((one for one in diagnosis.recommendations if one.kind == "mitigation"), None)
+    now = now_of(diagnosis)
     if verdict.settled_by and (now is None or now.action == "collect_evidence"):
         return answer(said="Get the evidence that settles it", beside=(verdict.settled_by,))
     if now is not None:
-        return answer(said=title_of(now.action, now.resource), beside=(now.why,))
+        return Answer(id="do", question="Now", said=capital(in_short(now)), beside=(now.why,))
     return answer(said="That cannot be told before there is more evidence")
 
 

@@ -1,7 +1,7 @@
 """Words that pages and terminals share: of limits, targets and moments, and what an endpoint can prove."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from keyheat.numbers import clock, moment
 from keyheat.runfiles import SIMULATED
@@ -30,11 +30,24 @@ SHORT: dict[str | None, str] = {
 """Verdicts that rest on the endpoint alone, by rule."""
 
 
-def in_two_words(verdict: "Verdict | RunSummary") -> str:
+BURST: Final = "burst"
+"""The tone of a run that did not throttle only because saved burst carried it."""
+
+
+def in_two_words(verdict: "Verdict | RunSummary", *, on_burst: bool) -> str:
     """A verdict as a chip says it."""
     if verdict.rule in SHORT:
         return SHORT[verdict.rule]
+    if tone_of(verdict, on_burst=on_burst) == BURST:
+        return "On saved burst"
     return NAMES[verdict.constraint] if verdict.valid else "Not valid"
+
+
+def tone_of(verdict: "Verdict | RunSummary", *, on_burst: bool) -> str:
+    """What the colour of a verdict says: a constraint, `burst` or `invalid`."""
+    if not verdict.valid:
+        return "invalid"
+    return BURST if on_burst and verdict.constraint == "none" else verdict.constraint
 
 
 MEANINGS: dict[Constraint, str] = {

@@ -23,7 +23,6 @@ from keyheat.words import (
 )
 
 LONGEST_NAME: Final = 32  # of a key, in the sentence; charts and tables have all of it
-ON_BURST: Final = 1.02  # of what is provisioned: more is consumed only as long as burst is left
 
 
 def grade_words(grade: Grade, source: Source) -> str:
@@ -72,7 +71,9 @@ def is_as_expected(expects: str, verdict: Verdict) -> bool:
 
 def expectation(expects: str, verdict: Verdict) -> str:
     """The same in words that follow the verdict."""
-    return "as expected" if is_as_expected(expects, verdict) else f"expected {expects}"
+    if is_as_expected(expects, verdict):
+        return "as the scenario expects"
+    return f"the scenario expects: {expects}"
 
 
 def _said(verdict: Verdict, facts: Facts) -> str:
@@ -170,7 +171,7 @@ def _none(facts: Facts) -> str:
         return f"{went}."
     has = f"{facts.resource.place}'s {whole(facts.provisioned_per_s)} {unit}"
     said = f"{went}, {percent(facts.used_share)} of {has}."
-    if facts.used_share > ON_BURST:
+    if facts.on_burst:
         said += " Saved burst carried that, for minutes at most: a load that goes on will be throttled."
     return said
 

@@ -87,9 +87,16 @@ def test_the_tables_facts_are_flat_and_warm_throughput_only_limits_what_is_paid_
 def test_what_only_a_scenario_says_of_its_table_is_a_fact_too() -> None:
     raw = load_scenario(SCENARIOS / "leaderboard.toml").model_dump(mode="json")
     raw["table"]["stream"] = "KEYS_ONLY"
+    raw["table"]["auto_scaling"] = {"read": None, "write": {"min": 100, "max": 6_000, "target": 0.7}}
+    raw["table"]["indexes"][0]["auto_scaling"] = {"write": {"min": 100, "max": 1_500, "target": 0.7}}
     found = setup_of(manifest(scenario=raw)).table
     assert found["indexes.by-views"] == "global, keyed by board, views, KEYS_ONLY"
-    assert found["stream"] == '"KEYS_ONLY"'
+    assert found["stream"] == "KEYS_ONLY"
+    assert (found["auto_scaling.write.max"], found["indexes.by-views.auto_scaling.write.max"]) == (
+        6_000,
+        1_500,
+    )
+    assert not [value for value in found.values() if isinstance(value, str) and "{" in value]
 
 
 @pytest.mark.parametrize(
@@ -138,8 +145,13 @@ def test_what_a_table_that_was_there_has_around_it_is_a_fact() -> None:
     found = setup_of(manifest(existing=True, **around)).table
     assert found["replicas"] == "eu-west-1, us-west-2"
     assert found["time_to_live"] == "expires_at"
-    assert found["auto_scaling.write"] == "5 to 1,000 units/s, steered for 70%"
-    assert found["indexes.by-day.auto_scaling.read"] == "5 to 40 units/s"
+    scaling = {
+        name.replace("auto_scaling.", ""): value for name, value in found.items() if "auto_scaling" in name
+    }
+    assert scaling == {
+        "write.min": 5, "write.max": 1_000, "write.target": 0.7,
+        "indexes.by-day.read.min": 5, "indexes.by-day.read.max": 40,
+    }  # fmt: skip
     assert "time_to_live" not in setup_of(manifest(**around)).table, "of our own tables the scenario says it"
     assert "time_to_live" not in setup_of(manifest(existing=True, time_to_live="off")).table
 

@@ -129,14 +129,15 @@ def test_the_bar_takes_little_of_a_phone(visit, address):
 
 def of(run_dir):
     run = load_run(run_dir)
-    return hero_of(run, facts_of(run, read_record(run)))
+    record = read_record(run)
+    return hero_of(run, record, facts_of(run, record))
 
 
 def test_a_ticket_has_the_verdict_its_numbers_and_what_to_do(samples):
     hero = of(samples["hotkey"])
     text = ticket(hero)
     assert text.startswith(
-        "**hotkey: Partition limit** (as expected)\n\nWrites were throttled by a partition limit"
+        "**hotkey: Partition limit** (as the scenario expects)\n\nWrites were throttled by a partition limit"
     )
     assert all(answer.question in text for answer in hero.answers)
     assert "2026-11-20" in text.splitlines()[-1]

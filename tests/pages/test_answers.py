@@ -40,12 +40,13 @@ CURE = Cure(
 )  # fmt: skip
 
 
-def test_the_five_questions_of_a_hot_key(story: Story) -> None:
+def test_the_questions_of_a_hot_key(story: Story) -> None:
     found = asked(with_diagnosis(story("hotkey"), cure=CURE))
-    assert list(found) == ["since", "bad", "do", "cost", "sure"]
+    assert list(found) == ["since", "bad", "now", "do", "cost", "sure"]
     assert found["since"].said.endswith(" to the end")
     assert found["bad"].said.endswith(" % of attempts")
-    assert found["do"].said == "Shard the hot key (4 shards)"
+    assert (found["now"].question, found["now"].said) == ("Now", "Retry with jitter, or queue")
+    assert (found["do"].question, found["do"].said) == ("For good", "Shard the hot key (4 shards)")
     assert found["do"].beside == ("Simulated: no attempt throttled then, instead of 40 %.",)
     assert found["cost"].said == "$22.78 → $546 a month"
     assert found["sure"].said == "98 %"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime
 
 import pytest
 
@@ -33,7 +34,9 @@ def cells(columns):
 def test_every_measure_is_a_row(columns):
     found = cells(columns)
     assert found["Throttled by"] == ("Partition limit", "No throttles", "Table capacity")
-    assert found["Expected"] == ("as expected", "as expected", "expected partition")
+    assert found["Expected"] == (
+        "as the scenario expects", "as the scenario expects", "the scenario expects: partition",
+    )  # fmt: skip
     assert found["Accepted writes"][1] == "2,000 WCU/s"
     assert [cell.endswith("%") for cell in found["Throttled, of the writes"]] == [True] * 3
     assert found["Throttling ended after"] == ("not in 2 min", "no throttles", "not in 2 min")
@@ -50,6 +53,17 @@ def test_what_no_run_has_is_no_row_and_what_one_lacks_is_a_dash(samples, prices,
     found = cells([RunColumn.of_run(samples["hotkey"], prices), RunColumn.of_run(counting, prices)])
     assert found["RCU per whole read"] == ("–", "4.5")
     assert found["orders placed"] == ("–", "4")
+
+
+def test_names_are_whole_and_stand_beside_each_value_on_a_narrow_screen(samples, prices, tmp_path):
+    name = "orders-2026-11-24T0200-baseline-of-the-evening-peak"
+    run = tmp_path / name
+    run.symlink_to(samples["hotkey"])
+    path = tmp_path / "compare.html"
+    write_comparison(path, [run, samples["sharded"]], prices, datetime(2026, 11, 20, tzinfo=UTC))
+    text = path.read_text()
+    assert f'<th scope="col" class="n">{name}</th>' in text
+    assert text.count(f'data-name="{name}"') == text.count('data-name="sharded"') > 10
 
 
 def test_wrong_reads_and_surprises_are_marked(a_run, prices):
@@ -76,14 +90,14 @@ def test_the_answer_says_first_which_runs_were_throttled_and_by_what(columns):
         "Throttled: hotkey by one partition of the table (37 %), too-small by the provisioned capacity of "
         "the table (49 %). Not throttled: sharded."
     )
-    assert (answer.expected, answer.surprise) == ("2 of 3 as expected", True)
+    assert (answer.expected, answer.surprise) == ("2 of 3 as their scenarios expect", True)
 
 
 @pytest.mark.slow
 def test_throttles_that_were_expected_are_not_good_news(columns):
     answer = answer_of(columns[:2])
     assert (answer.chip, answer.role) == ("1 of 2 throttled", "partition")
-    assert (answer.expected, answer.surprise) == ("all as expected", False)
+    assert (answer.expected, answer.surprise) == ("all as their scenarios expect", False)
     calm = answer_of(columns[1:2])
     assert (calm.chip, calm.role, calm.sentence) == ("None throttled", "none", "Not throttled: sharded.")
 

@@ -16,6 +16,8 @@ def test_four_runs_side_by_side(samples, generated_at, tmp_path):
     assert path.stat().st_size < 60_000
     assert text.count("<article") == 4
     assert text.count('class="spark"') == 4
+    assert text.count("provisioned: 4,000 WCU/s") == 2 * 3, "the line's name is in the legend and read aloud"
+    assert text.count('class="dot"') == text.count("one partition admits: 1,000 WCU/s") / 2 == 2
     assert "asked for 1,800" in text.replace("\u00a0", " ")
     assert "its demand was" in text
 

@@ -41,7 +41,7 @@ def test_gates_that_failed_stand_first() -> None:
 
 def test_what_was_forced_is_said() -> None:
     assert "<b>Forced.</b>" in text_of(FORCED)
-    assert "table.provisioned.write" in text_of(FORCED)
+    assert "provisioned writes" in text_of(FORCED)
     assert "<b>Forced.</b>" not in text_of(REGRESSED)
 
 

@@ -241,8 +241,8 @@ def test_a_picture_holds_several_setups_and_marks_where_one_was_changed(tmp_path
         made([with_write_units(summary(hours=hour), one) for hour, one in enumerate(units)], tmp_path)
     )
     assert [(one.at, one.says) for one in trend.setups] == [
-        (2, ("table.provisioned.write 2,600 → 1,300",)),
-        (4, ("table.provisioned.write 1,300 → 2,600",)),
+        (2, ("provisioned writes 2,600 → 1,300",)),
+        (4, ("provisioned writes 1,300 → 2,600",)),
     ]
 
 
@@ -486,6 +486,22 @@ def test_the_sentence_says_what_became_worse(tmp_path):
     assert content(made(same, tmp_path))["sentence"] == "3 runs of 1 scenario: nothing became worse."
     assert content(made(same[:1], tmp_path))["sentence"] == "1 run of 1 scenario."
     assert content(())["sentence"] == "No run yet."
+
+
+def test_the_sentence_is_not_calm_where_the_newest_runs_are_not(tmp_path):
+    calm = [summary("a", hours=hour, constraint="none", share=0.0) for hour in range(3)]
+    useless = [summary("b", hours=hour, valid=hour > 9) for hour in (10, 11, 12, 1, 2, 3)]
+    now_useless = [summary("b", hours=hour, valid=hour < 9) for hour in (10, 11, 12, 1, 2, 3)]
+    used = {"capacity_used": 1.25}
+    burst = [one.model_copy(update={"measures": {**one.measures, **used}}) for one in calm]
+    said = [content(made(rows, tmp_path))["sentence"] for rows in (calm + useless, calm + now_useless, burst)]
+    assert said == [
+        "9 runs of 2 scenarios: nothing became worse.",
+        "9 runs of 2 scenarios: the newest run of b is not valid.",
+        "3 runs of 1 scenario: the newest run of a lives on saved burst.",
+    ]
+    assert {(row.verdict, row.tone) for row in made(calm, tmp_path)} == {("No throttles", "none")}
+    assert {(row.verdict, row.tone) for row in made(burst, tmp_path)} == {("On saved burst", "burst")}
 
 
 def test_two_thousand_runs_are_half_a_megabyte(tmp_path):

@@ -37,16 +37,16 @@ def test_the_verdict_is_the_first_sentence_and_has_the_numbers_of_its_run(sample
     run = load_run(samples["hotkey"])
     text = " ".join(printed(run.diagnosis, run).split())
     assert text.startswith("Writes were throttled by a partition limit: one key, sha256:a045eb33f879, asked")
-    assert "of its 4,000 WCU. partition as expected Since when" in text
+    assert "of its 4,000 WCU. partition as the scenario expects Since when" in text
     assert "Confidence 98 % · DynamoDB said so, from" in text
 
 
 @pytest.mark.parametrize(
     ("name", "said", "cures"),
     [
-        ("hotkey", "as expected", ["cure: shard the hot key (3 shards)"]),
-        ("sharded", "as expected", []),
-        ("too-small", "expected partition", []),
+        ("hotkey", "as the scenario expects", ["cure: shard the hot key (3 shards)"]),
+        ("sharded", "as the scenario expects", []),
+        ("too-small", "the scenario expects: partition", []),
     ],
 )
 def test_the_run_says_whether_its_label_was_expected_and_what_helps(samples, name, said, cures):
@@ -66,7 +66,7 @@ def test_a_run_that_is_not_valid_says_why_confirms_nothing_and_advises_nothing(s
     first, why, *others = outcome(scenario, run.diagnosis, "report.html").plain.split("\n")
     assert "invalid (none)" in first
     assert why.strip() == f"the load generator was the limit: {run.diagnosis.generator.checks[0]}"
-    assert [other.strip() for other in others] == ["expected none"]
+    assert [other.strip() for other in others] == ["the scenario expects: none"]
 
 
 def test_evidence_that_does_not_decide_is_said_beside_the_label(samples):
@@ -88,7 +88,7 @@ def test_mitigations_stand_apart_from_cures(samples):
     text = printed(run.diagnosis, run)
     places = [
         text.index(part)
-        for part in ("What to do now", "Retry with jitter", "What to do for good", "  - Shard")
+        for part in ("What to do now", "  - Retry with jitter", "What to do for good", "  - Shard")
     ]
     assert places == sorted(places)
 

@@ -68,6 +68,23 @@ def test_what_the_table_is_like_forbids_nothing_and_is_a_suspect(
     assert suspects(*runs) == (Difference(case="hotkey", what=f"table.{what}", before=before, after=after),)
 
 
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("table.auto_scaling.write.max", "auto scaling, writes: max 6,000 → 1,500"),
+        (
+            "table.indexes.by.day.auto_scaling.read.min",
+            "index by.day, auto scaling, reads: min 6,000 → 1,500",
+        ),
+        ("table.provisioned.write", "provisioned writes 6,000 → 1,500"),
+        ("table.indexes.by-day.max_on_demand.read", "index by-day, max on demand reads 6,000 → 1,500"),
+        ("table.billing_mode", "table.billing_mode 6,000 → 1,500"),
+    ],
+)
+def test_a_capacity_that_differs_is_said_in_words(what: str, said: str) -> None:
+    assert Difference(case="orders", what=what, before="6,000", after="1,500").change == said
+
+
 def test_a_fact_that_nobody_has_stated_is_no_suspect() -> None:
     """On demand a table has a maximum, which may not be stated; provisioned it has none."""
     other = changed(table={**SETUP.table, "max_on_demand.write": None})

@@ -123,7 +123,7 @@ def test_the_report_of_what_failed_is_named_or_linked() -> None:
 
 def test_what_was_forced_is_said() -> None:
     assert "**Forced**" in markdown(FORCED)
-    assert "table.provisioned.write was 4000, is 2000" in markdown(FORCED)
+    assert "provisioned writes 4000 → 2000" in markdown(FORCED)
     assert "**Forced**" not in markdown(GOOD)
 
 

@@ -16,7 +16,9 @@ from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
 from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import LEAST_UNSTATED, throttled_elsewhere
 from keyheat.evidence.settings import partition_ceiling
+from keyheat.numbers import UNITS, rate
 from keyheat.runs.formats import (
+    BEYOND,
     Demand,
     HotKey,
     Label,
@@ -35,6 +37,8 @@ from keyheat.words import (
 
 MOST_BESIDE: Final = 2
 NOTABLE_PART: Final = 0.1  # of what is labelled: from here on a second limit stands beside the first one
+WHILE_THROTTLED: Final = "while throttled"
+OVER_THE_LOAD: Final = "over the load"
 Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
 Moments = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
 
@@ -46,7 +50,8 @@ class Facts:
     resource: Resource
     start_s: float | None
     end_s: float | None
-    consumed_per_s: float | None
+    consumed_per_s: float | None  # the mean, see `consumed_of`
+    consumed_when: str = OVER_THE_LOAD
     asked_per_s: float | None  # by the load's schedule, else consumed and refused units together
     provisioned_per_s: float | None
     max_on_demand_per_s: float | None
@@ -71,6 +76,11 @@ class Facts:
         return self.consumed_per_s / self.provisioned_per_s
 
     @property
+    def on_burst(self) -> bool:
+        """Whether more was consumed than is provisioned: that lasts as long as burst is left."""
+        return self.used_share is not None and self.used_share > 1 + BEYOND
+
+    @property
     def all_labelled(self) -> bool:
         """Whether hardly a throttle is without a label."""
         return self.run_throttles - self.labelled < max(1, LEAST_UNSTATED * self.run_throttles)
@@ -87,7 +97,8 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
     mine, constraint = run.labels_of(resource), run.diagnosis.verdict.constraint
     spans = _spans(run, record, [label for label in mine if label.constraint == constraint])
     start_s, end_s = (spans[0][0], spans[-1][1]) if spans else (None, None)
-    consumed, planned = _consumed(run, record, resource, spans), _scheduled(run, resource)
+    when = WHILE_THROTTLED if any(label.constraint == constraint for label in mine) else OVER_THE_LOAD
+    consumed, planned = _consumed(run, record, resource, spans, when), _scheduled(run, resource)
     labelled = sum(label.throttles for label in run.diagnosis.labels)
     attempts, throttled = _attempts(run, record)
     hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
@@ -96,7 +107,8 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
         start_s=start_s,
         end_s=end_s,
         consumed_per_s=consumed,
-        asked_per_s=planned.units_per_s if planned else _asked(run, record, resource, spans, consumed),
+        consumed_when=when,
+        asked_per_s=planned.units_per_s if planned else _asked(run, record, resource, spans, when, consumed),
         provisioned_per_s=provisioned(run, resource).at(start_s or 0),
         max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
         throttles=max(_throttled(record, resource), sum(label.throttles for label in mine)),
@@ -188,16 +200,35 @@ def _inside(moments: Moments, spans: Spans, width_s: float) -> npt.NDArray[np.bo
     return (place < len(starts)) & begun
 
 
-def _consumed(run: ReportRun, record: SecondsRecord, resource: Resource, spans: Spans) -> float | None:
-    """Mean consumed units per second within the spans: the client's record, else CloudWatch's minutes."""
+def consumed_of(run: ReportRun, record: SecondsRecord, facts: Facts, resource: Resource) -> str | None:
+    """The rate that stands for the consumption of a resource, with its unit and its time; None: unknown.
+
+    `1,170 WCU/s while throttled`, else `380 WCU/s over the load`.
+    """
+    per_s, when = facts.consumed_per_s, facts.consumed_when
+    if resource != facts.resource:
+        labels = [label for label in run.labels_of(resource) if label.constraint != "none"]
+        when = WHILE_THROTTLED if labels else OVER_THE_LOAD
+        per_s = _consumed(run, record, resource, _spans(run, record, labels), when)
+    return None if per_s is None else f"{rate(per_s, UNITS[resource.direction])} {when}"
+
+
+def _consumed(
+    run: ReportRun, record: SecondsRecord, resource: Resource, spans: Spans, when: str
+) -> float | None:
+    """Mean consumed units per second within the spans: the client's record, else CloudWatch's minutes.
+
+    While throttled, the client's throttled seconds alone count, where it knows them.
+    """
     if not spans:
         return None
     if record.seconds is not None and len((mine := rows_of(record.seconds, resource))["second"]):
-        second = mine["second"]
-        first, last = float(second.min()), float(second.max()) + 1
+        inside = _inside(mine["second"], spans, 1.0)
+        if when == WHILE_THROTTLED and (throttled := inside & (mine["throttled"] > 0)).any():
+            return float(mine["consumed"][throttled].mean())
+        first, last = float(mine["second"].min()), float(mine["second"].max()) + 1
         known_s = sum(max(0.0, min(end_s, last) - max(start_s, first)) for start_s, end_s in spans)
-        consumed = mine["consumed"][_inside(second, spans, 1.0)].sum()
-        return float(consumed / known_s) if known_s else None
+        return float(mine["consumed"][inside].sum() / known_s) if known_s else None
     minutes = by_minute(run, resource)
     if minutes is None or minutes.consumed is None:
         return None
@@ -223,7 +254,7 @@ def _throttled(record: SecondsRecord, resource: Resource) -> int:
 
 
 def _asked(
-    run: ReportRun, record: SecondsRecord, resource: Resource, spans: Spans, consumed: float | None
+    run: ReportRun, record: SecondsRecord, resource: Resource, spans: Spans, when: str, consumed: float | None
 ) -> float | None:
     """Units per second asked for: what was consumed, scaled up by attempts over accepted attempts."""
     if consumed is None or not spans:
@@ -232,6 +263,8 @@ def _asked(
         return _asked_by_cloudwatch(run, resource, spans)
     mine = rows_of(record.seconds, resource)
     inside = _inside(mine["second"], spans, 1.0)
+    if when == WHILE_THROTTLED and (throttled := inside & (mine["throttled"] > 0)).any():
+        inside = throttled
     attempts = mine["attempts"][inside].sum()
     accepted = attempts - mine["throttled"][inside].sum()
     return float(consumed * attempts / accepted) if accepted > 0 else None

@@ -44,8 +44,13 @@ MOST_ROWS = 360
 SPLIT = {"top": [0.42, 1.0], "bottom": [0.0, 0.3]}
 
 
-def second_chart(timeline: RateTimeline, chart_id: str, *, ceiling_per_s: float | None) -> Chart:
-    """What the client saw of one resource: drawn in steps that can be seen, kept second by second."""
+def second_chart(
+    timeline: RateTimeline, chart_id: str, *, ceiling_per_s: float | None, consumed: str | None = None
+) -> Chart:
+    """What the client saw of one resource: drawn in steps that can be seen, kept second by second.
+
+    `consumed` is its rate in words, which the whole page has.
+    """
     finest, timeline = timeline, timeline.in_steps_of(width_for(timeline.end_s - timeline.start_s))
     made = _panels(timeline)
     if timeline.consumed is not None:
@@ -57,14 +62,16 @@ def second_chart(timeline: RateTimeline, chart_id: str, *, ceiling_per_s: float 
     return Chart(
         id=chart_id,
         title=f"Second by second: {timeline.resource.title}",
-        summary=joined([f"{each}, as the client saw it.", *_said(finest)]),
+        summary=joined([f"{each}, as the client saw it.", *_said(finest, consumed)]),
         figure=made,
         legend=_legend(timeline, ceiling_per_s),
         sheet=_sheet(finest, "seconds"),
     )
 
 
-def minute_chart(timeline: RateTimeline, chart_id: str, *, ceiling_per_s: float | None) -> Chart:
+def minute_chart(
+    timeline: RateTimeline, chart_id: str, *, ceiling_per_s: float | None, consumed: str | None = None
+) -> Chart:
     """What CloudWatch published of one resource, minute by minute."""
     made = _panels(timeline, barmode="stack")
     if timeline.consumed is not None:
@@ -84,7 +91,7 @@ def minute_chart(timeline: RateTimeline, chart_id: str, *, ceiling_per_s: float 
     return Chart(
         id=chart_id,
         title=f"Minute by minute: {timeline.resource.title}",
-        summary=joined([f"CloudWatch's sums per {each}, shown as rates.", *_said(timeline)]),
+        summary=joined([f"CloudWatch's sums per {each}, shown as rates.", *_said(timeline, consumed)]),
         figure=made,
         legend=_legend(timeline, ceiling_per_s),
         table=rate_table(timeline.in_steps_of(width_for(timeline.end_s - timeline.start_s, MOST_ROWS))),
@@ -98,15 +105,15 @@ def rate_table(timeline: RateTimeline) -> PageTable:
     unknown = np.full(timeline.points, np.nan)
     columns = {
         "time (UTC)": [moment(start) for start in timeline.moments()],
-        f"consumed, {unit}/s": _measured_or(timeline.consumed, unknown),
+        f"consumed, {unit}": _counted(timeline, timeline.consumed),
         f"provisioned, {unit}/s": [whole(v) for v in _or(timeline.provisioned, unknown)],
     }
     if timeline.attempts is not None:
-        columns["attempts/s"] = _measured_or(timeline.attempts, unknown)
+        columns["attempts"] = _counted(timeline, timeline.attempts)
     for constraint in _occurring(timeline):
-        columns[f"throttled: {NAMES[constraint].lower()}"] = [
-            whole(count) for count in timeline.counted(timeline.throttled[constraint])
-        ]
+        columns[f"throttled: {NAMES[constraint].lower()}"] = _counted(
+            timeline, timeline.throttled[constraint]
+        )
     if not timeline.throttled:
         columns["throttled"] = ["0"] * timeline.points
     return PageTable(
@@ -224,13 +231,13 @@ def _provisioned_line(timeline: RateTimeline, provisioned: Floats) -> go.Scatter
     )
 
 
-def _said(timeline: RateTimeline) -> list[str]:
+def _said(timeline: RateTimeline, consumed: str | None) -> list[str]:
     """The chart in sentences, with its numbers."""
     unit = UNITS[timeline.resource.direction]
     said = []
     if timeline.consumed is not None and np.isfinite(timeline.consumed).any():
-        mean, peak = float(np.nanmean(timeline.consumed)), _peak(timeline.consumed)
-        said.append(f"Consumed {measured(mean)} {unit}/s on average and {measured(peak)} at most.")
+        most = f"{measured(_peak(timeline.consumed))} {unit}/s at most"
+        said.append(f"Consumed {consumed}, and {most}." if consumed else f"Consumed {most}.")
     if timeline.provisioned is not None:
         low, high = float(np.nanmin(timeline.provisioned)), float(np.nanmax(timeline.provisioned))
         amount = whole(low) if low == high else f"{whole(low)} to {whole(high)}"
@@ -283,8 +290,10 @@ def _or(values: Floats | None, unknown: Floats) -> Floats:
     return unknown if values is None else values
 
 
-def _measured_or(values: Floats | None, unknown: Floats) -> list[str]:
-    return [measured(value) for value in _or(values, unknown)]
+def _counted(timeline: RateTimeline, rates: Floats | None) -> list[str]:
+    """How much of it there was in each step."""
+    unknown = np.full(timeline.points, np.nan)
+    return [whole(count) for count in timeline.counted(_or(rates, unknown))]
 
 
 WORDS = {

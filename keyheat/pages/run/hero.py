@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from keyheat.analysis.report.facts import Facts
 from keyheat.analysis.report.rates import table_facts
 from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report.seconds import SecondsRecord
 from keyheat.model import limits
 from keyheat.numbers import moment, span, whole
+from keyheat.pages.run.picture import RunPicture, picture_of
 from keyheat.wording.answers import Answer, answers_of, times_of
-from keyheat.wording.constraints import in_two_words, target_words
+from keyheat.wording.constraints import in_two_words, target_words, tone_of
 from keyheat.wording.verdict import expectation, is_as_expected, verdict_sentence
 from keyheat.words import sentence
 
@@ -28,9 +30,10 @@ class Hero:
     sentence: str
     answers: tuple[Answer, ...]
     warnings: tuple[str, ...]
+    picture: RunPicture | None
 
 
-def hero_of(run: ReportRun, facts: Facts) -> Hero:
+def hero_of(run: ReportRun, record: SecondsRecord, facts: Facts) -> Hero:
     """The verdict, and the answers to what is asked next."""
     diagnosis = run.diagnosis
     verdict = diagnosis.verdict
@@ -39,13 +42,14 @@ def hero_of(run: ReportRun, facts: Facts) -> Hero:
         title=title_of(run),
         question=run.manifest.question if run.manifest else None,
         where=_where(run, facts),
-        chip=in_two_words(verdict),
+        chip=in_two_words(verdict, on_burst=facts.on_burst),
         expected=expectation(expects, verdict) if expects else None,
         surprise=expects is not None and not is_as_expected(expects, verdict),
-        role="invalid" if not verdict.valid else verdict.constraint,
+        role=tone_of(verdict, on_burst=facts.on_burst),
         sentence=verdict_sentence(verdict, facts, diagnosis.generator),
         answers=answers_of(run, facts),
         warnings=_warnings(run),
+        picture=picture_of(run, record, facts),
     )
 
 

@@ -109,7 +109,7 @@ def render(
     facts = facts_of(run, record)
     sections = charts_of(run, record, facts)
     charts = [chart for section in sections for chart in section.charts]
-    hero = hero_of(run, facts)
+    hero = hero_of(run, record, facts)
     known = {"whole": whole_of(charts, record), "numbers": numbers_of(charts), "ticket": ticket(hero)}
     return page(
         "page.html.j2",

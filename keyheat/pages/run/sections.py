@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from keyheat.analysis.report.facts import Facts, ceiling_of
+from keyheat.analysis.report.facts import Facts, ceiling_of, consumed_of
 from keyheat.analysis.report.rates import (
     by_client_minute,
     by_minute,
@@ -104,13 +104,15 @@ def _of_resource(
     partition = run.diagnosis.verdict.constraint == "partition" and resource == facts.resource
     ceiling = facts.ceiling_per_s if partition else None
     seconds = by_second(run, record, resource, most=EVERY) if resource in record.resources() else None
+    consumed = consumed_of(run, record, facts, resource)
     if seconds is not None:
-        chart = second_chart(seconds, f"chart-seconds-{place}", ceiling_per_s=ceiling)
+        chart = second_chart(seconds, f"chart-seconds-{place}", ceiling_per_s=ceiling, consumed=consumed)
         yield marked(chart, run, resource)
     drawn = resource in published_resources(run) and not (seconds is not None and _short(record))
     minutes = by_minute(run, resource) if drawn else None
     if minutes is not None:
-        yield minute_chart(minutes, f"chart-minutes-{place}", ceiling_per_s=ceiling)
+        chart_id = f"chart-minutes-{place}"
+        yield minute_chart(minutes, chart_id, ceiling_per_s=ceiling, consumed=None if seconds else consumed)
 
 
 def lasts_s(record: SecondsRecord) -> float:

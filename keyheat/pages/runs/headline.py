@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from keyheat.numbers import some
-from keyheat.pages.runs.rows import RunRow
+from keyheat.pages.runs.rows import CANDIDATE, RunRow
 from keyheat.pages.runs.standing import Mark, Named, standings_of
 from keyheat.pages.runs.trends import ScenarioTrend
+from keyheat.wording.constraints import BURST
 
 MOST: Final = 3  # names; further ones are counted
 
@@ -32,10 +33,28 @@ def _now(rows: Sequence[RunRow], trends: Sequence[ScenarioTrend]) -> Iterator[st
         yield f"{_listed(map(_named, failed))} regressed"
     if drifted := _drifted(trends):
         yield f"{_listed(drifted)} became worse"
+    yield from _newest_runs(rows)
     for mark, said in (("invalid", "not valid"), ("unaccepted", "to be looked at")):
         if suites := {suite for (suite, _), of_case in stand.items() if of_case == mark}:
             sessions = "the newest sessions of" if len(suites) > 1 else "the newest session of"
             yield f"{sessions} {_listed(suites)} {'are' if len(suites) > 1 else 'is'} {said}"
+
+
+def _newest_runs(rows: Sequence[RunRow]) -> Iterator[str]:
+    """Which newest runs are no calm ones although nothing became worse; of a suite, its sessions say more."""
+    newest: dict[tuple[str, str], RunRow] = {}
+    for row in sorted(rows, key=lambda row: row.started_s):
+        if row.summary is not None and (row.place is None or row.place.side == CANDIDATE):
+            newest[row.place.suite if row.place else "", row.scenario] = row
+    for tone, said in ((BURST, "lives on saved burst"), ("invalid", "is not valid")):
+        names = {
+            row.scenario
+            for row in newest.values()
+            if row.tone == tone and (row.place is None or tone == BURST)
+        }
+        if names:
+            runs = "the newest run of" if len(names) == 1 else "each newest run of"
+            yield f"{runs} {_listed(names)} {said}"
 
 
 def _before(rows: Sequence[RunRow], trends: Sequence[ScenarioTrend]) -> list[str]:

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from keyheat.analysis.setup import target_of
 from keyheat.analysis.summary import RunSummary
 from keyheat.runfiles import SIMULATED
-from keyheat.wording.constraints import in_two_words
+from keyheat.wording.constraints import in_two_words, tone_of
 
 if TYPE_CHECKING:
     from keyheat.pages.runs.found import FoundRun, State
@@ -78,14 +78,14 @@ class RunRow:
     @property
     def verdict(self) -> str:
         """The verdict in two words, or how far the run has come."""
-        return WORDS[self.state] if self.summary is None else in_two_words(self.summary)
+        if self.summary is None:
+            return WORDS[self.state]
+        return in_two_words(self.summary, on_burst=self.summary.on_burst)
 
     @property
     def tone(self) -> str:
-        """What the verdict is about: a constraint, `invalid`, or `idle` where there is none."""
-        if self.summary is None:
-            return "idle"
-        return self.summary.constraint if self.summary.valid else "invalid"
+        """What the verdict is about: a constraint, `burst`, `invalid`, or `idle` where there is none."""
+        return "idle" if self.summary is None else tone_of(self.summary, on_burst=self.summary.on_burst)
 
     @property
     def limited(self) -> str:

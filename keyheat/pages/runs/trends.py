@@ -229,7 +229,7 @@ def _changed(before: RunRow, after: RunRow) -> Sequence[Difference]:
 def _in_words(one: Difference) -> str:
     if one.what == WHAT:
         return "another scenario"
-    return f"{one.what.removeprefix(f'{WHAT} ')} {one.before} → {one.after}"
+    return one.change.removeprefix(f"{WHAT} ")
 
 
 def _scenario(row: RunRow) -> Scenario | None:
