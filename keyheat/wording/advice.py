@@ -70,8 +70,8 @@ def cure_of(diagnosis: Diagnosis) -> str | None:
 
 
 def now_of(diagnosis: Diagnosis) -> Recommendation | None:
-    """What eases it tonight, if anything does."""
-    if not diagnosis.verdict.valid:
+    """What eases it tonight, if anything does: also where the limit is not known, if it helps under each."""
+    if not diagnosis.verdict.valid and diagnosis.verdict.constraint != "undetermined":
         return None
     return next((one for one in diagnosis.recommendations if one.kind == "mitigation"), None)
 

@@ -42,8 +42,6 @@ def verdict_sentence(verdict: Verdict, facts: Facts, generator: GeneratorFacts) 
         return SAYS[verdict.rule]
     if not verdict.valid and generator.bound:
         return "This run says nothing about the table: the load generator was the limit, not DynamoDB."
-    if not verdict.valid and verdict.constraint != "undetermined":
-        return "This run cannot be judged: most of its requests failed, and not by throttling."
     said = f"{_said(verdict, facts)}{_beside(facts)}"
     return f"{said} {generator.shortfall}" if generator.bound else said
 

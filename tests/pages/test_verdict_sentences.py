@@ -70,17 +70,6 @@ def test_a_generator_bound_run_says_nothing_about_the_table():
     assert said == "This run says nothing about the table: the load generator was the limit, not DynamoDB."
 
 
-<<<<<<< HEAD
-def test_an_invalid_run_is_not_judged():
-    said = verdict_sentence(verdict("undetermined", valid=False), facts(), GeneratorFacts(bound=False))
-    assert said == "This run cannot be judged: what is needed to judge it is missing."
-=======
 def test_an_undetermined_run_says_what_is_known_of_its_throttles():
-    said = verdict_sentence(verdict("undetermined", valid=False), facts(), generator_bound=False)
+    said = verdict_sentence(verdict("undetermined", valid=False), facts(), GeneratorFacts(bound=False))
     assert said == "Writes were throttled 2,460 times, and the evidence does not say by which limit."
->>>>>>> d1355254 (Evidence: files whose counts disagree are cases with their right labels; pages and rules say so)
-
-
-def test_a_run_that_mostly_failed_is_not_judged():
-    said = verdict_sentence(verdict("partition", valid=False), facts(), GeneratorFacts(bound=False))
-    assert said == "This run cannot be judged: most of its requests failed, and not by throttling."

@@ -90,9 +90,7 @@ def test_a_load_asks_for_as_much_as_its_scenario_says(path: Path) -> None:
     assert total + cached - together == pytest.approx(asked, rel=0.021), "one user in fifty may only report"
 
 
-@pytest.mark.parametrize(
-    ("spawn_per_s", "expected"), [(50, [250, 250]), (10, [50, 100]), (0.5, [5, 5, 10])]
-)
+@pytest.mark.parametrize(("spawn_per_s", "expected"), [(50, [250, 250]), (10, [50, 100]), (0.5, [5, 5, 10])])
 def test_users_who_are_not_there_yet_send_nothing(spawn_per_s: float, expected: list[float]) -> None:
     flows = of(scenario("hotkey", load__spawn_per_s=spawn_per_s), len(expected))
     assert [sum(flow.requests for flow in second) for second in flows] == pytest.approx(expected)
