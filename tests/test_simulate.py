@@ -177,8 +177,8 @@ def test_the_commands_of_the_page_run(verb: Verb, tmp_path: Path, command: str) 
     said = verb(*arguments, "--out", tmp_path / "out")
     assert (program, said.code) == ("keyheat", 0)
     if command == "keyheat simulate hotkey":
-        assert "40,467 throttles" in said.out
-        assert "says `partition`, 40,467 throttles" in PAGE.read_text(encoding="utf-8")
+        assert "5,069 throttles" in said.out
+        assert "says `partition`, 5,069 throttles" in PAGE.read_text(encoding="utf-8")
     if len(arguments) == 4 and "--set" not in arguments:
         assert said.says(f"Side by side: {tmp_path / 'out' / 'index.html'}")
         page = (tmp_path / "out" / "index.html").read_text()
