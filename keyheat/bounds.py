@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import orjson
 
+from keyheat.inputs import MOST_TEXT_BYTES, read_file
+
 MOST_DEPTH: Final = 64
-MOST_TEXT_BYTES: Final = 1 << 20  # of what a person writes
 MOST_TOML_DEPTH: Final = 16
 MOST_KEY_PARTS: Final = 16
 
@@ -37,10 +38,7 @@ class NotAccepted(ValueError):
 
 def text_of(path: Path) -> str:
     """The text of a file that a person wrote. Raises `NotAccepted`, and `OSError` where it cannot be read."""
-    with path.open("rb") as file:
-        body = file.read(MOST_TEXT_BYTES + 1)
-    if len(body) > MOST_TEXT_BYTES:
-        raise NotAccepted(f"too long: at most {MOST_TEXT_BYTES:,} bytes are read")
+    body = read_file(path, MOST_TEXT_BYTES)
     try:
         return body.decode("utf-8-sig").replace("\r\n", "\n")  # some editors of Windows mark UTF-8
     except UnicodeDecodeError as error:

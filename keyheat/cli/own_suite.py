@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from keyheat.bounds import parsed_toml
+from keyheat.inputs import begins_with
 from keyheat.intake.schedules import SHARED, repository_of, schedule_files, usual_schedule
 from keyheat.intake.suite import scenarios_among, suite_text
 from keyheat.masking import shown
@@ -64,7 +65,7 @@ def write_suite(
 
 
 def _is_suite(path: Path) -> bool:
-    return path.is_file() and FORMAT in path.read_text(encoding="utf-8", errors="replace")
+    return FORMAT in begins_with(path)
 
 
 def _checked(target: Path, text: str, errors: list[str]) -> Suite | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from keyheat.inputs import begins_with
 from keyheat.scenario.scenario import FORMAT
 
 TARGETS: Final = """\
@@ -32,7 +33,7 @@ def scenarios_among(places: Sequence[Path]) -> list[Path]:
 
 
 def _is_scenario(path: Path) -> bool:
-    return path.is_file() and FORMAT in path.read_text(encoding="utf-8", errors="replace")
+    return FORMAT in begins_with(path)
 
 
 def suite_text(name: str, scenarios: Sequence[Path], file: Path, schema: str | None) -> str:

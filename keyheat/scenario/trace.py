@@ -4,6 +4,7 @@ A CSV or Parquet file with the columns `time` (seconds from the start, or ISO da
 `size_bytes` and, for a table with one, `sort_key`. It is read in small batches: its length costs no memory.
 """
 
+import codecs
 import csv
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keyheat.inputs import check_words, lines_of, open_file, open_parquet
 from keyheat.model.limits import MAX_ITEM_BYTES
 from keyheat.scenario.keys import Keys, Times
 
@@ -27,6 +29,7 @@ NAMES = {**OPERATIONS, **{name: name for name in OPERATIONS.values()}}
 LONGEST_KEY_BYTES, LONGEST_SORT_KEY_BYTES = 2_048, 1_024
 LATEST_START_S = 7 * 86_400.0
 PARQUET_ROWS = 1_000
+MOST_LINE_BYTES = 1 << 16
 MOST_SHOWN = 20
 
 
@@ -190,8 +193,8 @@ def _values(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _of_csv(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file)
+    with open_file(path) as file:
+        lines = csv.reader(codecs.iterdecode(lines_of(file, MOST_LINE_BYTES), "utf-8-sig"))
         try:
             names = next(lines, None)
             if names is None:
@@ -212,11 +215,11 @@ def _of_csv(path: Path) -> Iterator[dict[str, Any]]:
 
 def _of_parquet(path: Path) -> Iterator[dict[str, Any]]:
     import pyarrow as pa  # here, since a CSV file needs none
-    import pyarrow.parquet
 
     try:
-        with pa.parquet.ParquetFile(path) as file:
+        with open_file(path) as opened, open_parquet(opened) as file:
             for batch in file.iter_batches(PARQUET_ROWS, columns=_columns(file.schema_arrow.names)):
+                check_words([batch], PARQUET_ROWS * MOST_LINE_BYTES)
                 yield from batch.to_pylist()
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeDecodeError) as error:
         lines = str(error).splitlines() or ["it cannot be read"]

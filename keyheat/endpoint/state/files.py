@@ -4,22 +4,39 @@ import gzip
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
+
+from keyheat.inputs import NotRead, open_file
 
 GZIP: Final = b"\x1f\x8b"
+MOST_BYTES: Final = 2 << 30
+"""Of items or a snapshot, unpacked."""
+MOST_TABLES_BYTES: Final = 64 << 20
+PIECE_BYTES: Final = 1 << 20
 
 
-def content_of(path: Path) -> bytes:
+def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     """What is in a file, unpacked where it is packed. Raises `ValueError`: why it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             packed = file.peek(len(GZIP)).startswith(GZIP)
-            content: bytes = gzip.GzipFile(fileobj=file).read() if packed else file.read()
+            content = _read(gzip.GzipFile(fileobj=file) if packed else file, most_bytes)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise ValueError(f"packed by gzip, and damaged or cut off ({error})") from None
     except OSError as error:
         raise ValueError(error.strerror or str(error)) from None
     return unmarked(content)
+
+
+def _read(file: IO[bytes], most_bytes: int) -> bytes:
+    """All of an open file, piece by piece: how much a packed one holds is known at its end."""
+    pieces, left = list[bytes](), most_bytes
+    while piece := file.read(PIECE_BYTES):
+        pieces.append(piece)
+        left -= len(piece)
+        if left < 0:
+            raise NotRead(f"it has more than {most_bytes:,} bytes, unpacked; no more are read")
+    return b"".join(pieces)
 
 
 def unmarked(content: bytes) -> bytes:
