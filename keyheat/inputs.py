@@ -38,7 +38,9 @@ class NotRead(OSError):
 def open_file(path: Path) -> BinaryIO:
     """Open a regular file for reading. Raises `OSError`, as `NotRead` for a pipe, a device or a socket."""
     _check_kind(os.stat(path))  # before it is opened: that alone may wait, or set off a device
-    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NO_WAITING))
+    file = open(  # noqa: SIM115 (its caller closes it)
+        path, "rb", opener=lambda name, flags: os.open(name, flags | _NO_WAITING)
+    )
     try:
         _check_kind(os.fstat(file.fileno()))
     except NotRead:
@@ -78,6 +80,15 @@ def begins_with(path: Path) -> str:
         return ""
     with open_file(path) as file:
         return file.read(MOST_TEXT_BYTES).decode("utf-8", errors="replace")
+
+
+def is_text(name: str) -> bool:
+    """Whether the name of a file is UTF-8: no page and no JSON can hold another one."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_kind(status: os.stat_result) -> None:

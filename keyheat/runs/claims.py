@@ -55,6 +55,8 @@ class Claim:
 
 def hold(folder: Path) -> Claim:
     """Claim a folder, whatever is in it. Raises `Taken` where somebody else has it now, and `CannotWrite`."""
+    if folder.is_symlink():
+        raise CannotWrite(f"{folder} is a link: name the folder that it leads to, or another one (--out)")
     while True:
         made = _made(folder)
         try:
@@ -147,7 +149,7 @@ else:
 
     def _opened(folder: Path) -> int:
         """The folder itself, which is what is locked."""
-        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
 
     def _locked(place: int) -> bool:
         try:

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.analysis.report.seconds import SecondsRecord, read_record
+from keyheat.masking import as_cell
 from keyheat.numbers import UNITS
 from keyheat.pages.charts.capacity import swatch
 from keyheat.pages.charts.figures import Chart, epoch
@@ -201,8 +202,11 @@ def _csv(table: pa.Table) -> bytes:
                 f"{moment.isoformat(timespec='milliseconds')[:23]}Z" for moment in table[place].to_pylist()
             ]
             table = table.set_column(place, field.name, pa.array(told, pa.string()))
+        elif pa.types.is_string(field.type):
+            words = [word and as_cell(word) for word in table[place].to_pylist()]
+            table = table.set_column(place, field.name, pa.array(words, pa.string()))
     file = io.BytesIO()
-    pyarrow.csv.write_csv(table, file)
+    pyarrow.csv.write_csv(table.rename_columns(list(map(as_cell, table.column_names))), file)
     return file.getvalue()
 
 
