@@ -20,7 +20,7 @@ NEEDED: Final = {
 """A member of the answer, and members of that: DynamoDB always gives them, and its model does not say so."""
 
 
-class DamagedAnswer(BotoCoreError):
+class DamagedAnswer(BotoCoreError):  # type: ignore[misc]  # botocore has no types
     """An answer that is not DynamoDB's; callers see it as any other failure of a call."""
 
     fmt = "{operation} was answered with something that DynamoDB does not say: {why}"

@@ -8,8 +8,9 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +36,7 @@ class NotRead(OSError):
         super().__init__(errno.EINVAL, why)
 
 
-def open_file(path: Path) -> BinaryIO:
+def open_file(path: Path) -> BufferedReader:
     """Open a regular file for reading. Raises `OSError`, as `NotRead` for a pipe, a device or a socket."""
     _check_kind(os.stat(path))  # before it is opened: that alone may wait, or set off a device
     file = open(  # noqa: SIM115 (its caller closes it)

@@ -88,6 +88,12 @@ def check_writable(path: Path) -> None:
         raise CannotWrite(f"cannot write {path}: {os.strerror(why)}")
 
 
+def check_no_link(folder: Path) -> None:
+    """Raise `CannotWrite` for a link in place of an output folder: somebody else may have laid it."""
+    if folder.is_symlink():
+        raise CannotWrite(f"{folder} is a link: name the folder that it leads to, or another one (--out)")
+
+
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file whole or not at all: `write` gets the open temporary file, which is then renamed.
 

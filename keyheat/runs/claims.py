@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from keyheat.runfiles import CannotWrite
+from keyheat.runfiles import CannotWrite, check_no_link
 
 
 class Taken(CannotWrite):
@@ -55,8 +55,7 @@ class Claim:
 
 def hold(folder: Path) -> Claim:
     """Claim a folder, whatever is in it. Raises `Taken` where somebody else has it now, and `CannotWrite`."""
-    if folder.is_symlink():
-        raise CannotWrite(f"{folder} is a link: name the folder that it leads to, or another one (--out)")
+    check_no_link(folder)
     while True:
         made = _made(folder)
         try:

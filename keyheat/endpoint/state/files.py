@@ -3,8 +3,9 @@
 import gzip
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from keyheat.inputs import NotRead, open_file
 
@@ -28,7 +29,7 @@ def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     return unmarked(content)
 
 
-def _read(file: IO[bytes], most_bytes: int) -> bytes:
+def _read(file: BufferedIOBase, most_bytes: int) -> bytes:
     """All of an open file, piece by piece: how much a packed one holds is known at its end."""
     pieces, left = list[bytes](), most_bytes
     while piece := file.read(PIECE_BYTES):

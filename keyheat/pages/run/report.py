@@ -26,7 +26,7 @@ from keyheat.pages.page import figures_json, library, page, said_at, save
 from keyheat.pages.run.hero import Hero, hero_of
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.pages.sheets import Sheet
-from keyheat.runfiles import REPORT, write_atomically
+from keyheat.runfiles import REPORT, check_no_link, write_atomically
 from keyheat.terms import MEANINGS as TERMS
 from keyheat.terms import OF_RETRIES, titled
 from keyheat.wording.constraints import MEANINGS
@@ -159,6 +159,7 @@ def write_exports(
 
     Raises `FileProblem` where the run cannot be read or a file not written, and `KeysNotRecorded`.
     """
+    check_no_link(place)
     run = load_run(folder)
     if show_keys and not _has_values(run):
         raise KeysNotRecorded(
