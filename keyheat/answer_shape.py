@@ -16,6 +16,9 @@ CONTROL: Final = (
 NEEDED: Final = {
     "DescribeTable": ("Table", "TableName", "TableStatus", "KeySchema"),
     "ListTables": ("TableNames",),
+    "ListTagsOfResource": ("Tags",),
+    "DescribeContinuousBackups": ("ContinuousBackupsDescription",),
+    "DescribeTimeToLive": ("TimeToLiveDescription",),
 }
 """A member of the answer, and members of that: DynamoDB always gives them, and its model does not say so."""
 

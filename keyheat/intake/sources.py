@@ -85,7 +85,8 @@ def _parsed(text: str) -> Any:
         if node is not None and _values(node, {}) > MOST_VALUES:
             raise NotAccepted(f"its aliases stand for more than {MOST_VALUES:,} values, which are not read")
         found = None if node is None else loader.construct_document(node)
-        return json.loads(json.dumps(found, default=str))  # dates and the like as text
+        # Dates and the like as text; an escape can name a sign that is none of UTF-8.
+        return json.loads(json.dumps(found, default=str, ensure_ascii=False).encode())
     except NotAccepted:
         raise
     except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:

@@ -189,7 +189,7 @@ def _values(path: Path) -> Iterator[dict[str, Any]]:
     try:
         yield from readers[path.suffix](path)
     except OSError as error:
-        raise TraceError([error.strerror or str(error).splitlines()[0]]) from error
+        raise TraceError([f"{path}: {error.strerror or str(error).splitlines()[0]}"]) from error
 
 
 def _of_csv(path: Path) -> Iterator[dict[str, Any]]:
@@ -223,7 +223,7 @@ def _of_parquet(path: Path) -> Iterator[dict[str, Any]]:
                 yield from batch.to_pylist()
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeDecodeError) as error:
         lines = str(error).splitlines() or ["it cannot be read"]
-        raise TraceError([lines[0]]) from error
+        raise TraceError([f"{path}: {lines[0]}"]) from error
 
 
 def _columns(there: list[str]) -> list[str]:

@@ -3,11 +3,10 @@
 import gzip
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from io import BufferedIOBase
 from pathlib import Path
 from typing import Final
 
-from keyheat.inputs import NotRead, open_file
+from keyheat.inputs import NotRead, open_file, read_file
 
 GZIP: Final = b"\x1f\x8b"
 MOST_BYTES: Final = 2 << 30
@@ -21,7 +20,8 @@ def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     try:
         with open_file(path) as file:
             packed = file.peek(len(GZIP)).startswith(GZIP)
-            content = _read(gzip.GzipFile(fileobj=file) if packed else file, most_bytes)
+            content = _unpacked(gzip.GzipFile(fileobj=file), most_bytes) if packed else None
+        content = read_file(path, most_bytes) if content is None else content
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise ValueError(f"packed by gzip, and damaged or cut off ({error})") from None
     except OSError as error:
@@ -29,14 +29,14 @@ def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     return unmarked(content)
 
 
-def _read(file: BufferedIOBase, most_bytes: int) -> bytes:
-    """All of an open file, piece by piece: how much a packed one holds is known at its end."""
+def _unpacked(file: gzip.GzipFile, most_bytes: int) -> bytes:
+    """All that a packed file holds, piece by piece: how much that is, is known at its end."""
     pieces, left = list[bytes](), most_bytes
     while piece := file.read(PIECE_BYTES):
         pieces.append(piece)
         left -= len(piece)
         if left < 0:
-            raise NotRead(f"it has more than {most_bytes:,} bytes, unpacked; no more are read")
+            raise NotRead(f"it unpacks to more than {most_bytes:,} bytes; at most so many are read")
     return b"".join(pieces)
 
 
