@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import orjson
 
+from keyheat.inputs import MOST_TEXT_BYTES, encoding_of, read_file
+
 MOST_DEPTH: Final = 64
-MOST_TEXT_BYTES: Final = 1 << 20  # of what a person writes
 MOST_TOML_DEPTH: Final = 16
 MOST_KEY_PARTS: Final = 16
 
@@ -38,19 +39,7 @@ class NotAccepted(ValueError):
 
 def text_of(path: Path) -> str:
     """The text of a file that a person wrote. Raises `NotAccepted`, and `OSError` where it cannot be read."""
-    with path.open("rb") as file:
-        body = file.read(MOST_TEXT_BYTES + 1)
-    if len(body) > MOST_TEXT_BYTES:
-        raise NotAccepted(f"too long: at most {MOST_TEXT_BYTES:,} bytes are read")
-    return _decoded(body).replace("\r\n", "\n")
-
-
-def encoding_of(head: bytes) -> str:
-    """The encoding of a text that begins with `head`: UTF-8 unless a byte order mark says UTF-16.
-
-    PowerShell's `>` writes UTF-16 with a mark, and some editors of Windows mark UTF-8.
-    """
-    return "utf-16" if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+    return _decoded(read_file(path, MOST_TEXT_BYTES)).replace("\r\n", "\n")
 
 
 def unmarked(body: bytes) -> bytes:

@@ -64,6 +64,9 @@ _MASKS: Final = (
 )
 
 
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
 PLAIN_SIGNS: Final = "keyheat.plain"  # what Python calls the way in which a stream puts others in their place
 _INSTEAD: Final = {
     "→": "->", "–": "-", "—": "-", "…": "...", "×": "x", "÷": "/", "·": "-", "λ": "l", "�": "?",
@@ -82,6 +85,14 @@ def masked(text: str) -> str:
 def plain(text: str) -> str:
     """The text with � for each sign that a terminal obeys, or that turns other text around."""
     return _each(text, lambda _sign: "\ufffd")
+
+
+def as_cell(text: str) -> str:
+    """Text for a cell of CSV: a quote before what a spreadsheet takes for a formula. Numbers stay numbers.
+
+    https://owasp.org/www-community/attacks/CSV_Injection
+    """
+    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
 def plain_json(body: bytes, encoding: str = "utf-8") -> str:

@@ -26,6 +26,7 @@ from typing import IO, Any
 import orjson
 
 from keyheat import bounds
+from keyheat.inputs import read_file
 
 RUN = "keyheat.run/1"
 SECONDS = "keyheat.seconds/1"
@@ -55,6 +56,7 @@ REPORT = "report.html"
 
 MOST_BYTES = 1 << 30
 MOST_ROWS = 3_000_000  # twenty indexes and fifteen days of minutes are two million points
+MOST_VALUES = 20_000_000  # of all rows together
 OTHER_BRACKETS = 100_000  # of what is no row: lists, series, indexes
 SHORTER = "take a shorter window, or fewer indexes"
 
@@ -84,6 +86,12 @@ def check_writable(path: Path) -> None:
         why = errno.EACCES
     if why is not None:
         raise CannotWrite(f"cannot write {path}: {os.strerror(why)}")
+
+
+def check_no_link(folder: Path) -> None:
+    """Raise `CannotWrite` for a link in place of an output folder: somebody else may have laid it."""
+    if folder.is_symlink():
+        raise CannotWrite(f"{folder} is a link: name the folder that it leads to, or another one (--out)")
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -135,26 +143,26 @@ def parsed_json(path: Path) -> object:
     body = bytes_of(path)
     if (rows := body.count(b"[") + body.count(b"{")) > MOST_ROWS + OTHER_BRACKETS:
         raise FileProblem(f"{path} has some {rows:,} rows; at most {MOST_ROWS:,} are read: {SHORTER}")
+    if (values := rows + body.count(b",")) > MOST_VALUES:
+        raise FileProblem(f"{path} has some {values:,} values; at most {MOST_VALUES:,} are read: {SHORTER}")
     try:
         return bounds.parsed_json(body)
     except bounds.NotAccepted as error:
         raise FileProblem(f"{path} is {error}; make it again or restore it") from error
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     """The text of a file. Raises `FileProblem`."""
     try:
-        return bytes_of(path).decode("utf-8")
+        return bytes_of(path, most_bytes).decode("utf-8")
     except UnicodeDecodeError as error:
         raise FileProblem(f"{path} is not text: {error}") from error
 
 
-def bytes_of(path: Path) -> bytes:
-    """The content of a file, if it is not too long to be read. Raises `FileProblem`."""
+def bytes_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a regular file, if it is not too long to be read. Raises `FileProblem`."""
     try:
-        if (size := path.stat().st_size) > MOST_BYTES:
-            raise FileProblem(f"{path} has {size:,} bytes; at most {MOST_BYTES:,} are read: {SHORTER}")
-        return path.read_bytes()
+        return read_file(path, most_bytes)
     except FileNotFoundError as error:
         # Said once, of the file that is looked for first.
         hint = runs_below(path.parent) if path.name in (FILES[RUN], FILES[DIAGNOSIS]) else ""

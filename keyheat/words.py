@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-DONE, BROKEN, WRONG_USE, INVALID, REFUSED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+DONE, BROKEN, WRONG_USE, INVALID, REFUSED, DEFECT, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 """Exit codes: all is well; a threshold broken or the load stopped; wrong use or bad input, nothing started;
 the run says nothing, or evidence is missing; refused for safety; stopped by a signal."""
 

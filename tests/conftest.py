@@ -78,7 +78,7 @@ def verb(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
         capsys.readouterr()
         code = main([str(argument) for argument in arguments])
         said = capsys.readouterr()
-        assert "Traceback" not in said.err
+        assert "Traceback" not in said.err, said.err
         return Said(code, said.out, said.err)
 
     return run

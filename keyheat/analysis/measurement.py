@@ -149,10 +149,9 @@ def accepted_units_per_s(run: RunMeasured, side: Direction) -> Measured:
         return one
     if not one.attempts:
         return "not_sent"
-    if one.units_per_s is None:
+    if one.units_per_s is None or one.own_units_per_s is None:
         return "too_short"
-    each = one.by_second
-    return float(each.own_units[each.whole].mean()) if side is WRITE else one.units_per_s
+    return one.own_units_per_s if side is WRITE else one.units_per_s
 
 
 def knee_units_per_s(run: RunMeasured) -> Measured:

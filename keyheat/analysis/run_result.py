@@ -75,6 +75,7 @@ class RunTraffic:
     throttled: int
     units: float
     units_per_s: float | None
+    own_units_per_s: float | None  # of the table
     attempts_per_s: float | None
     throttled_per_s: float | None
     by_second: "RunSide"
@@ -223,6 +224,7 @@ def _traffic(rows: "pd.DataFrame", span: "pd.DatetimeIndex", whole: "pd.Datetime
         throttled=int(own["throttled"].sum()),
         units=float(rows["consumed_units"].sum()),
         units_per_s=rate(units),
+        own_units_per_s=rate(counts["consumed_units"]),
         attempts_per_s=rate(counts["attempts"]),
         throttled_per_s=rate(counts["throttled"]),
         by_second=RunSide(

@@ -110,8 +110,8 @@ def _kept(folder: Path) -> RunSummary | None:
     try:
         if path.stat().st_mtime_ns < diagnosis.stat().st_mtime_ns:
             return None
-        return parsed(path.read_bytes())
-    except (OSError, ValueError):
+        return parsed(runfiles.bytes_of(path))
+    except (OSError, ValueError, FileProblem):
         return None
 
 

@@ -2,21 +2,25 @@
 
 Exit codes: 0 done and within thresholds; 1 a threshold was broken, or a cap or a stop rule ended the run;
 2 wrong use or invalid input, nothing started; 3 the run is invalid or its evidence is missing; 4 refused for
-safety; 130 interrupted, files kept.
+safety; 70 a defect of Keyheat, with its traceback; 130 interrupted, files kept.
 
 A verb is loaded when it is called, and its stages inside it, so that `keyheat --help` waits for neither.
 """
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from io import StringIO
+from traceback import format_exc
 
 import click
 
+from keyheat.inputs import is_text
 from keyheat.masking import masked, speak_plainly
 from keyheat.shipped import require, sentence, shipped
-from keyheat.words import DONE, INTERRUPTED, INVALID, WRONG_USE
+from keyheat.words import DEFECT, DONE, INTERRUPTED, INVALID, WRONG_USE
 
 Menu = Mapping[str, Mapping[str, tuple[str, str]]]
 """Sections of verbs: title -> name -> (module in `keyheat.cli`, what it does in a line)."""
@@ -159,6 +163,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and give its exit code. What a person can mend is one clear message, not a traceback."""
     speak_plainly()
     _speak("speak_json", False)
+    if (name := _not_text(sys.argv[1:] if arguments is None else arguments)) is not None:
+        return _complain(f"{name} is not UTF-8: rename the file or folder", WRONG_USE)
     try:
         return cli.main(arguments, prog_name="keyheat", standalone_mode=False) or DONE
     except click.ClickException as error:
@@ -169,11 +175,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if (said := sentence(error)) is None:
             raise
         return _complain(said, WRONG_USE)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (a crash is said, with a code of its own)
         code = _code_of(error)
         if code is None:
-            raise
+            print(masked(format_exc()), file=sys.stderr)
+            return _complain("this is a defect of Keyheat: please report it with the lines above", DEFECT)
         return _complain(str(error), code)
+
+
+def _not_text(arguments: Sequence[str]) -> str | None:
+    """The first argument that is not UTF-8, or the working folder where that is not."""
+    with suppress(OSError):  # the working folder was deleted
+        arguments = [*arguments, os.getcwd()]
+    return next((name for name in arguments if not is_text(name)), None)
 
 
 def _speak(how: str, differently: bool) -> None:

@@ -163,7 +163,7 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None) -> 
         for problem in everything.problems:
             err.print(f"keyheat: {shown(problem.place)}: {problem.why}")
         out.print(strong(f"{some(len(everything.rows), 'run')}: ", written))
-    return DONE
+    return INVALID if everything.problems else DONE
 
 
 @click.command()

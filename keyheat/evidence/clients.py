@@ -39,6 +39,7 @@ def boto3_clients(
     import boto3  # whoever only names a metric, or reads evidence, does not wait for it
     from botocore.config import Config
 
+    from keyheat.answer_shape import shaped
     from keyheat.answer_size import bounded
 
     mask_logs()
@@ -63,7 +64,7 @@ def boto3_clients(
         made = session.client(service, endpoint_url=url, config=config, **keys)
         if local and open_minute and service == "cloudwatch":
             made.meta.events.register("before-sign.cloudwatch", _ask_for_the_open_minute)
-        return bounded(mask_errors(made))
+        return bounded(mask_errors(shaped(made)))
 
     return client
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from keyheat.inputs import begins_with
 from keyheat.shipped import shipped
 
 WORKFLOW: Final = Path(".github", "workflows", "keyheat-regress.yml")
@@ -92,8 +93,7 @@ def repository_of(folder: Path) -> Path:
 
 def usual_schedule(repository: Path) -> str:
     """GitHub's for a repository that is there, by its folder or by its remote; else cron's."""
-    config = repository / ".git" / "config"
-    remote = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
+    remote = begins_with(repository / ".git" / "config")
     return "github" if "github.com" in remote or (repository / ".github").is_dir() else "cron"
 
 
@@ -133,9 +133,7 @@ def _alike(schedule: Schedule, suite: Path, repository: Path) -> Iterator[Path]:
 
 def _runs_another(path: Path, seen: str) -> bool:
     """Whether a file is there that says which suite it runs, and says another one."""
-    if not path.is_file():
-        return False
-    lines = NAMED.findall(path.read_text(encoding="utf-8", errors="replace"))
+    lines = NAMED.findall(begins_with(path))
     this = re.compile(rf"(?<![\w./-]){re.escape(seen)}(?![\w./-])")
     return bool(lines) and not any(this.search(line) for line in lines)
 

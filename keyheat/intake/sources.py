@@ -98,7 +98,8 @@ def _parsed(text: str) -> Any:
         if node is not None and _values(node, {}) > MOST_VALUES:
             raise NotAccepted(f"its aliases stand for more than {MOST_VALUES:,} values, which are not read")
         found = None if node is None else loader.construct_document(node)
-        return json.loads(json.dumps(found, default=str))  # dates and the like as text
+        # Dates and the like as text; an escape can name a sign that is none of UTF-8.
+        return json.loads(json.dumps(found, default=str, ensure_ascii=False).encode())
     except NotAccepted:
         raise
     except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
@@ -109,9 +110,15 @@ MOST_VALUES: Final = 200_000
 """Of a YAML file, each as often as aliases repeat it: a megabyte has fewer of its own."""
 
 
+NUMBERS: Final = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+MOST_DIGITS: Final = 1_000
+
+
 def _values(node: Any, known: dict[int, int]) -> int:
     """How many values a node of YAML stands for. Raises `RecursionError` where it is a part of itself."""
     if not isinstance(node.value, list):
+        if node.tag in NUMBERS and len(node.value) > MOST_DIGITS:  # those to base 60 take time by its square
+            raise NotAccepted(f"a number of {len(node.value):,} digits; at most {MOST_DIGITS:,} are read")
         return 1
     if id(node) not in known:
         parts = (part for one in node.value for part in (one if isinstance(one, tuple) else (one,)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from keyheat.bounds import encoding_of
+from keyheat.inputs import begins_with
 from keyheat.scenario.scenario import FORMAT
 
 TARGETS: Final = """\
@@ -35,8 +35,7 @@ def scenarios_among(places: Sequence[Path]) -> list[Path]:
 
 def states_format(path: Path, format_name: str) -> bool:
     """Whether a file states this format, however wrong the rest of it is."""
-    body = path.read_bytes() if path.is_file() else b""
-    return format_name in body.decode(encoding_of(body), errors="replace")
+    return format_name in begins_with(path)
 
 
 def suite_text(name: str, scenarios: Sequence[Path], file: Path, schema: str | None) -> str:

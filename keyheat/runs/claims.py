@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from keyheat.runfiles import CannotWrite
+from keyheat.runfiles import CannotWrite, check_no_link
 
 
 class Taken(CannotWrite):
@@ -55,6 +55,7 @@ class Claim:
 
 def hold(folder: Path) -> Claim:
     """Claim a folder, whatever is in it. Raises `Taken` where somebody else has it now, and `CannotWrite`."""
+    check_no_link(folder)
     while True:
         made = _made(folder)
         try:
@@ -147,7 +148,7 @@ else:
 
     def _opened(folder: Path) -> int:
         """The folder itself, which is what is locked."""
-        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
 
     def _locked(place: int) -> bool:
         try:

@@ -2,17 +2,28 @@
 
 import re
 import zlib
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
-from hdrh.codec import HdrCookieException, HdrHistogramSettingsException, HdrLengthException
+from hdrh.codec import (
+    HdrCookieException,
+    HdrHistogramSettingsException,
+    HdrLengthException,
+    PayloadHeader,
+    ext_header_size,
+)
 from hdrh.histogram import HdrHistogram
 
 from keyheat import runfiles
 from keyheat.runfiles import US_PER_MS, FileProblem
 
 LINE = re.compile(r"Tag=(?P<tag>[^,]+),[\d.]+,[\d.]+,[\d.]+,(?P<payload>\S+)")
+MOST_BYTES = 64 << 20
+MOST_LINES = 1_000
+MOST_HISTOGRAM_BYTES = 1 << 20
+MOST_DIGITS, MOST_US = 3, 3_600_000_000  # an hour
 _NOT_WHOLE = (
     IndexError, ValueError, TypeError, zlib.error,
     HdrCookieException, HdrLengthException, HdrHistogramSettingsException,
@@ -67,10 +78,12 @@ def mean_ms(histogram: HdrHistogram) -> float:
 
 def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
     """The number, tag and payload of each histogram's line."""
-    first, _, rest = runfiles.read_text(path).partition("\n")
+    first, _, rest = runfiles.read_text(path, MOST_BYTES).partition("\n")
     if first.strip() != f"#[{runfiles.LATENCY}]":
         raise FileProblem(f"{path} starts with {first[:40]!r}; this version reads '#[{runfiles.LATENCY}]'")
     for number, line in enumerate(rest.splitlines(), start=2):
+        if number > MOST_LINES:
+            raise FileProblem(f"{path} has more than {MOST_LINES:,} lines; no more are read")
         if line.startswith(("#", '"')) or not line.strip():
             continue
         match = LINE.fullmatch(line)
@@ -81,8 +94,20 @@ def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
 
 def _decoded(path: Path, number: int, payload: str) -> HdrHistogram:
     try:
+        _check_header(payload)
         return HdrHistogram.decode(payload)
     except _NOT_WHOLE as error:
         raise FileProblem(
             f"{path} line {number} holds a damaged histogram ({error}); make it again or restore it"
         ) from error
+
+
+def _check_header(payload: str) -> None:
+    """Raise `ValueError` where a histogram asks for more memory than those that a run writes."""
+    unpacker = zlib.decompressobj()
+    header = unpacker.decompress(b64decode(payload)[ext_header_size:], MOST_HISTOGRAM_BYTES)
+    if unpacker.unconsumed_tail:
+        raise ValueError(f"it unpacks to more than {MOST_HISTOGRAM_BYTES:,} bytes")
+    fields = PayloadHeader.from_buffer_copy(header)
+    if fields.significant_figures > MOST_DIGITS or not 0 < fields.highest_trackable_value <= MOST_US:
+        raise ValueError(f"a run has {MOST_DIGITS} digits and {MOST_US:,} microseconds at most")

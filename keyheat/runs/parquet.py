@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from keyheat.inputs import NotRead, check_words, open_parquet
 from keyheat.runfiles import (
     PARTITIONS,
     SECONDS,
@@ -63,6 +64,7 @@ PARTITIONS_SCHEMA = pa.schema(
         ("throttled_writes", pa.int64()),
     ]
 )
+MOST_ROWS = 16_000_000
 SCHEMAS = {SECONDS: SECONDS_SCHEMA, THROTTLES: THROTTLES_SCHEMA, PARTITIONS: PARTITIONS_SCHEMA}
 
 
@@ -100,9 +102,13 @@ def write_table(path: Path, format_name: str, table: pa.Table) -> None:
 def read_table(path: Path, format_name: str) -> pa.Table:
     """Read a Parquet file of the stated format. Raises `FileProblem`."""
     try:
-        # Without threads: one that still reads when the interpreter ends aborts the process, now and then
-        # (https://github.com/apache/arrow/issues/34314).
-        table = pq.read_table(pa.BufferReader(bytes_of(path)), use_threads=False, pre_buffer=False)
+        with open_parquet(pa.BufferReader(bytes_of(path)), MOST_ROWS) as file:
+            # Without threads: one that still reads when the interpreter ends aborts the process, now and then
+            # (https://github.com/apache/arrow/issues/34314).
+            table = file.read(use_threads=False)
+        check_words(table.to_batches())
+    except NotRead as error:
+        raise FileProblem(f"cannot read {path}: {error.strerror}") from error
     except pa.ArrowException as error:
         raise FileProblem(
             f"{path} is not a whole Parquet file ({error}); make it again or restore it"

@@ -8,6 +8,7 @@ import csv
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from math import isfinite
 from pathlib import Path
 from random import Random
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keyheat.bounds import encoding_of
+from keyheat.inputs import check_words, encoding_of, lines_of, open_file, open_parquet
 from keyheat.model.limits import MAX_ITEM_BYTES
 from keyheat.scenario.keys import Keys, Times
 
@@ -28,6 +29,7 @@ NAMES = {**OPERATIONS, **{name: name for name in OPERATIONS.values()}}
 LONGEST_KEY_BYTES, LONGEST_SORT_KEY_BYTES = 2_048, 1_024
 LATEST_START_S = 7 * 86_400.0
 PARQUET_ROWS = 1_000
+MOST_LINE_BYTES = 1 << 16
 MOST_SHOWN = 20
 
 
@@ -187,14 +189,14 @@ def _values(path: Path) -> Iterator[dict[str, Any]]:
     try:
         yield from readers[path.suffix](path)
     except OSError as error:
-        raise TraceError([error.strerror or str(error).splitlines()[0]]) from error
+        raise TraceError([f"{path}: {error.strerror or str(error).splitlines()[0]}"]) from error
 
 
 def _of_csv(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open("rb") as file:
-        encoding = encoding_of(file.read(2))
-    with path.open(encoding=encoding, newline="") as file:
-        lines = csv.reader(file)
+    with open_file(path) as file:
+        encoding = encoding_of(file.peek(2))
+        text = TextIOWrapper(file, encoding=encoding, newline="")
+        lines = csv.reader(lines_of(text, MOST_LINE_BYTES))
         try:
             names = next(lines, None)
             if names is None:
@@ -217,15 +219,15 @@ def _of_csv(path: Path) -> Iterator[dict[str, Any]]:
 
 def _of_parquet(path: Path) -> Iterator[dict[str, Any]]:
     import pyarrow as pa  # here, since a CSV file needs none
-    import pyarrow.parquet
 
     try:
-        with pa.parquet.ParquetFile(path) as file:
+        with open_file(path) as opened, open_parquet(opened) as file:
             for batch in file.iter_batches(PARQUET_ROWS, columns=_columns(file.schema_arrow.names)):
+                check_words([batch], PARQUET_ROWS * MOST_LINE_BYTES)
                 yield from batch.to_pylist()
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeDecodeError) as error:
         lines = str(error).splitlines() or ["it cannot be read"]
-        raise TraceError([lines[0]]) from error
+        raise TraceError([f"{path}: {lines[0]}"]) from error
 
 
 def _columns(there: list[str]) -> list[str]:

@@ -127,7 +127,11 @@ window.keyheat = (() => {
   const overlaps = (sheet, row, [from, to]) =>
     column(sheet, "from_utc")[row] < to && column(sheet, "to_utc")[row] > from;
 
-  const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const isFormula = (text) => /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text);
+  const quoted = (word) => {
+    const text = isFormula(word) ? `'${word}` : word; // a spreadsheet would run it
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
 
   return { content, column, overlaid, steps, joined, counted, csv, utc, clock };
 })();

@@ -31,6 +31,7 @@ def traffic(attempts: int = 0, throttled: int = 0, units_per_s: float = 0.0) -> 
         throttled=throttled,
         units=0.0,
         units_per_s=units_per_s,
+        own_units_per_s=units_per_s,
         attempts_per_s=attempts / 50,
         throttled_per_s=throttled / 50,
         by_second=RunSide(**{one.name: np.zeros(50) for one in fields(RunSide)}),

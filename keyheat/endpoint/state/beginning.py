@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.state.descriptions import creation_of, read_tables, region_of
-from keyheat.endpoint.state.files import content_of
+from keyheat.endpoint.state.files import MOST_TABLES_BYTES, content_of
 from keyheat.endpoint.state.items import SeededItems
 from keyheat.endpoint.state.snapshot import created, restore
 
@@ -50,7 +51,7 @@ class Beginning:
     def _create_tables(self, regions: Regions) -> Iterator[str]:
         for path in self.tables:
             try:
-                tables = read_tables(content_of(path))
+                tables = read_tables(content_of(path, MOST_TABLES_BYTES))
             except ValueError as error:
                 yield from (f"{path}: {line}" for line in str(error).splitlines())
                 continue
@@ -100,7 +101,7 @@ def _seed(regions: Regions, name: str | None, path: Path) -> Iterator[str]:
         return
     items = SeededItems(tables[name][1], regions.home.now_s())
     try:
-        items.put(enumerate(content_of(path).splitlines(), 1))
+        items.put(enumerate(BytesIO(content_of(path)), 1))
     except ValueError as error:
         yield f"{path}: {error}"
         return

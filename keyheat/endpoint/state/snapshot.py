@@ -11,6 +11,7 @@ Of capacity it has what is stated, and not what was spent or split: a table that
 """
 
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from typing import Any, Final
 
 import orjson
@@ -90,7 +91,7 @@ MEMBERS: Final[Mapping[str, tuple[type | None, ...]]] = {
 
 
 def _restored(regions: Regions, content: bytes) -> None:
-    lines = enumerate(content.splitlines(), 1)
+    lines = enumerate(BytesIO(content), 1)
     _, head = _object(lines, "its format")
     if head.get("format") not in READ:
         raise NoSnapshot("its first line does not say its format")

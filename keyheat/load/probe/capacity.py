@@ -131,7 +131,7 @@ def finding(checks: Sequence[UnitsCheck]) -> CapabilityFinding:
     if refusal := next((check.refused for check in checks if check.refused), None):
         return CapabilityFinding(answer="unknown", seen=f"not served: {refusal}")
     came = {check.came for check in checks}
-    if came == {None}:
+    if came <= {None, 0.0}:  # it does not count: there is no request for nothing
         return CapabilityFinding(answer="no", seen=ABSENT)
     wrong = [check for check in checks if check.came != check.expected]
     units = _listed([f"{check.expected:g}" for check in checks])

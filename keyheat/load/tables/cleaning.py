@@ -16,15 +16,19 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from keyheat.addresses import endpoint_of
+from keyheat.answer_shape import member
 from keyheat.load.tables.removal import by_hand
 from keyheat.load.transport.target import Target, target_at
 from keyheat.load.users.items import RUN_ATTRIBUTE
 from keyheat.plan.prices import Prices, consumed_dollars
 from keyheat.runfiles import FILES, RUN, SIMULATED, FileProblem, read_json, write_json
 from keyheat.runs.table_facts import mode_of, table_facts
+from keyheat.validation import Count, LenientPart, Quantity, checked, listed, mistakes
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,17 +74,17 @@ class CleaningState:
 
     run_id: str
     table: str
-    segments: int
+    segments: Annotated[int, Field(ge=1, le=MOST_SEGMENTS)]
     done: list[int] = field(default_factory=list)
-    deleted: int = 0
-    left: int = 0  # found, and another run's or nobody's by the time they were to be deleted
-    read_units: float = 0.0
-    write_units: float = 0.0
+    deleted: Count = 0
+    left: Count = 0  # found, and another run's or nobody's by the time they were to be deleted
+    read_units: Quantity = 0.0
+    write_units: Quantity = 0.0
 
     @property
     def finished(self) -> bool:
         """Whether the whole table was looked through."""
-        return len(self.done) == self.segments
+        return not self.to_do
 
     @property
     def to_do(self) -> list[int]:
@@ -99,9 +103,10 @@ def begun(folder: Path, *, run_id: str, table: str, size_bytes: int) -> Cleaning
         return CleaningState(run_id=run_id, table=table, segments=segments)
     noted = read_json(folder / FILE, FORMAT)
     try:
-        cleaned = CleaningState(**{name: noted[name] for name in CleaningState.__dataclass_fields__})
-    except KeyError as error:
-        raise FileProblem(f"{folder / FILE} says nothing of {error}; delete it to begin anew") from error
+        cleaned = TypeAdapter(CleaningState).validate_python(noted)
+    except ValidationError as error:
+        wrong = listed(mistakes(error))
+        raise FileProblem(f"{folder / FILE}: {wrong}\ndelete it to begin anew") from error
     if (cleaned.run_id, cleaned.table) != (run_id, table):
         raise FileProblem(f"{folder / FILE} is of run {cleaned.run_id} on table {cleaned.table}; delete it")
     if cleaned.finished:  # somebody wants to be sure
@@ -157,7 +162,7 @@ class Cleaner:
         while True:
             self.pace.wait()
             page = ask(**more)
-            units = page["ConsumedCapacity"]["CapacityUnits"]
+            units = _units(page)
             self.cleaned.read_units += units
             self.pace.pay(units)
             yield page["Items"]
@@ -180,9 +185,15 @@ class Cleaner:
         except self.client.exceptions.ConditionalCheckFailedException:
             self.pace.pay(FAILED_UNITS)
             return False, FAILED_UNITS
-        units = float(answer["ConsumedCapacity"]["CapacityUnits"])
+        units = _units(answer)
         self.pace.pay(units)
         return True, units
+
+
+def _units(answer: Mapping[str, Any]) -> float:
+    """What a call consumed. Raises `DamagedAnswer`: a pace cannot be kept, nor a price told, without it."""
+    capacity = answer.get("ConsumedCapacity", {})
+    return float(member("ConsumedCapacity", capacity, "CapacityUnits"))
 
 
 def page_items(description: dict[str, Any], units_per_s: float | None) -> int:
@@ -217,6 +228,30 @@ class Leftovers:
         )
 
 
+class _Table(LenientPart):
+    name: str
+
+
+class _Consumed(LenientPart):
+    write: Quantity | None = None
+
+
+class _Totals(LenientPart):
+    consumed_units: _Consumed = _Consumed()
+
+
+class _LoadedRun(LenientPart):
+    """What cleaning needs of `run.json`."""
+
+    run_id: str
+    table: _Table
+    endpoint_url: str
+    region: str
+    status: str | None = None
+    items_marked: bool = False
+    totals: _Totals = _Totals()
+
+
 def leftovers_of(folder: Path, endpoint_url: str | None = None) -> Leftovers:
     """What a run's folder says; `endpoint_url`: what somebody says of where the table is.
 
@@ -226,16 +261,16 @@ def leftovers_of(folder: Path, endpoint_url: str | None = None) -> Leftovers:
     manifest = read_json(file, RUN)
     if manifest.get("target") == SIMULATED:
         raise ValueError(f"{folder} is a simulated run: no table was loaded, and nothing is to be cleaned")
-    url = endpoint_of(manifest["endpoint_url"], endpoint_url, file=str(file), option="--endpoint-url")
+    run = checked(file, _LoadedRun, manifest)
+    url = endpoint_of(run.endpoint_url, endpoint_url, file=str(file), option="--endpoint-url")
     assert url is not None, "a run that loaded a table says where"
-    consumed = manifest.get("totals", {}).get("consumed_units", {})
     return Leftovers(
-        run_id=manifest["run_id"],
-        table=manifest["table"]["name"],
-        target=target_at(url, region=manifest["region"]),
-        marked=bool(manifest.get("items_marked")),
-        running=manifest.get("status") == "running",
-        write_units=consumed.get("write"),
+        run_id=run.run_id,
+        table=run.table.name,
+        target=target_at(url, region=run.region),
+        marked=run.items_marked,
+        running=run.status == "running",
+        write_units=run.totals.consumed_units.write,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.answer_shape import member
 from keyheat.load.tables.description import DAY_H, TablePatience, described, dollars_per_hour, until_gone
 from keyheat.load.tables.ownership import (
     EXPIRES,
@@ -97,7 +98,7 @@ class OrphanSearch:
         description = described(self.client, name)
         if description is None:
             return None
-        tags = tags_of(self.client, description["TableArn"])
+        tags = tags_of(self.client, member("DescribeTable", description, "TableArn"))
         if RUN not in tags:
             return None
         try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.answer_shape import member
 from keyheat.load.tables.description import TablePatience, described, until_active, until_gone
 from keyheat.load.tables.ownership import RUN, Unread, live_in, protections, standing, tags_of
 
@@ -47,8 +48,8 @@ def made_by(client: Any, name: str, run_id: str, patience: TablePatience) -> boo
     def look() -> dict[str, str] | None:
         try:
             description = described(client, name)
-            return description and _tagged(tags_of(client, description["TableArn"]))
-        except ClientError:
+            return description and _tagged(tags_of(client, member("DescribeTable", description, "TableArn")))
+        except (ClientError, BotoCoreError):
             return None
 
     tags = _several_looks(look, patience, LOOKS)
@@ -83,7 +84,7 @@ def _kept(
     client: Any, description: Mapping[str, Any], run_id: str, patience: TablePatience, now: datetime
 ) -> str | None:
     """Why the table is left alone: it is not ours any more, somebody protects it, or is loading it."""
-    arn = description["TableArn"]
+    arn = member("DescribeTable", description, "TableArn")
     tags = _several_looks(lambda: _tagged(tags_of(client, arn)), patience, LOOKS) or {}
     if tags.get(RUN) != run_id:
         return f"its tag {RUN!r} is {tags.get(RUN)!r}, and that of this run was {run_id!r}"

@@ -35,6 +35,7 @@ from botocore.hooks import first_non_none_response
 from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
+from keyheat.answer_shape import shaped
 from keyheat.answer_size import bounded
 from keyheat.load.transport.answer import TIMEOUT_S, Answer
 from keyheat.load.transport.failures import (
@@ -95,7 +96,7 @@ def make_client(
         verify=(ca_bundle() if target.tls else None) or True,
         **_local_keys(target, session),
     )
-    return bounded(mask_errors(client))
+    return bounded(mask_errors(shaped(client)))
 
 
 def _local_keys(target: Target, session: Session) -> dict[str, str | None]:

@@ -11,7 +11,7 @@
     bad_http             what came back is not HTTP
     answer_too_long      it went on after all that DynamoDB can say; what was left of it was not read
     not_an_answer        an HTTP 200 whose body is not what DynamoDB says: a proxy's page, say
-    no_units             an answer without the consumed capacity that was asked for
+    no_units             an answer without the consumed capacity that was asked for, or a write of 0 units
     credentials          there are none any more: they could not be refreshed, and nothing was sent
 
 Error tables grow with the number of names, so there are few of them.
@@ -110,6 +110,7 @@ def damage(body: bytes, headers: Mapping[str, str]) -> str | None:
 
 MOST_UNITS: Final = 1e6  # of one request: twice a full batch with all of its index entries
 UNITS_ASKED: Final = b'"ReturnConsumedCapacity":"'
+WRITES: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
 ITEM_ASKED: Final = b'"ReturnValues":"ALL_NEW"'
 
 Shape = tuple[str, str, frozenset[tuple[str, str]]]
@@ -146,10 +147,20 @@ class CheckedTransport:
         if has_shape is not None and not has_shape(content, body):
             return NOT_AN_ANSWER
         capacity = content.get("ConsumedCapacity")
-        if not capacity:
-            missed = UNITS_ASKED in body and operation not in self._without_units
-            return NO_UNITS if missed else None
-        return None if _plausible(capacity) else NOT_AN_ANSWER
+        if capacity and not _plausible(capacity):
+            return NOT_AN_ANSWER
+        if UNITS_ASKED in body and operation not in self._without_units and not _counts(operation, content):
+            return NO_UNITS
+        return None
+
+
+def _counts(operation: str, content: Mapping[str, Any]) -> bool:
+    """Whether units came; DynamoDB accepts no write for 0 of them, but where nothing of a batch was done."""
+    capacity = content.get("ConsumedCapacity")
+    if not capacity or operation not in WRITES or content.get("UnprocessedItems"):
+        return bool(capacity)
+    entries = capacity if isinstance(capacity, list) else [capacity]
+    return bool(sum(entry["CapacityUnits"] for entry in entries) > 0)
 
 
 def _plausible(capacity: object) -> bool:

@@ -236,7 +236,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "bad_http": "what came back is not HTTP",
     "answer_too_long": "the answer went on after all that DynamoDB can say, and was dropped",
     "not_an_answer": "HTTP 200, but not DynamoDB's answer: does a proxy or a login page stand between?",
-    "no_units": "accepted, it says, but without the consumed capacity that was asked for",
+    "no_units": "accepted, it says, but without consumed capacity, or with 0 units for a write",
     "credentials": "there were no credentials any more, and nothing was sent",
     "still_in_flight_at_stop": "not answered when the load was stopped",
     "ExpiredTokenException": "the session's credentials had expired",

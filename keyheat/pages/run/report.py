@@ -16,6 +16,7 @@ from markupsafe import Markup
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.analysis.report.seconds import SecondsRecord, read_record
+from keyheat.masking import as_cell
 from keyheat.numbers import UNITS
 from keyheat.pages.charts.capacity import swatch
 from keyheat.pages.charts.figures import Chart, epoch
@@ -25,7 +26,7 @@ from keyheat.pages.page import figures_json, library, page, said_at, save
 from keyheat.pages.run.hero import Hero, hero_of
 from keyheat.pages.run.sections import charts_of, details_of, tables_of
 from keyheat.pages.sheets import Sheet
-from keyheat.runfiles import REPORT, write_atomically
+from keyheat.runfiles import REPORT, check_no_link, write_atomically
 from keyheat.terms import MEANINGS as TERMS
 from keyheat.terms import OF_RETRIES, titled
 from keyheat.wording.constraints import MEANINGS
@@ -158,6 +159,7 @@ def write_exports(
 
     Raises `FileProblem` where the run cannot be read or a file not written, and `KeysNotRecorded`.
     """
+    check_no_link(place)
     run = load_run(folder)
     if show_keys and not _has_values(run):
         raise KeysNotRecorded(
@@ -201,8 +203,11 @@ def _csv(table: pa.Table) -> bytes:
                 f"{moment.isoformat(timespec='milliseconds')[:23]}Z" for moment in table[place].to_pylist()
             ]
             table = table.set_column(place, field.name, pa.array(told, pa.string()))
+        elif pa.types.is_string(field.type):
+            words = [word and as_cell(word) for word in table[place].to_pylist()]
+            table = table.set_column(place, field.name, pa.array(words, pa.string()))
     file = io.BytesIO()
-    pyarrow.csv.write_csv(table, file)
+    pyarrow.csv.write_csv(table.rename_columns(list(map(as_cell, table.column_names))), file)
     return file.getvalue()
 
 

@@ -135,7 +135,11 @@ def _folder(site: Site, key: str) -> Path:
     row = site.look.seen().by_key.get(key)
     if row is None or row.folder is None:
         abort(404, "there is no such run any more")
-    if not site.show_keys and has_key_values(row.folder):
+    try:
+        withheld = not site.show_keys and has_key_values(row.folder)
+    except FileProblem as problem:
+        abort(404, str(problem))
+    if withheld:
         abort(403, WITHHELD)
     return row.folder
 

@@ -15,6 +15,8 @@ import psutil
 
 from keyheat.analysis.summarize import read_summary
 from keyheat.analysis.summary import RunSummary
+from keyheat.inputs import is_text
+from keyheat.masking import plain
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, SUMMARY, FileProblem, parsed_json
 from keyheat.runs.folder import UNDERWAY_NAME, Underway, read_underway
 from keyheat.runs.manifest import Manifest, read_manifest
@@ -89,6 +91,9 @@ class RunSearch:
 
 
 def _runs_below(folder: Path, depth: int, problems: list[UnreadPlace]) -> Iterator[tuple[Path, Stamp]]:
+    if not is_text(str(folder)):
+        problems.append(UnreadPlace(place=Path(plain(str(folder))), why="its name is not UTF-8; rename it"))
+        return
     try:
         with os.scandir(folder) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)

@@ -22,12 +22,13 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import orjson
 
 from keyheat.analysis.report.run import load_run
+from keyheat.inputs import read_file
 from keyheat.pages.run.report import FileKind, render, write_exports
 from keyheat.pages.runs.found import FoundRun, RunSearch, UnreadPlace
 from keyheat.pages.runs.index import NOTHING, Memory, Recall, Runs, content_of, place_of
 from keyheat.pages.runs.rows import RunRow, rows_of
 from keyheat.pages.runs.trends import trends_of
-from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, KEYS, REPORT, FileProblem
+from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, KEYS, REPORT, FileProblem, bytes_of
 from keyheat.runs.folder import Underway, read_underway
 from keyheat.runs.signs import PHASES
 from keyheat.wording.constraints import target_words
@@ -149,6 +150,7 @@ def _moving(row: RunRow, signs: Underway, now_s: float) -> dict[str, Any]:
 
 
 KEPT: Final = 8  # pages that were made, some 5 MB each
+MOST_PAGE_BYTES: Final = 64 << 20
 SHOWN: Final = re.compile(rb'"shown"\s*:\s*"')
 WITH_KEYS: Final = tuple(FILES[name] for name in (KEYS, EVIDENCE, DIAGNOSIS))
 
@@ -171,7 +173,7 @@ class Pages:
         path, diagnosis = folder / REPORT, folder / FILES[DIAGNOSIS]
         try:
             if not path.is_symlink() and path.stat().st_mtime_ns >= diagnosis.stat().st_mtime_ns:
-                return path.read_bytes()
+                return read_file(path, MOST_PAGE_BYTES)
         except FileNotFoundError:
             pass  # then it is made
         except OSError as error:
@@ -209,5 +211,5 @@ def files_of(folder: Path) -> dict[str, int]:
 
 
 def has_key_values(folder: Path) -> bool:
-    """Whether key values are in the run's files, because it was told to show them. Raises `OSError`."""
-    return any(SHOWN.search((folder / name).read_bytes()) for name in WITH_KEYS if (folder / name).is_file())
+    """Whether key values are in the run's files, because it was told to show them. Raises `FileProblem`."""
+    return any(SHOWN.search(bytes_of(folder / name)) for name in WITH_KEYS if (folder / name).is_file())

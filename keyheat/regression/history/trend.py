@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from keyheat.analysis.measures import MEASURES, Better, Measure
+from keyheat.masking import as_cell
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.reading import HistoryReading
 from keyheat.regression.history.records import HistoryPoint
@@ -151,7 +152,7 @@ def _rows(measure: str, points: Sequence[HistoryPoint]) -> bytes:
     rows.writerow([*COLUMNS, measure])
     for point in points:
         moment = point.started_at.isoformat(timespec="seconds")
-        rows.writerow([moment, point.session, point.label or "", f"{point.median:.12g}"])
+        rows.writerow([moment, point.session, as_cell(point.label or ""), f"{point.median:.12g}"])
     return text.getvalue().encode()
 
 

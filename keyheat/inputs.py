@@ -1,0 +1,149 @@
+"""Files that somebody else wrote: regular files only, and no more of them than a stated number of bytes.
+
+A pipe never ends or never begins, a link may lead to a device, and a short file may unpack to a long one.
+Every reader of such a file opens it here; docs/security.md states the limits.
+"""
+
+import errno
+import os
+import stat
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable, Iterable, Iterator
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+MOST_TEXT_BYTES: Final = 1 << 20
+"""Of what a person writes."""
+PIECE_BYTES: Final = 1 << 16
+
+_NO_WAITING: Final = getattr(os, "O_NONBLOCK", 0)  # Windows has no pipes among its files
+_KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+class NotRead(OSError):
+    """A file that is not read; `strerror` says why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(errno.EINVAL, why)
+
+
+def open_file(path: Path) -> BufferedReader:
+    """Open a regular file for reading. Raises `OSError`, as `NotRead` for a pipe, a device or a socket."""
+    _check_kind(os.stat(path))  # before it is opened: that alone may wait, or set off a device
+    file = open(  # noqa: SIM115 (its caller closes it)
+        path, "rb", opener=lambda name, flags: os.open(name, flags | _NO_WAITING)
+    )
+    try:
+        _check_kind(os.fstat(file.fileno()))
+    except NotRead:
+        file.close()
+        raise
+    return file
+
+
+def read_file(path: Path, most_bytes: int) -> bytes:
+    """The content of a regular file. Raises `OSError`, as `NotRead` where it has more bytes than that."""
+    with open_file(path) as file:
+        if (size := os.fstat(file.fileno()).st_size) > most_bytes:
+            raise NotRead(f"it has {size:,} bytes; at most {most_bytes:,} are read")
+        expected = max(size, PIECE_BYTES)
+        body = file.read(expected + 1)
+    if len(body) > expected:
+        raise NotRead("it grew while it was read; try again when it is whole")
+    return body
+
+
+def lines_of(file: IO[str], most_characters: int) -> Iterator[str]:
+    """The lines of an open text, one at a time. Raises `NotRead` for a longer line."""
+    number = 0
+    while line := file.readline(most_characters + 1):
+        number += 1
+        if len(line) > most_characters:
+            raise NotRead(
+                f"line {number:,} has more than {most_characters:,} characters, the most that is read"
+            )
+        yield line
+
+
+def begins_with(path: Path) -> str:
+    """The first part of a text file, whatever its encoding; empty where it is no regular file.
+
+    Enough to tell by a word in it what a file among others is. Raises `OSError`.
+    """
+    if not path.is_file():
+        return ""
+    with open_file(path) as file:
+        head = file.read(MOST_TEXT_BYTES)
+    return head.decode(encoding_of(head), errors="replace")
+
+
+def encoding_of(head: bytes) -> str:
+    """The encoding of a text that begins with `head`: UTF-8 unless a byte order mark says UTF-16.
+
+    PowerShell's `>` writes UTF-16 with a mark, and some editors of Windows mark UTF-8.
+    """
+    return "utf-16" if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+
+
+def is_text(name: str) -> bool:
+    """Whether the name of a file is UTF-8: no page and no JSON can hold another one."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_kind(status: os.stat_result) -> None:
+    kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), None)
+    if kind is not None:
+        raise NotRead(f"it is {kind}, and only regular files are read; save its content to a file first")
+
+
+MOST_PARQUET_BYTES: Final = 2 << 30
+"""Of a Parquet file, unpacked; and of all words in its rows."""
+MOST_WIDTH_BYTES: Final = 64
+
+
+def open_parquet(file: Any, most_rows: int | None = None) -> "pq.ParquetFile":
+    """A Parquet file whose columns are flat, and whose metadata state no more than is read.
+
+    Words come as dictionaries: one that a million rows repeat is in memory once. Raises `NotRead`, and
+    `pyarrow.ArrowException`.
+    """
+    import pyarrow.parquet as pq  # here, since the base of Keyheat has no pyarrow
+
+    metadata = pq.read_metadata(file)
+    if most_rows is not None and metadata.num_rows > most_rows:
+        raise NotRead(f"it has {metadata.num_rows:,} rows; at most {most_rows:,} are read")
+    size = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    if size > MOST_PARQUET_BYTES:
+        raise NotRead(f"it unpacks to {size:,} bytes; at most {MOST_PARQUET_BYTES:,} are read")
+    columns = [metadata.schema.column(number) for number in range(metadata.num_columns)]
+    for column in columns:
+        wide = column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > MOST_WIDTH_BYTES
+        if wide or column.max_repetition_level:
+            raise NotRead(f"its column {column.path} is neither words nor numbers")
+    words = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+    return pq.ParquetFile(file, metadata=metadata, read_dictionary=words)
+
+
+def check_words(batches: Iterable["pa.RecordBatch"], most_bytes: int = MOST_PARQUET_BYTES) -> None:
+    """Raise `NotRead` where the words of all rows together are longer than that."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    words = (one for batch in batches for one in batch.columns if pa.types.is_dictionary(one.type))
+    size = sum(pc.sum(pc.binary_length(one.dictionary).take(one.indices)).as_py() or 0 for one in words)
+    if size > most_bytes:
+        raise NotRead(f"its words unpack to {size:,} bytes; at most {most_bytes:,} are read")

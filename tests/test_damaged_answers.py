@@ -1,0 +1,160 @@
+"""Endpoints whose answers about tables are damaged: each verb says so in a sentence, and none crashes."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.opens
+Verb = Callable[..., Any]
+TABLE = {
+    "TableName": "orders",
+    "TableStatus": "ACTIVE",
+    "TableArn": "arn:aws:dynamodb:us-east-1:000000000000:table/orders",
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
+    "ItemCount": 1,
+    "TableSizeBytes": 100,
+}
+DAMAGE: dict[str, bytes] = {
+    "no table": b"{}",
+    "null": b'{"Table": null}',
+    "a list": b"[]",
+    "another type": json.dumps({"Table": TABLE | {"KeySchema": 5}}).encode(),
+    "without its keys": json.dumps({"Table": {"TableName": "orders", "TableStatus": "ACTIVE"}}).encode(),
+    "units that are words": json.dumps(
+        {"Table": TABLE | {"ProvisionedThroughput": {"WriteCapacityUnits": "many"}}}
+    ).encode(),
+    "no UTF-8": b'{"Table": {"TableName": "\xff"}}',
+    "no JSON": b"<html>",
+    "deep": b"[" * 100_000,
+}
+RUN_ID = "0123456789ab"
+
+
+class Endpoint(ThreadingHTTPServer):
+    """Answers each operation with the body that it is given for it; DescribeTable, for a table of its own."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.tables: dict[str, bytes] = {}
+        self.answers: dict[str, bytes] = {}
+
+    def answer(self, operation: str, request: dict[str, Any]) -> bytes:
+        if operation == "ListTables":
+            return json.dumps({"TableNames": sorted(self.tables)}).encode()
+        if operation == "DescribeTable":
+            return self.tables[request["TableName"]]
+        return self.answers.get(operation, b"{}")
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Endpoint
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = self.server.answer(self.headers["X-Amz-Target"].rpartition(".")[2], request)
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-amz-json-1.0")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_of: object) -> None: ...
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Endpoint]:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.chdir(tmp_path)
+    server = Endpoint()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def run_at(url: str, **more: Any) -> Path:
+    folder = Path("mine")
+    folder.mkdir()
+    manifest = {
+        "format": "keyheat.run/1", "run_id": RUN_ID, "table": {"name": "orders"}, "endpoint_url": url,
+        "region": "us-east-1", "target": url, "status": "finished", "items_marked": True,
+    }  # fmt: skip
+    (folder / "run.json").write_text(json.dumps(manifest | more))
+    return folder
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_damaged_description_is_said_by_each_verb(verb: Verb, endpoint: Endpoint, how: str) -> None:
+    endpoint.tables["orders"] = DAMAGE[how]
+    said = [
+        verb("clean", run_at(endpoint.url), "--yes"),
+        verb("init", "--table", "orders", "--endpoint-url", endpoint.url, "--out", "orders.toml"),
+    ]
+    assert [one.code for one in said] == [3, 2]
+    assert ["DescribeTable was answered with something" in one.err for one in said] == [True] * 2
+
+
+def test_one_table_that_cannot_be_judged_does_not_end_the_search(verb: Verb, endpoint: Endpoint) -> None:
+    without_arn = {name: value for name, value in TABLE.items() if name != "TableArn"}
+    endpoint.tables = DAMAGE | {
+        "without an ARN": json.dumps({"Table": without_arn}).encode(),
+        "good": json.dumps({"Table": TABLE}).encode(),
+    }
+    tags = {"keyheat": RUN_ID, "keyheat-owner": "ann", "keyheat-expires": "2020-01-01T00:00:00Z"}
+    listed = [{"Key": name, "Value": value} for name, value in tags.items()]
+    endpoint.answers["ListTagsOfResource"] = json.dumps({"Tags": listed}).encode()
+    endpoint.answers["DescribeContinuousBackups"] = (
+        b'{"ContinuousBackupsDescription": {"ContinuousBackupsStatus": "DISABLED"}}'
+    )
+    said = verb("sweep-orphans", "--target", endpoint.url, "--dry-run", "--json")
+    assert said.code == 3
+    found = json.loads(said.out)
+    assert [table["name"] for table in found["tables"]] == ["good"]
+    assert {name for problem in found["problems"] for name in problem["tables"]} == {
+        *DAMAGE,
+        "without an ARN",
+    }
+
+
+@pytest.mark.parametrize("file", ["run.json", "cleaning.json"])
+@pytest.mark.parametrize("content", [{"run_id": 5}, {"table": None}, {"region": [], "segments": 0}])
+def test_cleaning_says_which_of_its_files_is_damaged(
+    verb: Verb, endpoint: Endpoint, file: str, content: dict[str, Any]
+) -> None:
+    endpoint.tables["orders"] = json.dumps({"Table": TABLE}).encode()
+    folder = run_at(endpoint.url, **(content if file == "run.json" else {}))
+    if file == "cleaning.json":
+        noted = {
+            "format": "keyheat.cleaning/1",
+            "run_id": RUN_ID,
+            "table": "orders",
+            "segments": 2,
+            "done": [7],
+        }
+        (folder / file).write_text(json.dumps(noted | content))
+    said = verb("clean", folder, "--yes")
+    assert said.code == 3
+    assert file in said.err
+
+
+def test_cleaning_ends_where_a_scan_tells_no_units(verb: Verb, endpoint: Endpoint) -> None:
+    endpoint.tables["orders"] = json.dumps({"Table": TABLE}).encode()
+    endpoint.answers["Scan"] = b'{"Items": [], "Count": 0}'
+    said = verb("clean", run_at(endpoint.url), "--yes")
+    assert said.code == 3
+    assert "CapacityUnits is missing" in said.err
+    assert "To go on: keyheat clean mine" in said.err

@@ -1,0 +1,280 @@
+"""Files and folders of others that would never end, take all memory, or have a name that is no text.
+
+Each is named in a sentence, with a documented exit code; what is beside it is still shown.
+"""
+
+import gzip
+import json
+import os
+import re
+import signal
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from keyheat.masking import as_cell
+
+Verb = Callable[..., Any]
+Sample = Callable[..., Path]
+
+TRACE = """
+format = "keyheat.scenario/1"
+name = "again"
+question = "What was sent, sent again?"
+loadtest = "replay"
+[table]
+name = "again-table"
+provisioned = { read = 20, write = 20 }
+[keys]
+kind = "replay"
+trace = "FILE"
+[load]
+arrivals = "trace"
+users = 1
+duration_s = 10
+"""
+
+
+@pytest.fixture(autouse=True)
+def _ends() -> Iterator[None]:
+    """A reader that waits for ever fails, and does not hang the tests."""
+
+    def end(*_of: object) -> None:
+        raise AssertionError("it waits for a file that never ends")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(600)  # nothing waits so long, on a busy machine either
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def a_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def a_device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def too_long(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(40 << 30)  # it takes no room
+
+
+ENDLESS = {"a pipe": a_pipe, "a device": a_device, "at most": too_long}
+
+
+def in_run(file: str, *arguments: str) -> Callable[[Path, Path], list[object]]:
+    """A verb of a run directory, one of whose files is bad."""
+
+    def command(run: Path, bad: Path) -> list[object]:
+        (run / file).unlink(missing_ok=True)
+        bad.rename(run / file)
+        return [*arguments, run]
+
+    return command
+
+
+def traced(_run: Path, bad: Path) -> list[object]:
+    trace = bad.rename(bad.with_suffix(".parquet"))
+    scenario = bad.with_name("traced.toml")
+    scenario.write_text(TRACE.replace("FILE", trace.name))
+    return ["plan", scenario]
+
+
+READERS: dict[str, tuple[Callable[[Path, Path], list[object]], int]] = {
+    "a diagnosis": (in_run("diagnosis.json", "report"), 3),
+    "a manifest": (in_run("run.json", "clean"), 3),
+    "evidence": (lambda run, bad: ["analyze", "--evidence", bad], 3),
+    "a scenario": (lambda run, bad: ["plan", bad.rename(bad.with_suffix(".toml"))], 2),
+    "a suite": (lambda run, bad: ["regress", bad.rename(bad.with_suffix(".toml"))], 2),
+    "a trace": (traced, 2),
+    "a template": (lambda run, bad: ["init", bad, "--out", bad.with_name("new.toml")], 2),
+    "prices": (lambda run, bad: ["plan", "hotkey", "--prices", bad], 2),
+    "an answer": (lambda run, bad: ["collect", "--run", run, "--cloudwatch-json", bad], 2),
+    "faults": (lambda run, bad: ["local", "--faults", bad], 2),
+    "a snapshot": (lambda run, bad: ["local", "--snapshot", bad], 2),
+    "a table": (lambda run, bad: ["local", "--table", bad], 2),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("words", ENDLESS)
+def test_a_file_without_end_is_refused_by_every_reader(
+    verb: Verb, sample: Sample, tmp_path: Path, reader: str, words: str
+) -> None:
+    bad = tmp_path / "bad"
+    ENDLESS[words](bad)
+    command, code = READERS[reader]
+    said = verb(*command(sample("hotkey"), bad))
+    assert said.code == code
+    assert words in said.err or (reader == "a trace" and words == "at most")  # whose rows pass one by one
+    assert "bad" in said.err or "diagnosis.json" in said.err or "run.json" in said.err, said.err
+
+
+def many_rows(path: Path) -> None:
+    pq.write_table(pa.table({"at": pa.nulls(16_000_001)}), path)
+
+
+def long_words(path: Path) -> None:
+    word = pa.DictionaryArray.from_arrays(pa.array([0] * 3_000, pa.int32()), pa.array(["x" * 1_000_000]))
+    pq.write_table(pa.table({"key": word}), path)
+
+
+def histogram(tag: str, payload: bytes) -> str:
+    return f"Tag={tag},0.000,1.000,1,{payload.decode()}\n"
+
+
+def many_histograms(path: Path) -> None:
+    line = HdrHistogram(1, 3_600_000_000, 3).encode()
+    path.write_text("#[keyheat.latency/1]\n" + "".join(histogram(str(tag), line) for tag in range(1_001)))
+
+
+def wide_histogram(path: Path) -> None:
+    path.write_text(
+        "#[keyheat.latency/1]\n" + histogram("PutItem.accepted", HdrHistogram(1, 1 << 40, 5).encode())
+    )
+
+
+def packed_histogram(path: Path) -> None:
+    """A payload of many megabytes of zeros."""
+    import struct
+    import zlib
+
+    packed = zlib.compress(bytes(8 << 20))
+    payload = b64encode(struct.pack(">II", 0x1C849314, len(packed)) + packed)
+    path.write_text("#[keyheat.latency/1]\n" + histogram("PutItem.accepted", payload))
+
+
+BOMBS = {
+    "many rows": (many_rows, "seconds.parquet", "16,000,001 rows; at most 16,000,000 are read"),
+    "long words": (long_words, "throttles.parquet", "its words unpack to 3,000,000,000 bytes"),
+    "many histograms": (many_histograms, "latency.hdr", "has more than 1,000 lines"),
+    "a wide histogram": (wide_histogram, "latency.hdr", "3 digits and 3,600,000,000 microseconds at most"),
+    "a packed histogram": (packed_histogram, "latency.hdr", "unpacks to more than 1,048,576 bytes"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_small_file_that_takes_much_memory_is_named_and_the_rest_goes_on(
+    verb: Verb, sample: Sample, bomb: str
+) -> None:
+    run = sample("hotkey")
+    make, file, words = BOMBS[bomb]
+    make(run / file)
+    said = verb("report", run)
+    assert said.code == 0
+    assert file in said.err + said.out + (run / "report.html").read_text()
+    assert words in (run / "report.html").read_text()
+
+
+def test_a_packed_file_is_bounded_by_what_it_holds(verb: Verb, tmp_path: Path) -> None:
+    file = tmp_path / "table.json.gz"
+    file.write_bytes(gzip.compress(bytes((64 << 20) + 1), 1))
+    said = verb("local", "--table", file)
+    assert said.code == 2
+    assert "it unpacks to more than 67,108,864 bytes" in said.err
+
+
+def test_twenty_million_values_are_refused_before_they_are_parsed(verb: Verb, tmp_path: Path) -> None:
+    file = tmp_path / "evidence.json"
+    file.write_bytes(b'{"format": "keyheat.evidence/1", "a": [' + b"1," * 20_000_000 + b"1]}")
+    said = verb("analyze", "--evidence", file)
+    assert said.code == 3
+    assert "at most 20,000,000 are read" in said.err
+
+
+@pytest.mark.parametrize("bad", ["a pipe", "a name that is not UTF-8"])
+def test_one_bad_folder_is_named_and_the_other_runs_are_shown(
+    verb: Verb, sample: Sample, tmp_path: Path, bad: str
+) -> None:
+    good = sample("hotkey")
+    folder = tmp_path / ("other" if bad == "a pipe" else os.fsdecode(b"other\xff"))
+    copytree(good, folder)
+    if bad == "a pipe":
+        (folder / "diagnosis.json").unlink()
+        a_pipe(folder / "diagnosis.json")
+    said = verb("runs", tmp_path, "--json")
+    assert said.code == 3
+    shown = json.loads(said.out)
+    assert [row["folder"] for row in shown["runs"]] == [str(good)]
+    assert ["other" in problem["folder"] for problem in shown["problems"]] == [True]
+    assert verb("runs", tmp_path).code == 3
+    assert "other" in (tmp_path / "runs.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["analyze", "report", "export", "clean", "compare"])
+def test_a_folder_with_a_name_that_is_no_text_is_wrong_use(
+    verb: Verb, sample: Sample, tmp_path: Path, name: str
+) -> None:
+    folder = sample("hotkey").rename(tmp_path / os.fsdecode(b"run\xff"))
+    said = verb(name, folder)
+    assert said.code == 2
+    assert "is not UTF-8: rename the file or folder" in said.line
+
+
+@pytest.mark.parametrize("place", ["simulate", "export"])
+def test_a_link_in_place_of_an_output_folder_is_refused(
+    verb: Verb, sample: Sample, tmp_path: Path, place: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "out").symlink_to(elsewhere)
+    named = ["simulate", "hotkey"] if place == "simulate" else ["export", sample("hotkey")]
+    said = verb(*named, "--out", tmp_path / "out")
+    assert said.code == 2
+    assert "is a link: name the folder that it leads to" in said.err
+    assert not list(elsewhere.iterdir())
+
+
+FORMULAS = {
+    "=1+1": "'=1+1", "+cmd": "'+cmd", "-cmd|x": "'-cmd|x", "@SUM(A1)": "'@SUM(A1)",
+    "\tx": "'\tx", "\rx": "'\rx", "-12.5": "-12.5", "+3e9": "+3e9", "a=b": "a=b",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("word", FORMULAS)
+def test_text_that_a_spreadsheet_would_run_is_marked_as_text(word: str) -> None:
+    assert as_cell(word) == FORMULAS[word]
+
+
+def test_no_cell_of_an_export_is_a_formula(verb: Verb, sample: Sample, tmp_path: Path) -> None:
+    run = sample("hotkey")
+    for file in (run / "keys.json", run / "evidence.json"):
+        file.write_text(re.sub(r'"shown": ?(null|"[^"]*")', '"shown": "=1+1"', file.read_text()))
+    assert verb("export", run, "--show-keys", "--out", tmp_path / "cells").code == 0
+    text = (tmp_path / "cells" / "hottest-keys-write.csv").read_text()
+    assert '"\'=1+1"' in text
+    assert ',"=1+1"' not in text
+
+
+def test_a_run_that_was_answered_nothing_has_a_summary_without_means(verb: Verb, sample: Sample) -> None:
+    """As where an endpoint drips bytes: every request was sent in the first moment, and none ended."""
+    run = sample("hotkey")
+    rows = pq.read_table(run / "seconds.parquet")
+    silent = rows.slice(0, 1)
+    for name in ("accepted", "throttled", "consumed_units"):
+        place = silent.schema.get_field_index(name)
+        silent = silent.set_column(
+            place, silent.schema.field(place), pa.array([0], silent.schema.field(place).type)
+        )
+    pq.write_table(silent.replace_schema_metadata(rows.schema.metadata), run / "seconds.parquet")
+    throttles = pq.read_table(run / "throttles.parquet")
+    pq.write_table(throttles.slice(0, 0), run / "throttles.parquet")
+    (run / "latency.hdr").write_text("#[keyheat.latency/1]\n")
+    (run / "evidence.json").unlink()
+    for name in ("analyze", "report"):
+        assert verb(name, run).code in (0, 3)
+    summary = (run / "summary.json").read_text()
+    assert json.loads(summary)["measures"]["accepted_units_per_s.write"] == 0.0
+    assert "NaN" not in summary
+    assert "nan" not in (run / "report.html").read_text().split("<script")[0]
