@@ -129,7 +129,7 @@ def test_another_setup_of_what_nobody_has_accepted_is_said_and_forbids_nothing(s
     held = Held(suite=suite(), baseline=kept)
     judged = held.judged(made(held.suite, {"hotkey": {"after": LESS}, "sharded": {"after": LIKE}}))
     assert (judged["verdict"], judged["findings"], judged["differences"]) == ("unaccepted", (), ())
-    assert judged["because"][0] == "Changed: machine was another, is this one (hotkey, sharded)."
+    assert judged["because"][0] == "Changed: machine another → this one (hotkey, sharded)."
 
 
 def test_a_case_that_left_the_suite_is_named(suite: Any) -> None:
