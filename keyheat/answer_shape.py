@@ -4,6 +4,7 @@ botocore takes any JSON for an answer, and falls over its types with whatever er
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError
@@ -36,7 +37,7 @@ def shaped(client: Any) -> Any:
     return client
 
 
-def member(operation: str, description: dict[str, Any], name: str) -> Any:
+def member(operation: str, description: Mapping[str, Any], name: str) -> Any:
     """A member that a caller cannot do without. Raises `DamagedAnswer`."""
     if name not in description:
         raise DamagedAnswer(operation=operation, why=f"{name} is missing")

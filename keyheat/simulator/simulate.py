@@ -91,7 +91,7 @@ class ClientRecord:
         self.throttled = dict.fromkeys(Direction, 0)
         self.conflicts = 0
         self.loaded_s = 0  # seconds in which anything was sent
-        self.seconds = Rows("qwwwqqqqdq")
+        self.seconds = Rows("qwwwqqqqd")
         self.throttles = Rows("qwwwwwdq")
         self.keys = {direction: KeyHistory() for direction in Direction}
         self.index_keys: dict[tuple[str, Direction], KeyHistory] = {}  # of each index, by its own keys
@@ -121,7 +121,7 @@ class ClientRecord:
                 self._keys(entry.index, Direction.WRITE).add_entries(second, answer, entry)
         for (index, direction, operation), counts in rows.items():
             whole = [int(count) for count in counts[:4]]
-            self.seconds.add(second, index, direction, operation, *whole, counts[4], 0)
+            self.seconds.add(second, index, direction, operation, *whole, counts[4])
 
     def _keys(self, index: str | None, direction: Direction) -> KeyHistory:
         if index is None:

@@ -19,7 +19,7 @@ from keyheat.runs.parquet import read_table, write_table
 
 ROW = {
     "second": [1_800_000_000], "index": [None], "direction": ["write"], "operation": ["PutItem"],
-    "attempts": [3], "accepted": [1], "throttled": [1], "errors": [1], "consumed_units": [1.0],
+    "attempts": [3], "accepted": [1], "throttled": [1], "errors": [1], "consumed_units": [1.0], "unmet": [1],
 }  # fmt: skip
 
 

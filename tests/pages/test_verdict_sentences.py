@@ -38,7 +38,8 @@ def verdict(constraint, *, valid=True):
          "Writes were throttled by a partition limit of index by_country (1,000 WCU/s on any one of its "
          "partitions); index by_country as a whole consumed 1,120 WCU/s."),
         ("partition", {"direction": "read", "ceiling_per_s": 3000.0, "consumed_per_s": None},
-         "Reads were throttled by a partition limit (3,000 RCU/s on any one partition)."),
+         "Reads were throttled by a partition limit: one key, sha256:1f3a, has 100 % of the throttles, where "
+         "a partition admits 3,000 RCU/s."),
         ("table", {"provisioned_per_s": 100.0},
          "Writes were throttled because the table itself was too small: its demand was 1,900 WCU/s, and "
          "100 are provisioned."),

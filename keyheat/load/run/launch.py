@@ -77,7 +77,8 @@ def launch_together(loads: Sequence[tuple[list[str], Watch]]) -> list[Launched]:
     """
     require("load")
     with _Passing() as passing, ThreadPoolExecutor(len(loads)) as pool:
-        return list(pool.map(lambda load: _launched(*load, passing), loads))
+        running = [pool.submit(_launched, line, watch, passing) for line, watch in loads]
+        return [load.result() for load in running]
 
 
 def _launched(command_line: list[str], watch: Watch, passing: "_Passing") -> Launched:
