@@ -347,7 +347,7 @@ def test_the_key_of_an_incident_stands_in_its_headline_and_is_cured() -> None:
     seen = incident(64_800.0, 1_260.0, "WriteKeyRangeThroughputThrottleEvents", rule)
     diagnosis = diagnosed(seen)
     run = evidence_alone(seen, diagnosis)
-    said = verdict_sentence(diagnosis.verdict, facts_of(run, read_record(run)), generator_bound=False)
+    said = verdict_sentence(diagnosis.verdict, facts_of(run, read_record(run)), diagnosis.generator)
     assert "one key, “customer-4711”, asked for 1,340 WCU/s where a partition admits 1,000" in said
     advice = next(one for one in diagnosis.recommendations if one.kind == "cure")
     assert advice.why.startswith("One key takes the heat: “customer-4711” asks for 1,335 WCU/s")
@@ -361,7 +361,7 @@ def test_a_table_that_throttles_from_the_first_minute_has_no_burst_when_it_is_re
     seen = incident(900.0, 50.0, "WriteProvisionedThroughputThrottleEvents")
     diagnosis = diagnosed(seen)
     run = evidence_alone(seen, diagnosis)
-    said = verdict_sentence(diagnosis.verdict, facts_of(run, read_record(run)), generator_bound=False)
+    said = verdict_sentence(diagnosis.verdict, facts_of(run, read_record(run)), diagnosis.generator)
     assert "its demand was 29.2 WCU/s, and 15 are provisioned" in said
     raised = next(one for one in diagnosis.recommendations if one.action == "raise_capacity")
     assert raised.units == pytest.approx((900 + 50 * 17) / 60 / 0.7, abs=1), "what was throttled is in units"

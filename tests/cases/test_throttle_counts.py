@@ -24,7 +24,7 @@ def of(name: str) -> Diagnosis:
 
 def sentence(name: str) -> str:
     run = evidence_alone(read_evidence(HERE / f"{name}.json"), of(name))
-    return verdict_sentence(run.diagnosis.verdict, facts_of(run, read_record(run)), generator_bound=False)
+    return verdict_sentence(run.diagnosis.verdict, facts_of(run, read_record(run)), run.diagnosis.generator)
 
 
 @pytest.mark.parametrize("name", ["client-only-throttles-big", "client-only-throttles-on-demand"])
