@@ -272,7 +272,9 @@ def _asked(
 
 def _asked_by_cloudwatch(run: ReportRun, resource: Resource, spans: Spans) -> float | None:
     """Units per second that were consumed or throttled; None if nobody knows what a request takes."""
-    track = timeline(run.evidence).track(*resource) if run.evidence is not None else None
+    if run.evidence is None:
+        return None
+    track = timeline(run.evidence).track(resource.index, resource.direction)
     if track is None or not track.consumed or track.units_per_request is None:
         return None
     inside = _inside(np.array(list(track.consumed)), spans, track.step_s)
