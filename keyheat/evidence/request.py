@@ -59,6 +59,8 @@ def evidence_for(asked: EvidenceRequest, *, clock: Clock, progress: Progress) ->
         )  # fmt: skip
     if not (asked.table and (asked.start or asked.last)):
         raise ValueError("say which: --run DIR, --table T --last 3h, or --table T --start A --end B")
+    if asked.answers and not (asked.start and asked.end):
+        raise ValueError("--cloudwatch-json is of a time that was asked for: say its --start and --end")
     now = datetime.fromtimestamp(clock(), UTC)
     start, end, ends_now = _times(asked, now)
     window = window_of(start, end, now, asked_now=not asked.answers)
@@ -79,8 +81,9 @@ def _times(asked: EvidenceRequest, now: datetime) -> tuple[datetime, datetime, b
     """Start and end of the window, and whether it goes on: then it ends with the last full minute."""
     minute = now.replace(second=0, microsecond=0)
     start = asked.start or minute - (asked.last or timedelta())
-    ends_now = asked.end is None or (asked.end > minute and start < minute)
-    return start, minute if ends_now or asked.end is None else asked.end, ends_now
+    if asked.end is None or asked.end > minute > start:
+        return start, minute, True
+    return start, asked.end, False
 
 
 def window_of(start: datetime, end: datetime, now: datetime, *, asked_now: bool = True) -> Window:

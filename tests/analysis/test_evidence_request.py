@@ -318,6 +318,7 @@ def test_the_nearest_table_comes_first(service_app: ServiceApp) -> None:
 
 
 TOGETHER = [
+    ({"table": "t", "answers": (Path("a"),), "last": DAY}, "say its --start and --end"),
     ({"table": "t", "last": DAY, "start": NOW}, "leave out --start and --end"),
     ({"folder": Path("run"), "table": "t", "region": "x"}, "leave out --table, --region"),
     ({"table": "t", "answers": (Path("a"),), "profile": "p"}, "asks nobody: leave out --profile"),
