@@ -13,7 +13,6 @@ from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import SecondsRecord, rows_of
 from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
-from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import LEAST_UNSTATED, throttled_elsewhere
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import UNITS, rate
@@ -272,9 +271,8 @@ def _asked(
 
 def _asked_by_cloudwatch(run: ReportRun, resource: Resource, spans: Spans) -> float | None:
     """Units per second that were consumed or throttled; None if nobody knows what a request takes."""
-    if run.evidence is None:
-        return None
-    track = timeline(run.evidence).track(resource.index, resource.direction)
+    known = run.arranged
+    track = known.track(resource.index, resource.direction) if known is not None else None
     if track is None or not track.consumed or track.units_per_request is None:
         return None
     inside = _inside(np.array(list(track.consumed)), spans, track.step_s)

@@ -251,7 +251,7 @@ def _seconds(sent: Ints, refused: Ints) -> pa.Table:
             "throttled": refused,
             "errors": np.zeros(count, dtype=np.int64),
             "consumed_units": (sent - refused).astype(np.float64),
-            "unmet": np.zeros(len(sent), np.int64),
+            "unmet": np.zeros(count, dtype=np.int64),
         }
     )
 
