@@ -77,7 +77,7 @@ def launch_together(loads: Sequence[tuple[list[str], Watch]]) -> list[Launched]:
     """
     require("load")
     with _Passing() as passing, ThreadPoolExecutor(len(loads)) as pool:
-        return list(pool.map(lambda load: _launched(*load, passing), loads))
+        return list(pool.map(lambda load: _launched(load[0], load[1], passing), loads))
 
 
 def _launched(command_line: list[str], watch: Watch, passing: "_Passing") -> Launched:
