@@ -60,7 +60,7 @@ def test_a_range_and_a_precision(verb: Verb) -> None:
 
 
 def test_the_knee_as_json(verb: Verb, home: Path) -> None:
-    said = verb("knee", "too-small", "--json", "--out", "k")
+    said = verb("knee", "too-small", "--set", "load.item_bytes=1000", "--json", "--out", "k")
     assert said.code == 0
     found = json.loads(said.out)
     assert (found["format"], found["whose"], found["confirmed"]) == (
@@ -68,7 +68,7 @@ def test_the_knee_as_json(verb: Verb, home: Path) -> None:
         "The table's knee",
         True,
     )
-    assert found["carried"]["demand_per_s"] == pytest.approx(5, rel=0.03)
+    assert found["carried"]["demand_per_s"] == pytest.approx(40, rel=0.03)
     assert found["not_carried"]["constraint"] == "table"
     assert found["limits"][0]["share"] == pytest.approx(1.0, abs=0.03)
     assert len(found["steps"]) <= 17
@@ -77,7 +77,7 @@ def test_the_knee_as_json(verb: Verb, home: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "arithmetic"),
-    [("hotkey", 136), ("too-small", 5), ("country-index", 150), ("operations", 2_369)],
+    [("hotkey", 136), ("too-small", 40), ("country-index", 150), ("operations", 2_369)],
 )
 def test_the_pages_table_has_the_arithmetic_and_what_is_found(name: str, arithmetic: float) -> None:
     (row,) = [
@@ -160,12 +160,24 @@ def test_a_generator_that_is_the_limit_is_exit_code_3(verb: Verb, loads: list[Jo
 
 def test_a_table_that_lives_on_burst_is_not_carried(verb: Verb, loads: list[Job], home: Path) -> None:
     said = verb(
-        "knee", "too-small", "--target", "local", "--from", "3.75", "--to", "7.5", "--step", "10", "--json"
+        "knee",
+        "too-small",
+        "--target",
+        "local",
+        "--set",
+        "load.item_bytes=1000",
+        "--from",
+        "30",
+        "--to",
+        "60",
+        "--step",
+        "10",
+        "--json",
     )
     assert said.code == 0, said.err
     found = json.loads(said.out)
     assert found["not_carried"]["on_burst"]
-    assert found["carried"]["demand_per_s"] == pytest.approx(5, rel=0.06)
+    assert found["carried"]["demand_per_s"] == pytest.approx(40, rel=0.06)
     assert "live on what was saved" in found["sentence"]
 
 

@@ -81,7 +81,6 @@ def _seconds(client: ClientRecord) -> tuple[SecondCount, ...]:
         throttled,
         _errors,
         units,
-        _unmet,
     ) in client.seconds.rows():
         found = sums[second, index, side]
         found[:] = found[0] + attempts, found[1] + throttled, found[2] + units

@@ -102,7 +102,7 @@ def _manifest_at_start(
 
 def _totals(client: ClientRecord) -> dict[str, Any]:
     counts, units, reasons = Counter[str](), Counter[str](), Counter[str | None]()
-    for _second, index, side, _operation, *numbers, consumed, _unmet in client.seconds.rows():
+    for _second, index, side, _operation, *numbers, consumed in client.seconds.rows():
         units[side] += consumed
         if index is None:
             counts.update(dict(zip(COUNTS, numbers, strict=True)))

@@ -51,9 +51,9 @@ def test_larger_items_cost_more_units_by_the_kilobyte() -> None:
     plan = planned(load={"item_bytes": 2_500})
     assert (plan.units_per_write, plan.units_per_read) == (3, 0.5)
     assert plan.write_units is not None
-    assert plan.write_units.total == 300_000
+    assert plan.write_units.total == 37_500
     assert plan.hot_key is not None
-    assert plan.hot_key.needed == 6
+    assert plan.hot_key.needed == 1
 
 
 def test_a_target_in_units_needs_no_guess_what_a_request_is() -> None:

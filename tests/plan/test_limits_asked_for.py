@@ -60,7 +60,7 @@ def test_a_burst_lasts_for_300_seconds_of_what_was_provisioned() -> None:
 
 def test_what_is_asked_for_is_that_of_the_peak_and_not_of_the_quiet_after_it() -> None:
     raw = load_scenario(SCENARIOS / "too-small.toml").model_dump(mode="json")
-    steps = [{"per_s": 800, "for_s": 30}, {"per_s": 1, "for_s": 1_000}]
+    steps = [{"per_s": 100, "for_s": 30}, {"per_s": 0.125, "for_s": 1_000}]
     raw["load"] |= {"duration_s": 1_030, "arrivals": "constant", "shape": {"kind": "steps", "steps": steps}}
     (one,) = told(scenario_from_dict(raw, "spike"))
     assert (one.from_s, one.asked_per_s) == (15, pytest.approx(800))

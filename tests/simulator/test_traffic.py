@@ -159,7 +159,7 @@ def test_a_condition_that_fails_is_paid_for() -> None:
 
 def test_popular_items_that_are_not_there_yet_are_put_once() -> None:
     puts = [
-        next(flow for flow in flows if flow.operation == "PutItem") for flows in of(scenario("read-hot"), 8)
+        next(flow for flow in flows if flow.operation == "PutItem") for flows in of(scenario("read-hot"), 30)
     ]
     assert sum(put.requests for put in puts) == pytest.approx(101, rel=0.03)
     hot = max(puts[0].keys.shares)
@@ -171,9 +171,9 @@ def test_what_a_read_costs_is_its_keys_own_price() -> None:
     (found, missing), *_ = (
         [flow for flow in flows if flow.operation == "GetItem"] for flows in of(scenario("read-hot"), 1)
     )
-    assert (found.units, missing.units) == (4.0, 0.5)
+    assert (found.units, missing.units) == (16.0, 0.5)
     assert max(missing.keys.shares) * missing.requests == pytest.approx(1, rel=0.1)
-    assert max(found.keys.shares) * found.requests == pytest.approx(0.9 * 1_600, rel=0.1)
+    assert max(found.keys.shares) * found.requests == pytest.approx(0.9 * 400, rel=0.1)
 
 
 def test_reads_are_divided_among_the_copies_of_a_table() -> None:
@@ -199,7 +199,7 @@ def test_a_batch_has_25_items_and_a_transaction_four_at_twice_the_units() -> Non
 def test_the_rollover_comes_after_half_of_the_run() -> None:
     flows = of(scenario("table-per-period", load__duration_s=5), 5)
     to_the_last = [sum(flow.requests for flow in second if flow.table) for second in flows]
-    assert to_the_last == pytest.approx([1_600, 1_600, 800, 0, 0])
+    assert to_the_last == pytest.approx([400, 400, 200, 0, 0])
 
 
 def test_todays_key_is_another_tomorrow() -> None:
