@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import subprocess
+import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, check_verdict, eventually, free_port
 
+HEARTBEAT_LIVENESS_S = 3  # Locust's own; to import it would replace sockets
 Start = Callable[..., "subprocess.Popen[str]"]
 Verb = Callable[..., Any]
 
@@ -57,11 +59,18 @@ def against_workers(run: dict[str, Any]) -> list[str]:
 def test_the_master_has_all_that_the_workers_sent(
     start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
+    """Also where they wait for a CPU when the run begins: for twice as long as Locust would wait for them."""
     folder = tmp_path / "run"
-    processes = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "4s")
-    _out, err = processes[0].communicate(timeout=PATIENCE_S)
-    assert processes[0].returncode == 0, err
-    assert [worker.wait(PATIENCE_S) for worker in processes[1:]] == [0, 0]
+    master, *workers = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "4s")
+    assert any("2 workers connected" in line for line in master.stderr)
+    for worker in workers:
+        worker.send_signal(signal.SIGSTOP)
+    time.sleep(2 * HEARTBEAT_LIVENESS_S)
+    for worker in workers:
+        worker.send_signal(signal.SIGCONT)
+    _out, err = master.communicate(timeout=PATIENCE_S)
+    assert master.returncode == 0, err
+    assert [worker.wait(PATIENCE_S) for worker in workers] == [0, 0]
 
     run = manifest(folder)
     totals = run["totals"]

@@ -69,6 +69,7 @@ def _worker_quits(environment: Any, **_more: Any) -> None:
 
 
 def _master_side(environment: Any, runner: Any) -> None:
+    runners.HEARTBEAT_LIVENESS = ALIVE_S  # before a worker connects; Locust has no option for it
     switch = KillSwitch(getcurrent())
     switch.install()
     if parent := os.environ.pop(PARENT, None):
@@ -92,7 +93,6 @@ def _master_side(environment: Any, runner: Any) -> None:
     if options.headless:  # Locust's own limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
     if isinstance(runner, MasterRunner):
-        runners.HEARTBEAT_LIVENESS = ALIVE_S  # which Locust has no option for
         runner.register_message(PIECE, session.on_piece)
         environment.events.worker_connect.add_listener(session.on_worker)
     environment.events.test_start.add_listener(session.on_start)
