@@ -22,6 +22,8 @@ NEEDED: Final = {
     "DescribeTimeToLive": ("TimeToLiveDescription",),
 }
 """A member of the answer, and members of that: DynamoDB always gives them, and its model does not say so."""
+RANGES: Final = ("Invalid value", "Invalid length")
+"""How botocore says that something is too small: its model has bounds of requests, and answers have zeros."""
 
 
 class DamagedAnswer(BotoCoreError):  # type: ignore[misc]  # botocore has no types
@@ -59,9 +61,9 @@ def _damage(operation_model: Any, response: dict[str, Any]) -> str | None:
         return str(error)
     if response["status_code"] != 200:
         return None
-    mistakes = ParamValidator().validate(content, operation_model.output_shape)
-    if mistakes.has_errors():
-        return str(mistakes.generate_report()).splitlines()[0]
+    report = ParamValidator().validate(content, operation_model.output_shape).generate_report()
+    if wrong := [line for line in report.splitlines() if not line.startswith(RANGES)]:
+        return str(wrong[0])
     return _missing(content, *NEEDED.get(operation_model.name, ()))
 
 

@@ -82,6 +82,18 @@ def test_what_dynamodb_says_is_accepted(operation: str) -> None:
 
 
 @every
+def test_a_write_of_no_units_is_of_an_endpoint_that_does_not_count(operation: str) -> None:
+    """A read of nothing may be free somewhere; a write never is, but for a batch that was not begun."""
+    units = {"TableName": "t", "CapacityUnits": 0.0}
+    capacity = [units] if isinstance(GOOD[operation]["ConsumedCapacity"], list) else units
+    said = GOOD[operation] | {"ConsumedCapacity": capacity}
+    reads = operation.startswith(("Get", "Query", "Scan")) or "Get" in operation
+    assert judged(operation, said).accepted == (reads or operation == "BatchWriteItem")
+    nothing_left = judged(operation, said | {"UnprocessedItems": {}})
+    assert nothing_left.failure == (None if reads else "no_units")
+
+
+@every
 @pytest.mark.parametrize("body", [PAGE, b"", b"[1,2,3]", b"null", b"7", b'"yes"', b"[" * 2_000, b"\xff{}"])
 def test_a_page_is_no_answer(operation: str, body: bytes) -> None:
     answer = judged(operation, body)
