@@ -39,15 +39,12 @@ def get(url: str, body: bytes | None = None) -> str:
 
 
 def check_verdict(run: Path, constraint: str) -> bool:
-    """A run's verdict is valid and this one, or the run says that this machine could not send its load.
-
-    Tells whether it is valid.
-    """
+    """A run's verdict is this one, or not valid where this machine could not send its load; tells which."""
     bound = bool(runfiles.read_json(run / "run.json", runfiles.RUN)["generator"]["bound"])
     verdict = read_diagnosis(run / "diagnosis.json").verdict
-    assert verdict.valid is not bound, verdict.because
-    assert bound or verdict.constraint == constraint, verdict.because
-    return not bound
+    assert verdict.valid or bound, verdict.because
+    assert not verdict.valid or verdict.constraint == constraint, verdict.because
+    return verdict.valid
 
 
 def eventually(attempt: Callable[[], Any], *failures: type[Exception]) -> Any:
