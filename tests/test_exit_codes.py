@@ -47,7 +47,10 @@ WRONG_USE = {
     "no such verb": (["mix"], "there is no verb 'mix'"),
     "no such option": (["queries", "--tabel", "t"], "No such option '--tabel'"),
     "analyze nothing": (["analyze"], "say which: a run directory, or --evidence FILE"),
-    "collect nothing": (["collect"], "say which: --run DIR, or --table T --start A --end B"),
+    "collect nothing": (
+        ["collect"],
+        "say which: --run DIR, --table T --last 3h, or --table T --start A --end B",
+    ),
     "a window the wrong way": (
         ["collect", "--table", "t", "--start", "2026-11-20T12:00Z", "--end", "2026-11-20T11:00Z"],
         "--end 2026-11-20T11:00:00Z is not after --start 2026-11-20T12:00:00Z",

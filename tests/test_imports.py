@@ -51,7 +51,7 @@ MAY_IMPORT = {
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}
 
 
-DEEPEST = 20
+DEEPEST = 21
 """Modules that stand on each other, from a verb down to a number of AWS."""
 
 

@@ -18,7 +18,7 @@ from botocore.validate import ParamValidator
 
 from keyheat import runfiles
 from keyheat.analysis.thresholds import load_thresholds
-from keyheat.cli import load
+from keyheat.cli import demo
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis
@@ -263,7 +263,7 @@ def test_the_schema_in_the_repository_is_the_codes(verb: Verb) -> None:
 
 
 def test_the_shipped_settings_are_right() -> None:
-    assert set(load.DEMO) <= {path.stem for path in SCENARIOS}
+    assert set(demo.DEMO) <= {path.stem for path in SCENARIOS}
     for path in SCENARIOS:
         assert load_scenario(path).name == path.stem
         assert (ROOT / "loadtests" / f"{load_scenario(path).loadtest}.py").exists()

@@ -387,10 +387,9 @@ def test_a_second_suite_in_another_folder_has_names_of_its_own_too(
 def test_schedules_of_a_second_suite_are_written_over_with_force_and_the_firsts_stay(
     verb: Verb, second: Path, repository: Path
 ) -> None:
-    refused = verb("init", "--suite", "pay", *EVERY_ONE)
-    assert refused.code == WRONG_USE
-    assert "keyheat-pay.cron is there already" in refused.err
     before = content(repository)
+    assert verb("init", "--suite", "pay", *EVERY_ONE).code == 0
+    assert content(repository) == before
     for name in ("keyheat-pay.cron", "Dockerfile"):
         (second / name).write_text("mine\n")
     (second / "keyheat-pay.cron").unlink()

@@ -144,7 +144,10 @@ def test_keys_of_several_attributes_come_over(verb: Verb, tmp_path: Path) -> Non
         (("events.json", "--region", "eu-west-1"), "are those of a live --table"),
         (("template.yaml",), "it has 2 tables: say --only with one of orders-prod, Sessions"),
         (("template.yaml", "--only", "order"), "it has no table 'order'"),
-        (("wrong.json",), "this is none of these: what `aws dynamodb describe-table` printed"),
+        (
+            ("wrong.json",),
+            "this is none of these: what `aws dynamodb describe-table` or `create-table` printed",
+        ),
         (("broken.yaml",), "neither JSON nor YAML"),
         (("keyless.json",), "its keys (KeySchema) are not said"),
     ],
@@ -198,12 +201,13 @@ def test_a_live_table_that_is_not_there_is_said_with_its_region(
     monkeypatch.setattr("keyheat.evidence.clients.boto3_clients", lambda **_how: lambda _service: client)
     with Stubber(client) as stub:
         stub.add_client_error("describe_table", "ResourceNotFoundException", "Table: events not found")
+        stub.add_response("list_tables", {"TableNames": ["orders", "event"]})
         stub.add_client_error("describe_table", "AccessDeniedException", "not you")
         gone, refused = (verb("init", "--table", "events") for _ in range(2))
     assert gone.code == refused.code == WRONG_USE
     assert gone.line == (
-        "keyheat: table events in eu-west-1: it is not there. Say --region for another Region, or --profile "
-        "for another account's"
+        "keyheat: table events in eu-west-1: it is not there (the tables that there are in eu-west-1: event, "
+        "orders). Say --region for another Region, or --profile for another account's"
     )
     assert refused.line == "keyheat: table events in eu-west-1: AccessDeniedException: not you"
 

@@ -25,6 +25,7 @@ from keyheat.words import DEFECT, DONE, INTERRUPTED, INVALID, WRONG_USE
 Menu = Mapping[str, Mapping[str, tuple[str, str]]]
 """Sections of verbs: title -> name -> (module in `keyheat.cli`, what it does in a line)."""
 QUIET = "quiet"
+DEFECT_FOUND = "this is a defect of Keyheat; please report it with these lines:"
 CONSOLE = "keyheat.terminal.console"
 HELP = ["-h", "--help"]
 
@@ -178,8 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 (a crash is said, with a code of its own)
         code = _code_of(error)
         if code is None:
-            print(masked(format_exc()), file=sys.stderr)
-            return _complain("this is a defect of Keyheat: please report it with the lines above", DEFECT)
+            return _complain(f"{DEFECT_FOUND}\n{format_exc().rstrip()}", DEFECT)
         return _complain(str(error), code)
 
 

@@ -136,7 +136,7 @@ def test_numbers_that_are_not_said_come_from_the_scenario(scenario_file: Path) -
     said = options(scenario=str(scenario_file), num_users=3)
     plan = check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False)
     take_numbers(said, plan.scenario)
-    assert (said.num_users, said.spawn_rate, said.run_time) == (3, 50.0, 1.5)
+    assert (said.num_users, said.spawn_rate, said.run_time) == (3, 50.0, 3.0)
 
 
 def test_no_run_of_a_row_writes_where_another_one_wrote(tmp_path: Path) -> None:

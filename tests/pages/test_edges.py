@@ -41,6 +41,7 @@ def seconds(*rows):
         [row[5] for row in rows],
         [0] * len(rows),
         [float(row[6]) for row in rows],
+        [0] * len(rows),
     ]
     arrays = [pa.array(c, field.type) for c, field in zip(columns, SECONDS_SCHEMA, strict=True)]
     return of_rows("seconds", pa.Table.from_arrays(arrays, schema=SECONDS_SCHEMA))
@@ -53,7 +54,7 @@ def text_of(run, generated_at):
 def test_a_run_of_one_second(generated_at):
     run = ReportRun(diagnosis=diagnosis(), seconds=seconds((0, None, "write", "PutItem", 900, 100, 900)))
     text = text_of(run, generated_at)
-    assert "Consumed 900 WCU/s on average and 900 at most." in text
+    assert "Consumed 900 WCU/s over the load, and 900 WCU/s at most." in text
     assert "<b>10 % of attempts</b><span>100 of 1,000</span>" in text
 
 

@@ -91,7 +91,7 @@ def test_the_hot_key_is_said_with_what_will_come_of_it() -> None:
         ("read-hot", "copies or a cache help, no split does"),
         ("hotkey", "shards help, a split between its items does after minutes"),
         ("table-per-period-on-demand", "A new on-demand table starts so, and grows in minutes"),
-        ("table-per-period", "PutItem to keyheat-events-2026-11 800/s"),
+        ("table-per-period", "PutItem to keyheat-events-2026-11 200/s"),
         ("operations", "Hottest key none: keys are too many to meet on one"),
         ("auto-scaling-late", "Auto scaling is left out"),
         ("pre-warmed", "Not priced, and so not in the sum: pre-warming to 8,000 WCU/s, the table"),
@@ -132,7 +132,7 @@ def test_a_key_that_is_too_hot_is_named_behind_a_table_that_is_too_small() -> No
 def test_a_load_of_days_is_planned_by_its_first_hour() -> None:
     text = said(shipped("hotkey", "duration_s = 100_000"))
     assert "Assumed: a load of more than 12 h goes on as its first hour does." in text
-    assert "2,000 requests/s, 200,000,000 in all" in text
+    assert "250 requests/s, 25,000,000 in all" in text
 
 
 def test_quotas_are_said_with_who_said_them() -> None:
@@ -215,7 +215,7 @@ def test_the_plan_as_plain_values_survives_json() -> None:
     assert content["write_units"] == {"mean_per_s": 2_000, "peak_per_s": 2_000, "total": 100_000}
     assert content["hot_key"]["shards_by_formula"] == 2
     assert content["hot_key"]["shard_units_per_s"] == 90
-    assert content["load"] == [{"at_s": 0, "per_s": 2_000}, {"at_s": 50, "per_s": 2_000}]
+    assert content["load"] == [{"at_s": 0, "per_s": 250}, {"at_s": 50, "per_s": 250}]
     assert content["dollars"]["on_demand"] == pytest.approx(0.0625)
     assert content["bill"]["dollars"] == pytest.approx(2.6 + 0.39 + 0.01)
     assert content["bill"]["other_mode"]["billing_mode"] == "PAY_PER_REQUEST"

@@ -17,6 +17,7 @@ from keyheat.regression.history.store import History
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.runs.folder import Underway, write_underway
 from keyheat.scenario.scenario import SCENARIOS, load_scenario
+from keyheat.words import INVALID
 from tests.made_runs import FIRST, started, summary, written
 
 
@@ -545,11 +546,11 @@ def test_the_verb_writes_the_page_into_the_folder(verb, tmp_path):
     (tmp_path / "two").mkdir()
     (tmp_path / "two" / "run.json").write_text("{")
     said = verb("runs", tmp_path)
-    assert (said.code, said.says("1 run: ")) == (0, True)
+    assert (said.code, said.says("1 run: ")) == (INVALID, True)
     assert "not whole JSON" in said.err
     assert (tmp_path / "runs.html").exists()
     quiet = verb("runs", tmp_path, "--quiet")
-    assert (quiet.code, quiet.out) == (0, "")
+    assert (quiet.code, quiet.out) == (INVALID, "")
 
 
 @pytest.mark.parametrize("name", ["[red] runs", "a[", "b [x] \\"])

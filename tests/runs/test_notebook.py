@@ -90,7 +90,7 @@ def test_an_evidence_file_alone_says_the_same_of_what_it_has_and_na_of_the_rest(
 def test_what_cloudwatch_did_not_publish_is_na_and_not_zero(project: Path) -> None:
     minutes = keyheat.load_run(project / "reports" / "out" / "hotkey").minutes
     writes = minutes[minutes["direction"] == "write"].iloc[0]
-    assert writes["throttle_events"] == writes["throttled_partition"] > 40_000
+    assert writes["throttle_events"] == writes["throttled_partition"] > 5_000
     assert writes[["throttled_table", "max_on_demand_units_per_s"]].isna().all()
     reads = minutes[minutes["direction"] == "read"].iloc[0]
     assert reads["consumed_units"] == 0  # CloudWatch publishes consumption of idle minutes

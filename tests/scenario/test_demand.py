@@ -34,7 +34,7 @@ def test_a_demand_is_in_the_unit_of_the_target(field: str, unit: str) -> None:
 def test_a_demand_changes_nothing_else() -> None:
     scenario = scenario_of("hotkey")
     assert said(scenario, with_demand(scenario, 500, 60)) == {
-        "load.duration_s": ("50", "60"), "load.requests_per_s": ("2,000", "500"),
+        "load.duration_s": ("50", "60"), "load.requests_per_s": ("250", "500"),
     }  # fmt: skip
 
 

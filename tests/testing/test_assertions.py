@@ -100,10 +100,10 @@ def test_shards_that_are_enough_by_luck_are_not_enough() -> None:
 
 
 def test_units_of_an_operation_count_those_of_its_indexes() -> None:
-    keyheat.assert_units_per_operation(INDEXED, at_most=4, set=SHORT)
-    text = said(lambda: keyheat.assert_units_per_operation(INDEXED, at_most=3.9, set=SHORT))
+    keyheat.assert_units_per_operation(INDEXED, at_most=16, set=SHORT)
+    text = said(lambda: keyheat.assert_units_per_operation(INDEXED, at_most=15.9, set=SHORT))
     assert text.startswith(
-        "A write consumes 4 WCU in the mean, and may consume 3.9: 2 on the table, 2 on index by-country."
+        "A write consumes 16 WCU in the mean, and may consume 15.9: 8 on the table, 8 on index by-country."
     )
     text = said(lambda: keyheat.assert_units_per_operation(HOT, at_most=1, direction="read", set=SHORT))
     assert text.startswith("No read was accepted, so what one costs is not known.")

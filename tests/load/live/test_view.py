@@ -198,7 +198,7 @@ def test_totals_settle_and_stay_right() -> None:
             found = totals.until(record.seconds, START, START + second + 1)
     assert (of_requests(found, ATTEMPTS), of_requests(found, ERRORS)) == (991 + 100, 100)
     assert totals.until(record.seconds, START, START + 1_000) == {
-        (None, "write", "PutItem"): [1_100, 1_000, 0, 100, 1_000.0]
+        (None, "write", "PutItem"): [1_100, 1_000, 0, 100, 1_000.0, 100]
     }
     assert len(totals._open) == SETTLED_S
 
