@@ -292,10 +292,15 @@ class Spending:
         return f"of the budget that all starts of one process share, {' and '.join(parts)} are left"
 
     def refusal(self) -> str | None:
-        """Why no further run may start: the budget is spent. None while it is not."""
-        stop = self._ended_by or (self.left().exceeded(ConsumedUnits(), 0.0) if self._of else None)
+        """Why no run may start: the budget is spent, or less than tables cost unused. None if one may."""
+        stop = self._ended_by or self.left().exceeded(ConsumedUnits(), 0.0)
         if stop is None:
             return None
+        if not self._of:
+            return (
+                f"nothing was started: the first hour of its tables costs {stop.seen:,.4g} dollars, and its "
+                f"budget is {stop.limit:,.4g}: say --max-dollars {_at_least(stop.seen)} to allow it"
+            )
         caps, spent = self.caps, self._all()
         limit, seen = {
             "max_units": (caps.units, spent.units),

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import time
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from gevent.socket import wait_read
 
@@ -25,9 +25,12 @@ from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.target import Target, proxy_in_words
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.prices import load_prices
+from keyheat.plan.totals import LoadTotals
 from keyheat.runs.capabilities import Capabilities, not_probed
 from keyheat.runs.provability import can_prove, cannot_prove
 from keyheat.scenario.variants import lasting
+
+NOTHING_SENT: Final = LoadTotals(duration_s=0.0, sides={}, operations=())
 
 
 def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
@@ -70,7 +73,7 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
     if target is None or target.local:
         return plan
     bill = planned_bill(plan)
-    if plan.duration_s is not None and (reasons := list(over_budget(plan.budget, bill, plan.duration_s))):
+    if reasons := list(_over_budget(plan, bill)):
         raise TableRefused(*reasons)
     if plan.yes:
         if through := proxy_in_words(target):
@@ -85,7 +88,15 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
     return replace(plan, yes=True)
 
 
-def planned_bill(plan: LoadPlan) -> Bill:
+def _over_budget(plan: LoadPlan, bill: Bill) -> Iterator[str]:
+    """Caps that the plan exceeds; without a duration, those that it exceeds even if nothing is sent."""
+    if plan.duration_s is None:
+        plan = replace(plan, duration_s=0.0)
+        bill = planned_bill(plan, sent=NOTHING_SENT)
+    return over_budget(plan.budget, bill, plan.duration_s or 0.0)
+
+
+def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
     """What the plan costs at most, for as long as the command line says."""
     return bill_of_run(
         lasting(plan.scenario, plan.duration_s),
@@ -95,6 +106,7 @@ def planned_bill(plan: LoadPlan) -> Bill:
         existing=plan.existing is not None,
         clean_up=plan.clean_up,
         table_bytes=plan.table_bytes,
+        sent=sent,
     )
 
 

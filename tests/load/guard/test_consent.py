@@ -71,6 +71,8 @@ def test_a_yes_is_no_leave_to_exceed_the_budget(nobody: TextIO) -> None:
 def test_where_nobody_knows_how_long_it_lasts_the_caps_hold_while_it_runs(nobody: TextIO) -> None:
     plan = plan_of(yes=True, duration_s=None, budget=BudgetSpec(units=1))
     assert consented(plan, nobody) is plan
+    with pytest.raises(TableRefused, match=r"may cost .* --max-dollars"):  # its table's first hour
+        consented(replace(plan, budget=BudgetSpec(dollars=1e-3)), nobody)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """One budget for all runs of a process: what each leaves to the next, and when nothing is left."""
 
+from dataclasses import replace
+
 import pytest
 
 from keyheat.load.guard.budget import Caps, Spending
@@ -52,6 +54,12 @@ def test_a_cap_that_ended_a_run_is_spent_and_a_rule_is_not(rule: Rule, spent: bo
     spending = Spending(CAPS)
     spending.note("a", ConsumedUnits(write_units=490), 1.0, Stop(rule=rule, limit=500, seen=490, at_s=1.0))
     assert ("490 of 500 units" in str(spending.refusal())) is spent
+
+
+def test_a_budget_below_the_first_hour_is_refused_before_anything_is_made() -> None:
+    refusal = Spending(replace(CAPS, dollars=0.25)).refusal()
+    assert "first hour of its tables costs 0.5 dollars" in str(refusal)
+    assert "--max-dollars 0.51 to allow it" in str(refusal)
 
 
 def test_without_caps_nothing_is_refused() -> None:

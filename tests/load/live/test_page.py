@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import target_at
 from keyheat.pages.style import DARK, LIGHT
 from tests.outside import PATIENCE_S, eventually, free_port, get
 
@@ -107,6 +110,17 @@ def test_the_pages_colours_are_those_of_the_reports() -> None:
         colours = dict(re.findall(r"--([a-z_]+):(#[0-9a-f]{6})", text))
         assert len(colours) >= 14
         assert {name: palette[name] for name in colours} == colours
+
+
+def test_a_budget_below_the_first_hour_of_the_table_makes_no_table(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    web = Web(start_locust, scenario_file, tmp_path / "run", endpoint.url, "--max-dollars", "0.0001")
+    web.swarm()
+    web.until(lambda now: "--max-dollars" in json.dumps(now))
+    with closing(make_client(target_at(endpoint.url))) as client:
+        assert client.list_tables()["TableNames"] == []
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.browser
