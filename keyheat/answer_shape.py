@@ -4,8 +4,9 @@ botocore takes any JSON for an answer, and falls over its types with whatever er
 """
 
 import json
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from time import monotonic
+from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError
 from botocore.validate import ParamValidator
@@ -22,6 +23,9 @@ NEEDED: Final = {
     "DescribeTimeToLive": ("TimeToLiveDescription",),
 }
 """A member of the answer, and members of that: DynamoDB always gives them, and its model does not say so."""
+MOST_PAGES: Final = 1_000  # ten times the tables that an account may have; nothing else has more pages
+PAGES_WITHIN_S: Final = 120.0
+Page = TypeVar("Page")
 RANGES: Final = ("Invalid value", "Invalid length")
 """How botocore says that something is too small: its model has bounds of requests, and answers have zeros."""
 
@@ -37,6 +41,15 @@ def shaped(client: Any) -> Any:
     for operation in CONTROL:
         client.meta.events.register(f"before-parse.dynamodb.{operation}", _check)
     return client
+
+
+def bounded_pages(operation: str, pages: Iterable[Page]) -> Iterator[Page]:
+    """Pages as they come. Raises `DamagedAnswer` where a further one follows for ever."""
+    started_s = monotonic()
+    for number, page in enumerate(pages):
+        if number == MOST_PAGES or monotonic() - started_s > PAGES_WITHIN_S:
+            raise DamagedAnswer(operation=operation, why=f"after {number:,} pages there is still another one")
+        yield page
 
 
 def member(operation: str, description: Mapping[str, Any], name: str) -> Any:

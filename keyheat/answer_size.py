@@ -1,10 +1,15 @@
 """How large an answer may be: more than DynamoDB ever sends is nobody's answer, and is not kept."""
 
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from threading import Timer
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from botocore.exceptions import HTTPClientError
 
+from keyheat.masking import plain
 from keyheat.model.limits import BATCH_GET_BYTES, MIB, PAGE_BYTES, TRANSACT_BYTES
 
 if TYPE_CHECKING:
@@ -14,6 +19,7 @@ MARGIN: Final = 4  # of JSON over the bytes that items are counted as
 MOST_BYTES: Final = {"BatchGetItem": MARGIN * BATCH_GET_BYTES, "TransactGetItems": MARGIN * TRANSACT_BYTES}
 OTHER_BYTES: Final = MARGIN * PAGE_BYTES  # a page of items; whatever else DynamoDB answers is shorter
 SERVICE_BYTES: Final = 64 * MIB  # of other services: a page of GetMetricData has 100,800 points
+WORD_AFTER_S: Final = 3.0
 OPERATION: Final = "X-Amz-Target"
 
 
@@ -26,27 +32,51 @@ def most_bytes(operation: str) -> int:
     return MOST_BYTES.get(operation, OTHER_BYTES)
 
 
-def bounded(client: Any) -> Any:
-    """A boto3 client that stops reading an answer where it is too long; gives it back.
+def bounded(client: Any, *, local: bool, tells: bool = True) -> Any:
+    """A boto3 client that stops reading an answer that is too long, or too slow; gives it back.
 
     botocore reads a body to its end, however far that is, and has no event in between: so it is read here.
+    `local`: each new connection has to stay on this machine; `tells`: a long wait is said on stderr.
     """
-    client._endpoint.http_session = _Session(client._endpoint.http_session)
+    from keyheat.connections import pools  # with urllib3: only who asks somebody waits for it
+
+    session = client._endpoint.http_session
+    session._pool_classes_by_scheme.update(pools(local=local))
+    client._endpoint.http_session = _Session(session, tells)
     return client
+
+
+@contextmanager
+def _waiting(request: Any) -> Iterator[None]:
+    """Say on stderr what is waited for, once that takes longer than a moment."""
+    timer = Timer(WORD_AFTER_S, _say, (request,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _say(request: Any) -> None:
+    host = urlsplit(request.url).netloc
+    with suppress(OSError):
+        print(plain(f"keyheat: waiting for {host} to answer {_name(request)}"), file=sys.stderr, flush=True)
 
 
 class _Session:
     """Sends what botocore's own session sends, and reads what comes back."""
 
-    def __init__(self, session: Any) -> None:
-        from botocore.awsrequest import AWSResponse  # with urllib3: only who asks somebody waits for it
+    def __init__(self, session: Any, tells: bool) -> None:
+        from botocore.awsrequest import AWSResponse
 
-        self._session, self._response = session, AWSResponse
+        self._session, self._response, self._tells = session, AWSResponse, tells
 
     def send(self, request: Any) -> "AWSResponse":
         request.stream_output = True  # or it would be read already
-        response = self._session.send(request)
-        body = b"".join(_pieces(response.raw, _bound_for(request)))
+        with _waiting(request) if self._tells else nullcontext():
+            response = self._session.send(request)
+            body = b"".join(_pieces(response.raw, _bound_for(request)))
         return self._response(response.url, response.status_code, response.headers, _Body(body))
 
     def close(self) -> None:
@@ -63,11 +93,13 @@ class _Body:
         yield self._body
 
 
+def _name(request: Any) -> str:
+    operation = request.headers.get(OPERATION) or "a request"
+    return operation.decode() if isinstance(operation, bytes) else str(operation)
+
+
 def _bound_for(request: Any) -> int:
-    operation = request.headers.get(OPERATION)
-    if operation is None:
-        return SERVICE_BYTES
-    named = operation.decode() if isinstance(operation, bytes) else str(operation)
+    named = _name(request)
     return most_bytes(named.rpartition(".")[2]) if named.startswith("DynamoDB_") else SERVICE_BYTES
 
 

@@ -64,7 +64,7 @@ def boto3_clients(
         made = session.client(service, endpoint_url=url, config=config, **keys)
         if local and open_minute and service == "cloudwatch":
             made.meta.events.register("before-sign.cloudwatch", _ask_for_the_open_minute)
-        return bounded(mask_errors(shaped(made)))
+        return bounded(mask_errors(shaped(made)), local=local)
 
     return client
 

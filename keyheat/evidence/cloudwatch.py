@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.answer_shape import bounded_pages
 from keyheat.evidence.clients import ClientFactory, Failure, failure_of
 from keyheat.evidence.series import MetricAnswers, Points
 from keyheat.runs import metrics
@@ -240,7 +241,7 @@ def _ask(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
     said: tuple[str, ...] = ()
     failure: Failure | None = None
     try:
-        for page in _pages(factory("cloudwatch"), request):
+        for page in bounded_pages("GetMetricData", _pages(factory("cloudwatch"), request)):
             answers.add_page(page, mistakes)
     except (BotoCoreError, ClientError) as error:
         said, failure = (f"CloudWatch: {error}",), failure_of(error)

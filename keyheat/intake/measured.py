@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.answer_shape import MOST_PAGES
 from keyheat.intake.tables import NotTaken
 from keyheat.model.limits import EVENTUAL_READ_FACTOR
 from keyheat.runs.formats import HotKey, Window
@@ -166,7 +167,7 @@ class _Asking:
 
     def _pages(self, queries: list[dict[str, Any]], start: datetime, end: datetime) -> Iterator[Any]:
         more: dict[str, str] = {}
-        while True:
+        for _ in range(MOST_PAGES):
             self.asked += len(queries)
             try:
                 page = self.cloudwatch.get_metric_data(
@@ -183,6 +184,7 @@ class _Asking:
             if not page.get("NextToken"):
                 return
             more = {"NextToken": page["NextToken"]}
+        raise NotTaken(f"CloudWatch: after {MOST_PAGES:,} pages of GetMetricData there is still another one")
 
 
 def _busiest(found: Mapping[Metric, Points], sent: Sequence[Metric]) -> datetime | None:

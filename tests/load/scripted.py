@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from time import sleep
 
 HANG, HANG_UP = b"hang", b"hang up"
 
@@ -100,8 +101,8 @@ def serving(*script: bytes) -> Iterator[ScriptedServer]:
 class Flood:
     """Answers one request with a start, and then with the same piece for as long as anybody reads."""
 
-    def __init__(self, start: bytes, piece: bytes) -> None:
-        self._start, self._piece = start, piece
+    def __init__(self, start: bytes, piece: bytes, every_s: float = 0.0) -> None:
+        self._start, self._piece, self._every_s = start, piece, every_s
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.sent_bytes = 0
@@ -115,6 +116,7 @@ class Flood:
             connection.sendall(self._start)
             while True:
                 connection.sendall(self._piece)
+                sleep(self._every_s)
                 self.sent_bytes += len(self._piece)
 
     def stop(self) -> None:
@@ -124,8 +126,8 @@ class Flood:
 
 
 @contextmanager
-def flooding(start: bytes, piece: bytes) -> Iterator[Flood]:
-    flood = Flood(start, piece)
+def flooding(start: bytes, piece: bytes, every_s: float = 0.0) -> Iterator[Flood]:
+    flood = Flood(start, piece, every_s)
     try:
         yield flood
     finally:

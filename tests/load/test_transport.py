@@ -2,16 +2,19 @@
 
 import socket
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import count, pairwise
 from zlib import crc32
 
 import orjson
 import pytest
-from botocore.exceptions import HTTPClientError
+from botocore.exceptions import BotoCoreError, HTTPClientError, ReadTimeoutError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyheat.answer_shape import DamagedAnswer
 from keyheat.answer_size import most_bytes
+from keyheat.evidence.clients import boto3_clients
+from keyheat.load.tables.ownership import tags_of
 from keyheat.load.transport.answer import Answer, Reason, Transport
 from keyheat.load.transport.boto import Boto3Transport, make_client
 from keyheat.load.transport.failures import BadAnswer, NoCredentials, kind_of
@@ -90,6 +93,18 @@ def test_reasons_are_read_in_either_spelling(
 def test_other_errors_are_not_throttles(make: Callable[[str], Transport], body: bytes, code: str) -> None:
     answer = one_answer(make, answered("400 Bad Request", body))
     assert (answer.accepted, answer.throttled, answer.error_code, answer.reasons) == (False, False, code, ())
+
+
+@both
+@pytest.mark.parametrize("status", ["200 OK", "400 Bad Request"])
+@pytest.mark.parametrize(
+    "body", [b"[]", b'"no"', b"null", b'{"ConsumedCapacity":[]}', b'{"__type":7}', b"[" * 9999]
+)
+def test_an_answer_of_another_type_is_an_answer(
+    make: Callable[[str], Transport], status: str, body: bytes
+) -> None:
+    answer = one_answer(make, answered(status, body))
+    assert (answer.status, answer.body, answer.failure) == (int(status[:3]), body, None)
 
 
 @both
@@ -316,3 +331,48 @@ def test_credentials_that_cannot_be_refreshed_are_a_failure_of_the_request() -> 
 )
 def test_kinds_of_errors(error: Exception, kind: str) -> None:
     assert kind_of(error) == kind
+
+
+@pytest.mark.parametrize("more", [b"", b"Content-Length: 9999\r\n\r\n{"])
+def test_a_control_call_drops_an_answer_that_drips(
+    more: bytes, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each byte comes in time, and the whole never does; meanwhile it is said what is waited for."""
+    monkeypatch.setattr("keyheat.answer_size.WORD_AFTER_S", 0.0)
+    with flooding(b"HTTP/1.1 200 OK\r\n" + more, b"x", every_s=0.02) as drip:
+        client = make_client(target_at(drip.url, region="us-east-1"), timeout_s=0.2)
+        with pytest.raises(HTTPClientError) as caught:
+            client.describe_table(TableName="t")
+        client.close()
+    assert isinstance(caught.value, ReadTimeoutError) or kind_of(caught.value) == "timeout"
+    host = drip.url.removeprefix("http://")
+    assert f"waiting for {host} to answer DynamoDB_20120810.DescribeTable" in capfd.readouterr().err
+
+
+@both
+def test_a_new_connection_that_leaves_this_machine_sends_nothing(
+    make: Callable[[str], Transport], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name may lead elsewhere by the time that a connection is opened."""
+    with serving() as server:
+        transport, target = make(server.url), target_at(server.url, region="us-east-1")
+        clients = [make_client(target), boto3_clients(endpoint_url=server.url, local=True)("cloudwatch")]
+        monkeypatch.setattr("keyheat.addresses.is_loopback", lambda _address: False)
+        assert transport.send("PutItem", b"{}").failure == "connection_failed"
+        for client, call in zip(clients, ("list_tables", "list_metrics"), strict=True):
+            with pytest.raises(BotoCoreError, match="not on this machine any more"):
+                getattr(client, call)()
+            client.close()
+        transport.close()
+    assert server.requests == []
+
+
+def test_pages_without_end_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = count()
+    bodies = (orjson.dumps({"Tags": [], "NextToken": str(token)}) for token in tokens)
+    monkeypatch.setattr("keyheat.answer_shape.MOST_PAGES", 3)
+    with serving(*(answered("200 OK", next(bodies)) for _ in range(5))) as server:
+        client = make_client(target_at(server.url, region="us-east-1"))
+        with pytest.raises(DamagedAnswer, match="after 3 pages there is still another one"):
+            tags_of(client, ARN)
+        client.close()

@@ -40,6 +40,7 @@ from keyheat.load.aggregation.orders import (
 from keyheat.load.sidecar import Assignment, SidecarOutcome, serve
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
+from keyheat.runs.partitions import all_shards
 from keyheat.scenario.spec.tables import TableSpec
 
 Record = dict[str, Any]
@@ -68,15 +69,8 @@ class ShardFollower:
 
     def refresh(self) -> None:
         """Look which shards there are by now."""
-        start: dict[str, str] = {}
-        while True:
-            told = self.client.describe_stream(StreamArn=self.arn, **start)["StreamDescription"]
-            for shard in told["Shards"]:
-                self.shards.setdefault(shard["ShardId"], Followed(shard.get("ParentShardId")))
-            last = told.get("LastEvaluatedShardId")
-            if last is None:
-                return
-            start = {"ExclusiveStartShardId": last}
+        for shard in all_shards(self.client, self.arn):
+            self.shards.setdefault(shard["ShardId"], Followed(shard.get("ParentShardId")))
 
     def read(self) -> Iterator[list[Record]]:
         """One page of every shard that can be read now; an empty page is not given."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.answer_shape import bounded_pages
 from keyheat.intake.scaling import tracked
 from keyheat.load.tables.ownership import DENIED, NOT_SERVED, TableError, Unread, why_unread
 from keyheat.load.transport.boto import make_client
@@ -189,13 +190,15 @@ def _targets(client: Any, resources: list[str]) -> Iterable[dict[str, Any]]:
     pages = client.get_paginator("describe_scalable_targets")
     for start in range(0, len(resources), RESOURCES_PER_CALL):
         some = resources[start : start + RESOURCES_PER_CALL]
-        for page in pages.paginate(ServiceNamespace=NAMESPACE, ResourceIds=some):
+        some_pages = pages.paginate(ServiceNamespace=NAMESPACE, ResourceIds=some)
+        for page in bounded_pages("DescribeScalableTargets", some_pages):
             yield from page["ScalableTargets"]
 
 
 def _policies(client: Any, resource: str) -> Iterable[dict[str, Any]]:
-    pages = client.get_paginator("describe_scaling_policies")
-    for page in pages.paginate(ServiceNamespace=NAMESPACE, ResourceId=resource):
+    policies = client.get_paginator("describe_scaling_policies")
+    pages = policies.paginate(ServiceNamespace=NAMESPACE, ResourceId=resource)
+    for page in bounded_pages("DescribeScalingPolicies", pages):
         yield from page["ScalingPolicies"]
 
 

@@ -71,12 +71,13 @@ def make_client(
     timeout_s: float = TIMEOUT_S,
     service: str = "dynamodb",
     attempts: int = 1,
+    tells: bool = True,
 ) -> Any:
     """A plain client of the target, which never retries by itself unless more `attempts` are allowed.
 
     A pool smaller than the number of users would open and close connections all the time. The streams of
     DynamoDB in AWS are a `service` with an address of its own. Nothing on this machine is asked through a
-    proxy.
+    proxy. `tells`: a long wait is said on stderr.
     """
     config = Config(
         retries={"total_max_attempts": attempts, "mode": "standard"},
@@ -96,7 +97,7 @@ def make_client(
         verify=(ca_bundle() if target.tls else None) or True,
         **_local_keys(target, session),
     )
-    return bounded(mask_errors(shaped(client)))
+    return bounded(mask_errors(shaped(client)), local=target.local, tells=tells)
 
 
 def _local_keys(target: Target, session: Session) -> dict[str, str | None]:
@@ -116,7 +117,9 @@ class Boto3Transport:
     """
 
     def __init__(self, target: Target, *, connections: int, timeout_s: float = TIMEOUT_S) -> None:
-        self._client = make_client(target, connections=connections, timeout_s=timeout_s)
+        self._client = make_client(target, connections=connections, timeout_s=timeout_s, tells=False)
+        endpoint = self._client._endpoint
+        endpoint._response_parser_factory = _Parsers(endpoint._response_parser_factory)
         self._client.meta.events.register("before-parse.dynamodb", _keep_raw_body)
         # It warns of each head that is cut off, with a traceback; that is a failure of the record.
         logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
@@ -141,6 +144,26 @@ class Boto3Transport:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+
+class _Parsers:
+    """botocore's parsers, none of which fails: the raw body is judged, so every attempt is counted."""
+
+    def __init__(self, parsers: Any) -> None:
+        self._parsers = parsers
+
+    def create_parser(self, protocol: str) -> "_Parsers":
+        return _Parsers(self._parsers.create_parser(protocol))
+
+    def parse(self, response: dict[str, Any], shape: Any) -> dict[str, Any]:
+        try:
+            parsed: dict[str, Any] = self._parsers.parse(response, shape)
+        except (ResponseParserError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+            headers = response["headers"]
+            metadata = {"HTTPStatusCode": response["status_code"], "HTTPHeaders": headers}
+            metadata["RequestId"] = headers.get("x-amzn-requestid")
+            return {"ResponseMetadata": metadata}
+        return parsed
 
 
 def _keep_raw_body(

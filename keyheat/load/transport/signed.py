@@ -32,7 +32,7 @@ from gevent.socket import socket
 from geventhttpclient.connectionpool import ConnectionPool, SSLConnectionPool
 from geventhttpclient.response import HTTPParseError, HTTPResponse
 
-from keyheat.addresses import is_loopback
+from keyheat.addresses import check_peer
 from keyheat.answer_size import OTHER_BYTES, most_bytes
 from keyheat.load.transport.answer import TIMEOUT_S, Answer
 from keyheat.load.transport.failures import (
@@ -310,9 +310,12 @@ class SignedTransport:
         except RuntimeError as refusal:  # the proxy's
             raise OSError(str(refusal)) from refusal
         connection.setsockopt(gevent.socket.IPPROTO_TCP, gevent.socket.TCP_NODELAY, 1)
-        if self._local and not is_loopback(connection.getpeername()[0]):
+        try:
+            if self._local:
+                check_peer(connection, self._host)
+        except OSError:
             self._discard(connection)
-            raise OSError(f"{self._host} is not on this machine any more")
+            raise
         return connection
 
     def _discard(self, connection: Any) -> None:
