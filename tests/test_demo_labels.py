@@ -12,7 +12,7 @@ import pytest
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.runs.formats import Diagnosis, Evidence
-from tests.agreement import tenth_of
+from tests.agreement import few_requests
 from tests.asked_endpoint import Asked, asked_on_endpoint
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def known(name: str) -> Asked:
-    return asked_on_endpoint(tenth_of(name))
+    return asked_on_endpoint(few_requests(name))
 
 
 def without_reasons(evidence: Evidence) -> Evidence:

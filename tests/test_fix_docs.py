@@ -118,7 +118,7 @@ def test_another_recommendation_as_json(verb: Verb, runs: Callable[..., Path], h
     assert {one["path"] for one in found["changes"]} == {
         "loadtest", "keys.shards", "load.users", "load.requests_per_s",
     }  # fmt: skip
-    assert found["before"][0]["throttles"] > 4_000
+    assert found["before"][0]["throttles"] > 500
     assert found["after"][0]["throttles"] == 0
     assert found["after"][0]["units_per_read"] > 1
 

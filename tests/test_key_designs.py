@@ -19,7 +19,7 @@ from keyheat.runs.client import read_client_files
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import load_scenario
-from tests.agreement import named, tenth_of, verdict
+from tests.agreement import few_requests, named, verdict
 from tests.asked_endpoint import asked_on_endpoint
 from tests.rehearsal import SCENARIOS, Known, rehearsed
 
@@ -100,7 +100,7 @@ def test_the_page_has_rows_for_it_that_say_the_label(number: str, name: str, lab
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_a_design_has_its_label_on_the_endpoint(name: str) -> None:
-    scenario, (label, resource) = tenth_of(name), ASKED[name]
+    scenario, (label, resource) = few_requests(name), ASKED[name]
     asked = asked_on_endpoint(scenario)
     assert set(asked.refused) == {scenario.expects} == {label}
     assert named(verdict(asked.evidence)) == (label, resource, "write")

@@ -140,11 +140,11 @@ def test_a_warm_throughput_that_aws_moved_is_no_other_setup(night: Callable[...,
 
 def test_what_really_changed_is_refused_and_nothing_else_is_told(night: Callable[..., Said]) -> None:
     night()
-    said = night("orders", "load.item_bytes=2_000")
+    said = night("orders", "load.item_bytes=16_000")
     assert said.code == 2
     (told,) = (line.strip() for line in said.err.splitlines() if line.startswith("  too-small"))
-    assert told == "too-small: scenario load.item_bytes 1,000 → 2,000"
-    forced = night("orders", "load.item_bytes=2_000", options=("--force",))
+    assert told == "too-small: scenario load.item_bytes 8,000 → 16,000"
+    forced = night("orders", "load.item_bytes=16_000", options=("--force",))
     assert forced.code == 1
-    assert forced.says("too-small: scenario load.item_bytes 1,000 → 2,000")
+    assert forced.says("too-small: scenario load.item_bytes 8,000 → 16,000")
     assert not forced.says("partition_key was")

@@ -183,7 +183,7 @@ def test_a_page_that_cannot_be_written_is_said(verb: Callable[..., Any], tmp_pat
 
 
 def test_more_than_can_be_tried_is_refused_with_what_to_do(verb: Callable[..., Any]) -> None:
-    said = verb("retries", "hotkey", "--duration", "400")
+    said = verb("retries", "hotkey", "--duration", "3200")
     assert said.code == 2
     assert "at most 500,000 are tried one by one" in " ".join(said.err.split())
     assert "--duration S" in said.err

@@ -46,7 +46,7 @@ def arguments(command: str) -> list[str]:
 def small(folder: Path, name: str = "sharded", **changes: object) -> Path:
     """A shipped scenario at a fiftieth of its size, and so short that throttling just begins."""
     text = (SCENARIOS / f"{name}.toml").read_text()
-    fields = {"requests_per_s": 100, "users": 5, "duration_s": 8} | changes
+    fields = {"requests_per_s": 100, "item_bytes": 1_000, "users": 5, "duration_s": 8} | changes
     for field, value in fields.items():
         text, found = re.subn(rf"(?m)^{field} = \S+", f"{field} = {value}", text)
         assert found == 1, field

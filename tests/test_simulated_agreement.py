@@ -9,9 +9,9 @@ import pytest
 
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.behaviour import DEFAULT
-from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.simulate import simulate
-from tests.agreement import SHORT, by_minute, named, tenth_of, totals, verdict
+from tests.agreement import SHORT, by_minute, few_requests, named, totals, verdict
 from tests.asked_endpoint import asked_on_endpoint
 from tests.one_by_one import asked_one_by_one
 from tests.rehearsal import SCENARIOS
@@ -27,7 +27,7 @@ BY_TURNS = {"dynamic-sharding"}  # whose writers draw when it is their turn: ano
 @pytest.mark.parametrize("name", SHORT)
 def test_it_agrees_with_the_model_asked_one_by_one(name: str) -> None:
     """Units within 3 %; throttles too, beyond what chance makes of so few: keys are drawn anew."""
-    scenario = tenth_of(name)
+    scenario = few_requests(name)
     one, other = (
         evidence_of(made)
         for made in (asked_one_by_one(scenario, SCENARIOS), simulate(scenario, folder=SCENARIOS))
@@ -45,23 +45,13 @@ def test_it_agrees_with_the_model_asked_one_by_one(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["product-sku", at_night("read-hot")])
-def test_at_full_size_nothing_is_left_to_chance(name: str) -> None:
-    scenario = load_scenario(SCENARIOS / f"{name}.toml")
-    one, other = asked_one_by_one(scenario, SCENARIOS), simulate(scenario, folder=SCENARIOS)
-    truth, simulated = by_minute(evidence_of(one)), by_minute(evidence_of(other))
-    for resource, came in truth.items():
-        assert simulated[resource].units == pytest.approx(came.units, rel=AGREEING), resource
-        assert simulated[resource].throttles == pytest.approx(came.throttles, rel=AGREEING), resource
-
-
 @pytest.mark.parametrize("name", ["hotkey", at_night("too-small"), at_night("country-index")])
 def test_it_agrees_with_the_endpoint(name: str) -> None:
-    """At a tenth of the size, on three days: what the client saw, and what CloudWatch says of it."""
+    """On three days: what the client saw, and what CloudWatch says of it."""
     on_endpoint: Counter[tuple[str | None, ...]] = Counter()
     simulated: Counter[tuple[str | None, ...]] = Counter()
     for seed in (1, 2, 3):
-        scenario = tenth_of(name).model_copy(update={"seed": seed})
+        scenario = few_requests(name).model_copy(update={"seed": seed})
         one = asked_on_endpoint(scenario).evidence
         other = evidence_of(simulate(scenario, folder=SCENARIOS))
         assert named(verdict(other)) == named(verdict(one))

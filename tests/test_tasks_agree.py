@@ -8,7 +8,7 @@ import pytest
 
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.simulator.simulate import simulate
-from tests.agreement import tenth_of
+from tests.agreement import few_requests
 from tests.rehearsal import SCENARIOS
 from tests.tasks_on_endpoint import done_on_endpoint, simulated_totals
 
@@ -38,7 +38,7 @@ def agreed(scenario: Scenario, folder: Path, *, seconds: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SENT)
 def test_a_load_test_sends_what_a_rehearsal_has_learnt(name: str) -> None:
-    agreed(tenth_of(name), SCENARIOS, seconds=20)
+    agreed(few_requests(name), SCENARIOS, seconds=20)
 
 
 @pytest.mark.long
@@ -53,8 +53,8 @@ def test_where_chance_decides_the_mean_of_some_days_agrees(name: str, count: int
 @pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.parametrize(("name", "count"), AT_A_TENTH.items())
-def test_so_it_does_at_a_tenth_of_the_size(name: str, count: int) -> None:
-    agreed_in_the_mean(shortened(tenth_of(name), 15.0), count)
+def test_so_it_does_at_a_few_requests_the_size(name: str, count: int) -> None:
+    agreed_in_the_mean(shortened(few_requests(name), 15.0), count)
 
 
 def agreed_in_the_mean(scenario: Scenario, count: int) -> None:

@@ -189,7 +189,10 @@ def test_a_live_table_is_read(verb: Verb) -> None:
     assert [one.name for one in made("events.toml").table.indexes] == ["by-type"]
     assert refused.code == WRONG_USE
     there = f"table events in eu-west-1 at {endpoint.url}"
-    assert refused.line == f"keyheat: {there}: it is not there. Say --region for another Region"
+    assert refused.line == (
+        f"keyheat: {there}: it is not there (the tables that there are: none in eu-west-1). "
+        "Say --region for another Region"
+    )
 
 
 def test_a_live_table_that_is_not_there_is_said_with_its_region(

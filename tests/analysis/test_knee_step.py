@@ -32,16 +32,19 @@ START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PRECISION = 0.05
 
 # scenario, settings, whose knee it is, and where it is by arithmetic, in requests/s
+ITEM_OF_1_KB = "load.item_bytes=1000"
 ARITHMETIC: list[tuple[str, tuple[str, ...], tuple[str, str, str], float]] = [
-    ("hotkey", (), ("partition", "table", "write"), 1_000 / (0.9 + 0.1 / 4)),
+    ("hotkey", (ITEM_OF_1_KB,), ("partition", "table", "write"), 1_000 / (0.9 + 0.1 / 4)),
     ("hotkey", ("load.item_bytes=3000",), ("partition", "table", "write"), 1_000 / (0.9 + 0.1 / 4) / 3),
-    ("too-small", (), ("table", "table", "write"), 40),
-    ("user-id", (), ("table", "table", "write"), 4_000),
-    ("country-index", (), ("partition", "by-country", "write"), 1_000 / (0.98 * 2 * (0.8 + 0.2 / 4))),
-    ("too-small", (*ON_DEMAND, MAXIMUM), ("max_on_demand", "table", "write"), 1_000),
-    ("too-small", (*ON_DEMAND, "table.warm={write=100_000}"), ("account", "table", "write"), 40_000),
-    ("hotkey", ("local.scale=0.1",), ("partition", "table", "write"), 100 / (0.9 + 0.1 / 4)),
-    ("read-hot", (), ("partition", "table", "read"), 4_500 / 4 / (0.9 + 0.1 / 4)),
+    ("too-small", (ITEM_OF_1_KB,), ("table", "table", "write"), 40),
+    ("user-id", (ITEM_OF_1_KB,), ("table", "table", "write"), 4_000),
+    ("country-index", ("load.item_bytes=2000",), ("partition", "by-country", "write"),
+     1_000 / (0.98 * 2 * (0.8 + 0.2 / 4))),
+    ("too-small", (*ON_DEMAND, MAXIMUM, ITEM_OF_1_KB), ("max_on_demand", "table", "write"), 1_000),
+    ("too-small", (*ON_DEMAND, "table.warm={write=100_000}", ITEM_OF_1_KB), ("account", "table", "write"),
+     40_000),
+    ("hotkey", ("local.scale=0.1", ITEM_OF_1_KB), ("partition", "table", "write"), 100 / (0.9 + 0.1 / 4)),
+    ("read-hot", ("load.item_bytes=32000",), ("partition", "table", "read"), 4_500 / 4 / (0.9 + 0.1 / 4)),
 ]  # fmt: skip
 
 
@@ -176,5 +179,5 @@ def test_a_loaded_step_is_read_from_its_run() -> None:
         started_at=START, ended_at=START + timedelta(seconds=4), table=TABLE, target="local", scale=1.0
     )
     found = loaded_step(scenario_of("hotkey"), diagnosis, manifest, seconds_at(120, 120, 120, 120), Path("x"))
-    assert (found.attempts_per_s, found.write_units_per_s, found.demand_per_s) == (120, 120, 2_000)
+    assert (found.attempts_per_s, found.write_units_per_s, found.demand_per_s) == (120, 120, 250)
     assert (found.state, found.on_burst, found.folder) == ("limited", True, "x")

@@ -44,10 +44,10 @@ def test_a_simulated_run_in_a_few_numbers(run: Path) -> None:
     assert (found.constraint, found.resource, found.direction) == ("partition", "table", "write")
     assert (found.valid, found.grade, found.rule) == (True, "reason", "reason-key-range")
     assert found.labels == ("table write partition",)
-    assert found.attempts == 40_000
+    assert found.attempts == 5_000
     assert found.throttled is not None
-    assert found.measures["throttle_share"] == pytest.approx(found.throttled / 40_000)
-    assert found.measures["units_per_operation.write"] == 1
+    assert found.measures["throttle_share"] == pytest.approx(found.throttled / 5_000)
+    assert found.measures["units_per_operation.write"] == 8
     assert found.measures["shards_needed"] == 4
     assert found.absent["p99_ms"] == "not_simulated"
     assert found.absent["recovery_s"] == "not_recovered"

@@ -208,7 +208,7 @@ def needed(name: str, *settings: str) -> Measured:
 @pytest.mark.slow
 def test_the_shards_that_the_simulator_needs() -> None:
     assert needed("hotkey") == 4
-    assert needed("hotkey", "load.requests_per_s=1_000") == 1
+    assert needed("hotkey", "load.requests_per_s=125") == 1
     assert needed("too-small") == "no_number"
 
 

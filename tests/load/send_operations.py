@@ -43,7 +43,9 @@ def main(transport: str, url: str, path: str, times: str) -> None:
     rows: dict[str, list[float]] = {}
     for row, counts in record.seconds.rows.items():
         name = f"{row.operation or row.resource} {row.direction}"
-        rows[name] = [one + other for one, other in zip(rows.get(name, [0] * 5), counts, strict=True)]
+        rows[name] = [
+            one + other for one, other in zip(rows.get(name, [0] * len(counts)), counts, strict=True)
+        ]
     throttles = record.throttles.table()
     result = {
         "rows": rows,
