@@ -315,12 +315,18 @@ def _with_burst(arranged: EvidenceTimeline, heaviest: Label, first_s: int) -> Be
         return DEFAULT
     full = max(DEFAULT.burst_s * has_per_s, DEFAULT.burst_floor_units)
     saved = 0.0
-    cells = range(track.cell_of(first_s), int(heaviest.start.timestamp()) + 1, track.step_s)
-    for cell in reversed(cells):
-        rate = track.consumed_per_s(cell)
-        saved += 0.0 if rate is None else (rate - has_per_s) * track.step_s
-        saved = min(full, max(0.0, saved))
+    for per_s, lasts_s in reversed(_consumed_until(track, first_s, int(heaviest.start.timestamp()))):
+        saved = min(full, max(0.0, saved + (per_s - has_per_s) * lasts_s))
     return replace(DEFAULT, burst_at_start_share=saved / full)
+
+
+def _consumed_until(track: EvidenceTrack, first_s: int, last_s: int) -> list[tuple[float, int]]:
+    """Units per second and for how many seconds, up to `last_s`: by the client's seconds, else by cells."""
+    if track.seconds:
+        rows = (track.seconds.get(second) for second in range(first_s, last_s + 1))
+        return [(row.consumed if row else 0.0, 1) for row in rows]
+    rates = (track.consumed_per_s(cell) for cell in range(track.cell_of(first_s), last_s + 1, track.step_s))
+    return [(rate, track.step_s) for rate in rates if rate is not None]
 
 
 def _retried(client: ClientFiles | None) -> int:
