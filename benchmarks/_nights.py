@@ -132,17 +132,17 @@ def changes_on(days: tuple[int, int, int], write: float, lowered: float, hot: fl
     capacity = Change(
         what="capacity lowered",
         settings={"table.provisioned.write": lowered},
-        named=f"Changed: table.provisioned.write was {write:,}, is {lowered:,} (orders).",
+        named=f"Changed: provisioned writes {write:,} → {lowered:,} (orders).",
     )
     key = Change(
         what="a hot key",
         settings={"keys.share": hot},
-        named=f"Changed: scenario keys.share was {COLD}, is {hot} (orders).",
+        named=f"Changed: scenario keys.share {COLD} → {hot} (orders).",
     )
     added = Change(
         what="an index added",
         settings={"table.indexes": [index]},
-        named="Changed: table.indexes.by-customer was none, is global, keyed by customer, ALL (orders).",
+        named="Changed: table.indexes.by-customer none → global, keyed by customer, ALL (orders).",
         stays=True,
     )
     return dict(zip(days, (capacity, key, added), strict=True))

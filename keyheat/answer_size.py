@@ -41,6 +41,8 @@ def bounded(client: Any, *, local: bool, tells: bool = True) -> Any:
     from keyheat.connections import pools  # with urllib3: only who asks somebody waits for it
 
     session = client._endpoint.http_session
+    if isinstance(session, _Session):
+        return client
     session._pool_classes_by_scheme.update(pools(local=local))
     client._endpoint.http_session = _Session(session, tells)
     return client

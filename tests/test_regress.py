@@ -42,7 +42,7 @@ scenario = "too-small"
 expects = "table"
 set = ["load.duration_s=3", "table.provisioned.write=2", "keys.keys=10"{more}]
 """
-DEARER = ', "load.item_bytes=2_000"'
+DEARER = ', "load.item_bytes=16_000"'
 SMALLER = ', "local.scale=0.5"'
 CALM = ', "table.provisioned.write=3"'
 STRICT = ', "thresholds.throttle_share_max=0.0001"'
@@ -131,9 +131,9 @@ def test_a_gate_that_fails_is_exit_code_1_and_its_runs_have_reports(verb: Verb) 
     said = verb("regress", suite(DEARER), "--out", "dear")
     assert said.code == 1
     assert said.out.splitlines()[0] == "short regressed: 1 of 2 gates failed."
-    assert said.says("too-small: units_per_operation.write 1 unit before, 2 units now (100 % more)")
-    assert said.says("too-small fails 1 gate: units_per_operation.write 1 unit -> 2 units.")
-    assert said.says("Changed: scenario load.item_bytes 1,000 → 2,000 (too-small).")
+    assert said.says("too-small: units_per_operation.write 8 units before, 16 units now (100 % more)")
+    assert said.says("too-small fails 1 gate: units_per_operation.write 8 units -> 16 units.")
+    assert said.says("Changed: scenario load.item_bytes 8,000 → 16,000 (too-small).")
     assert [one.verdict for one in sessions()] == ["regressed", "baseline"]
     (case,) = outcome("dear")["cases"]
     assert all(run["report"].endswith("/report.html") for run in case["after"])
@@ -171,7 +171,7 @@ least_effect = 0.01
 
 [[cases]]
 scenario = "hotkey"
-set = ["load.duration_s=10", "load.requests_per_s={per_s}", "keys.share={share}"]
+set = ["load.duration_s=10", "load.requests_per_s={per_s}", "load.item_bytes=1_000", "keys.share={share}"]
 """
 
 
