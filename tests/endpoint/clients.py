@@ -60,7 +60,9 @@ class Direct:
     """Stands where botocore keeps its HTTP session, and asks the router without a socket."""
 
     router: Router
-    _pool_classes_by_scheme: dict[str, Any] = field(default_factory=dict)  # of botocore's own session
+    _pool_classes_by_scheme: dict[str, Any] = field(
+        init=False, default_factory=dict
+    )  # of botocore's own session
 
     def send(self, request: AWSPreparedRequest) -> AWSResponse:
         caller = self.router.regions.home.caller

@@ -367,7 +367,7 @@ UNLEARNT = {
         ["mine.py:9: AttributeError", "'Timeout'; a simulation has no stand-in for it"],
     ),
     "it imports what stands for gevent lacks": (
-        "from gevent import queue\n", ["mine.py:6: ImportError", "a simulation has no stand-in for it"],
+        "from gevent import Timeout\n", ["mine.py:6: ImportError", "a simulation has no stand-in for it"],
     ),
     "several at once": (
         ONE.format("1 / 0") + "    @task\n    def other(self):\n        {}['a']\n"

@@ -97,7 +97,7 @@ def test_a_master_shows_what_its_workers_sent(
     over = web.until(lambda now: now["state"] == "ended")
     run = eventually(lambda: finished(folder))  # written after all other files
     over = web.until(lambda now: throttles(now) == run["totals"]["throttled"])
-    assert re.search(r"(^|table\. )Ended after", over["sentence"]["text"])
+    assert re.search(r"(^|table\. |this much\. )Ended after", over["sentence"]["text"])
     hottest = json.loads((folder / "keys.json").read_text())["by_throttles"]["write"][0]
     assert over["keys"]["by_throttles"][0]["key"] == hottest["shown"]
     web.process.terminate()
