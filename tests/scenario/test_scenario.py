@@ -22,6 +22,7 @@ from keyheat.scenario.scenario import (
     scenario_from_dict,
 )
 from keyheat.scenario.sizes import ChoiceSize, FixedSize, ItemSize, LognormalSize, UniformSize
+from tests.agreement import MOST_PER_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -217,7 +218,6 @@ def test_shipped_scenarios_are_right(path: Path) -> None:
     assert load_scenario(path).name == path.stem
 
 
-MOST_PER_S = 500
 ABOUT_REQUESTS = {  # how often a view or an order changes one item, however large it is
     "aggregate-scan", "aggregate-stream", "aggregate-transaction", "leaderboard", "leaderboard-sharded",
 }  # fmt: skip
