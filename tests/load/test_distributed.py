@@ -4,7 +4,6 @@ import json
 import re
 import signal
 import subprocess
-import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -18,13 +17,25 @@ from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, check_verdict, eventually, free_port
 
-HEARTBEAT_LIVENESS_S = 3  # Locust's own; to import it would replace sockets
+LATE = """
+import gevent, locust
+
+
+@locust.events.init.add_listener
+def wait(**_more):
+    gevent.sleep(6)  # twice as long as Locust waits for a heartbeat
+
+
+"""
+ROOT = Path(__file__).parents[2]
 Start = Callable[..., "subprocess.Popen[str]"]
 Verb = Callable[..., Any]
 
 
-def start_all(start: Start, scenario: Path, folder: Path, url: str, *more: str) -> list[Any]:
-    """A master, which waits for its two workers, and the workers."""
+def start_all(
+    start: Start, scenario: Path, folder: Path, url: str, *more: str, worker: str = "hotkey.py"
+) -> list[Any]:
+    """A master, which waits for its two workers, and the workers, whose Locust file is `worker`."""
     port = str(free_port())
     master = start(
         "hotkey.py", "--headless", "--only-summary", "--progress",
@@ -32,7 +43,7 @@ def start_all(start: Start, scenario: Path, folder: Path, url: str, *more: str) 
         "--scenario", str(scenario), "--out", str(folder), "--no-report", "--host", url, *more,
     )  # fmt: skip
     workers = [
-        start("hotkey.py", "--worker", "--master-host", "127.0.0.1", "--master-port", port) for _ in range(2)
+        start(worker, "--worker", "--master-host", "127.0.0.1", "--master-port", port) for _ in range(2)
     ]
     return [master, *workers]
 
@@ -59,15 +70,12 @@ def against_workers(run: dict[str, Any]) -> list[str]:
 def test_the_master_has_all_that_the_workers_sent(
     start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
-    """Also where they wait for a CPU when the run begins: for twice as long as Locust would wait for them."""
-    folder = tmp_path / "run"
-    master, *workers = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "4s")
-    assert any("2 workers connected" in line for line in master.stderr)
-    for worker in workers:
-        worker.send_signal(signal.SIGSTOP)
-    time.sleep(2 * HEARTBEAT_LIVENESS_S)
-    for worker in workers:
-        worker.send_signal(signal.SIGCONT)
+    """Also where a worker hears the order to start before its Locust is set up, as on a busy machine."""
+    folder, late = tmp_path / "run", tmp_path / "late.py"
+    late.write_text(LATE + (ROOT / "loadtests" / "hotkey.py").read_text(encoding="utf-8"))
+    master, *workers = start_all(
+        start_locust, scenario_file, folder, endpoint.url, "--run-time", "4s", worker=str(late)
+    )
     _out, err = master.communicate(timeout=PATIENCE_S)
     assert master.returncode == 0, err
     assert [worker.wait(PATIENCE_S) for worker in workers] == [0, 0]

@@ -44,23 +44,23 @@ STOP_TIMEOUT_S = 12.0
 """Users finish the request they are in: more than a request's own time limit, so that none is lost."""
 
 
-def begin(environment: Any, runner: Any) -> None:
-    """Locust is there: take the side of a master, or of a worker."""
+def begin(environment: Any, runner: Any) -> Callable[[Any], None]:
+    """Locust is there: take the side of a master, or of a worker. Returns what starts a test."""
     speak_plainly()
     side = _worker_side if isinstance(runner, WorkerRunner) else _master_side
-    side(environment, runner)
+    return side(environment, runner)
 
 
-def _worker_side(environment: Any, runner: Any) -> None:
+def _worker_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     worker, main = Worker(environment), getcurrent()
     forked = environment.parsed_options.processes  # Ctrl-C reaches our master too, and it halts us
     # Otherwise Ctrl-C is raised in whichever user happens to run, and its request is lost to the record.
     for number in filter(heard, (SIGINT, HUNG_UP)):
         signal_handler(number, lambda: None if forked and worker.loading else kill(main, KeyboardInterrupt))
-    environment.events.test_start.add_listener(lambda environment, **_more: worker.begin())
     environment.events.test_stopping.add_listener(_send_no_more)
     environment.events.test_stop.add_listener(lambda environment, **_more: worker.end())
     environment.events.quitting.add_listener(_worker_quits)
+    return lambda environment: worker.begin()
 
 
 def _worker_quits(environment: Any, **_more: Any) -> None:
@@ -68,7 +68,7 @@ def _worker_quits(environment: Any, **_more: Any) -> None:
     environment.process_exit_code = environment.process_exit_code or 0  # throttles are no failure of ours
 
 
-def _master_side(environment: Any, runner: Any) -> None:
+def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     runners.HEARTBEAT_LIVENESS = ALIVE_S  # before a worker connects; Locust has no option for it
     switch = KillSwitch(getcurrent())
     switch.install()
@@ -95,11 +95,11 @@ def _master_side(environment: Any, runner: Any) -> None:
     if isinstance(runner, MasterRunner):
         runner.register_message(PIECE, session.on_piece)
         environment.events.worker_connect.add_listener(session.on_worker)
-    environment.events.test_start.add_listener(session.on_start)
     environment.events.test_stopping.add_listener(_send_no_more)
     environment.events.test_stopping.add_listener(session.on_stopping)
     environment.events.test_stop.add_listener(session.on_stop)
     environment.events.quitting.add_listener(session.on_quitting)
+    return session.on_start
 
 
 def _send_no_more(environment: Any, **_more: Any) -> None:
@@ -157,7 +157,7 @@ class LocustSession:
         self.live: LiveRun | None = None  # where somebody looks
         self.exporters: Exporters | None = None
 
-    def on_start(self, environment: Any, **_more: Any) -> None:
+    def on_start(self, environment: Any) -> None:
         """A test starts: begin a run, or end Locust's start of users before there are any."""
         runner = environment.runner
         end_load = runner.quit if environment.parsed_options.headless else runner.stop

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import locust
 from gevent import GreenletExit
+from gevent.event import AsyncResult
 
 from keyheat.load.record.attempt import Attempt, ConsumedUnits
 from keyheat.load.transport.answer import Answer
@@ -35,7 +36,12 @@ def _add_options(parser: Any, **_more: Any) -> None:
 def _begin(environment: Any, runner: Any, **_more: Any) -> None:
     from keyheat.load.run.session import begin
 
-    begin(environment, runner)
+    _starts_test.set(begin(environment, runner))
+
+
+def _start_test(environment: Any, **_more: Any) -> None:
+    """Wait for `init`: on a busy machine a worker hears the order to start before Locust fires it."""
+    _starts_test.get()(environment)
 
 
 if "locust.main" in sys.modules and Path(sys.argv[0]).stem in ("locust", "__main__"):
@@ -46,6 +52,8 @@ if "locust.main" in sys.modules and Path(sys.argv[0]).stem in ("locust", "__main
 # Locust knows a locustfile's listeners only from what importing it registers. What they need comes later.
 locust.events.init_command_line_parser.add_listener(_add_options)  # type: ignore[no-untyped-call]
 locust.events.init.add_listener(_begin)  # type: ignore[no-untyped-call]
+locust.events.test_start.add_listener(_start_test)  # type: ignore[no-untyped-call]
+_starts_test: "AsyncResult[Callable[[Any], None]]" = AsyncResult()
 
 
 class TableUser(locust.User):
