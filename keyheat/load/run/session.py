@@ -16,6 +16,7 @@ from signal import SIGINT
 from typing import Any
 
 from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, sleep, spawn
+from gevent.event import AsyncResult
 from locust import runners
 from locust.runners import MasterRunner, WorkerRunner
 
@@ -44,11 +45,19 @@ STOP_TIMEOUT_S = 12.0
 """Users finish the request they are in: more than a request's own time limit, so that none is lost."""
 
 
-def begin(environment: Any, runner: Any) -> Callable[[Any], None]:
-    """Locust is there: take the side of a master, or of a worker. Returns what starts a test."""
+_starts_test: "AsyncResult[Callable[[Any], None]]" = AsyncResult()
+
+
+def begin(environment: Any, runner: Any) -> None:
+    """Locust is there: take the side of a master, or of a worker."""
     speak_plainly()
     side = _worker_side if isinstance(runner, WorkerRunner) else _master_side
-    return side(environment, runner)
+    _starts_test.set(side(environment, runner))
+
+
+def start_test(environment: Any) -> None:
+    """Start a test once Locust has fired `init`: on a busy machine a worker hears the order before that."""
+    _starts_test.get()(environment)
 
 
 def _worker_side(environment: Any, runner: Any) -> Callable[[Any], None]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import locust
 from gevent import GreenletExit
-from gevent.event import AsyncResult
 
 from keyheat.load.record.attempt import Attempt, ConsumedUnits
 from keyheat.load.transport.answer import Answer
@@ -36,12 +35,13 @@ def _add_options(parser: Any, **_more: Any) -> None:
 def _begin(environment: Any, runner: Any, **_more: Any) -> None:
     from keyheat.load.run.session import begin
 
-    _starts_test.set(begin(environment, runner))
+    begin(environment, runner)
 
 
 def _start_test(environment: Any, **_more: Any) -> None:
-    """Wait for `init`: on a busy machine a worker hears the order to start before Locust fires it."""
-    _starts_test.get()(environment)
+    from keyheat.load.run.session import start_test
+
+    start_test(environment)
 
 
 if "locust.main" in sys.modules and Path(sys.argv[0]).stem in ("locust", "__main__"):
@@ -53,7 +53,6 @@ if "locust.main" in sys.modules and Path(sys.argv[0]).stem in ("locust", "__main
 locust.events.init_command_line_parser.add_listener(_add_options)  # type: ignore[no-untyped-call]
 locust.events.init.add_listener(_begin)  # type: ignore[no-untyped-call]
 locust.events.test_start.add_listener(_start_test)  # type: ignore[no-untyped-call]
-_starts_test: "AsyncResult[Callable[[Any], None]]" = AsyncResult()
 
 
 class TableUser(locust.User):
