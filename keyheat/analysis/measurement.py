@@ -129,7 +129,7 @@ def shards_needed(run: RunMeasured) -> Measured:
     """The smallest number of shards of every hot key with which the simulator hardly throttles (0.1 %).
 
     By the scenario alone, on a table that has saved up nothing. A load that stays the same is simulated for a
-    minute; one that changes, whole, if that is at most ten minutes. One of over 200,000 keys is not.
+    minute; one that changes, whole, if that is at most ten minutes.
     """
     if isinstance(run.scenario, str):
         return run.scenario

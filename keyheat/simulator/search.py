@@ -191,11 +191,9 @@ def smallest_shards(
 
 STEADY_S: Final = 60.0  # seconds of a load that stays the same which stand for all of it
 CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole
-KEYS_MOST: Final = 200_000
-"""Keys of a load whose shards are searched for: a million of them take the simulator many seconds."""
 SEED: Final = 1
 """Whose keys are drawn: the number is the scenario's, and not that of one of its repetitions."""
-NotSearched = Literal["not_simulated", "too_long", "too_large"]
+NotSearched = Literal["not_simulated", "too_long"]
 
 
 def steady(scenario: Scenario) -> Scenario:
@@ -216,8 +214,6 @@ def shards_enough(scenario: Scenario, index: str | None = None) -> int | NotSear
     made = steady(scenario)
     if made.load.duration_s > CHANGING_MOST_S:
         return "too_long"
-    if scenario.keys.keys > KEYS_MOST:
-        return "too_large"
     said = scenario_fingerprint(made.model_copy(update={"seed": SEED}))
     try:
         return _shards_enough(said, files_fingerprint(made), index)

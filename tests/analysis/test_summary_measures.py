@@ -213,6 +213,11 @@ def test_the_shards_that_the_simulator_needs() -> None:
 
 
 @pytest.mark.slow
+def test_shards_are_found_for_a_million_keys_too() -> None:
+    assert needed("hotkey", "keys.keys=1_000_000") == 4
+
+
+@pytest.mark.slow
 def test_a_day_of_a_load_that_stays_the_same_is_told_from_a_minute_of_it() -> None:
     assert needed("hotkey", "load.duration_s=86_400") == needed("hotkey", "load.duration_s=60") == 4
 
@@ -222,4 +227,3 @@ def test_where_shards_are_no_question_of_the_simulator() -> None:
     assert needed("dynamic-sharding") == "not_simulated"
     shape = 'load.shape={kind="ramp", from_per_s=1, to_per_s=2_000}'
     assert needed("hotkey", shape, "load.duration_s=900") == "too_long"
-    assert needed("user-id", "keys.keys=1_000_000") == "too_large"
