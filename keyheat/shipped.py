@@ -34,7 +34,7 @@ RUN_FILES: Final = ("pyarrow", "pandas", "hdrh")
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "load": ("locust", "gevent", "geventhttpclient", "msgpack", "zmq"),
     "report": ("plotly", "jinja2", "markupsafe", "flask", "werkzeug", *RUN_FILES),
-    "regress": ("scipy", "junitparser", "fsspec"),
+    "regress": ("scipy", "junitparser"),
     "otel": ("opentelemetry",),
 }
 """Extra -> the modules that only those import who use it; the first is what it is for."""

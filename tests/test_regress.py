@@ -16,7 +16,6 @@ from keyheat.cli.run import How
 from keyheat.load.run.jobs import Job
 from keyheat.pages.samples.cases import CASES
 from keyheat.pages.samples.make import make_run as make_sample
-from keyheat.regression.history.archive import fetch
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History
 
@@ -291,7 +290,6 @@ def test_a_baseline_whose_files_are_gone_cannot_be_run_again(verb: Verb) -> None
     said = verb("regress", suite(), "--paired")
     assert said.code == 2
     assert "first/too-small/1/run.json is missing" in said.err
-    assert "--archive" in said.err
 
 
 def test_a_broken_threshold_is_exit_code_1_and_no_baseline(verb: Verb) -> None:
@@ -509,28 +507,10 @@ def test_json_is_the_outcome_and_nothing_else(verb: Verb) -> None:
     assert said.err.startswith("::notice ")
 
 
-def test_run_directories_are_archived(verb: Verb, tmp_path: Path) -> None:
-    assert verb("regress", suite(), "--archive", "kept", "--out", "first").code == 0
-    with History.open(Path("reports/history.sqlite")) as history:
-        url = history.runs(1)[0].folder_url
-    assert url == (tmp_path / "kept" / "short" / "1" / "too-small" / "1").as_uri()
-    assert (fetch(url, tmp_path / "back") / "run.json").exists()
-
-
-def test_an_archive_that_cannot_be_written_loses_nothing(verb: Verb, tmp_path: Path) -> None:
-    Path("file").write_text("")
-    said = verb("regress", suite(), "--archive", "file", "--out", "first")
-    assert said.code == 3
-    assert said.err.count("it stays in first/too-small/") == 2
-    with History.open(Path("reports/history.sqlite")) as history:
-        assert history.runs(1)[0].folder_url == (tmp_path / "first" / "too-small" / "1").as_uri()
-
-
 WRONG = {
     "no such suite": (["nix"], "neither a file nor one of ours: "),
     "a folder of others": (["short.toml", "--out", "others"], "is not an empty folder"),
     "an address that is none": (["short.toml", "--otlp", "localhost"], "such as http://localhost:4318"),
-    "an archive that nobody knows": (["short.toml", "--archive", "nix://a"], "nix"),
     "a session's number as a name": (["short.toml", "--pin", "3"], "3 is a number, as sessions have"),
     "an empty name": (["short.toml", "--pin", ""], "not by an empty one"),
     "both": (["short.toml", "--calibrate", "--paired"], "say either --calibrate or --paired"),

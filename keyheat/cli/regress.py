@@ -36,7 +36,6 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("--force", is_flag=True, help="compare although the setups differ"),
     click.option("--out", "folder", type=a_path, help="where runs go  [default: reports/out/SUITE-TIME]"),
-    click.option("--archive", metavar="URL", help="copy every run directory there, such as s3://bucket/runs"),
     click.option("--junit", type=a_path, metavar="FILE", help="JUnit XML: a test for each gate"),
     in_json("the outcome"),
     click.option("--json-file", "summary", type=a_path, metavar="FILE", help="the same in a file"),

@@ -21,8 +21,6 @@ from keyheat.load.run.jobs import Job, made
 from keyheat.masking import shown
 from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, scenarios_of
 from keyheat.regression.control import control_scenarios
-from keyheat.regression.history.archive import place_of
-from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History, default_path
 from keyheat.regression.outcome import EXIT_CODES, Difference, RunMade, SessionOutcome
@@ -38,8 +36,8 @@ from keyheat.words import INTERRUPTED, sentence
 
 LEAST_ALIKE: Final = 4  # runs of a case that say how much it differs by itself
 BOUND: Final = "The load generator was the limit"
-Keep = Callable[[PlannedRun, RunSummary], tuple[str, str | None]]
-"""Keeps a run that was made; gives the address of its directory, and why it is not where it was asked for."""
+Keep = Callable[[PlannedRun, RunSummary], None]
+"""Keeps a run that was made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +52,6 @@ class SessionOptions:
     paired: bool = False
     force: bool = False
     folder: Path | None = None
-    archive: str | None = None
     quick: bool = False
 
 
@@ -119,7 +116,7 @@ class SuiteSession:
         suite = replace(self.suite, cases=tuple(one for one in self.suite.cases if one.name in scenarios))
         plan = [one for one in planned(suite, folder / "control", before=scenarios) if one.side == "before"]
         bars.print(f"The load is slightly another: {', '.join(sorted(scenarios))} as it was, under this load")
-        controls = make_runs(plan, hows, lambda one, _summary: (one.folder.absolute().as_uri(), None))
+        controls = make_runs(plan, hows, lambda _planned, _summary: None)
         made.code = controls.code  # somebody stopped it
         return controls.of("before")
 
@@ -155,8 +152,6 @@ class SuiteSession:
 
     def _check(self, baseline: Baseline | None) -> None:
         """What can be known before anything is sent. Raises `ValueError`."""
-        if self.asked.archive is not None:
-            place_of(self.asked.archive)
         if self.asked.paired and baseline is None:
             raise ValueError(f"--paired needs a baseline, and {self.suite.name} has no good session yet")
 
@@ -200,32 +195,17 @@ class SuiteSession:
             raise
 
     def _keeper(self, session: Session) -> Keep:
-        def keep(one: PlannedRun, summary: RunSummary) -> tuple[str, str | None]:
-            place = f"{self.suite.name}/{session.id}/{one.case.name}/{one.folder.name}"
-            url, problem = self._archived(one.folder, place)
+        def keep(one: PlannedRun, summary: RunSummary) -> None:
             self.history.add(
                 session,
                 case=one.case.name,
                 repetition=one.repetition,
                 summary=summary,
-                folder_url=url,
+                folder_url=one.folder.absolute().as_uri(),
                 side="baseline" if one.side == "before" else "candidate",
             )
-            return url, problem
 
         return keep
-
-    def _archived(self, folder: Path, place: str) -> tuple[str, str | None]:
-        """The address of a run directory, copied where that was asked for; and why it could not be."""
-        here = folder.absolute().as_uri()
-        if self.asked.archive is None:
-            return here, None
-        from keyheat.regression.history.archive import archive
-
-        try:
-            return archive(folder, f"{self.asked.archive.rstrip('/')}/{place}"), None
-        except HistoryProblem as problem:
-            return here, f"{problem}; it stays in {folder}"
 
     def _pinned(self, session: Session, outcome: SessionOutcome) -> SessionOutcome:
         """Give a good session the name that was asked for; of another, say that it has not got it."""
@@ -265,17 +245,15 @@ def _make(planned: PlannedRun, how: How, keep: Keep, place: tuple[int, int], all
         return code
     summary = read_summary(job.folder) if made(job) else None
     took_s = time.monotonic() - began_s
-    url = job.folder.absolute().as_uri()
     if summary is not None:
-        url, problem = keep(planned, summary)
+        keep(planned, summary)
         all_made.summaries.append((planned, summary))
-        all_made.problems += [problem] if problem else []
     report = job.folder / REPORT
     all_made.runs.append(
         run_made(
             planned,
             summary,
-            url=url,
+            url=job.folder.absolute().as_uri(),
             took_s=took_s,
             problem=_problem(planned, summary),
             report=report.absolute().as_uri() if report.exists() else None,

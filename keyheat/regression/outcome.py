@@ -184,7 +184,7 @@ class SessionOutcome(Part):
     findings: tuple[GateFinding, ...] = ()
     differences: tuple[Difference, ...] = Field((), description="in the setups: they forbid the comparison")
     suspects: tuple[Difference, ...] = Field((), description="of tables and designs: what may be why")
-    problems: tuple[str, ...] = Field((), description="what could not be kept where it was asked for")
+    problems: tuple[str, ...] = Field((), description="why the session is not pinned as asked")
 
     @computed_field(description="what the command ended with")  # type: ignore[prop-decorator]
     @property

@@ -297,7 +297,6 @@ def outcome_of(
         baseline=held.baseline.used if held.baseline is not None else None,
         paired=held.paired,
         cases=held.cases(made),
-        problems=tuple(made.problems),
         **held.judged(made, controls),
     )
 

@@ -172,7 +172,6 @@ class SessionRow:
     session: Session
     runs: int
     pins: tuple[str, ...]
-    unseen: bool  # it runs, or did, where nobody here can tell
     baseline: bool  # the one that the next session of its suite is held against
 
 
@@ -204,12 +203,12 @@ def _notes(one: SessionRow) -> Iterator[str]:
     session = one.session
     if session.state == "lost":
         yield (
-            f"\nSession {session.id} is lost: {session.maker.said} ended without a word. "
+            f"\nSession {session.id} is lost: {session.process} ended without a word. "
             f"Its {some(one.runs, 'run')} can be read; it is never a baseline."
         )
-    elif one.unseen:
+    elif session.state == "running" and session.elsewhere:
         yield (
-            f"\nSession {session.id} runs as {session.maker.said}, which cannot be seen from here. If it is "
+            f"\nSession {session.id} runs as {session.process}, which cannot be seen from here. If it is "
             f"gone: keyheat history lose {session.id}"
         )
 
@@ -236,7 +235,7 @@ def session_text(
 
 
 def _facts(session: Session, pins: Sequence[str]) -> Iterator[str]:
-    yield f"Began {session.started_at:%Y-%m-%d %H:%M:%S} UTC as {session.maker.said}"
+    yield f"Began {session.started_at:%Y-%m-%d %H:%M:%S} UTC as {session.process}"
     if session.took_s is not None:
         yield f"and took {span(session.took_s)}."
     else:
