@@ -25,7 +25,7 @@ from benchmarks._nights import LOCAL, MONTH, Night, Plan, nights_of
 from benchmarks._table import Row, show
 from keyheat.cli.guards import Guards
 from keyheat.cli.suite import SessionOptions, SuiteSession
-from keyheat.pages.runs.index import Recall, Runs, write_runs
+from keyheat.pages.runs.index import Runs, remembered, write_runs
 from keyheat.pages.runs.rows import rows_of
 from keyheat.regression.history.records import GOOD
 from keyheat.regression.history.store import History
@@ -148,9 +148,9 @@ def _is_known(night: NightSaid, said: Sequence[NightSaid]) -> bool:
 
 
 def write_page(folder: Path) -> Path:
-    """The page of a month: its trends, night by night."""
-    remembered, problems = Recall(folder / "history.sqlite", lambda: FIRST).look()
-    runs = Runs(rows=rows_of((), remembered), problems=problems, folders=(folder,))
+    """The page of a month: its runs, night by night."""
+    known, problems = remembered(folder / "history.sqlite", lambda: FIRST)
+    runs = Runs(rows=rows_of((), known), problems=problems, folders=(folder,))
     write_runs(folder / "month.html", runs, FIRST + timedelta(days=MONTH.nights))
     return folder / "month.html"
 
