@@ -20,21 +20,18 @@ from keyheat.load.record.generator import machine
 from keyheat.load.run.jobs import Job, made
 from keyheat.masking import shown
 from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, scenarios_of
-from keyheat.regression.control import control_scenarios
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History, default_path
 from keyheat.regression.outcome import EXIT_CODES, Difference, RunMade, SessionOutcome
-from keyheat.regression.session_noise import noises_of
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.regression.suite_runs import PlannedRun, SessionRuns, planned, run_made
-from keyheat.regression.verdict import Held, not_compared, outcome_of, verdict_of_code
+from keyheat.regression.verdict import Held, not_compared, outcome_of
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, SIMULATED
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.console import bars
 from keyheat.words import INTERRUPTED, sentence
 
-LEAST_ALIKE: Final = 4  # runs of a case that say how much it differs by itself
 BOUND: Final = "The load generator was the limit"
 Keep = Callable[[PlannedRun, RunSummary], None]
 """Keeps a run that was made."""
@@ -86,11 +83,9 @@ class SuiteSession:
         hows = self._agreed(self.suite, before)
         folder = series_place(self.asked.folder, self.suite.name)
         how = {"paired": asked.paired, "force": asked.force, "accept": asked.accept}
-        noises = {} if asked.paired else noises_of(self.history, suite.name, suite.gates)
-        held = Held(suite=suite, baseline=baseline, noises=noises, to_accept=self._to_accept(), **how)
-        with self._session("regress") as session:
+        held = Held(suite=suite, baseline=baseline, to_accept=self._to_accept(), **how)
+        with self._session() as session:
             made = make_runs(planned(self.suite, folder, before=before), hows, self._keeper(session))
-            controls = self._controls(held, made, hows, folder)
             outcome = outcome_of(
                 held,
                 made,
@@ -98,40 +93,9 @@ class SuiteSession:
                 history=self.history.path,
                 folder=folder,
                 ended_at=datetime.now(UTC),
-                controls=controls,
             )
             self.history.end(session, verdict=outcome.verdict, findings=outcome.findings)
         return self._pinned(session, outcome)
-
-    def _controls(
-        self, held: Held, made: SessionRuns, hows: Mapping[str, How], folder: Path
-    ) -> dict[str, list[RunSummary]]:
-        """What the baseline's own scenarios come to under this session's load, where that alone may be why
-        a gate fails. They are no part of the session, and no history keeps them.
-        """
-        cases = held.needs_control(made)
-        scenarios = control_scenarios(held.baseline, self.suite, cases) if held.baseline else {}
-        if not scenarios:
-            return {}
-        suite = replace(self.suite, cases=tuple(one for one in self.suite.cases if one.name in scenarios))
-        plan = [one for one in planned(suite, folder / "control", before=scenarios) if one.side == "before"]
-        bars.print(f"The load is slightly another: {', '.join(sorted(scenarios))} as it was, under this load")
-        controls = make_runs(plan, hows, lambda _planned, _summary: None)
-        made.code = controls.code  # somebody stopped it
-        return controls.of("before")
-
-    def made_alike(self) -> tuple[Session, SessionRuns, Path]:
-        """A/A runs: each case twice as often as the suite says, with nothing changed; never a baseline."""
-        cases = [replace(one, repetitions=max(LEAST_ALIKE, 2 * one.repetitions)) for one in self.suite.cases]
-        twice = replace(self.suite, cases=tuple(cases))
-        hows = self._agreed(twice, None)
-        folder = series_place(self.asked.folder, self.suite.name)
-        with self._session("calibrate") as session:
-            made = make_runs(planned(twice, folder), hows, self._keeper(session))
-            self.history.end(
-                session, verdict="calibrated" if made.code is None else verdict_of_code(made.code)
-            )
-        return session, made, folder
 
     def _on_its_table(self) -> Suite:
         """The suite with its scenarios as they are run, on the table that `--table` names, if it does."""
@@ -184,8 +148,8 @@ class SuiteSession:
         return (*agreed(jobs, target, self.guards, prices=self.prices), "--prices", str(self.prices))
 
     @contextmanager
-    def _session(self, command: str) -> Iterator[Session]:
-        session = self.history.begin(self.suite.name, self.suite.digest, self.asked.label, command)
+    def _session(self) -> Iterator[Session]:
+        session = self.history.begin(self.suite.name, self.suite.digest, self.asked.label)
         try:
             yield session
         except BaseException as error:

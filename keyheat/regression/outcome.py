@@ -88,12 +88,11 @@ class Difference:
 
 Verdict = Literal[
     "good", "baseline", "unaccepted", "regressed", "invalid", "not_compared", "refused", "interrupted",
-    "calibrated",
 ]  # fmt: skip
 Side = Literal["before", "after"]
 
 EXIT_CODES: Final[Mapping[Verdict, int]] = {
-    "good": DONE, "baseline": DONE, "calibrated": DONE, "unaccepted": BROKEN, "regressed": BROKEN,
+    "good": DONE, "baseline": DONE, "unaccepted": BROKEN, "regressed": BROKEN,
     "invalid": INVALID,
     "not_compared": WRONG_USE, "refused": REFUSED, "interrupted": INTERRUPTED,
 }  # fmt: skip

@@ -21,7 +21,6 @@ CREATE TABLE sessions (
     suite TEXT NOT NULL,
     suite_digest TEXT NOT NULL,
     label TEXT,
-    command TEXT NOT NULL,
     started_at TEXT NOT NULL,
     ended_at TEXT,
     state TEXT NOT NULL CHECK (state IN ('running', 'ended', 'lost')),

@@ -19,7 +19,7 @@ from keyheat.regression.outcome import GateFinding, Verdict
 Row = Sequence[Any]
 
 SESSION: Final = (
-    "SELECT id, suite, suite_digest, label, command, started_at, ended_at, state, verdict, "
+    "SELECT id, suite, suite_digest, label, started_at, ended_at, state, verdict, "
     "host, pid, process_began_s FROM sessions"
 )
 KEPT: Final = "SELECT case_name, repetition, side, summary, folder_url, at FROM runs"
@@ -30,7 +30,7 @@ _FINDINGS: Final = TypeAdapter(tuple[GateFinding, ...])
 
 def session_of(row: Row) -> Session:
     """A session; one that is running by the file, and whose process is gone, is lost."""
-    number, suite, digest, label, command, started_at, ended_at, state, verdict, host, pid, began_s = row
+    number, suite, digest, label, started_at, ended_at, state, verdict, host, pid, began_s = row
     if state == "running" and is_gone(host, pid, began_s):
         state = "lost"
     return Session(
@@ -38,7 +38,6 @@ def session_of(row: Row) -> Session:
         suite=suite,
         suite_digest=digest,
         label=label,
-        command=command,
         started_at=time_of(started_at),
         ended_at=None if ended_at is None else time_of(ended_at),
         state=state,

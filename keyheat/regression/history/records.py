@@ -29,7 +29,6 @@ class Session:
     suite: str
     suite_digest: str
     label: str | None
-    command: str
     started_at: datetime
     ended_at: datetime | None
     state: State

@@ -76,17 +76,15 @@ class History(HistoryReading):
     ) -> None:
         self._connection.close()
 
-    def begin(
-        self, suite: str, suite_digest: str, label: str | None = None, command: str = "regress"
-    ) -> Session:
+    def begin(self, suite: str, suite_digest: str, label: str | None = None) -> Session:
         """A new session, which runs as long as this process does; those whose process is gone are lost."""
         self._must_be_whole()
         with self._writing():
             self._mark_lost()
             cursor = self._connection.execute(
-                "INSERT INTO sessions (suite, suite_digest, label, command, started_at, state, "
-                "host, pid, process_began_s) VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?)",
-                (suite, suite_digest, label, command, self._at(), *this_process()),
+                "INSERT INTO sessions (suite, suite_digest, label, started_at, state, "
+                "host, pid, process_began_s) VALUES (?, ?, ?, ?, 'running', ?, ?, ?)",
+                (suite, suite_digest, label, self._at(), *this_process()),
             )
             assert cursor.lastrowid is not None, "an inserted row has a number"
         return self.session(cursor.lastrowid)
