@@ -21,7 +21,7 @@ BENCHMARKS = {
     "python -m benchmarks.regression collect reports/out/noise 180",
     "python -m benchmarks.regression pool reports/out/noise",
     "python -m benchmarks.month",
-    "python -m benchmarks.month 1 15",
+    "python -m benchmarks.month 1 3",
     "python -m benchmarks.month local",
 }
 
