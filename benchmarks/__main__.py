@@ -16,7 +16,6 @@ from benchmarks import (
     memory,
     opened,
     report,
-    runs_index,
     simulate,
     store,
 )
@@ -30,7 +29,6 @@ PARTS = (
     memory.main,
     report.main,
     opened.main,
-    runs_index.main,
     simulate.main,
     checks.main,
     lambda: endpoint.main([]),

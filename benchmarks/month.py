@@ -25,12 +25,10 @@ from benchmarks._nights import LOCAL, MONTH, Night, Plan, nights_of
 from benchmarks._table import Row, show
 from keyheat.cli.guards import Guards
 from keyheat.cli.suite import SessionOptions, SuiteSession
-from keyheat.pages.runs.index import Recall, Runs, write_runs
+from keyheat.pages.runs.index import Runs, remembered, write_runs
 from keyheat.pages.runs.rows import rows_of
-from keyheat.regression.history.records import GOOD
 from keyheat.regression.history.store import History
 from keyheat.regression.outcome import SessionOutcome
-from keyheat.regression.session_noise import LEAST_OF_TRAFFIC
 from keyheat.runfiles import write_json
 from keyheat.shipped import shipped
 from keyheat.terminal.console import be_quiet
@@ -126,31 +124,23 @@ def counted(said: Sequence[NightSaid]) -> list[Row]:
             )
         )
     quiet = [night for night in said if night.change is None]
-    for known, when in ((False, "before three good nights"), (True, "from then on")):
-        nights = [night for night in quiet if _is_known(night, said) == known]
-        alarms = [night for night in nights if night.false_alarm]
-        rows.append(
-            Row(
-                what=f"false alarms {when}",
-                measured=len(alarms),
-                unit=f"of {len(nights)}",
-                at_most=MOST_ALARMS * len(nights) if known else None,
-                note=", ".join(f"month {night.month} day {night.day}" for night in alarms),
-            )
+    alarms = [night for night in quiet if night.false_alarm]
+    rows.append(
+        Row(
+            what="false alarms",
+            measured=len(alarms),
+            unit=f"of {len(quiet)}",
+            at_most=MOST_ALARMS * len(quiet),
+            note=", ".join(f"month {night.month} day {night.day}" for night in alarms),
         )
+    )
     return rows
 
 
-def _is_known(night: NightSaid, said: Sequence[NightSaid]) -> bool:
-    """Whether there had been good nights enough to say how much nights differ by themselves."""
-    before = (one for one in said if one.month == night.month and one.day < night.day)
-    return sum(one.verdict in GOOD for one in before) > LEAST_OF_TRAFFIC
-
-
 def write_page(folder: Path) -> Path:
-    """The page of a month: its trends, night by night."""
-    remembered, problems = Recall(folder / "history.sqlite", lambda: FIRST).look()
-    runs = Runs(rows=rows_of((), remembered), problems=problems, folders=(folder,))
+    """The page of a month: its runs, night by night."""
+    known, problems = remembered(folder / "history.sqlite", lambda: FIRST)
+    runs = Runs(rows=rows_of((), known), problems=problems, folders=(folder,))
     write_runs(folder / "month.html", runs, FIRST + timedelta(days=MONTH.nights))
     return folder / "month.html"
 

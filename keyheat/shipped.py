@@ -33,8 +33,8 @@ RUN_FILES: Final = ("pyarrow", "pandas", "hdrh")
 """What reads and writes the files of a run: the extras `load` and `report` bring it both."""
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "load": ("locust", "gevent", "geventhttpclient", "msgpack", "zmq"),
-    "report": ("plotly", "jinja2", "markupsafe", "flask", "werkzeug", *RUN_FILES),
-    "regress": ("scipy", "junitparser", "fsspec"),
+    "report": ("plotly", "jinja2", "markupsafe", *RUN_FILES),
+    "regress": ("scipy", "junitparser"),
     "otel": ("opentelemetry",),
 }
 """Extra -> the modules that only those import who use it; the first is what it is for."""

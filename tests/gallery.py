@@ -31,7 +31,7 @@ from keyheat.pages.page import save
 from keyheat.pages.regression import write_regression
 from keyheat.pages.retries import write_retries
 from keyheat.pages.run.report import render, write_report
-from keyheat.pages.runs.found import RunSearch
+from keyheat.pages.runs.found import find_runs
 from keyheat.pages.runs.index import Runs, write_runs
 from keyheat.pages.runs.rows import rows_of
 from keyheat.pages.samples.cases import CASES
@@ -135,7 +135,7 @@ def _runs(folder: Path, runs: Mapping[str, Path]) -> Path:
     for hour in range(24):
         written(place / f"a-{hour}", summary("alpha", hours=hour, accepted=1_000.0 if hour < 18 else 700.0))
         written(place / f"b-{hour}", summary("beta", hours=hour, constraint="none", share=0.0))
-    found, problems = RunSearch().look([place], 0.0)
+    found, problems = find_runs([place], 0.0)
     path = folder / "runs.html"
     write_runs(path, Runs(rows=rows_of(found), problems=tuple(problems), folders=(place,)), FIRST)
     return path

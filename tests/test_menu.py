@@ -18,7 +18,7 @@ from keyheat.terminal.progress import Working
 
 Verb = Callable[..., Any]
 NAMES = [name for verbs in MENU.values() for name in verbs]
-NO_ANSWER = {"local", "completion", "serve"}  # they serve, or print what a shell reads
+NO_ANSWER = {"local", "completion"}  # they serve, or print what a shell reads
 HEAVY = ("pyarrow", "plotly", "boto3", "botocore", "numpy", "scipy", "flask", "pydantic", "locust")
 
 

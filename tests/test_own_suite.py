@@ -157,7 +157,6 @@ def test_the_workflow_makes_a_baseline_and_a_pull_request_that_lowers_the_capaci
 @pytest.mark.slow
 def test_the_commands_of_the_page(verb: Verb, scenario: Path) -> None:
     _init, suite, regress = COMMANDS
-    Path(".github").mkdir()
     said = done(verb, suite)
     assert said.says("keyheat/capacity.toml: suite capacity, 1 case: orders")
     assert said.says(str(WORKFLOW))
@@ -222,26 +221,6 @@ def test_github_takes_the_workflow_that_is_written(written: Path) -> None:
     assert linted(written / "github-actions.yml") == []
 
 
-@pytest.mark.parametrize(
-    ("config", "folder", "file"),
-    [
-        ("", None, "keyheat/schedules/keyheat.cron"),
-        ("", ".github", str(WORKFLOW)),
-        ('[remote "origin"]\n\turl = git@github.com:team/orders.git\n', None, str(WORKFLOW)),
-    ],
-    ids=["nowhere", "a folder of GitHub's", "a remote of GitHub's"],
-)
-def test_a_schedule_that_nobody_named_is_the_repositorys(
-    verb: Verb, scenario: Path, config: str, folder: str | None, file: str
-) -> None:
-    Path(".git/config").write_text(config, encoding="utf-8")
-    if folder:
-        Path(folder).mkdir()
-    said = json.loads(verb("init", "--suite", "capacity", "--json").out)
-    assert said["written"] == ["keyheat/capacity.toml", file]
-    assert (said["suite"], said["cases"]) == ("keyheat/capacity.toml", ["orders"])
-
-
 def test_scenarios_are_found_or_named_and_their_paths_begin_at_the_suite(
     verb: Verb, scenario: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,8 +248,8 @@ def test_a_suite_that_is_there_stays_as_it_is_and_gets_a_schedule(verb: Verb, sc
     said = done(verb, "keyheat init --suite capacity --schedule cron --json")
     assert json.loads(said.out)["written"] == ["keyheat/schedules/keyheat.cron"]
     assert suite.read_text(encoding="utf-8") == mine
-    twice = done(verb, "keyheat init --suite capacity --schedule cron")
-    assert "keyheat/schedules/keyheat.cron is there, and stays as it is" in twice.out
+    twice = done(verb, "keyheat init --suite capacity --schedule cron --json")
+    assert json.loads(twice.out)["written"] == []
     Path("keyheat/schedules/keyheat.cron").write_text('KEYHEAT_SUITE="/x/keyheat/capacity.toml"\n')
     again = verb("init", "--suite", "capacity", "--schedule", "cron", "--force")
     assert again.code == DONE, again.err
@@ -299,129 +278,13 @@ def test_a_suite_that_is_there_is_not_made_anew(verb: Verb, scenario: Path) -> N
     assert "# mine" not in suite.read_text(encoding="utf-8")
 
 
-# ---- a second suite in the same repository
-
-PAY = {
-    WORKFLOW.with_stem("keyheat-regress-pay"),
-    *(
-        Path("keyheat/schedules") / name
-        for name in (
-            "keyheat-pay.cron", "keyheat-regress-pay.service", "keyheat-regress-pay.timer",
-            "keyheat-regress-pay-failed.service", "kubernetes-cronjob-pay.yaml", "eventbridge-ecs-pay.yaml",
-        )
-    ),
-}  # fmt: skip
-
-
-def content(folder: Path) -> dict[Path, str]:
-    return {
-        path.relative_to(folder): path.read_text(encoding="utf-8")
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-@pytest.fixture
-def second(verb: Verb, written: Path, repository: Path) -> Path:
-    """Every schedule of a second suite, beside those of the first; their folder."""
-    before = content(repository)
-    said = verb("init", "--suite", "pay", "keyheat/orders.toml", *EVERY_ONE)
-    assert said.code == DONE, said.err
-    after = content(repository)
-    assert {path: after[path] for path in before} == before, "the first suite stays on its schedules"
-    assert set(after) - set(before) == PAY | {Path("keyheat/pay.toml")}
-    shutil.copy(WORKFLOW.with_stem("keyheat-regress-pay"), written)
-    return written
-
-
-OF_A_SUITE = {  # what two suites on one machine, cluster, account or repository must not share
-    ("github-actions.yml", "keyheat-regress-pay.yml"): (
-        r"^name: (\S+)", r"^  group: (\S+)", r"key: (keyheat-\S*?history-)", r"keys: (\S+)",
-    ),
-    ("keyheat.cron", "keyheat-pay.cron"): (
-        r"--(?:junit|json-file|markdown) (\S+)", r">(\S+log) ", r"/etc/cron.d/(\S+?),", r"^([\d ]+) \* \* \*",
-    ),
-    ("keyheat-regress.service", "keyheat-regress-pay.service"): (
-        r"(?:StateDirectory|WorkingDirectory|HOME|OnFailure)=(\S+)",
-    ),
-    ("keyheat-regress.timer", "keyheat-regress-pay.timer"): (r"OnCalendar=(.*)",),
-    ("keyheat-regress-failed.service", "keyheat-regress-pay-failed.service"): (r"see (\S+)",),
-    ("kubernetes-cronjob.yaml", "kubernetes-cronjob-pay.yaml"): (
-        r"  name: (keyheat\S*)", r"claimName: (\S+)", r"serviceAccountName: (\S+)",
-    ),
-    ("eventbridge-ecs.yaml", "eventbridge-ecs-pay.yaml"): (
-        r"Family: (\S+)", r"LogGroupName: (\S+),", r" Name: (keyheat\S*)", r"--stack-name (\S+)",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("first", "other"), OF_A_SUITE)
-def test_a_second_suite_has_files_of_its_own_that_share_nothing_with_the_first(
-    second: Path, first: str, other: str
-) -> None:
-    for pattern in OF_A_SUITE[first, other]:
-        mine, theirs = (re.findall(pattern, text_of(name, second), re.MULTILINE) for name in (first, other))
-        assert len(mine) == len(theirs) > 0, pattern
-        assert set(mine) & set(theirs) == set(), pattern
-    named = first in {kind.files[0] for kind in KINDS.values()}
-    assert ("pay.toml" in text_of(other, second), "pay.toml" in text_of(first, second)) == (named, False)
-
-
-def test_the_histories_of_two_workflows_are_apart(second: Path) -> None:
-    """A cache is found by the beginning of its key."""
-    (beginning,) = re.findall(r"restore-keys: (\S+)", text_of("github-actions.yml", second))
-    keys = set(re.findall(r" key: (\S+)", text_of("keyheat-regress-pay.yml", second)))
-    assert [key for key in keys if key.startswith(beginning)] == []
-
-
-def test_a_second_suite_in_another_folder_has_names_of_its_own_too(
-    verb: Verb, written: Path, scenario: Path
-) -> None:
-    Path("perf").mkdir()
-    shutil.copy(scenario, "perf/orders.toml")
-    said = json.loads(verb("init", "perf", "--suite", "pay", *EVERY_ONE, "--json").out)
-    assert ".github/workflows/keyheat-regress-pay.yml" in said["written"]
-    assert {"perf/schedules/keyheat-pay.cron", "perf/schedules/kept.py"} <= set(said["written"])
-
-
-def test_schedules_of_a_second_suite_are_written_over_with_force_and_the_firsts_stay(
-    verb: Verb, second: Path, repository: Path
-) -> None:
-    before = content(repository)
-    assert verb("init", "--suite", "pay", *EVERY_ONE).code == 0
-    assert content(repository) == before
-    for name in ("keyheat-pay.cron", "Dockerfile"):
-        (second / name).write_text("mine\n")
-    (second / "keyheat-pay.cron").unlink()
-    done(verb, "keyheat init --suite pay --schedule cron --schedule kubernetes --force")
-    assert content(repository) == before
-
-
-@pytest.mark.opens
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        (["check-jsonschema", "--builtin-schema", "vendor.github-workflows"], "keyheat-regress-pay.yml"),
-        (["kubernetes-validate", "--strict"], "kubernetes-cronjob-pay.yaml"),
-        (["cfn-lint"], "eventbridge-ecs-pay.yaml"),
-    ],
-    ids=["workflow", "cronjob", "template"],
-)
-def test_what_is_written_of_a_second_suite_is_what_the_schemas_say(
-    second: Path, command: list[str], name: str
-) -> None:
-    said = run([*command, name], second)
-    assert said.returncode == 0, said.stdout + said.stderr
-
-
-@pytest.mark.opens
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd on this machine")
-def test_systemd_takes_the_units_of_both_suites(second: Path) -> None:
-    a_program(second / "keyheat", "exit 0")
-    for name in ("keyheat-regress.service", "keyheat-regress-pay.service"):
-        changed(second / name, "/opt/keyheat/bin/keyheat", '"' + str(second / "keyheat") + '"')
-    said = analyzed("verify", "--man=no", *(str(path) for path in second.glob("keyheat-regress*.[st]*")))
-    assert (said.returncode, str(second) in said.stderr) == (0, False), said.stdout + said.stderr
+def test_a_second_suite_does_not_take_the_schedule_of_the_first(verb: Verb, written: Path) -> None:
+    before = (written / "keyheat.cron").read_bytes()
+    refused = verb("init", "--suite", "pay", "keyheat/orders.toml", "--schedule", "cron")
+    assert refused.code == WRONG_USE
+    assert "keyheat.cron is there already, and written over with --force only" in refused.err
+    assert (written / "keyheat.cron").read_bytes() == before
+    assert verb("init", "--suite", "pay", "keyheat/orders.toml").says("To run it every night: --schedule")
 
 
 @pytest.mark.parametrize(

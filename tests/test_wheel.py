@@ -121,7 +121,6 @@ NEEDS_AN_EXTRA = {
     "run hotkey": "load",
     "demo": "load",
     "simulate hotkey": "report",
-    "serve": "report",
     "regress suite.toml": "regress",
 }
 MINUTES = ROOT / "tests" / "fuzz" / "corpus" / "minutes.json"

@@ -9,8 +9,8 @@ import click
 from keyheat.cli.options import a_path, in_json
 from keyheat.masking import shown
 from keyheat.numbers import some
-from keyheat.terminal.console import answer, err, in_words
-from keyheat.words import DONE, INVALID
+from keyheat.terminal.console import answer
+from keyheat.words import DONE
 
 if TYPE_CHECKING:
     from keyheat.regression.history.records import Session
@@ -60,44 +60,25 @@ def list_sessions(file: Path, suite: str | None, last: int) -> int:
     """List sessions, the newest first. One whose process is gone is lost: its runs are kept."""
     if not file.exists():
         return _none(file)
-    from keyheat.regression.history.records import Maker
     from keyheat.terminal.regression import SessionRow, list_text
 
     with _opened(file) as kept:
-        damage: list[str] = []
-        found = kept.sessions(suite, last, damage=damage)
-        pins, here = kept.pins(), Maker.here()
-        good = {one.suite: _last_good(kept, one.suite, damage) for one in found}
+        found = kept.sessions(suite, last)
+        pins = kept.pins()
+        good = {one.suite: kept.last_good(one.suite) for one in found}
         listed = [
             SessionRow(
                 session=one,
                 runs=kept.count(one),
                 pins=tuple(pin.name for pin in pins if pin.session == one.id),
-                unseen=one.state == "running" and one.maker.fate(here) == "unknown",
                 baseline=one == good[one.suite],
             )
             for one in found
         ]
-    for fault in damage:
-        err.print(f"keyheat: {fault}")
-    code = INVALID if damage else DONE
-    if not found and not damage:
+    if not found:
         return _none(file)
-    if found or not in_words():
-        answer(lambda: _json(file, sessions=listed), lambda: list_text(listed))
-    return code
-
-
-def _last_good(kept: "History", suite: str, damage: list[str]) -> "Session | None":
-    """The next baseline of a suite; None where damage, which is said, leaves it open."""
-    from keyheat.regression.history.problem import Damaged
-
-    try:
-        return kept.last_good(suite)
-    except Damaged as problem:
-        if str(problem) not in damage:
-            damage.append(str(problem))
-        return None
+    answer(lambda: _json(file, sessions=listed), lambda: list_text(listed))
+    return DONE
 
 
 def _none(file: Path) -> int:
@@ -195,60 +176,21 @@ def export(file: Path, suite: str, folder: Path) -> int:
 
 @verb("prune", "what was taken out")
 @click.option("--keep", type=click.IntRange(1), required=True, metavar="N", help="how many of each suite")
-@click.option("--delete-runs", is_flag=True, help="delete run directories that nothing refers to then")
-def prune(file: Path, keep: int, delete_runs: bool) -> int:
+def prune(file: Path, keep: int) -> int:
     """Take out old sessions of each suite; those that are pinned or running stay, and the last good one."""
-    from keyheat.masking import masked
-    from keyheat.regression.history.archive import remove
-
     with _opened(file) as kept:
         pruned = kept.prune(keep)
-    left = dict(pruned.unreferred)
-    problems = []
-    for url, run_id in pruned.unreferred.items() if delete_runs else ():
-        try:
-            remove(url, run_id)
-            del left[url]
-        except ValueError as problem:
-            problems.append(str(problem))
-    deleted = [masked(url) for url in pruned.unreferred if url not in left]
-    stay = [masked(url) for url in left]
     answer(
-        lambda: _json(file, sessions=pruned.sessions, deleted=deleted, left=stay, problems=problems),
-        lambda: _pruned_text(len(pruned.sessions), len(deleted), stay, delete_runs=delete_runs),
+        lambda: _json(file, sessions=pruned.sessions, left=pruned.unreferred),
+        lambda: "\n".join(
+            (
+                f"{some(len(pruned.sessions), 'session')} taken out",
+                *(["The history no longer refers to these run directories:"] if pruned.unreferred else []),
+                *(f"  {url}" for url in pruned.unreferred),
+            )
+        ),
     )
-    for why in problems:
-        err.print(f"keyheat: {why}")
     return DONE
-
-
-def _pruned_text(sessions: int, deleted: int, left: list[str], *, delete_runs: bool) -> str:
-    runs = f", and {some(deleted, 'run directory', 'run directories')} deleted" if delete_runs else ""
-    rest = ["Nothing in the history refers to these any more:", *(f"  {url}" for url in left)] if left else []
-    return "\n".join((f"{some(sessions, 'session')} taken out{runs}", *rest))
-
-
-@verb("check", "what is wrong with the file")
-def check(file: Path) -> int:
-    """Read all of the file, and say what is wrong with it. Exit code 3: something is."""
-    from keyheat.regression.history.problem import Damaged
-
-    try:
-        with _opened(file) as kept:
-            faults = kept.faults()
-            sessions = kept.sessions(damage=[])
-            runs = sum(map(kept.count, sessions))
-    except Damaged as problem:
-        faults, sessions, runs = (str(problem),), (), 0
-    held = f"{some(len(sessions), 'session')}, {some(runs, 'run')}"
-    if not faults or not in_words():
-        answer(
-            lambda: _json(file, whole=not faults, faults=faults, sessions=len(sessions), runs=runs),
-            lambda: f"{shown(file)} is whole: {held}",
-        )
-    for fault in faults:
-        err.print(f"keyheat: {fault}")
-    return INVALID if faults else DONE
 
 
 @verb("lose", "the session")
@@ -262,19 +204,6 @@ def lose(file: Path, session: int) -> int:
         lambda: _json(file, session=found),
         lambda: f"session {session} of {found.suite} is lost; its runs are kept",
     )
-    return DONE
-
-
-@history.command("fetch")
-@in_json("where it is")
-@click.argument("url")
-@click.argument("folder", metavar="DIR", type=a_path)
-def fetch(url: str, folder: Path) -> int:
-    """Copy an archived run directory from URL to DIR, every file as it was."""
-    from keyheat.regression.history.archive import fetch as fetched
-
-    fetched(url, folder)
-    answer(lambda: {"format": FORMAT, "folder": str(folder)}, lambda: f"Fetched: {shown(folder)}")
     return DONE
 
 

@@ -50,7 +50,7 @@ OF_A_SUITE: Final = {"sources", "suite", "schedules", "file", "force", "json", "
     "schedules",
     type=click.Choice(list(SCHEDULES)),
     multiple=True,
-    help="of the --suite; may be repeated  [default: github in a repository of GitHub's, else cron]",
+    help="add files that run the --suite; may be repeated",
 )
 @click.option(
     "--out", "file", type=a_path, help="  [default: TABLE.toml here; NAME.toml beside the scenarios]"

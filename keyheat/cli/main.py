@@ -123,8 +123,7 @@ MENU: Menu = {
         "report": ("pages", "write the page of a run from its files"),
         "export": ("pages", "what each chart of a run shows, as CSV or Parquet"),
         "compare": ("pages", "several runs side by side on one page"),
-        "runs": ("pages", "all runs on one page: search, order, trends"),
-        "serve": ("pages", "the same on a local page, while runs are going on"),
+        "runs": ("pages", "all runs in one table"),
         "fix": ("fix", "try what a diagnosis recommends, beside the run as it was"),
     },
     "Is it still as good as it was?": {
@@ -146,7 +145,7 @@ MENU: Menu = {
 
 NEEDS = {
     **dict.fromkeys(("demo", "run", "sweep", "trial"), ("load", "report")),
-    **dict.fromkeys(("simulate", "report", "export", "compare", "runs", "serve", "fix"), ("report",)),
+    **dict.fromkeys(("simulate", "report", "export", "compare", "runs", "fix"), ("report",)),
     "regress": ("regress", "report"),
 }
 """The extras without which a verb could not end, which is said before it begins."""

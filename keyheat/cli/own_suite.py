@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from keyheat.bounds import parsed_toml
-from keyheat.intake.schedules import SHARED, repository_of, schedule_files, usual_schedule
+from keyheat.intake.schedules import SCHEDULES, repository_of, schedule_files
 from keyheat.intake.suite import scenarios_among, states_format, suite_text
 from keyheat.masking import shown
 from keyheat.numbers import some
@@ -35,7 +35,6 @@ def write_suite(
     first = looked_in[0]
     target = file or (first if first.is_dir() else first.parent) / f"{name}.toml"
     repository = repository_of(Path.cwd())
-    wanted = list(dict.fromkeys(schedules)) or [usual_schedule(repository)]
     kept = states_format(target, FORMAT)
     errors: list[str] = []
     scenarios = scenarios_among(looked_in) if places or not kept else []
@@ -44,13 +43,12 @@ def write_suite(
     text = "" if kept else suite_text(name, scenarios, target, schema_beside("suite", target))
     suite = _checked(target, text, errors)
     files: dict[Path, str] = {}
-    for schedule in wanted:
+    for schedule in schedules:
         try:
-            files |= schedule_files(schedule, target, suite.name if suite else name, repository)
+            files |= schedule_files(schedule, target, repository)
         except ValueError as error:
             errors.append(f"{error} @ --schedule {schedule}")
-    stay = [] if force else [one for one in files if one.exists() and (kept or one.name in SHARED)]
-    files = {path: of for path, of in files.items() if path not in stay}
+    files = {path: content for path, content in files.items() if not _has(path, content)}
     if not force:
         errors += _there(files)
     if text and target.exists():
@@ -64,7 +62,7 @@ def write_suite(
     files = ({target: text} if text else {}) | files
     for path, content in files.items():
         _write(path, content.encode())
-    _say(suite, list(files), stay, wanted)
+    _say(suite, list(files), schedules)
     return DONE
 
 
@@ -84,6 +82,10 @@ def _write(path: Path, content: bytes) -> None:
     write_atomically(path, lambda file: file.write(content))
 
 
+def _has(path: Path, content: str) -> bool:
+    return path.is_file() and path.read_bytes() == content.encode()
+
+
 def _there(files: Iterable[Path]) -> Iterator[str]:
     """What would be written over."""
     for path in files:
@@ -91,13 +93,16 @@ def _there(files: Iterable[Path]) -> Iterator[str]:
             yield f"{shown(path)} is there already, and written over with --force only"
 
 
-def _say(suite: Suite, files: Sequence[Path], stay: Sequence[Path], schedules: Sequence[str]) -> None:
-    """What was written, what was there, and the next command."""
+def _say(suite: Suite, files: Sequence[Path], schedules: Sequence[str]) -> None:
+    """What was written, and the next command."""
     cases = [case.name for case in suite.cases]
     lines = [f"{shown(suite.path)}: suite {suite.name}, {some(len(cases), 'case')}: {', '.join(cases)}"]
     lines += [shown(path) for path in files if path != suite.path]
-    lines += [f"{shown(path)} is there, and stays as it is (--force writes over it)" for path in stay]
-    lines.append("How each is installed, its first lines say; the suite that it runs is its KEYHEAT_SUITE.")
+    lines.append(
+        "How each is installed, its first lines say; the suite that it runs is its KEYHEAT_SUITE."
+        if schedules
+        else f"To run it every night: --schedule {' | '.join(SCHEDULES)}"
+    )
     lines.append(
         f"Next: keyheat regress {shown(suite.path)}. Its first session becomes the baseline; if a case "
         "throttles and nobody said so, review it first, then accept it."

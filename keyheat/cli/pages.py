@@ -1,11 +1,9 @@
-"""Verbs that write pages: report, compare, runs, and export; and serve, which shows them while runs go on."""
+"""Verbs that write pages and files of runs: report, compare, runs, and export."""
 
-import shlex
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from socket import gethostname
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import click
@@ -28,7 +26,6 @@ from keyheat.terminal.progress import Working
 from keyheat.words import DONE, INVALID, WRONG_USE
 
 if TYPE_CHECKING:
-    from keyheat.pages.runs.index import Recall
     from keyheat.runs.formats import Diagnosis
 
 
@@ -118,8 +115,6 @@ def export(folder: Path, kind: Literal["csv", "parquet"], place: Path | None, sh
     return DONE
 
 
-PORT = 8400
-LOCAL = "127.0.0.1"
 Thing = TypeVar("Thing")
 MANY = 30  # runs that have to be read, from which on it is said how far that is
 
@@ -137,23 +132,18 @@ a_history = click.option(
 @click.option("--out", "file", type=a_path, help="where the page goes  [default: runs.html in the FOLDER]")
 @in_json("the runs with their summaries")
 def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None) -> int:
-    """Write a page over all runs below FOLDER (reports/out) and in the history.
-
-    It lists, filters and orders them, and draws the trends of every scenario, with what became worse.
-    """
-    from keyheat.pages.runs.found import RunSearch
-    from keyheat.pages.runs.index import NAME, Runs, for_programs, write_runs
+    """Write a page that lists all runs below FOLDER (reports/out) and in the history, in one table."""
+    from keyheat.pages.runs.found import find_runs
+    from keyheat.pages.runs.index import NAME, Runs, for_programs, remembered, write_runs
     from keyheat.pages.runs.rows import rows_of
+    from keyheat.regression.history.store import default_path, utc_now
 
     searched = _there(folders)
-    found, problems = RunSearch(_told).look(searched, time.time())
-    recall = _recall(history)
-    remembered, forgotten = recall.look()
+    kept = history or default_path()
+    found, problems = find_runs(searched, time.time(), _told)
+    known, forgotten = remembered(kept, utc_now)
     everything = Runs(
-        rows=rows_of(found, remembered),
-        problems=(*problems, *forgotten),
-        folders=searched,
-        history=recall.path,
+        rows=rows_of(found, known), problems=(*problems, *forgotten), folders=searched, history=kept
     )
     if not in_words():
         print_json(for_programs(everything.rows, everything.problems))
@@ -166,63 +156,12 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None) -> 
     return INVALID if everything.problems else DONE
 
 
-@click.command()
-@click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=a_path)
-@a_history
-@click.option(
-    "--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0: any free one"
-)
-@click.option("--host", default=LOCAL, show_default=True, help="another address lets other machines in")
-@click.option("--show-keys", is_flag=True, help="with --host: also runs whose files hold key values")
-def serve(folders: tuple[Path, ...], history: Path | None, port: int, host: str, show_keys: bool) -> int:
-    """Show all runs below FOLDER (reports/out) on a local page, also while they are going on."""
-    from keyheat.addresses import Hosts, on_this_machine
-    from keyheat.pages.runs.app import Site, address_of, app_of, listening
-    from keyheat.pages.runs.app import serve as answer
-    from keyheat.pages.runs.found import RunSearch
-    from keyheat.pages.runs.look import Look, Pages
-
-    searched = _there(folders)
-    look = Look(folders=searched, search=RunSearch(_told), recall=_recall(history), clock=time.time)
-    listener = listening(host, port)
-    site = Site(
-        look=look,
-        pages=Pages(clock=time.time),
-        hosts=Hosts(frozenset({host, gethostname()})),
-        command=_again(click.get_current_context(), listener.getsockname()[1]),
-        show_keys=show_keys or on_this_machine(host),
-    )
-    if not on_this_machine(host):
-        err.print(f"keyheat: anybody who reaches {host} can read these runs")
-    look.seen()  # a first look may take a while, and says so
-    with listener:
-        out.print(f"{address_of(listener)}  (Ctrl-C ends it)")
-        answer(listener, app_of(site))
-    return DONE
-
-
-def _again(context: click.Context, port: int) -> str:
-    """The command that starts the same server at the same address."""
-    said = context.params
-    options = [("--history", said["history"]), ("--host", None if said["host"] == LOCAL else said["host"])]
-    more = [text for name, value in options if value is not None for text in (name, str(value))]
-    keys = ["--show-keys"] if said["show_keys"] else []
-    return shlex.join(["keyheat", "serve", *map(str, said["folders"]), "--port", str(port), *more, *keys])
-
-
 def _there(folders: tuple[Path, ...]) -> tuple[Path, ...]:
     """The folders that were said, which have to be there; else the one where runs go by themselves."""
     missing = [str(folder) for folder in folders if not folder.is_dir()]
     if missing:
         raise click.UsageError(f"no such folder: {', '.join(missing)}; runs go to {OUT} by themselves")
     return folders or (OUT,)
-
-
-def _recall(history: Path | None) -> "Recall":
-    from keyheat.pages.runs.index import Recall
-    from keyheat.regression.history.store import default_path, utc_now
-
-    return Recall(history or default_path(), utc_now)
 
 
 def _told(places: Sequence[Thing]) -> Iterable[Thing]:

@@ -31,12 +31,8 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--pin", metavar="NAME", help="pin this session by a name, if it is good"),
     click.option("--label", metavar="TEXT", help="what is measured, such as a commit; it is kept"),
     click.option("--paired", is_flag=True, help="run the baseline's own scenarios again beside these"),
-    click.option(
-        "--calibrate", is_flag=True, help="change nothing: how small a change can be told from noise here?"
-    ),
     click.option("--force", is_flag=True, help="compare although the setups differ"),
     click.option("--out", "folder", type=a_path, help="where runs go  [default: reports/out/SUITE-TIME]"),
-    click.option("--archive", metavar="URL", help="copy every run directory there, such as s3://bucket/runs"),
     click.option("--junit", type=a_path, metavar="FILE", help="JUnit XML: a test for each gate"),
     in_json("the outcome"),
     click.option("--json-file", "summary", type=a_path, metavar="FILE", help="the same in a file"),
@@ -62,7 +58,6 @@ def _optional(verb: Callable[..., int]) -> Callable[..., int]:
 def regress(
     suite: str | None,
     history: Path | None,
-    calibrate: bool,
     github: bool,
     guards: Guards,
     prices: Path,
@@ -74,21 +69,19 @@ def regress(
 
     Exit code 1: a gate failed, or a threshold. 3: a run says nothing about its table, so nothing is decided.
     """
-    from keyheat.cli.session_outcome import tell, tell_calibration
+    from keyheat.cli.session_outcome import tell
     from keyheat.cli.suite import SessionOptions, SuiteSession
     from keyheat.regression.history.store import History
     from keyheat.regression.suite import find_suite
 
     wanted = _wanted(said, github=github)
     asked = SessionOptions(**{part.name: said[part.name] for part in fields(SessionOptions)})
-    _check(asked, calibrate=calibrate, compares=wanted.any or github)
+    _check(asked)
     loaded = find_suite(suite or "")
     wanted.check()
     with History.open(history) as kept:
         guards = replace(guards, table=guards.table or loaded.table)
         work = SuiteSession(suite=loaded, asked=asked, guards=guards, prices=prices, history=kept)
-        if calibrate:
-            return tell_calibration(loaded, *work.made_alike())
         return tell(work.compared(), wanted, datetime.now(UTC), github=github)
 
 
@@ -101,17 +94,13 @@ def _wanted(said: dict[str, Any], *, github: bool) -> "Exports":
     return Exports(**{name: said[name] for name in names}, step_summary=Path(step) if step else None)
 
 
-def _check(asked: Any, *, calibrate: bool, compares: bool) -> None:
+def _check(asked: Any) -> None:
     """Options that exclude each other, and a name that is none. Raises `ValueError` or `UsageError`."""
     from keyheat.regression.history.records import check_pin
 
     if asked.pin is not None:
         check_pin(asked.pin)
     pairs = (
-        (calibrate, asked.paired, "--calibrate", "--paired"),
-        (calibrate, asked.baseline or asked.new_baseline, "--calibrate", "a baseline"),
-        (calibrate, asked.pin, "--calibrate", "--pin"),
-        (calibrate, compares, "--calibrate", "an export of a comparison"),
         (asked.new_baseline, asked.baseline, "--new-baseline", "--baseline"),
         (asked.new_baseline, asked.paired, "--new-baseline", "--paired"),
     )

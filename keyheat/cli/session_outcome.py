@@ -1,31 +1,22 @@
 """What a session of a suite came to, told: its pages, its exports, the words, and the exit code."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from random import Random
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from keyheat.masking import shown
 from keyheat.pages.regression import NAME, write_regression
 from keyheat.pages.run.report import write_report
-from keyheat.regression.calibration import calibrate
 from keyheat.regression.exports import Exports, content, write_summary
 from keyheat.regression.exports.markdown import annotations
-from keyheat.regression.history.records import Session
-from keyheat.regression.outcome import EXIT_CODES, RunMade, SessionOutcome
-from keyheat.regression.suite import Suite
-from keyheat.regression.suite_runs import SessionRuns
-from keyheat.regression.verdict import verdict_of_code
-from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, FileProblem, write_json
+from keyheat.regression.outcome import RunMade, SessionOutcome
+from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, FileProblem
 from keyheat.terminal.console import answer, err, in_words, print_lines
-from keyheat.terminal.regression import calibration_text, regression_text
-from keyheat.words import DONE, INVALID
+from keyheat.terminal.regression import regression_text
 
 SUMMARY: Final = "regression.json"
-CALIBRATION: Final = "keyheat.calibration/1"
-SEED: Final = 1  # of the splits: the same runs give the same answer
 
 
 def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: bool) -> int:
@@ -65,29 +56,6 @@ def _say_why_not(outcome: SessionOutcome) -> None:
         err.print(f"keyheat: {first}", *differ, *others, sep="\n")
     else:
         answer(lambda: content(outcome), lambda: "")
-
-
-def tell_calibration(suite: Suite, session: Session, made: SessionRuns, folder: Path) -> int:
-    """Say what a suite can tell here, by its A/A runs; gives the exit code."""
-    if made.code is not None:
-        err.print(f"keyheat: stopped after {len(made.runs)} runs, which are kept")
-        return EXIT_CODES[verdict_of_code(made.code)]
-    found = calibrate(
-        suite.gates,
-        made.of("after"),
-        repetitions={case.name: case.repetitions for case in suite.cases},
-        rng=Random(SEED),
-    )
-    told = {"suite": suite.name, "session": str(session.id), **found.model_dump(mode="json")}
-    write_json(folder / "calibration.json", CALIBRATION, told)
-    took_s = (datetime.now(UTC) - session.started_at).total_seconds()
-    answer(
-        lambda: {"format": CALIBRATION, **told},
-        lambda: calibration_text(
-            suite.name, found, runs=len(made.runs), took_s=took_s, session=str(session.id)
-        ),
-    )
-    return INVALID if any(not run.valid for run in made.runs) else DONE
 
 
 def with_reports(outcome: SessionOutcome, folder: Path, now: datetime) -> tuple[SessionOutcome, list[str]]:

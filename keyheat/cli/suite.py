@@ -20,26 +20,21 @@ from keyheat.load.record.generator import machine
 from keyheat.load.run.jobs import Job, made
 from keyheat.masking import shown
 from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, scenarios_of
-from keyheat.regression.control import control_scenarios
-from keyheat.regression.history.archive import place_of
-from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History, default_path
 from keyheat.regression.outcome import EXIT_CODES, Difference, RunMade, SessionOutcome
-from keyheat.regression.session_noise import noises_of
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.regression.suite_runs import PlannedRun, SessionRuns, planned, run_made
-from keyheat.regression.verdict import Held, not_compared, outcome_of, verdict_of_code
+from keyheat.regression.verdict import Held, not_compared, outcome_of
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, SIMULATED
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.console import bars
 from keyheat.words import INTERRUPTED, sentence
 
-LEAST_ALIKE: Final = 4  # runs of a case that say how much it differs by itself
 BOUND: Final = "The load generator was the limit"
-Keep = Callable[[PlannedRun, RunSummary], tuple[str, str | None]]
-"""Keeps a run that was made; gives the address of its directory, and why it is not where it was asked for."""
+Keep = Callable[[PlannedRun, RunSummary], None]
+"""Keeps a run that was made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +49,6 @@ class SessionOptions:
     paired: bool = False
     force: bool = False
     folder: Path | None = None
-    archive: str | None = None
     quick: bool = False
 
 
@@ -89,11 +83,9 @@ class SuiteSession:
         hows = self._agreed(self.suite, before)
         folder = series_place(self.asked.folder, self.suite.name)
         how = {"paired": asked.paired, "force": asked.force, "accept": asked.accept}
-        noises = {} if asked.paired else noises_of(self.history, suite.name, suite.gates)
-        held = Held(suite=suite, baseline=baseline, noises=noises, to_accept=self._to_accept(), **how)
-        with self._session("regress") as session:
+        held = Held(suite=suite, baseline=baseline, to_accept=self._to_accept(), **how)
+        with self._session() as session:
             made = make_runs(planned(self.suite, folder, before=before), hows, self._keeper(session))
-            controls = self._controls(held, made, hows, folder)
             outcome = outcome_of(
                 held,
                 made,
@@ -101,40 +93,9 @@ class SuiteSession:
                 history=self.history.path,
                 folder=folder,
                 ended_at=datetime.now(UTC),
-                controls=controls,
             )
             self.history.end(session, verdict=outcome.verdict, findings=outcome.findings)
         return self._pinned(session, outcome)
-
-    def _controls(
-        self, held: Held, made: SessionRuns, hows: Mapping[str, How], folder: Path
-    ) -> dict[str, list[RunSummary]]:
-        """What the baseline's own scenarios come to under this session's load, where that alone may be why
-        a gate fails. They are no part of the session, and no history keeps them.
-        """
-        cases = held.needs_control(made)
-        scenarios = control_scenarios(held.baseline, self.suite, cases) if held.baseline else {}
-        if not scenarios:
-            return {}
-        suite = replace(self.suite, cases=tuple(one for one in self.suite.cases if one.name in scenarios))
-        plan = [one for one in planned(suite, folder / "control", before=scenarios) if one.side == "before"]
-        bars.print(f"The load is slightly another: {', '.join(sorted(scenarios))} as it was, under this load")
-        controls = make_runs(plan, hows, lambda one, _summary: (one.folder.absolute().as_uri(), None))
-        made.code = controls.code  # somebody stopped it
-        return controls.of("before")
-
-    def made_alike(self) -> tuple[Session, SessionRuns, Path]:
-        """A/A runs: each case twice as often as the suite says, with nothing changed; never a baseline."""
-        cases = [replace(one, repetitions=max(LEAST_ALIKE, 2 * one.repetitions)) for one in self.suite.cases]
-        twice = replace(self.suite, cases=tuple(cases))
-        hows = self._agreed(twice, None)
-        folder = series_place(self.asked.folder, self.suite.name)
-        with self._session("calibrate") as session:
-            made = make_runs(planned(twice, folder), hows, self._keeper(session))
-            self.history.end(
-                session, verdict="calibrated" if made.code is None else verdict_of_code(made.code)
-            )
-        return session, made, folder
 
     def _on_its_table(self) -> Suite:
         """The suite with its scenarios as they are run, on the table that `--table` names, if it does."""
@@ -155,8 +116,6 @@ class SuiteSession:
 
     def _check(self, baseline: Baseline | None) -> None:
         """What can be known before anything is sent. Raises `ValueError`."""
-        if self.asked.archive is not None:
-            place_of(self.asked.archive)
         if self.asked.paired and baseline is None:
             raise ValueError(f"--paired needs a baseline, and {self.suite.name} has no good session yet")
 
@@ -189,8 +148,8 @@ class SuiteSession:
         return (*agreed(jobs, target, self.guards, prices=self.prices), "--prices", str(self.prices))
 
     @contextmanager
-    def _session(self, command: str) -> Iterator[Session]:
-        session = self.history.begin(self.suite.name, self.suite.digest, self.asked.label, command)
+    def _session(self) -> Iterator[Session]:
+        session = self.history.begin(self.suite.name, self.suite.digest, self.asked.label)
         try:
             yield session
         except BaseException as error:
@@ -200,32 +159,17 @@ class SuiteSession:
             raise
 
     def _keeper(self, session: Session) -> Keep:
-        def keep(one: PlannedRun, summary: RunSummary) -> tuple[str, str | None]:
-            place = f"{self.suite.name}/{session.id}/{one.case.name}/{one.folder.name}"
-            url, problem = self._archived(one.folder, place)
+        def keep(one: PlannedRun, summary: RunSummary) -> None:
             self.history.add(
                 session,
                 case=one.case.name,
                 repetition=one.repetition,
                 summary=summary,
-                folder_url=url,
+                folder_url=one.folder.absolute().as_uri(),
                 side="baseline" if one.side == "before" else "candidate",
             )
-            return url, problem
 
         return keep
-
-    def _archived(self, folder: Path, place: str) -> tuple[str, str | None]:
-        """The address of a run directory, copied where that was asked for; and why it could not be."""
-        here = folder.absolute().as_uri()
-        if self.asked.archive is None:
-            return here, None
-        from keyheat.regression.history.archive import archive
-
-        try:
-            return archive(folder, f"{self.asked.archive.rstrip('/')}/{place}"), None
-        except HistoryProblem as problem:
-            return here, f"{problem}; it stays in {folder}"
 
     def _pinned(self, session: Session, outcome: SessionOutcome) -> SessionOutcome:
         """Give a good session the name that was asked for; of another, say that it has not got it."""
@@ -265,17 +209,15 @@ def _make(planned: PlannedRun, how: How, keep: Keep, place: tuple[int, int], all
         return code
     summary = read_summary(job.folder) if made(job) else None
     took_s = time.monotonic() - began_s
-    url = job.folder.absolute().as_uri()
     if summary is not None:
-        url, problem = keep(planned, summary)
+        keep(planned, summary)
         all_made.summaries.append((planned, summary))
-        all_made.problems += [problem] if problem else []
     report = job.folder / REPORT
     all_made.runs.append(
         run_made(
             planned,
             summary,
-            url=url,
+            url=job.folder.absolute().as_uri(),
             took_s=took_s,
             problem=_problem(planned, summary),
             report=report.absolute().as_uri() if report.exists() else None,

@@ -122,7 +122,6 @@ UNBROKEN: Final = 20
 ROLES: Final[dict[Verdict, str]] = {
     "good": "none", "baseline": "none", "unaccepted": "invalid", "regressed": "failed",
     "invalid": "invalid", "not_compared": "invalid", "refused": "invalid", "interrupted": "invalid",
-    "calibrated": "none",
 }  # fmt: skip
 TONES: Final[dict[Decision, str]] = {
     "worse": "failed", "missing": "failed", "undecided": "ceiling", "better": "good", "same": "muted",

@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -170,9 +169,8 @@ def told(found: Sequence[Difference], baseline: Baseline, suite: Suite) -> tuple
     before: dict[str, Scenario] = {}
     for case in {one.case for one in found if one.what == comparability.WHAT}:
         for kept in baseline.kept.get(case, ())[:1]:
-            if urlsplit(kept.folder_url).scheme == "file":
-                with suppress(FileProblem, ValueError):  # it is gone: digests say that there is something
-                    before[case] = _scenario(kept)
+            with suppress(FileProblem, ValueError):  # it is gone: digests say that there is something
+                before[case] = _scenario(kept)
     return comparability.in_fields(found, before, {case.name: case.scenario for case in suite.cases})
 
 
@@ -206,7 +204,7 @@ def scenarios_of(baseline: Baseline, suite: Suite) -> dict[str, Scenario]:
                 (
                     f"--paired runs the scenarios of {baseline.used.said} again, and cannot read them:",
                     *gone,
-                    "keep run directories where they are, or copy them with --archive URL",
+                    "put those run directories back, or begin anew with --new-baseline",
                 )
             )
         )
@@ -215,17 +213,7 @@ def scenarios_of(baseline: Baseline, suite: Suite) -> dict[str, Scenario]:
 
 def _scenario(kept: Kept) -> Scenario:
     """What a run's manifest says of its scenario. Raises `FileProblem`."""
-    from keyheat.regression.history.archive import (
-        fetch,  # here, since most run directories are on this machine
-    )
-
-    parts = urlsplit(kept.folder_url)
-    if parts.scheme == "file":
-        raw = read_manifest(Path(unquote(parts.path))).scenario
-    else:
-        with TemporaryDirectory() as temporary:
-            fetch(kept.folder_url, Path(temporary) / "run")
-            raw = read_manifest(Path(temporary) / "run").scenario
+    raw = read_manifest(Path(unquote(urlsplit(kept.folder_url).path))).scenario
     if raw is None:
         raise FileProblem(f"{kept.folder_url} does not say its scenario")
     return scenario_from_dict(dict(raw), kept.folder_url)

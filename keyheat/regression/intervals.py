@@ -1,10 +1,10 @@
-"""What a few noisy numbers tell: how far two groups of runs are apart, and how small a change shows."""
+"""What a few noisy numbers tell: how far two groups of runs are apart, and how many runs would do."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, expm1, inf, log, log1p, sqrt
+from math import exp, inf, log, log1p, sqrt
 from statistics import fmean, variance
 
 import numpy as np
@@ -75,60 +75,13 @@ def _exp(value: float) -> float:
     return exp(value) if value < 700 else inf
 
 
-POWER = 0.95  # how often a change that is there should be found
 MOST_RUNS = 1_000
-LARGEST = 12.0  # an effect: 160,000 times as much
-CLOSE = 1e-4  # how near an effect is searched
 STEPS = 60  # equally likely parts of a spread that is seen, on each side
 
 
 def effect_of(change: float, better: Better) -> float:
     """A change for the worse (0.1: ten percent) as an effect: less where more is better, else more."""
     return -log1p(-change) if better == "higher" else log1p(change)
-
-
-def change_of(effect: float, better: Better) -> float:
-    """An effect as a change for the worse, a share: 0.1 is ten percent less, or more."""
-    return -expm1(-effect) if better == "higher" else expm1(effect)
-
-
-def power(effect: float, *, spread: float, runs: int, confidence: float, least: float = 0.0) -> float:
-    """How often an effect is decided worse with so many runs on each side; `least` is the least effect."""
-    from scipy.special import ndtr
-
-    if not spread:
-        return float(effect > 0 and effect >= least)
-    needed = np.maximum(least, _reaches(runs, confidence) * spread)
-    return float(ndtr((effect - needed) / (spread * sqrt(2 / runs))).mean())
-
-
-def smallest_detectable(
-    spread: float, *, runs: int, confidence: float, least: float = 0.0, often: float = POWER
-) -> float | None:
-    """The smallest effect that so many runs on each side find so often; None: only one beyond all measure.
-
-    Raises ValueError below two runs.
-    """
-    from scipy.optimize import brentq
-
-    if runs < LEAST_RUNS:
-        raise ValueError(f"at least {LEAST_RUNS} runs on each side have a spread")
-
-    def beyond(effect: float) -> float:
-        return power(effect, spread=spread, runs=runs, confidence=confidence, least=least) - often
-
-    if beyond(LARGEST) < 0:
-        return None
-    return float(brentq(beyond, 0.0, LARGEST, xtol=CLOSE))
-
-
-def runs_to_find(
-    effect: float, *, spread: float, confidence: float, least: float = 0.0, often: float = POWER
-) -> int | None:
-    """How many runs on each side find this effect so often; None where a thousand do not."""
-    return _fewest(
-        lambda runs: power(effect, spread=spread, runs=runs, confidence=confidence, least=least) >= often
-    )
 
 
 def runs_to_tell(effect: float, *, spread: float, confidence: float) -> int | None:

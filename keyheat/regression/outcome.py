@@ -88,12 +88,11 @@ class Difference:
 
 Verdict = Literal[
     "good", "baseline", "unaccepted", "regressed", "invalid", "not_compared", "refused", "interrupted",
-    "calibrated",
 ]  # fmt: skip
 Side = Literal["before", "after"]
 
 EXIT_CODES: Final[Mapping[Verdict, int]] = {
-    "good": DONE, "baseline": DONE, "calibrated": DONE, "unaccepted": BROKEN, "regressed": BROKEN,
+    "good": DONE, "baseline": DONE, "unaccepted": BROKEN, "regressed": BROKEN,
     "invalid": INVALID,
     "not_compared": WRONG_USE, "refused": REFUSED, "interrupted": INTERRUPTED,
 }  # fmt: skip
@@ -184,7 +183,7 @@ class SessionOutcome(Part):
     findings: tuple[GateFinding, ...] = ()
     differences: tuple[Difference, ...] = Field((), description="in the setups: they forbid the comparison")
     suspects: tuple[Difference, ...] = Field((), description="of tables and designs: what may be why")
-    problems: tuple[str, ...] = Field((), description="what could not be kept where it was asked for")
+    problems: tuple[str, ...] = Field((), description="why the session is not pinned as asked")
 
     @computed_field(description="what the command ended with")  # type: ignore[prop-decorator]
     @property

@@ -18,7 +18,6 @@ SHOWN: Final[Mapping[Verdict, str]] = {
     "not_compared": "Not compared",
     "refused": "Refused",
     "interrupted": "Interrupted",
-    "calibrated": "Calibrated",
 }
 DECISIONS: Final[Mapping[Decision, str]] = {
     "same": "as good",
@@ -55,8 +54,6 @@ def headline(outcome: SessionOutcome) -> str:
             return f"{outcome.suite} was not run: its baseline was measured on another setup."
         case "refused":
             return f"{outcome.suite} was refused after {some(_made(outcome), 'run')}."
-        case "calibrated":
-            return f"{outcome.suite} was run {some(_made(outcome), 'time')} with nothing changed."
         case "interrupted":
             return f"{outcome.suite} was interrupted: {some(_made(outcome), 'run')} kept, nothing decided."
 

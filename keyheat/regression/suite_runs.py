@@ -75,16 +75,11 @@ def _run(case: SuiteCase, repetition: int, side: Side, scenario: Scenario, folde
 
 @dataclass(slots=True)
 class SessionRuns:
-    """It grows with each run.
-
-    `code` is the exit code of the run that ended the session before its time; `problems` is what could not be
-    kept where it was asked for.
-    """
+    """It grows with each run; `code` is the exit code of the run that ended the session before its time."""
 
     runs: list[RunMade] = field(default_factory=list)
     summaries: list[tuple[PlannedRun, RunSummary]] = field(default_factory=list)
     code: int | None = None
-    problems: list[str] = field(default_factory=list)
 
     def of(self, side: Side) -> dict[str, list[RunSummary]]:
         """The summaries of one side, by case; a run without a diagnosis has none."""

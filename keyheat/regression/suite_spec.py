@@ -114,7 +114,7 @@ LEAST_EFFECTS: Final = {
     "accepted_units_per_s.write": 0.05,
     "accepted_units_per_s.read": 0.05,
     "knee_units_per_s": 0.05,
-    "throttle_share": 0.1,
+    "throttle_share": 0.25,
     "capacity_used": 0.05,
     "p50_ms": 0.15,
     "p99_ms": 0.25,

@@ -1,7 +1,7 @@
 """A session's runs held against its baseline: the verdict, why in sentences, and the whole outcome."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -9,8 +9,7 @@ from typing import Any, Final
 from keyheat.numbers import some
 from keyheat.regression.baseline import Baseline, refusal, told
 from keyheat.regression.comparability import differences, slight, suspects
-from keyheat.regression.control import Runs, controlled, discounted
-from keyheat.regression.gates.judge import judge
+from keyheat.regression.gates.judge import Runs, judge
 from keyheat.regression.history.records import Session
 from keyheat.regression.outcome import (
     CaseMade,
@@ -22,7 +21,6 @@ from keyheat.regression.outcome import (
     is_idle,
 )
 from keyheat.regression.phrases import value
-from keyheat.regression.session_noise import Noises, that_count
 from keyheat.regression.suite import Suite
 from keyheat.regression.suite_runs import SessionRuns, runs_kept
 from keyheat.regression.suite_spec import CAPACITY_USED, LABELS, THROTTLE_SHARE
@@ -177,20 +175,9 @@ class Held:
     force: bool = False
     accept: bool = False  # a first session is the baseline, whatever it says
     to_accept: str = "say --accept"  # the whole command
-    noises: Noises = field(default_factory=dict)  # how far good sessions are apart
 
-    def needs_control(self, made: SessionRuns) -> frozenset[str]:
-        """The cases that fail while their load is slightly another: the load alone may be why."""
-        if made.code is not None or self.paired or self.baseline is None:
-            return frozenset()
-        said = self.judged(made)
-        return controlled(self.suite, said["findings"], said["suspects"])
-
-    def judged(self, made: SessionRuns, controls: Runs | None = None) -> dict[str, Any]:
-        """Verdict, reasons, findings and differences, as an outcome has them.
-
-        `controls`: runs of the baseline's scenarios under this session's load, of the cases that need them.
-        """
+    def judged(self, made: SessionRuns) -> dict[str, Any]:
+        """Verdict, reasons, findings and differences, as an outcome has them."""
         if made.code is not None:
             verdict = verdict_of_code(made.code)
             stopped = STOPPED if made.runs else STOPPED_AT_ONCE
@@ -208,12 +195,9 @@ class Held:
         gates = {case: of_case for case, of_case in self.suite.gates.items() if case in compare}
         how: dict[str, Any] = {
             "paired": self._in_pairs(before, after),
-            "noises": that_count(self.noises, changed),
             "changed": {one.case for one in changed},
         }
         findings = () if forbidden else judge(gates, before, after, **how)
-        if controls:
-            findings = discounted(findings, controls, after, gates)
         compared = self.baseline is not None and self.baseline.used.accepted
         expects = {case.name: case.expects for case in self.suite.cases}
         new = [case for case in self.suite.gates if compared and case not in before]
@@ -280,9 +264,8 @@ def outcome_of(
     history: Path,
     folder: Path,
     ended_at: datetime,
-    controls: Runs | None = None,
 ) -> SessionOutcome:
-    """The outcome of a session whose runs are made, and those of its controls."""
+    """The outcome of a session whose runs are made."""
     suite = held.suite
     return SessionOutcome(
         suite=suite.name,
@@ -297,8 +280,7 @@ def outcome_of(
         baseline=held.baseline.used if held.baseline is not None else None,
         paired=held.paired,
         cases=held.cases(made),
-        problems=tuple(made.problems),
-        **held.judged(made, controls),
+        **held.judged(made),
     )
 
 

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from keyheat.numbers import NOTHING, measured, percent, some, span
-from keyheat.regression.calibration import Calibration, MeasureNoise
 from keyheat.regression.history.records import Kept, Pin, Session
 from keyheat.regression.history.trend import Trend
 from keyheat.regression.outcome import GateFinding, SessionOutcome, Verdict, is_idle, worst_first
@@ -22,7 +21,7 @@ from keyheat.words import capital
 
 STYLES: Final[dict[Verdict, str]] = {
     "good": "green", "baseline": "green", "regressed": "red", "unaccepted": "yellow", "invalid": "yellow",
-    "not_compared": "yellow", "refused": "yellow", "interrupted": "yellow", "calibrated": "green",
+    "not_compared": "yellow", "refused": "yellow", "interrupted": "yellow",
 }  # fmt: skip
 DECIDED: Final = {"worse": "bold red", "missing": "bold red", "undecided": "yellow", "better": "green"}
 MOST: Final = 10  # of a kind; the page has all
@@ -90,74 +89,6 @@ def _ending(outcome: SessionOutcome) -> str:
     return f"{some(runs, 'run')}{beside} in {span(outcome.took_s)}, {valid}. {where}"
 
 
-def calibration_text(
-    suite: str, found: Calibration, *, runs: int, took_s: float, session: str
-) -> RenderableType:
-    """The whole answer, narrow enough for 80 columns."""
-    by_case: dict[str, list[MeasureNoise]] = {}
-    for one in found.measures:
-        by_case.setdefault(one.case, []).append(one)
-    invalid = f", {found.left_out} left out as not valid" if found.left_out else ""
-    return Group(
-        Paragraph(_headline(suite, found), style="bold green"),
-        *(part for case, rows in by_case.items() for part in _noise_case(case, rows)),
-        Text(""),
-        *([Paragraph(_reading(found))] if found.measures else []),
-        Paragraph(f"{some(runs, 'run')} in {span(took_s)}{invalid}. Session {session}, never a baseline."),
-    )
-
-
-def _headline(suite: str, found: Calibration) -> str:
-    known = [one.smallest_change for one in found.measures if one.smallest_change is not None]
-    if not found.measures:
-        return f"{suite} holds on to nothing that has noise: every change can be told."
-    if not known:
-        return f"{suite}: nothing can be said of its noise from these runs."
-    least, most = percent(min(known)), percent(max(known))
-    return f"{suite} can tell changes of {least if least == most else f'{least} to {most}'} here."
-
-
-def _reading(found: Calibration) -> str:
-    return (
-        "Noise is how much one run differs from the next. The smallest change is for the worse, and is found "
-        f"{percent(found.power)} of the time with as many repetitions as the suite has; beside it are the "
-        "repetitions, on each side, that a loss of 10 % or 5 % takes. In "
-        f"{some(found.splits, 'comparison')} of these runs with each other a gate failed "
-        f"{some(found.false_alarms, 'time')}."
-    )
-
-
-def _noise_case(case: str, rows: Sequence[MeasureNoise]) -> Iterator[RenderableType]:
-    yield Text(f"\n{case}", style="bold")
-    if told := [one for one in rows if one.because is None]:
-        yield _noise_table(told)
-    for one in rows:
-        if one.because is not None:
-            yield Paragraph(f"{one.measure}: {one.because}", "  ", "    ", "dim")
-
-
-def _noise_table(rows: Sequence[MeasureNoise]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column("measure", no_wrap=True)
-    for name in ("typical", "noise", "smallest\nchange", "runs for\n10 %", "runs for\n5 %"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for one in rows:
-        table.add_row(
-            one.measure, value(one.typical, one.measure), _share(one.noise),
-            _share(one.smallest_change), _repetitions(one.repetitions_for_10_percent),
-            _repetitions(one.repetitions_for_5_percent),
-        )  # fmt: skip
-    return table
-
-
-def _share(share: float | None) -> str:
-    return NOTHING if share is None else f"{measured(share * 100)} %"
-
-
-def _repetitions(repetitions: int | None) -> str:
-    return "> 1,000" if repetitions is None else f"{repetitions:,}"
-
-
 TICKS: Final = "▁▂▃▄▅▆▇█"
 WIDTH: Final = 16  # of a bar
 NARROW: Final = 30  # sessions of a small chart, the newest
@@ -172,7 +103,6 @@ class SessionRow:
     session: Session
     runs: int
     pins: tuple[str, ...]
-    unseen: bool  # it runs, or did, where nobody here can tell
     baseline: bool  # the one that the next session of its suite is held against
 
 
@@ -204,12 +134,12 @@ def _notes(one: SessionRow) -> Iterator[str]:
     session = one.session
     if session.state == "lost":
         yield (
-            f"\nSession {session.id} is lost: {session.maker.said} ended without a word. "
+            f"\nSession {session.id} is lost: {session.process} ended without a word. "
             f"Its {some(one.runs, 'run')} can be read; it is never a baseline."
         )
-    elif one.unseen:
+    elif session.state == "running" and session.elsewhere:
         yield (
-            f"\nSession {session.id} runs as {session.maker.said}, which cannot be seen from here. If it is "
+            f"\nSession {session.id} runs as {session.process}, which cannot be seen from here. If it is "
             f"gone: keyheat history lose {session.id}"
         )
 
@@ -236,7 +166,7 @@ def session_text(
 
 
 def _facts(session: Session, pins: Sequence[str]) -> Iterator[str]:
-    yield f"Began {session.started_at:%Y-%m-%d %H:%M:%S} UTC as {session.maker.said}"
+    yield f"Began {session.started_at:%Y-%m-%d %H:%M:%S} UTC as {session.process}"
     if session.took_s is not None:
         yield f"and took {span(session.took_s)}."
     else:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from keyheat.pages.runs.found import FoundRun, State
     from keyheat.regression.outcome import Verdict
 
-CANDIDATE: Final = "candidate"  # the side that a session measures
-KEY_DIGITS: Final = 12
 WORDS: Final["Mapping[State, str]"] = {
     "under way": "Under way",
     "not analyzed": "Not analyzed",
@@ -35,11 +32,10 @@ class SuitePlace:
     case: str
     session: str
     repetition: int
-    side: str = CANDIDATE
+    side: str
+    verdict: "Verdict | None"  # of the whole session; None: it has not ended
     baseline: bool = False  # it is one of those that later ones are held against
     worse: tuple[str, ...] = ()  # measures, or `labels`, that were found to be worse than the baseline's
-    verdict: "Verdict | None" = None  # of the whole session; None: it has not ended
-    judged: bool = False  # gates of the case were held against a baseline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,13 +50,12 @@ class HistoryRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """One run. `key` names it, and says nothing about where it is; no key of an item is in it.
+    """One run.
 
     `started_s` is when it was made, in seconds since 1970: the clock of a simulated run is a virtual one,
     the same each time.
     """
 
-    key: str
     scenario: str
     question: str
     target: str
@@ -95,24 +90,18 @@ class RunRow:
             return ""
         return f"{summary.resource} {summary.direction}s"
 
-    @property
-    def comparable(self) -> bool:
-        """Whether its numbers say something about the table."""
-        return self.summary is not None and self.summary.comparable
-
 
 def rows_of(found: "Iterable[FoundRun]", remembered: Iterable[HistoryRun] = ()) -> tuple[RunRow, ...]:
     """Every run once, the newest first; one that the history knows too has its place there."""
-    rows = {str(one.folder.absolute()): _of_found(one) for one in found}
-    for one in remembered:
-        path = local_path(one.url)
-        here = None if path is None else rows.get(str(path))
-        if here is not None and path is not None:
-            rows[str(path)] = replace(here, place=one.place)
+    here = {run.folder.absolute(): _of_found(run) for run in found}
+    elsewhere = []
+    for run in remembered:
+        path = local_path(run.url)
+        if path in here:
+            here[path] = replace(here[path], place=run.place)
         else:
-            row = _of_remembered(one)
-            rows[row.key] = row
-    return tuple(sorted(rows.values(), key=lambda row: (-row.started_s, row.key)))
+            elsewhere.append(_of_remembered(run))
+    return tuple(sorted((*here.values(), *elsewhere), key=lambda row: -row.started_s))
 
 
 def local_path(url: str | None) -> Path | None:
@@ -121,16 +110,10 @@ def local_path(url: str | None) -> Path | None:
     return Path(unquote(parts.path)) if parts.scheme == "file" and parts.path else None
 
 
-def key_of(name: str) -> str:
-    """A short name for a run that says nothing about where it is."""
-    return sha256(name.encode()).hexdigest()[:KEY_DIGITS]
-
-
 def _of_found(found: "FoundRun") -> RunRow:
-    key, summary = key_of(str(found.folder.absolute())), found.summary
-    if summary is not None:
+    if found.summary is not None:
         return replace(
-            _of_summary(key, summary, found.made_s),
+            _of_summary(found.summary, found.made_s),
             folder=found.folder,
             table=found.table,
             report=found.report,
@@ -138,7 +121,6 @@ def _of_found(found: "FoundRun") -> RunRow:
     assert found.manifest is not None, "a run without a summary has a manifest"
     manifest, target = found.manifest, target_of(found.manifest)
     return RunRow(
-        key=key,
         scenario=manifest.name or found.folder.name,
         question=manifest.question or "",
         target=target,
@@ -153,14 +135,11 @@ def _of_found(found: "FoundRun") -> RunRow:
 
 
 def _of_remembered(one: HistoryRun) -> RunRow:
-    place = one.place
-    name = f"{place.suite}\n{place.session}\n{place.case}\n{place.side}\n{place.repetition}"
-    return replace(_of_summary(key_of(name), one.summary, one.at_s), url=one.url, place=place)
+    return replace(_of_summary(one.summary, one.at_s), url=one.url, place=one.place)
 
 
-def _of_summary(key: str, summary: RunSummary, made_s: float | None) -> RunRow:
+def _of_summary(summary: RunSummary, made_s: float | None) -> RunRow:
     return RunRow(
-        key=key,
         scenario=summary.scenario,
         question=summary.question,
         target=summary.setup.target,

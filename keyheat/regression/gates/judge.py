@@ -10,7 +10,6 @@ from keyheat.regression.gates.comparison import CaseComparison, drawn
 from keyheat.regression.gates.exact import exact, labelled
 from keyheat.regression.gates.statistical import is_tested, statistical
 from keyheat.regression.outcome import Gate, GateFinding
-from keyheat.regression.session_noise import Noises
 from keyheat.regression.suite_spec import LABELS
 
 Runs = Mapping[str, Sequence[RunSummary]]
@@ -28,14 +27,13 @@ def judge(
     after: Runs,
     *,
     paired: bool = False,
-    noises: Noises | None = None,
     changed: Collection[str] = (),
 ) -> tuple[GateFinding, ...]:
     """A finding for each gate of each case, in their order.
 
     `paired`: the runs of a case were made one pair after the other, before and after at the same place of
     both. Runs that are not valid are left out. Raises ValueError for a measure that there is not, and for
-    paired runs that are not as many before as after. `noises` is how far good sessions are apart. `changed`
+    paired runs that are not as many before as after. `changed`
     are cases whose table or design is another now: the same seed draws other sizes and operations then.
     """
     _check(gates_by_case)
@@ -48,7 +46,7 @@ def judge(
         for gate in of_case
     ]
     tests = sum(is_tested(compared, paired=paired) for compared in held)
-    return tuple(_finding(compared, tests, paired, noises or {}) for compared in held)
+    return tuple(_finding(compared, tests, paired) for compared in held)
 
 
 def _as_drawn(compared: CaseComparison, *, changed: bool) -> CaseComparison:
@@ -60,15 +58,14 @@ def _as_drawn(compared: CaseComparison, *, changed: bool) -> CaseComparison:
     return replace(compared, gate=replace(compared.gate, least_effect=LEAST_DRAWN))
 
 
-def _finding(compared: CaseComparison, tests: int, paired: bool, noises: Noises) -> GateFinding:
+def _finding(compared: CaseComparison, tests: int, paired: bool) -> GateFinding:
     if (lacking := compared.missing()) is not None:
         return lacking
     if compared.gate.measure == LABELS:
         return labelled(compared)
     if compared.repeats or (compared.measure.kind == "exact" and not drawn(compared)):
         return exact(compared)
-    noise = noises.get((compared.case, compared.gate.measure))
-    return statistical(compared, tests=tests, paired=paired, noise=None if paired else noise)
+    return statistical(compared, tests=tests, paired=paired)
 
 
 def _check(gates_by_case: Mapping[str, Sequence[Gate]]) -> None:

@@ -11,9 +11,6 @@ The interval's level is that of the whole suite: with a confidence of 99 % and t
 Runs that were made in turns are judged as two groups and pair by pair, each with half of the error, and the
 narrower interval counts: pairs share what the machine does meanwhile, but of five there are only five.
 
-An earlier baseline shares nothing with tonight: where good sessions are known (`session_noise`), a change has
-to be one beside what they differ by themselves, too.
-
 Service times of a local endpoint are those of the machine that it shares with the load and everything else: a
 baseline that was measured earlier says nothing about them, and only runs in turns decide.
 
@@ -23,8 +20,7 @@ other side have one, no interval is needed: three runs on each side do so by cha
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from math import exp, inf, isfinite
+from math import inf, isfinite
 from statistics import geometric_mean
 from typing import Any
 from urllib.parse import urlsplit
@@ -44,15 +40,12 @@ from keyheat.regression.gates.comparison import (
     shown,
     sides,
 )
-from keyheat.regression.intervals import LEAST_RUNS, Ratio, critical, effect_of, ratio_of, runs_to_tell
+from keyheat.regression.intervals import LEAST_RUNS, Ratio, effect_of, ratio_of, runs_to_tell
 from keyheat.regression.outcome import Decision, GateFinding
 from keyheat.regression.phrases import between, relative, step, value
-from keyheat.regression.session_noise import SessionNoise
 
 LOCAL, MILLISECONDS = "local", "ms"
-OF_SESSIONS = "; good sessions differ as much from one to the next"
 OF_THE_MACHINE = "on a local endpoint that may be the machine: --paired runs the baseline again beside it"
-FAR = 50.0  # a logarithm beyond which nothing is told anyway
 LEAST_ALIKE = 3  # runs on each side, to decide by whether they have a number at all
 
 
@@ -66,13 +59,8 @@ def is_tested(compared: CaseComparison, *, paired: bool = False) -> bool:
     return _all_numbers(known) and min(len(known.before), len(known.after)) >= LEAST_RUNS
 
 
-def statistical(
-    compared: CaseComparison, *, tests: int, paired: bool = False, noise: SessionNoise | None = None
-) -> GateFinding:
-    """What several runs on each side say, as one of so many `tests` of the suite.
-
-    `noise`: how far good sessions are apart, where that is known and counts.
-    """
+def statistical(compared: CaseComparison, *, tests: int, paired: bool = False) -> GateFinding:
+    """What several runs on each side say, as one of so many `tests` of the suite."""
     known = sides(compared, paired=paired)
     if not known.before or not known.after:
         return without(compared, known)
@@ -96,10 +84,6 @@ def statistical(
     why = _why(compared, decision, ratio, level, known)
     if not paired and _is_the_machines(compared):
         decision, why = "undecided", f"; {OF_THE_MACHINE}"
-    elif noise is not None and decision in ("worse", "better"):
-        ratio = _between_sessions(ratio, noise, level)
-        if decided(ratio, better=compared.measure.better, least=compared.gate.least_effect) != decision:
-            decision, why = "undecided", OF_SESSIONS
     return compared.finding(
         decision,
         f"{values}: {step(numbers['before'], numbers['after'], name) or _in_words(ratio)}{why}",
@@ -108,12 +92,6 @@ def statistical(
         high=ratio.high - 1,
         **numbers,
     )
-
-
-def _between_sessions(ratio: Ratio, noise: SessionNoise, level: float) -> Ratio:
-    """The ratio, with the interval that good sessions give it where that is the wider one."""
-    reach = exp(min(critical(level, noise.freedom) * noise.spread, FAR))
-    return replace(ratio, low=min(ratio.low, ratio.ratio / reach), high=max(ratio.high, ratio.ratio * reach))
 
 
 def _typical(compared: CaseComparison, side: Sequence[KnownValue]) -> float | str:

@@ -12,86 +12,62 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from keyheat.analysis.summary import RunSummary
-from keyheat.masking import masked
-from keyheat.regression.history.file import whole
-from keyheat.regression.history.problem import Damaged, HistoryProblem, damaged, in_words, row_damaged
-from keyheat.regression.history.records import GOOD, HistoryPoint, Kept, Maker, Pin, Session, Side
+from keyheat.regression.history.problem import HistoryProblem, damaged, in_words
+from keyheat.regression.history.records import GOOD, HistoryPoint, Kept, Pin, Session, Side, is_gone
 from keyheat.regression.outcome import GateFinding, Verdict
 
 Row = Sequence[Any]
 
 SESSION: Final = (
-    "SELECT id, suite, suite_digest, label, command, started_at, ended_at, state, verdict, "
-    f"host, boot, pid, process_began, {whole('sessions')} FROM sessions"
+    "SELECT id, suite, suite_digest, label, started_at, ended_at, state, verdict, "
+    "host, pid, process_began_s FROM sessions"
 )
-KEPT: Final = f"SELECT case_name, repetition, side, summary, folder_url, at, {whole('runs')} FROM runs"
-PIN: Final = f"SELECT name, session, at, {whole('pins')} FROM pins"
+KEPT: Final = "SELECT case_name, repetition, side, summary, folder_url, at FROM runs"
+PIN: Final = "SELECT name, session, at FROM pins"
 
 _FINDINGS: Final = TypeAdapter(tuple[GateFinding, ...])
 
 
-class Changed(ValueError):
-    """A row that is not what was written."""
-
-
-def check_whole(is_whole: int, which: str = "") -> None:
-    """Raise `Changed` for a row whose digest is not that of its columns."""
-    if not is_whole:
-        raise Changed(f"{which}it is not what was written")
-
-
-def session_of(row: Row, asker: Maker) -> Session:
+def session_of(row: Row) -> Session:
     """A session; one that is running by the file, and whose process is gone, is lost."""
-    number, suite, digest, label, command, started_at, ended_at, state, verdict, *made, is_whole = row
-    check_whole(is_whole)
-    host, boot, pid, began = made
-    maker = Maker(host=host, boot=boot, pid=pid, began=began)
-    if state == "running" and maker.fate(asker) == "gone":
+    number, suite, digest, label, started_at, ended_at, state, verdict, host, pid, began_s = row
+    if state == "running" and is_gone(host, pid, began_s):
         state = "lost"
     return Session(
         id=number,
         suite=suite,
         suite_digest=digest,
         label=label,
-        command=command,
         started_at=time_of(started_at),
         ended_at=None if ended_at is None else time_of(ended_at),
         state=state,
         verdict=verdict,
-        maker=maker,
+        host=host,
+        pid=pid,
     )
 
 
 def kept_of(row: Row) -> Kept:
     """A run."""
-    case, repetition, side, summary, url, at, is_whole = row
-    check_whole(
-        is_whole, f"{case}, repetition {repetition + 1} ({side}): " if isinstance(repetition, int) else ""
-    )
+    case, repetition, side, summary, url, at = row
     return Kept(
         case=case,
         repetition=repetition,
         side=side,
         summary=RunSummary.model_validate_json(summary),
-        folder_url=masked(url),  # an older Keyheat kept it as it was said
+        folder_url=url,
         at=time_of(at),
     )
 
 
 def pin_of(row: Row) -> Pin:
     """A pin."""
-    name, session, at, is_whole = row
-    check_whole(is_whole, f"{name}: ")
+    name, session, at = row
     return Pin(name=name, session=session, at=time_of(at))
 
 
 def points_of(rows: Iterable[Row]) -> tuple[HistoryPoint, ...]:
-    """A point for each session, of rows `session, started_at, verdict, label, value, whole` that stand
-    together.
-    """
-    rows = tuple(rows)
-    for row in rows:
-        check_whole(row[5], f"session {row[0]}: ")
+    """A point for each session, of rows `session, started_at, verdict, label, value` that stand together."""
     return tuple(
         HistoryPoint(
             session=session,
@@ -132,8 +108,8 @@ NEWEST: Final = 20
 class HistoryReading:
     """The questions to a history; each raises `HistoryProblem` where its file cannot be read."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, me: Maker) -> None:
-        self._connection, self.path, self._me = connection, path, me
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection, self.path = connection, path
 
     def session(self, number: int) -> Session:
         """One session. Raises `HistoryProblem` where there is none of that number."""
@@ -141,18 +117,13 @@ class HistoryReading:
             return self._session(row)
         raise HistoryProblem(f"{self.path} has no session {number}; keyheat history lists those it has")
 
-    def sessions(
-        self, suite: str | None = None, limit: int | None = None, *, damage: list[str] | None = None
-    ) -> tuple[Session, ...]:
-        """Sessions of a suite, or of all, the newest first.
-
-        One that is damaged is said in `damage` and left out; without it, `Damaged` is raised.
-        """
+    def sessions(self, suite: str | None = None, limit: int | None = None) -> tuple[Session, ...]:
+        """Sessions of a suite, or of all, the newest first."""
         rows = self._all(
             f"{SESSION} WHERE ?1 IS NULL OR suite = ?1 ORDER BY id DESC LIMIT ?2",
             (suite, -1 if limit is None else limit),
         )
-        return tuple(self._sessions(rows, damage))
+        return tuple(map(self._session, rows))
 
     def runs(self, session: Ref, side: Side | None = "candidate") -> tuple[Kept, ...]:
         """The runs of a session in the order in which they were made; of both sides where `side` is None."""
@@ -168,10 +139,8 @@ class HistoryReading:
 
     def findings(self, session: Ref) -> tuple[GateFinding, ...]:
         """What the gates found when the session ended; nothing of one that has not."""
-        row = self._one(f"SELECT findings, {whole('sessions')} FROM sessions WHERE id = ?", (id_of(session),))
+        row = self._one("SELECT findings FROM sessions WHERE id = ?", (id_of(session),))
         with self._readable(f"what the gates of session {id_of(session)} found"):
-            if row:
-                check_whole(row[1])
             return findings_of(row[0]) if row else ()
 
     def last_good(self, suite: str) -> Session | None:
@@ -179,18 +148,13 @@ class HistoryReading:
         return self.latest(suite, *GOOD)
 
     def latest(self, suite: str, *verdicts: Verdict) -> Session | None:
-        """The newest session of a suite that ended with one of the verdicts.
-
-        Those after it are read too: what one says of itself is not believed where it is damaged.
-        """
-        rows = self._all(
-            f"{SESSION} WHERE suite = ?1 AND id >= (SELECT coalesce(max(id), 0) FROM sessions "
-            "WHERE suite = ?1 AND state = 'ended' AND verdict IN "
-            "(SELECT value FROM json_each(?2))) ORDER BY id DESC",
+        """The newest session of a suite that ended with one of the verdicts."""
+        row = self._one(
+            f"{SESSION} WHERE suite = ? AND state = 'ended' AND verdict IN (SELECT value FROM json_each(?)) "
+            "ORDER BY id DESC LIMIT 1",
             (suite, json.dumps(verdicts)),
         )
-        ended = (found for found in map(self._session, rows) if found.state == "ended")
-        return next((found for found in ended if found.verdict in verdicts), None)
+        return self._session(row) if row else None
 
     def pinned(self, name: str) -> Session | None:
         """The session of that name."""
@@ -221,8 +185,7 @@ class HistoryReading:
     def series(self, suite: str, case: str, measure: str) -> tuple[HistoryPoint, ...]:
         """A measure of a case in every session that is over, the oldest first; of valid runs only."""
         rows = self._all(
-            "SELECT sessions.id, started_at, verdict, label, value, "
-            f"{whole('measures')} AND {whole('sessions')} "
+            "SELECT sessions.id, started_at, verdict, label, value "
             "FROM measures JOIN sessions ON sessions.id = session "
             "WHERE suite = ? AND case_name = ? AND measure = ? AND state <> 'running' "
             "ORDER BY session, repetition",
@@ -231,55 +194,15 @@ class HistoryReading:
         with self._readable(f"{measure} of {case}"):
             return points_of(rows)
 
-    def faults(self) -> tuple[str, ...]:
-        """What is wrong with the file, after reading all of it: nothing, unless something damaged it."""
-        said = [row[0] for row in self._all("PRAGMA integrity_check") if row[0] != "ok"]
-        strays = [
-            f"row {number} of {table} refers to nothing"
-            for table, number, *_ in self._all("PRAGMA foreign_key_check")
-        ]
-        return (*said, *strays, *self._unreadable())
-
-    def _unreadable(self) -> Iterator[str]:
-        """Rows that are there and cannot be read; the first of each session."""
-        damage: list[str] = []
-        for session in self.sessions(damage=damage):
-            try:
-                self.runs(session, side=None)
-                self.findings(session)
-            except Damaged as problem:
-                yield str(problem)
-        yield from damage
-        for number, is_whole in self._all(
-            f"SELECT session, min({whole('measures')}) FROM measures GROUP BY 1"
-        ):
-            if not is_whole:
-                yield str(row_damaged(self.path, f"a measure of session {number} is not what was written"))
-        try:
-            self.pins()
-        except Damaged as problem:
-            yield str(problem)
-
-    def _sessions(self, rows: Iterable[Row], damage: list[str] | None) -> Iterator[Session]:
-        for row in rows:
-            try:
-                yield self._session(row)
-            except Damaged as problem:
-                if damage is None:
-                    raise
-                damage.append(str(problem))
-
     def _session(self, row: Row) -> Session:
         with self._readable(f"session {row[0]}"):
-            return session_of(row, self._me)
+            return session_of(row)
 
     @contextmanager
     def _readable(self, what: str) -> Iterator[None]:
         """A row that SQLite gives, and that does not say what it should, is damage too."""
         try:
             yield
-        except Changed as error:
-            raise row_damaged(self.path, f"{what} cannot be read ({error})") from error
         except (TypeError, ValueError) as error:
             raise damaged(self.path, f"{what} cannot be read") from error
 

@@ -14,19 +14,17 @@ from types import TracebackType
 from typing import Final, Self
 
 from keyheat.analysis.summary import RunSummary
-from keyheat.masking import masked
-from keyheat.regression.history.file import opened, seal_of, whole
+from keyheat.regression.history.file import open_file
 from keyheat.regression.history.problem import HistoryProblem, damaged, in_words
 from keyheat.regression.history.reading import (
     SESSION,
     HistoryReading,
     Ref,
-    check_whole,
     findings_text,
     id_of,
     time_text,
 )
-from keyheat.regression.history.records import GOOD, Maker, Pruned, Session, Side, check_pin
+from keyheat.regression.history.records import GOOD, Pruned, Session, Side, check_pin, this_process
 from keyheat.regression.outcome import GateFinding, Verdict
 
 DEFAULT: Final = Path("reports/history.sqlite")
@@ -58,19 +56,17 @@ def utc_now() -> datetime:
 class History(HistoryReading):
     """All sessions of all suites. A context manager, of one thread and one process."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, path: Path, now: Callable[[], datetime], maker: Maker
-    ) -> None:
-        super().__init__(connection, path, maker)
+    def __init__(self, connection: sqlite3.Connection, path: Path, now: Callable[[], datetime]) -> None:
+        super().__init__(connection, path)
         self._now = now
 
     @classmethod
     def open(
         cls, path: Path | None = None, now: Callable[[], datetime] = utc_now, *, wait_s: float = WAIT_S
     ) -> Self:
-        """The history at `path`, made where there is none, of the newest version. Raises `HistoryProblem`."""
+        """The history at `path`, made where there is none. Raises `HistoryProblem`."""
         path = path or default_path()
-        return cls(opened(path, now(), wait_s=wait_s), path, now, Maker.here())
+        return cls(open_file(path, wait_s=wait_s), path, now)
 
     def __enter__(self) -> Self:
         return self
@@ -80,21 +76,17 @@ class History(HistoryReading):
     ) -> None:
         self._connection.close()
 
-    def begin(
-        self, suite: str, suite_digest: str, label: str | None = None, command: str = "regress"
-    ) -> Session:
+    def begin(self, suite: str, suite_digest: str, label: str | None = None) -> Session:
         """A new session, which runs as long as this process does; those whose process is gone are lost."""
         self._must_be_whole()
-        me = self._me
         with self._writing():
             self._mark_lost()
             cursor = self._connection.execute(
-                "INSERT INTO sessions (suite, suite_digest, label, command, started_at, state, "
-                "host, boot, pid, process_began) VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?, ?)",
-                (suite, suite_digest, label, command, self._at(), me.host, me.boot, me.pid, me.began),
+                "INSERT INTO sessions (suite, suite_digest, label, started_at, state, "
+                "host, pid, process_began_s) VALUES (?, ?, ?, ?, 'running', ?, ?, ?)",
+                (suite, suite_digest, label, self._at(), *this_process()),
             )
             assert cursor.lastrowid is not None, "an inserted row has a number"
-            self._seal("sessions", "id = ?", cursor.lastrowid)
         return self.session(cursor.lastrowid)
 
     def add(
@@ -110,7 +102,7 @@ class History(HistoryReading):
         """Keep one run. Raises `HistoryProblem` where the session is over, or has that run already."""
         number = id_of(session)
         run = (number, side, case, repetition)
-        kept = (summary.run_id, masked(folder_url), self._at(), summary.comparable, summary.model_dump_json())
+        kept = (summary.run_id, folder_url, self._at(), summary.comparable, summary.model_dump_json())
         with self._writing():
             self._must_run(number)
             if self._one(
@@ -125,7 +117,6 @@ class History(HistoryReading):
                 "summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (*run, *kept),
             )
-            self._seal("runs", "session = ? AND side = ? AND case_name = ? AND repetition = ?", *run)
             if side == "candidate" and summary.comparable:
                 self._connection.executemany(
                     "INSERT INTO measures (case_name, measure, session, repetition, value) "
@@ -134,9 +125,6 @@ class History(HistoryReading):
                         (case, measure, number, repetition, value)
                         for measure, value in summary.measures.items()
                     ],
-                )
-                self._seal(
-                    "measures", "session = ? AND case_name = ? AND repetition = ?", number, case, repetition
                 )
 
     def end(self, session: Ref, *, verdict: Verdict, findings: Sequence[GateFinding] = ()) -> None:
@@ -152,7 +140,6 @@ class History(HistoryReading):
                 "UPDATE sessions SET state = 'ended', ended_at = ?, verdict = ?, findings = ? WHERE id = ?",
                 (self._at(), verdict, findings_text(findings), number),
             )
-            self._seal("sessions", "id = ?", number)
 
     def lose(self, session: Ref) -> None:
         """Say of a session that it will not go on: its process is gone, where nobody here can see it."""
@@ -179,7 +166,6 @@ class History(HistoryReading):
                 "INSERT OR REPLACE INTO pins (name, session, at) VALUES (?, ?, ?)",
                 (name, found.id, self._at()),
             )
-            self._seal("pins", "name = ?", name)
         return before
 
     def unpin(self, name: str) -> None:
@@ -197,32 +183,23 @@ class History(HistoryReading):
         with self._writing():
             self._mark_lost()
             doomed = [row[0] for row in self._all(DOOMED, (*GOOD, keep))]
-            runs = [
-                run
+            urls = {
+                row[0]
                 for number in doomed
-                for run in self._all("SELECT folder_url, run_id FROM runs WHERE session = ?", (number,))
-            ]
-            self._connection.executemany("DELETE FROM sessions WHERE id = ?", [(one,) for one in doomed])
-            unreferred = {
-                url: run_id
-                for url, run_id in runs
-                if not self._one("SELECT 1 FROM runs WHERE folder_url = ?", (url,))
+                for row in self._all("SELECT folder_url FROM runs WHERE session = ?", (number,))
             }
-        return Pruned(sessions=tuple(doomed), unreferred=unreferred)
+            self._connection.executemany("DELETE FROM sessions WHERE id = ?", [(one,) for one in doomed])
+            left = {url for url in urls if self._one("SELECT 1 FROM runs WHERE folder_url = ?", (url,))}
+        return Pruned(sessions=tuple(doomed), unreferred=tuple(sorted(urls - left)))
 
     def _mark_lost(self) -> None:
         """Those that run by the file, and whose process is gone; of other machines nobody here can tell."""
-        running = self._sessions(self._all(f"{SESSION} WHERE state = 'running'"), damage=[])
-        for one in [one for one in running if one.state == "lost"]:
-            self._lose(one.id)
+        for session in map(self._session, self._all(f"{SESSION} WHERE state = 'running'")):
+            if session.state == "lost":
+                self._lose(session.id)
 
     def _lose(self, number: int) -> None:
         self._connection.execute("UPDATE sessions SET state = 'lost' WHERE id = ?", (number,))
-        self._seal("sessions", "id = ?", number)
-
-    def _seal(self, table: str, where: str, *values: object) -> None:
-        """The digest of rows that were just written."""
-        self._connection.execute(f"{seal_of(table)} WHERE {where}", values)
 
     def _must_be_whole(self) -> None:
         """Damage is found before hours of load, not after: 0.1 s for 10,000 runs, more on a slow disk."""
@@ -232,9 +209,7 @@ class History(HistoryReading):
 
     def _must_run(self, number: int) -> None:
         """Nothing is added to a session that is over."""
-        row = self._one(f"SELECT state, {whole('sessions')} FROM sessions WHERE id = ?", (number,))
-        with self._readable(f"session {number}"):
-            check_whole(row is None or row[1])
+        row = self._one("SELECT state FROM sessions WHERE id = ?", (number,))
         if row is None or row[0] != "running":
             said = "is not there any more" if row is None else f"is {row[0]}"
             raise HistoryProblem(f"session {number} of {self.path} {said}, so nothing is added to it")

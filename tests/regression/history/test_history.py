@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from sqlite3 import connect
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from keyheat.regression.baseline import baseline_of
-from keyheat.regression.history.file import seal_of, with_digests
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.store import History
 from keyheat.regression.outcome import Gate, GateFinding
@@ -52,21 +50,8 @@ def a_session(history: History, suite: str = "nightly", verdict: str = "good", r
     return session.id
 
 
-def test_no_password_is_kept_and_one_that_an_older_keyheat_kept_is_not_shown(history: History) -> None:
-    session = history.begin("nightly", "sha256:0")
-    url = "sftp://me:s3cr3t@host/runs/1"
-    history.add(session, case="hotkey", repetition=0, summary=a_summary(0), folder_url=url)
-    assert b"s3cr3t" not in history.path.read_bytes()
-    with connect(history.path) as older:
-        older.execute("UPDATE runs SET folder_url = ?", (url,))
-        with_digests(older)
-        older.execute(seal_of("runs"))
-    (kept,) = history.runs(session)
-    assert kept.folder_url == "sftp://me@host/runs/1"
-
-
 def test_a_session_is_kept_with_its_runs_and_findings(history: History) -> None:
-    session = history.begin("nightly", "sha256:0", "v1.2", "regress nightly")
+    session = history.begin("nightly", "sha256:0", "v1.2")
     assert session.state == "running"
     summary = a_summary(7, question="Ümläute?", measures={"p99_ms": 0.1 + 0.2})
     history.add(session, case="hotkey", repetition=0, summary=summary, folder_url="s3://bucket/run-7")
@@ -76,10 +61,10 @@ def test_a_session_is_kept_with_its_runs_and_findings(history: History) -> None:
     assert (kept.summary, kept.folder_url) == (summary, "s3://bucket/run-7")
     assert history.findings(session) == (FOUND,)
     (ended,) = history.sessions()
-    assert (ended.suite, ended.label, ended.command) == ("nightly", "v1.2", "regress nightly")
+    assert (ended.suite, ended.label) == ("nightly", "v1.2")
     assert (ended.state, ended.verdict) == ("ended", "regressed")
     assert ended.ended_at is not None
-    assert AT < ended.started_at < kept.at < ended.ended_at
+    assert AT <= ended.started_at < kept.at < ended.ended_at
 
 
 def test_the_last_good_session_is_the_newest_that_ended_well(history: History) -> None:
@@ -235,8 +220,6 @@ def test_old_sessions_are_pruned_and_what_is_needed_stays(history: History) -> N
     assert {session.id for session in history.sessions()} == {pinned, good, weekly, bad[2], running.id}
     gone = [f"file:///runs/{number}-{repetition}" for number in pruned.sessions for repetition in range(2)]
     gone.remove(f"file:///runs/{old}-1")
-    assert sorted(pruned.unreferred) == sorted(gone)
-    assert pruned.unreferred[f"file:///runs/{bad[0]}-0"] == "run-0"
+    assert pruned.unreferred == tuple(sorted(gone))
     assert len(history.series("nightly", "hotkey", "throttle_share")) == 3
     assert history.begin("nightly", "sha256:0").id == running.id + 1, "numbers are never used again"
-    assert history.faults() == ()
