@@ -11,6 +11,7 @@ from botocore.exceptions import HTTPClientError
 
 from keyheat.masking import plain
 from keyheat.model.limits import BATCH_GET_BYTES, MIB, PAGE_BYTES, TRANSACT_BYTES
+from keyheat.words import WAITING
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSResponse
@@ -49,9 +50,9 @@ def bounded(client: Any, *, local: bool, tells: bool = True) -> Any:
 
 
 @contextmanager
-def _waiting(request: Any) -> Iterator[None]:
-    """Say on stderr what is waited for, once that takes longer than a moment."""
-    timer = Timer(WORD_AFTER_S, _say, (request,))
+def waiting_for(url: str, what: str) -> Iterator[None]:
+    """Say on stderr whose answer to `what` is waited for, once that takes longer than a moment."""
+    timer = Timer(WORD_AFTER_S, tell_wait, (f"{urlsplit(url).netloc} to answer {what}",))
     timer.daemon = True
     timer.start()
     try:
@@ -60,10 +61,10 @@ def _waiting(request: Any) -> Iterator[None]:
         timer.cancel()
 
 
-def _say(request: Any) -> None:
-    host = urlsplit(request.url).netloc
+def tell_wait(what: str) -> None:
+    """Say on stderr what is waited for."""
     with suppress(OSError):
-        print(plain(f"keyheat: waiting for {host} to answer {_name(request)}"), file=sys.stderr, flush=True)
+        print(plain(f"keyheat: {WAITING} {what}"), file=sys.stderr, flush=True)
 
 
 class _Session:
@@ -76,7 +77,7 @@ class _Session:
 
     def send(self, request: Any) -> "AWSResponse":
         request.stream_output = True  # or it would be read already
-        with _waiting(request) if self._tells else nullcontext():
+        with waiting_for(request.url, _name(request)) if self._tells else nullcontext():
             response = self._session.send(request)
             body = b"".join(_pieces(response.raw, _bound_for(request)))
         return self._response(response.url, response.status_code, response.headers, _Body(body))
