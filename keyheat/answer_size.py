@@ -7,7 +7,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from botocore.exceptions import HTTPClientError
+from botocore.exceptions import HTTPClientError, ReadTimeoutError
 
 from keyheat.masking import plain
 from keyheat.model.limits import BATCH_GET_BYTES, MIB, PAGE_BYTES, TRANSACT_BYTES
@@ -79,7 +79,7 @@ class _Session:
         request.stream_output = True  # or it would be read already
         with waiting_for(request.url, _name(request)) if self._tells else nullcontext():
             response = self._session.send(request)
-            body = b"".join(_pieces(response.raw, _bound_for(request)))
+            body = b"".join(_pieces(request, response.raw))
         return self._response(response.url, response.status_code, response.headers, _Body(body))
 
     def close(self) -> None:
@@ -106,9 +106,11 @@ def _bound_for(request: Any) -> int:
     return most_bytes(named.rpartition(".")[2]) if named.startswith("DynamoDB_") else SERVICE_BYTES
 
 
-def _pieces(raw: Any, most: int) -> Iterator[bytes]:
+def _pieces(request: Any, raw: Any) -> Iterator[bytes]:
     """The body, piece by piece. What goes wrong is the error that botocore makes of what it cannot name."""
-    so_far = 0
+    from urllib3.exceptions import TimeoutError as TookTooLong
+
+    so_far, most = 0, _bound_for(request)
     try:
         for piece in raw.stream():
             so_far += len(piece)
@@ -117,4 +119,6 @@ def _pieces(raw: Any, most: int) -> Iterator[bytes]:
             yield piece
     except Exception as error:
         raw.close()
+        if isinstance(error, TookTooLong):
+            raise ReadTimeoutError(endpoint_url=request.url, error=error) from error
         raise HTTPClientError(error=error) from error
