@@ -11,6 +11,8 @@ from typing import Any, Final, TypeVar
 from botocore.exceptions import BotoCoreError
 from botocore.validate import ParamValidator
 
+from keyheat.answer_size import WORD_AFTER_S, tell_wait
+
 CONTROL: Final = (
     "CreateTable", "DeleteTable", "DescribeContinuousBackups", "DescribeLimits", "DescribeTable",
     "DescribeTimeToLive", "ListTables", "ListTagsOfResource", "UpdateTable",
@@ -44,11 +46,15 @@ def shaped(client: Any) -> Any:
 
 
 def bounded_pages(operation: str, pages: Iterable[Page]) -> Iterator[Page]:
-    """Pages as they come. Raises `DamagedAnswer` where a further one follows for ever."""
-    started_s = monotonic()
+    """Pages as they come; many are said. Raises `DamagedAnswer` where a further one follows for ever."""
+    started_s = told_s = monotonic()
     for number, page in enumerate(pages):
-        if number == MOST_PAGES or monotonic() - started_s > PAGES_WITHIN_S:
+        now_s = monotonic()
+        if number == MOST_PAGES or now_s - started_s > PAGES_WITHIN_S:
             raise DamagedAnswer(operation=operation, why=f"after {number:,} pages there is still another one")
+        if now_s - told_s > WORD_AFTER_S:
+            told_s = now_s
+            tell_wait(f"the last page of {operation}; {number:,} have come")
         yield page
 
 

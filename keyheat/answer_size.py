@@ -7,10 +7,11 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from botocore.exceptions import HTTPClientError
+from botocore.exceptions import HTTPClientError, ReadTimeoutError
 
 from keyheat.masking import plain
 from keyheat.model.limits import BATCH_GET_BYTES, MIB, PAGE_BYTES, TRANSACT_BYTES
+from keyheat.words import WAITING
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSResponse
@@ -49,9 +50,9 @@ def bounded(client: Any, *, local: bool, tells: bool = True) -> Any:
 
 
 @contextmanager
-def _waiting(request: Any) -> Iterator[None]:
-    """Say on stderr what is waited for, once that takes longer than a moment."""
-    timer = Timer(WORD_AFTER_S, _say, (request,))
+def waiting_for(url: str, what: str) -> Iterator[None]:
+    """Say on stderr whose answer to `what` is waited for, once that takes longer than a moment."""
+    timer = Timer(WORD_AFTER_S, tell_wait, (f"{urlsplit(url).netloc} to answer {what}",))
     timer.daemon = True
     timer.start()
     try:
@@ -60,10 +61,10 @@ def _waiting(request: Any) -> Iterator[None]:
         timer.cancel()
 
 
-def _say(request: Any) -> None:
-    host = urlsplit(request.url).netloc
+def tell_wait(what: str) -> None:
+    """Say on stderr what is waited for."""
     with suppress(OSError):
-        print(plain(f"keyheat: waiting for {host} to answer {_name(request)}"), file=sys.stderr, flush=True)
+        print(plain(f"keyheat: {WAITING} {what}"), file=sys.stderr, flush=True)
 
 
 class _Session:
@@ -76,9 +77,9 @@ class _Session:
 
     def send(self, request: Any) -> "AWSResponse":
         request.stream_output = True  # or it would be read already
-        with _waiting(request) if self._tells else nullcontext():
+        with waiting_for(request.url, _name(request)) if self._tells else nullcontext():
             response = self._session.send(request)
-            body = b"".join(_pieces(response.raw, _bound_for(request)))
+            body = b"".join(_pieces(request, response.raw))
         return self._response(response.url, response.status_code, response.headers, _Body(body))
 
     def close(self) -> None:
@@ -105,9 +106,11 @@ def _bound_for(request: Any) -> int:
     return most_bytes(named.rpartition(".")[2]) if named.startswith("DynamoDB_") else SERVICE_BYTES
 
 
-def _pieces(raw: Any, most: int) -> Iterator[bytes]:
+def _pieces(request: Any, raw: Any) -> Iterator[bytes]:
     """The body, piece by piece. What goes wrong is the error that botocore makes of what it cannot name."""
-    so_far = 0
+    from urllib3.exceptions import TimeoutError as TookTooLong
+
+    so_far, most = 0, _bound_for(request)
     try:
         for piece in raw.stream():
             so_far += len(piece)
@@ -116,4 +119,6 @@ def _pieces(raw: Any, most: int) -> Iterator[bytes]:
             yield piece
     except Exception as error:
         raw.close()
+        if isinstance(error, TookTooLong):
+            raise ReadTimeoutError(endpoint_url=request.url, error=error) from error
         raise HTTPClientError(error=error) from error

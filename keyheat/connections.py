@@ -42,7 +42,9 @@ class _Pieces(RawIOBase):
         super().close()
 
 
-class _Reply(http.client.HTTPResponse):
+class Reply(http.client.HTTPResponse):
+    """An answer that is whole within the timeout of its connection, or fails."""
+
     def __init__(self, sock: socket.socket, *more: Any, **named: Any) -> None:
         super().__init__(sock, *more, **named)
         self.fp = BufferedReader(_Pieces(self.fp.detach(), sock))
@@ -78,7 +80,7 @@ def pools(*, local: bool) -> dict[str, type]:
         scheme: type(
             "Pool",
             (pool,),
-            {"ConnectionCls": type("Connection", (*looks, connection), {"response_class": _Reply})},
+            {"ConnectionCls": type("Connection", (*looks, connection), {"response_class": Reply})},
         )
         for scheme, pool, connection in kinds
     }

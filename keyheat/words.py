@@ -9,6 +9,10 @@ DONE, BROKEN, WRONG_USE, INVALID, REFUSED, DEFECT, INTERRUPTED = 0, 1, 2, 3, 4, 
 """Exit codes: all is well; a threshold broken or the load stopped; wrong use or bad input, nothing started;
 the run says nothing, or evidence is missing; refused for safety; stopped by a signal."""
 
+WAITING: Final = "waiting for"
+ENDING: Final = "ending;"
+"""How lines on stderr begin, after our name, that are shown at once: a long wait, and that Ctrl-C came."""
+
 
 class Direction(StrEnum):
     """Reads and writes throttle independently of each other."""

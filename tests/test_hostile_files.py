@@ -278,3 +278,37 @@ def test_a_run_that_was_answered_nothing_has_a_summary_without_means(verb: Verb,
     assert json.loads(summary)["measures"]["accepted_units_per_s.write"] == 0.0
     assert "NaN" not in summary
     assert "nan" not in (run / "report.html").read_text().split("<script")[0]
+
+
+def laughs() -> str:
+    """A YAML text of few lines that stands for ten to the twelfth values."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    return "\n".join([*lines, "Resources: {}"])
+
+
+TEMPLATE_BOMBS = {
+    "aliases of aliases": (laughs(), "stand for more than 200,000 values"),
+    "an alias of itself": ("Resources: &a\n  T: *a\n", "too deep"),
+    "brackets of YAML": ("a: " + "[" * 1_100, "too deep"),
+    "brackets of JSON": ('{"Resources": ' + "[" * 100_000, "at most 64 are read"),
+    "indentation": ("".join(f"{' ' * depth}a:\n" for depth in range(900)), "too deep"),
+    "digits of YAML": ("Resources:\n  n: " + "9" * 5_000, "at most 1,000 are read"),
+    "digits of JSON": ('{"Resources": ' + "9" * 5_000 + "}", "not whole JSON: number is infinity"),
+    "an exponent": ('{"Resources": 1e999999999}', "not whole JSON: number is infinity"),
+    "an object of Python": (
+        "Resources: !!python/object/apply:os.getcwd []",
+        "could not determine a constructor",
+    ),
+}
+
+
+@pytest.mark.parametrize("bomb", TEMPLATE_BOMBS)
+def test_a_template_that_takes_more_than_its_size_is_refused(verb: Verb, tmp_path: Path, bomb: str) -> None:
+    text, words = TEMPLATE_BOMBS[bomb]
+    path = tmp_path / "template"
+    path.write_text(text)
+    said = verb("init", path, "--out", tmp_path / "new.toml")
+    assert said.code == 2
+    assert words in said.err
+    assert not (tmp_path / "new.toml").exists()

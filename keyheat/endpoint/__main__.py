@@ -14,8 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -72,7 +73,7 @@ def serve(options: EndpointOptions) -> int:
         return WRONG_USE
     hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
     router = build_router(regions, CONTROL, DATA, hosts=hosts, rules=rules, clock=clock)
-    _raise_open_files(options.max_connections)
+    options = replace(options, max_connections=_connections(options.max_connections))
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(_serve(options, router))
@@ -191,18 +192,29 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _raise_open_files(connections: int) -> None:
-    """Let the process hold so many sockets, as far as the system permits. Windows counts none."""
+OTHER_FILES: Final = 64
+"""Open files beside connections: a server that has none left cannot even refuse a request."""
+
+
+def _connections(wanted: int) -> int:
+    """How many connections the system permits, where it is told to; fewer are said. Windows counts none."""
     if sys.platform == "win32":
-        return
+        return wanted
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + 64
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(
-            resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+    files = wanted + OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= files:
+        return wanted
+    if hard != resource.RLIM_INFINITY and hard < files:
+        files = max(hard, OTHER_FILES + 1)
+        print(
+            f"warning: at most {files - OTHER_FILES:,} connections instead of {wanted:,}, since this shell "
+            f"permits {hard:,} open files; raise that with `ulimit -n`",
+            file=sys.stderr,
         )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(files, hard) if hard >= 0 else files, hard))
+    return files - OTHER_FILES
 
 
 def _why_not_listening(error: OSError, options: EndpointOptions) -> str:

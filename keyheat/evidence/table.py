@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.evidence.clients import ClientFactory
+from keyheat.evidence.clients import ClientFactory, failure_of
 from keyheat.masking import masked
 from keyheat.plan.quotas import Quotas, quotas_of, unknown_quotas
 from keyheat.runs.formats import AccountFacts, IndexFacts, TableFacts, Window
@@ -45,9 +45,8 @@ def describe(factory: ClientFactory, known: TableFacts, window: Window) -> Descr
     try:
         quotas = quotas_of(client.describe_limits()).table
     except (BotoCoreError, ClientError) as error:
-        return Described(
-            facts, None, (*missing, f"the account's quotas: {error}"), answer=answer, found=found
-        )
+        said, reached = (*missing, f"the account's quotas: {error}"), failure_of(error) != "failed"
+        return Described(facts, None, said, reached=reached, answer=answer, found=found)
     account = AccountFacts(table_read=quotas.read, table_write=quotas.write)
     return Described(facts, account, tuple(missing), answer=answer, found=found)
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.answer_shape import MOST_PAGES
+from keyheat.answer_shape import bounded_pages
 from keyheat.intake.tables import NotTaken
 from keyheat.model.limits import EVENTUAL_READ_FACTOR
 from keyheat.runs.formats import HotKey, Window
@@ -157,7 +157,7 @@ class _Asking:
         for first in range(0, len(metrics), MOST_QUERIES):
             some = metrics[first : first + MOST_QUERIES]
             queries = [one.query(number, self.table, period_s) for number, one in enumerate(some)]
-            for page in self._pages(queries, start, end):
+            for page in self._answered(queries, start, end):
                 for result in page["MetricDataResults"]:
                     moments = (at.astimezone(UTC) for at in result["Timestamps"])
                     points = dict(zip(moments, result["Values"], strict=True))
@@ -165,26 +165,26 @@ class _Asking:
                         found.setdefault(some[int(result["Id"][1:])], {}).update(points)
         return {metric: points for metric, points in found.items()}
 
+    def _answered(self, queries: list[dict[str, Any]], start: datetime, end: datetime) -> Iterator[Any]:
+        try:
+            yield from bounded_pages("GetMetricData", self._pages(queries, start, end))
+        except ClientError as error:
+            said = error.response["Error"]
+            raise NotTaken(
+                f"CloudWatch: {said['Code']}: {said['Message']}. --from-metrics needs {PERMISSION}"
+            ) from error
+        except BotoCoreError as error:
+            raise NotTaken(f"CloudWatch: {error}") from error
+
     def _pages(self, queries: list[dict[str, Any]], start: datetime, end: datetime) -> Iterator[Any]:
-        more: dict[str, str] = {}
-        for _ in range(MOST_PAGES):
+        asked: dict[str, Any] = {"MetricDataQueries": queries, "StartTime": start, "EndTime": end}
+        while True:
             self.asked += len(queries)
-            try:
-                page = self.cloudwatch.get_metric_data(
-                    MetricDataQueries=queries, StartTime=start, EndTime=end, **more
-                )
-            except ClientError as error:
-                said = error.response["Error"]
-                raise NotTaken(
-                    f"CloudWatch: {said['Code']}: {said['Message']}. --from-metrics needs {PERMISSION}"
-                ) from error
-            except BotoCoreError as error:
-                raise NotTaken(f"CloudWatch: {error}") from error
+            page = self.cloudwatch.get_metric_data(**asked)
             yield page
             if not page.get("NextToken"):
                 return
-            more = {"NextToken": page["NextToken"]}
-        raise NotTaken(f"CloudWatch: after {MOST_PAGES:,} pages of GetMetricData there is still another one")
+            asked["NextToken"] = page["NextToken"]
 
 
 def _busiest(found: Mapping[Metric, Points], sent: Sequence[Metric]) -> datetime | None:

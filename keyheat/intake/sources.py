@@ -102,7 +102,9 @@ def _parsed(text: str) -> Any:
         return json.loads(json.dumps(found, default=str, ensure_ascii=False).encode())
     except NotAccepted:
         raise
-    except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
+    except RecursionError as error:
+        raise NotAccepted("too deep: brackets, indentation, or an alias within itself") from error
+    except (yaml.YAMLError, ValueError, TypeError) as error:
         raise NotAccepted(f"neither JSON nor YAML: {' '.join(str(error).split())}") from error
 
 

@@ -78,7 +78,7 @@ class RunFolder:
 
     def begin(self) -> None:
         """Write the manifest of a run that is under way. Raises `FileProblem`."""
-        self._write_manifest({"status": "running", "ended_at": None})
+        self.note({"status": "running", "ended_at": None})
 
     def forget(self) -> None:
         """Take back what `begin` wrote, of a run that never began."""
@@ -94,14 +94,15 @@ class RunFolder:
         runfiles.write_json(self._file(runfiles.KEYS), runfiles.KEYS, keys_json(files.keys, files.contended))
         if files.partitions is not None:
             write_table(self._file(runfiles.PARTITIONS), runfiles.PARTITIONS, files.partitions)
-        self._write_manifest(more)
+        self.note(more)
+
+    def note(self, more: Mapping[str, Any]) -> None:
+        """Write the manifest with what is known by now. Raises `FileProblem`."""
+        self.manifest |= more
+        runfiles.write_json(self._file(runfiles.RUN), runfiles.RUN, self.manifest)
 
     def _file(self, format_name: str) -> Path:
         return self.path / runfiles.FILES[format_name]
-
-    def _write_manifest(self, more: Mapping[str, Any]) -> None:
-        self.manifest |= more
-        runfiles.write_json(self._file(runfiles.RUN), runfiles.RUN, self.manifest)
 
 
 def versions(*names: str) -> dict[str, str]:

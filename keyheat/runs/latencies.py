@@ -94,15 +94,23 @@ def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
 
 def _decoded(path: Path, number: int, payload: str) -> HdrHistogram:
     try:
-        _check_header(payload)
-        return HdrHistogram.decode(payload)
-    except _NOT_WHOLE as error:
+        return decoded(payload)
+    except ValueError as error:
         raise FileProblem(
             f"{path} line {number} holds a damaged histogram ({error}); make it again or restore it"
         ) from error
 
 
-def _check_header(payload: str) -> None:
+def decoded(payload: str | bytes) -> HdrHistogram:
+    """A histogram that somebody else packed. Raises `ValueError` where it is damaged or too large."""
+    try:
+        _check_header(payload)
+        return HdrHistogram.decode(payload)
+    except _NOT_WHOLE as error:
+        raise ValueError(str(error)) from error
+
+
+def _check_header(payload: str | bytes) -> None:
     """Raise `ValueError` where a histogram asks for more memory than those that a run writes."""
     unpacker = zlib.decompressobj()
     header = unpacker.decompress(b64decode(payload)[ext_header_size:], MOST_HISTOGRAM_BYTES)

@@ -11,7 +11,7 @@ import botocore.session
 import click
 import pytest
 from botocore.awsrequest import AWSResponse
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ReadTimeoutError
 from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
@@ -20,7 +20,7 @@ from keyheat.cli.options import TimeSpan, a_time, in_utc
 from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import silent
 from keyheat.evidence.request import EvidenceRequest, evidence_for, window_of
-from keyheat.evidence.table import facts_then, tables_like
+from keyheat.evidence.table import describe, facts_then, tables_like
 from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window
@@ -256,6 +256,21 @@ class Refusing:
         raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "DescribeTable")
 
     describe_limits = describe_contributor_insights = describe_table
+
+
+def test_a_service_that_does_not_answer_about_the_account_is_waited_for_no_longer() -> None:
+    """The table's facts are known from the run: DescribeLimits is the first call that shows it."""
+
+    class Hanging:
+        def describe_limits(self) -> Any:
+            raise ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
+
+    window = Window(start=START, end=START + MINUTE)
+    described = describe(
+        lambda _service: Hanging(), ORDERS.model_copy(update={"billing_mode": "PROVISIONED"}), window
+    )
+    assert not described.reached
+    assert any("Read timeout" in line for line in described.missing)
 
 
 WINDOWS: list[tuple[datetime, datetime, str]] = [

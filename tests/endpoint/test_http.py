@@ -1,7 +1,10 @@
 """Requests as they may arrive: in pieces, several at once, broken, too long, or never ended."""
 
 import json
+import resource
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 from zlib import crc32
@@ -293,6 +296,27 @@ def test_connections_are_counted_and_silent_ones_closed(narrow: EndpointProcess)
     lives_on(fourth)
     for wire in (first, second, third, fourth):
         wire.socket.close()
+
+
+def test_more_connections_than_the_system_permits_are_refused_and_the_others_are_answered() -> None:
+    """With no request before them: what the first one loads needs files, too."""
+    command = [sys.executable, "-m", "keyheat.endpoint", "--port", "0"]
+    few = (100, 100)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few),
+    ) as server:  # fmt: skip
+        assert server.stdout is not None
+        wires = [Wire(url) for url in [server.stdout.readline().split()[1]] for _ in range(120)]
+        wires[35].send(request())
+        assert wires[35].response()[0] == 200
+        assert wires[36].response()[0] == 503
+        for wire in wires:
+            wire.socket.close()
+        server.terminate()
+        _out, err = server.communicate()
+    assert err.startswith("warning: at most 36 connections instead of 4,096")
+    assert err.count("\n") == 1, "no traceback"
 
 
 def test_get_slash_says_healthy(wire: Wire) -> None:

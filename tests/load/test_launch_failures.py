@@ -87,6 +87,33 @@ sys.exit(5)
 
 
 @pytest.mark.opens
+def test_what_a_load_waits_for_is_shown_while_it_waits(tmp_path: Path) -> None:
+    """It would wait for ever: only who sees its words ends it."""
+    script = """
+import pathlib, sys, time
+print('{"phase": "preparing"}', flush=True)
+print("keyheat: a warning", file=sys.stderr)
+print("keyheat: waiting for something", file=sys.stderr, flush=True)
+while not pathlib.Path(sys.argv[1]).exists():
+    time.sleep(0.01)
+"""
+    seen: list[LaunchProgress] = []
+
+    def show(now: LaunchProgress) -> None:
+        seen.append(now)
+        if now.said:
+            (tmp_path / "seen").touch()
+
+    ended = launch.launch([sys.executable, "-c", script, str(tmp_path / "seen")], show)
+    assert ended.code == 0
+    assert [(one.phase, *one.said) for one in seen] == [
+        ("preparing",),
+        ("preparing", "keyheat: waiting for something"),
+    ]
+    assert ended.said == "keyheat: a warning\n", "the rest is read at the end, and nothing is said twice"
+
+
+@pytest.mark.opens
 def test_loads_beside_each_other_each_have_their_progress_and_their_end() -> None:
     """Each waits until the other has begun, so that one after the other would never end."""
     both = Barrier(2, timeout=60)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
+from botocore.exceptions import BotoCoreError
 
 from keyheat.evidence.clients import boto3_clients
 from keyheat.load.probe.probe import known
@@ -16,6 +17,7 @@ from keyheat.testing.local import LocalDynamoDB
 from tests.load.scripted import HANG_UP, ScriptedServer, answered, serving
 
 ELSEWHERE, IN_TLS = "http://tables.example:8000", "https://tables.example"
+AWS = "https://dynamodb.eu-west-1.amazonaws.com"
 REQUEST = b'{"TableName":"t","Item":{"pk":{"S":"k"}}}'
 OK = answered("200 OK", b"{}")
 HEALTH = answered("200 OK", b'{"scale":0.5}', "Connection: close")
@@ -119,6 +121,30 @@ def test_a_load_with_tls_goes_through_a_tunnel(
     assert b"basic bwu6cgfzc0b3b3jk" in server.requests[0].lower()
     assert b"AKIA" not in server.requests[0]
     assert not answer.accepted
+
+
+@pytest.mark.opens
+@pytest.mark.parametrize("service", ["dynamodb", "cloudwatch", "dynamodbstreams"])
+def test_control_calls_and_metrics_of_an_account_go_through_a_tunnel_that_sees_no_keys(
+    service: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = {"cloudwatch": "list_metrics", "dynamodb": "list_tables", "dynamodbstreams": "list_streams"}
+    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _s: None)  # between attempts
+    with serving(*[TUNNEL + HANG_UP] * 5) as server:
+        proxied(monkeypatch, server.url.replace("//", "//me:pass%40word@"))
+        clients = (
+            make_client(target_at(AWS, region="eu-west-1"), service=service),
+            boto3_clients(region="eu-west-1", endpoint_url=AWS)(service),
+        )
+        for client in clients:
+            with pytest.raises(BotoCoreError) as caught:
+                getattr(client, named[service])()
+            assert "pass" not in str(caught.value)
+            client.close()
+    hosts = {"cloudwatch": "monitoring", "dynamodbstreams": "streams.dynamodb"}
+    host = f"{hosts.get(service, service)}.eu-west-1.amazonaws.com"
+    assert all(request.startswith(f"CONNECT {host}:443".encode()) for request in server.requests)
+    assert b"AKIA" not in b"".join(server.requests)
 
 
 @pytest.mark.opens

@@ -17,6 +17,7 @@ from keyheat.evidence.clients import boto3_clients
 from keyheat.load.tables.ownership import tags_of
 from keyheat.load.transport.answer import Answer, Reason, Transport
 from keyheat.load.transport.boto import Boto3Transport, make_client
+from keyheat.load.transport.endpoint_pages import NotTold, faults_of
 from keyheat.load.transport.failures import BadAnswer, NoCredentials, kind_of
 from keyheat.load.transport.signed import SignedTransport, receive
 from keyheat.load.transport.signer import AccessKeys
@@ -367,7 +368,22 @@ def test_a_new_connection_that_leaves_this_machine_sends_nothing(
     assert server.requests == []
 
 
-def test_pages_without_end_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_of_an_endpoint_that_drips_is_dropped_and_said(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("keyheat.answer_size.WORD_AFTER_S", 0.0)
+    monkeypatch.setattr("keyheat.load.transport.endpoint_pages.TOLD_WITHIN_S", 0.2)
+    with flooding(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b" ", every_s=0.02) as drip:
+        with pytest.raises(NotTold, match="did not answer"):
+            faults_of(target_at(drip.url))
+        host = drip.url.removeprefix("http://")
+    assert f"waiting for {host} to answer /_keyheat/faults" in capfd.readouterr().err
+
+
+def test_pages_without_end_are_dropped_and_said(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("keyheat.answer_shape.WORD_AFTER_S", 0.0)
     tokens = count()
     bodies = (orjson.dumps({"Tags": [], "NextToken": str(token)}) for token in tokens)
     monkeypatch.setattr("keyheat.answer_shape.MOST_PAGES", 3)
@@ -376,3 +392,4 @@ def test_pages_without_end_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(DamagedAnswer, match="after 3 pages there is still another one"):
             tags_of(client, ARN)
         client.close()
+    assert "waiting for the last page of ListTagsOfResource; 2 have come" in capfd.readouterr().err

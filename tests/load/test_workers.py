@@ -1,6 +1,7 @@
 """What workers record arrives at the master, whole, or the master says what is missing."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from keyheat.load.guard.budget import Caps
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Arrived, Record
-from keyheat.load.record.rows import ATTEMPTS
+from keyheat.load.record.rows import ATTEMPTS, ThrottleRows
 from keyheat.load.run import workers
 from keyheat.load.run.load import Order
 from keyheat.load.run.workers import (
@@ -351,3 +352,121 @@ def test_a_worker_that_did_not_listen_yet_is_told_again(monkeypatch: pytest.Monk
     gatherer.finish()
     assert gatherer.record.health.missing == []
     assert gatherer.workers["a"].expected == 1
+
+
+def test_workers_that_are_slow_when_the_order_is_given_have_their_parts_when_they_come_back() -> None:
+    nodes = {name: SimpleNamespace(state="missing") for name in "ab"}
+    environment = SimpleNamespace(runner=Wire(clients=nodes), parsed_options=SimpleNamespace())
+    gatherer = Gatherer(environment, order(), Record())
+    gatherer.give_order()
+    wire = getattr(environment.parsed_options, ORDER)
+    assert [order_for(wire, name).part for name in "ab"] == [0, 1]
+    assert wire["of"] == 2
+
+    nodes.clear()
+    gatherer.give_order()
+    gatherer.give_order_to("late")
+    wire = getattr(environment.parsed_options, ORDER)
+    assert (order_for(wire, "late").part, wire["of"]) == (0, 1)
+
+
+def test_a_run_without_any_worker_says_nothing() -> None:
+    gatherer = Gatherer(
+        SimpleNamespace(runner=Wire(clients={}), parsed_options=SimpleNamespace()), order(), Record()
+    )
+    gatherer.give_order()
+    gatherer.finish()
+    assert "no worker was left" in gatherer.record.health.problems[0]
+
+
+Wired = dict[str, Any]
+
+
+def another(path: str, value: Any) -> Callable[[Wired], None]:
+    """A change of one member of a piece's record, named by its path."""
+
+    def change(wire: Wired) -> None:
+        *outer, last = (int(step) if step.isdigit() else step for step in path.split("."))
+        member: Any = wire
+        for step in outer:
+            member = member[step]
+        member[last] = value
+
+    return change
+
+
+NAN = float("nan")
+LIES: dict[str, Callable[[Wired], None]] = {
+    "units that are no number": another("seconds.0.8", NAN),
+    "less than nothing": another("seconds.0.8", -5.0),
+    "more than ever": another("seconds.0.8", 1e300),
+    "a second beyond all calendars": another("seconds.0.0", 10**14),
+    "a word for a number": another("seconds.0.5", "many"),
+    "a direction that there is not": another("seconds.0.2", "sideways"),
+    "accepted without an attempt": another("seconds.0.5", 7),
+    "throttles that are not there": another("seconds.0.6", 3),
+    "errors of no kind": another("errors_by_kind", {"timeout": 3}),
+    "rows of different lengths": another("throttles.at", b"\0" * 8),
+    "a word that is not there": lambda wire: wire["throttles"].update(one_throttle(reason=9)),
+    "a throttle of the year 30000": lambda wire: wire["throttles"].update(one_throttle(at=10**18)),
+    "a histogram that is none": another("latencies", {"PutItem.accepted": b"HISTFAAAA"}),
+    "weights that are no number": another("heat.write.sketch.0.1", NAN),
+    "a window of no length": another("heat.write.window_s", 0),
+    "heat of two numbers": another("heat.write.windows", {5: {"a": [1.0, 2.0]}}),
+    "health that is no number": another("health.asked", NAN),
+    "health of another kind": another("health.problems", "all is well"),
+    "consumed that is no number": another("consumed.0", NAN),
+    "nothing at all": lambda wire: wire.clear(),
+}
+
+
+def one_throttle(*, at: int = 1, reason: int = 0) -> dict[str, bytes | list[str | None]]:
+    rows = ThrottleRows()
+    rows.add(
+        at_us=at, key=1, units=1.0, late_us=0, service_us=1, index=None, direction="write",
+        reason=None, operation="PutItem",
+    )  # fmt: skip
+    rows.columns["reason"][0] = reason
+    return rows.to_wire()
+
+
+def piece(record: bytes, **more: Any) -> dict[str, Any]:
+    plain = {"run_id": "run-1", "number": 0, "last": False, "asks": False, "users": 1, "in_flight": 0}
+    return {**plain, "record": record, **more}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        *(pytest.param(lie, id=name) for name, lie in LIES.items()),
+        pytest.param(piece(b"\xc1garbage"), id="garbage"),
+        pytest.param(piece(b"\xdd\xff\xff\xff\xff"), id="a list of four billion"),
+        pytest.param(piece(b"\x91" * 100_000), id="depth"),
+        pytest.param(piece(msgpack.packb(Record().to_wire()), users=-1), id="less than no users"),
+        pytest.param(piece(msgpack.packb(Record().to_wire()), number="first"), id="no number"),
+        pytest.param([1, 2], id="no message"),
+    ],
+)
+def test_of_a_worker_that_lies_nothing_is_counted_and_the_run_says_nothing(
+    sent: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    for number in range(3):
+        environment.keyheat.record.accepted(attempt(number), 1.0)
+    worker.end()
+    before = gatherer.record.to_wire()
+    if callable(sent):
+        record = Record()
+        record.accepted(attempt(1), 1.0)
+        wire = msgpack.unpackb(msgpack.packb(record.to_wire()))
+        sent(wire)
+        sent = piece(msgpack.packb(wire))
+    for _ in range(2):
+        gatherer.take(SimpleNamespace(data=sent, node_id="host_0123456789abcdef"))
+    after = gatherer.record.to_wire()
+    (problem,) = after["health"].pop("problems")
+    before["health"].pop("problems")
+    assert after == before
+    assert problem.startswith("worker host_01234567 sent something else than its record: ")
+    assert capsys.readouterr().err == f"keyheat: {problem}\n", "it is said once"

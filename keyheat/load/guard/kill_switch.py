@@ -29,7 +29,7 @@ from gevent import monkey
 
 from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, STDERR, heard, let_go
 from keyheat.runs.folder import forget_underway
-from keyheat.words import INTERRUPTED
+from keyheat.words import ENDING, INTERRUPTED
 
 CTRL_C: Final = (signal.SIGINT, PASSED_ON)
 PARENT_CHECK_S: Final = 1.0
@@ -108,7 +108,7 @@ class KillSwitch:
     def _first(self) -> None:
         self.arm()
         if self.leaving is not None:
-            _say("ending; what was recorded is kept. Ctrl-C again leaves at once")
+            _say(f"{ENDING} what was recorded is kept. Ctrl-C again leaves at once")
         gevent.kill(self.main, KeyboardInterrupt)
 
     def _second(self, number: int, _frame: FrameType | None) -> None:

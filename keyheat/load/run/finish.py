@@ -111,9 +111,9 @@ def follow_up(
 
 
 def end_run(
-    folder: RunFolder, record: Record, verdict: GeneratorVerdict, *, status: str, start_s: float, end_s: float
+    folder: RunFolder, record: Record, verdict: GeneratorVerdict, *, start_s: float, end_s: float
 ) -> None:
-    """Write every file of a load that is over. Raises `FileProblem`."""
+    """Write every file of a load that is over, interrupted as yet. Raises `FileProblem`."""
     files = RunFiles(
         seconds=record.seconds.table(),
         throttles=record.throttles.table(),
@@ -122,7 +122,7 @@ def end_run(
         write_latencies=lambda file: write_log(file, record.latencies, start_s=start_s, end_s=end_s),
     )
     more: dict[str, Any] = {
-        "status": status,
+        "status": "interrupted",
         "ended_at": time_of(end_s),
         "generator": asdict(verdict),
         "totals": totals_of(files.seconds, files.throttles, record.errors_by_kind),

@@ -11,17 +11,21 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Thread
 from types import FrameType
 from typing import IO, Any, Final, Self
 
 from keyheat.load.guard.signals import HUNG_UP, PARENT, PASSED_ON, heard, let_go
 from keyheat.scenario.scenario import Scenario
 from keyheat.shipped import require
-from keyheat.words import INTERRUPTED
+from keyheat.words import ENDING, INTERRUPTED, WAITING
 
+LOOK_S: Final = 0.5
+AT_ONCE: Final = (f"keyheat: {WAITING}", f"keyheat: {ENDING}")
+PIECE_BYTES: Final = 1 << 20
 ENCODING: Final = "utf-8"  # of what a child writes, whatever the terminal that we write to takes
 
 
@@ -95,22 +99,58 @@ def _launched(command_line: list[str], watch: Watch, passing: "_Passing") -> Lau
         ) as child:
             assert child.stdout is not None
             passing.to(child)
-            for progress in _read(child.stdout):
-                run_id = run_id or progress.run_id
-                _show(watch, progress)
+            with _waits_shown(beside, shown := _Shown(watch)):
+                for progress in _read(child.stdout):
+                    run_id = run_id or progress.run_id
+                    shown.show(progress)
         beside.seek(0)
-        said, code = beside.read(), child.returncode
+        said, code = "".join(line for line in beside if not line.startswith(AT_ONCE)), child.returncode
     if code < 0:
         said = f"{said}keyheat: the load was ended by signal {-code}; what was written is kept"
     return Launched(INTERRUPTED if code < 0 or passing.came else code, said, run_id)
 
 
-def _show(watch: Watch, progress: LaunchProgress) -> None:
-    """Show how far it is, to whoever still looks: the child is waited for in any case."""
+@dataclass(slots=True)
+class _Shown:
+    """Shows how far it is to whoever still looks: the child is waited for in any case."""
+
+    watch: Watch
+    newest: LaunchProgress = field(default_factory=lambda: LaunchProgress(phase="starting"))
+    lock: Lock = field(default_factory=Lock)
+
+    def show(self, progress: LaunchProgress) -> None:
+        with self.lock:
+            self.newest = progress
+            try:
+                self.watch(progress)
+            except OSError:
+                let_go()
+
+
+@contextmanager
+def _waits_shown(beside: IO[str], shown: _Shown) -> Iterator[None]:
+    """Show at once what the child waits for; what else it writes to this file is read when it has ended.
+
+    No pipe: a process that outlives the child would hold it open.
+    """
+    over = Event()
+    looking = Thread(target=_show_waits, args=(beside.fileno(), shown, over))
+    looking.start()
     try:
-        watch(progress)
-    except OSError:
-        let_go()
+        yield
+    finally:
+        over.set()
+        looking.join()
+
+
+def _show_waits(file: int, shown: _Shown, over: Event) -> None:
+    place = 0
+    while not over.wait(LOOK_S):
+        whole, newline, _begun = os.pread(file, PIECE_BYTES, place).rpartition(b"\n")
+        place += len(whole) + len(newline)
+        waits = [line for line in whole.decode(ENCODING, "replace").splitlines() if line.startswith(AT_ONCE)]
+        if waits:
+            shown.show(replace(shown.newest, said=waits))
 
 
 class _Passing:

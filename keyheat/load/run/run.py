@@ -4,7 +4,7 @@ The process that sends is another one where there are workers; here is the one t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from time import time
 from typing import Any
 from uuid import uuid4
@@ -228,14 +228,17 @@ class LoadRun:
         if self.timeline is not None:
             self.record.health.problems += self.timeline.problems
             folder.manifest["timeline"] = [event.to_json() for event in self.timeline.log]
-        folder.manifest |= self.ground.noted_at_end(ended_s)
+        attempts = int(self.record.seconds.total()[ATTEMPTS])
+        end_run(folder, self.record, self.verdict(attempts=attempts), start_s=started_s, end_s=ended_s)
+        # From here on the endpoint is asked again: if it hangs, and we are killed, the files are whole.
+        more = self.ground.noted_at_end(ended_s)
         self.ground.see_company(self.record.health)
         self.ground.see_faults(self.record.health)
         self.ground.write_partitions(ended_s)
-        verdict = self.verdict(attempts=int(self.record.seconds.total()[ATTEMPTS]))
+        verdict = self.verdict(attempts=attempts)
         if verdict.clock_jump_s:
             self.progress.say(jump_words(verdict.clock_jump_s))
-        end_run(folder, self.record, verdict, status=status, start_s=started_s, end_s=ended_s)
+        folder.note({**more, "status": status, "generator": asdict(verdict)})
 
     def _follow_up(self) -> int:
         assert self.ground.target is not None, "it was loaded"

@@ -20,6 +20,7 @@ from gevent.event import AsyncResult
 from locust import runners
 from locust.runners import MasterRunner, WorkerRunner
 
+from keyheat.answer_size import WORD_AFTER_S
 from keyheat.endpoint.process import EndpointError
 from keyheat.load.guard.budget import Spending
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
@@ -39,7 +40,7 @@ from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked, speak_plainly
 from keyheat.runfiles import FileProblem
-from keyheat.words import INTERRUPTED, INVALID, REFUSED, WRONG_USE
+from keyheat.words import INTERRUPTED, INVALID, REFUSED, WAITING, WRONG_USE
 
 STOP_TIMEOUT_S = 12.0
 """Users finish the request they are in: more than a request's own time limit, so that none is lost."""
@@ -161,6 +162,7 @@ class LocustSession:
         self._ended_run: LoadRun | None = None
         self._ending: Greenlet | None = None
         self._interrupted = False
+        self._last_answers: Greenlet | None = None  # says that they are waited for
         self.duration_s: float | None = None
         self._timer: Greenlet | None = None
         self.live: LiveRun | None = None  # where somebody looks
@@ -211,6 +213,8 @@ class LocustSession:
 
     def on_stopping(self, environment: Any, **_more: Any) -> None:
         """A test is being stopped: a worker that sends its last piece from now on does not leave early."""
+        words = f"keyheat: {WAITING} the answers to requests that are under way, {STOP_TIMEOUT_S:g} s at most"
+        self._last_answers = Greenlet.spawn_later(WORD_AFTER_S, tell, words)
         if self._run is not None and self._run.watch is not None:
             self._run.watch.close()
         if self._run is not None and self._run.gatherer is not None:
@@ -221,6 +225,8 @@ class LocustSession:
     def on_stop(self, environment: Any, **_more: Any) -> None:
         """A test has stopped and its users with it: finish the run."""
         run, self._run = self._run, None
+        if self._last_answers is not None:
+            self._last_answers.kill(block=False)
         if self._timer is not None and self._timer is not getcurrent():
             self._timer.kill(block=False)
         if run is not None:

@@ -22,10 +22,12 @@ from keyheat.load.guard.budget import Caps
 from keyheat.load.guard.watch import watch_alone, watch_master
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.generator import Health
-from keyheat.load.record.record import Arrived, Record, missing_words
+from keyheat.load.record.record import Arrived, Record, missing_words, short_name
+from keyheat.load.record.wire import read_piece, read_record
 from keyheat.load.run.load import BEAT_S, Load, Order, beat, fold, start_load, watch_lag
 from keyheat.load.run.progress import tell
 from keyheat.load.transport.target import TargetError
+from keyheat.masking import masked
 
 ORDER = "keyheat_order"  # an option that only the master sets
 HALT, PIECE, SHARE = "keyheat_halt", "keyheat_piece", "keyheat_share"  # messages
@@ -188,6 +190,7 @@ class Gatherer:
     clock: Callable[[], float] = field(default_factory=SteadyClock)
     used_up: Callable[[], None] = lambda: None  # nothing is left of the budget for one that asks
     workers: dict[str, Arrived] = field(default_factory=dict)
+    distrusted: set[str] = field(default_factory=set)  # workers that sent what is no record
     halting: bool = False  # the load is being stopped: from now on a worker's last piece is expected
     loading: Event = field(default_factory=Event)  # set once a worker has reported
 
@@ -198,6 +201,7 @@ class Gatherer:
     def give_order(self) -> None:
         """Tell all workers what to do, and which part of the load is whose."""
         there = [worker for worker in self.runner.clients if not self._gone(worker)]
+        there = there or list(self.runner.clients)  # all of them may only be slow, and come back
         now_s, share = self.clock(), FIRST_SHARE / max(1, len(there))
         self.workers = {name: Arrived(now_s, part=part, share=share) for part, name in enumerate(there)}
         self._publish(len(self.workers))
@@ -210,7 +214,7 @@ class Gatherer:
             }
             part = next(number for number in count() if number not in held)
             self.workers[worker] = Arrived(joined_s=self.clock(), part=part)
-            self._publish(getattr(self.environment.parsed_options, ORDER)["of"])
+            self._publish(getattr(self.environment.parsed_options, ORDER)["of"] or 1)  # 0: nobody was there
 
     def _publish(self, of: int) -> None:
         parts = {name: arrived.part for name, arrived in self.workers.items()}
@@ -220,19 +224,31 @@ class Gatherer:
 
     def take(self, msg: Any) -> None:
         """A piece has come."""
-        if msg.data["run_id"] != self.order.run_id:
+        try:
+            piece = read_piece(msg.data)
+            if piece.run_id != self.order.run_id:
+                return
+            record = read_record(piece.record)
+        except ValueError as error:
+            self._distrust(msg.node_id, str(error))
             return
         self.loading.set()
         arrived = self.workers.setdefault(msg.node_id, Arrived(joined_s=self.clock()))
-        piece = Record.from_wire(msgpack.unpackb(msg.data["record"], strict_map_key=False))
-        self.record.merge(piece)
+        self.record.merge(record)
         arrived.take(
-            **{name: msg.data[name] for name in ("number", "last", "users", "in_flight")},
-            now_s=self.clock(),
-            consumed=piece.consumed,
-        )
-        self._share_out(msg.node_id, arrived, asks=msg.data["asks"])
+            number=piece.number, last=piece.last, users=piece.users, in_flight=piece.in_flight,
+            now_s=self.clock(), consumed=record.consumed,
+        )  # fmt: skip
+        self._share_out(msg.node_id, arrived, asks=piece.asks)
         arrived.left_early = arrived.expected is not None and not self.halting and arrived.users > 0
+
+    def _distrust(self, name: str, why: str) -> None:
+        """Nothing is counted of a piece that is none; what it lacks is not known, so the run says nothing."""
+        if name not in self.distrusted:
+            self.distrusted.add(name)
+            words = f"worker {short_name(name)} sent something else than its record: {why}"
+            self.record.health.problems.append(words)
+            tell(f"keyheat: {masked(words)}")
 
     def wait_out(self, duration_s: float) -> None:
         """Wait as long as the load lasts: from when a worker sends, which the master hears a beat later."""
@@ -294,7 +310,7 @@ class Gatherer:
         """A part of the load that is missing is named; where all of it is, the run says nothing."""
         health = self.record.health
         health.missing += [words for words in map(self._missing, self.workers) if words]
-        if self.workers and all(self._missing(name) for name in self.workers):
+        if all(self._missing(name) for name in self.workers):
             health.problems.append("no worker was left at the end: nothing was sent from then on")
 
     def missing_now(self) -> list[str]:

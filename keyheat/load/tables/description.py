@@ -12,7 +12,7 @@ from keyheat.plan.prices import HOUR_S, Prices, provisioned_dollars
 from keyheat.runs.table_facts import mode_of
 
 Found = TypeVar("Found")
-WORD_EVERY_S = 5.0
+WORD_AFTER_S, WORD_EVERY_S = 3.0, 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class TablePatience:
     def until(self, look: Callable[[], Found | None], what: str) -> Found | None:
         """What `look` finds, which is asked again and again; None where the limit is reached."""
         ends_s = self.clock() + self.limit_s
-        shown_s = self.clock()
+        shown_s = self.clock() - WORD_EVERY_S + WORD_AFTER_S
         while (found := look()) is None:
             now_s = self.clock()
             if now_s >= ends_s:
@@ -50,7 +50,7 @@ def described(client: Any, name: str) -> dict[str, Any] | None:
 
 
 def until_active(
-    client: Any, name: str, patience: TablePatience, what: str = "being made"
+    client: Any, name: str, patience: TablePatience, what: str = "made"
 ) -> dict[str, Any] | None:
     """The table once it and all its indexes are ACTIVE; None where they are not within the limit.
 
@@ -61,13 +61,13 @@ def until_active(
         description = described(client, name)
         return description if description is not None and all_active(description) else None
 
-    return patience.until(look, f"table {name} is {what}")
+    return patience.until(look, f"table {name} to be {what}")
 
 
 def until_gone(client: Any, name: str, patience: TablePatience) -> bool:
     """Whether the table was gone within the limit."""
     look = lambda: True if described(client, name) is None else None  # noqa: E731
-    return patience.until(look, f"table {name} is being deleted") is not None
+    return patience.until(look, f"table {name} to be deleted") is not None
 
 
 def all_active(description: Mapping[str, Any]) -> bool:

@@ -35,6 +35,7 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.spec.tables import TableSpec
+from keyheat.words import WAITING
 
 POLL_S = 1.0
 LOCAL_POLL_S = 0.05
@@ -203,7 +204,7 @@ class RunTables:
             sleep=self.sleep,
             clock=self.now_s,
             poll_s=LOCAL_POLL_S if self.target.local else POLL_S,
-            show=lambda what, left_s: self.say(f"{what}: at most {left_s:.0f} s more"),
+            show=lambda what, left_s: self.say(f"{WAITING} {what}, at most {left_s:.0f} s more"),
         )
 
     def _expires(self, spec: TableSpec) -> datetime:

@@ -6,11 +6,13 @@ DynamoDB itself tells nobody what each partition served and refused: on AWS ther
 import json
 from collections import Counter
 from collections.abc import Callable
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
-from urllib.request import ProxyHandler, build_opener
+from urllib.request import HTTPHandler, HTTPSHandler, ProxyHandler, Request, build_opener
 
+from keyheat.answer_size import waiting_for
+from keyheat.connections import Reply
 from keyheat.load.transport.target import Target
 from keyheat.runs.partitions import known_of, partitions_table
 
@@ -42,12 +44,22 @@ def health(target: Target) -> bytes:
 def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> bytes:
     """A page of the endpoint, cut off where it is longer; of this machine without a proxy.
 
-    Raises `OSError`, `HTTPException`, and `ValueError` where the path is none.
+    It is whole within `within_s`. Raises `OSError`, `HTTPException`, and `ValueError` where the path is none.
     """
     straight = [ProxyHandler({})] if target.local else []
-    with build_opener(*straight).open(f"{target.url}{path}", timeout=within_s) as answer:
+    opener = build_opener(*straight, _InTime)
+    with (
+        waiting_for(target.url, path.partition("?")[0]),
+        opener.open(f"{target.url}{path}", timeout=within_s) as answer,
+    ):
         page: bytes = answer.read(most_bytes)
     return page
+
+
+class _InTime(HTTPHandler, HTTPSHandler):
+    def do_open(self, http_class: Any, req: Request, **more: Any) -> HTTPResponse:
+        bounded: Any = type("Connection", (http_class,), {"response_class": Reply})
+        return super().do_open(bounded, req, **more)
 
 
 class NotTold(Exception):

@@ -273,7 +273,7 @@ def test_a_run_that_is_interrupted_while_it_waits_deletes_what_it_asked_for() ->
     tables.sleep = account.sleep
     tables.leave()
     assert (account.names(), tables.left_behind()) == ([], [])
-    assert "table made is being made: at most 595 s more" in heard.lines
+    assert "waiting for table made to be made, at most 597 s more" in heard.lines
 
 
 def test_a_table_whose_answer_was_lost_is_deleted_too() -> None:
