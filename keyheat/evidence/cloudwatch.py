@@ -40,6 +40,10 @@ def silent(_what: str, _left_s: float) -> None:
     """A progress that tells nobody."""
 
 
+def unannounced(_metrics: int) -> None:
+    """Announce nothing before metrics are requested."""
+
+
 def countdown(
     until_s: float,
     what: str,
@@ -73,6 +77,7 @@ class MetricSource:
     sleep: Sleep
     progress: Progress = field(default=silent)
     show_keys: bool = False
+    announce: Callable[[int], None] = field(default=unannounced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,9 @@ class MetricRequest:
 
 def at_once(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
     """CloudWatch's answer without waiting: where the service cannot be reached, no wait will help."""
-    return _ask(source.client_factory, _request(table, window, source.clock()))
+    request = _request(table, window, source.clock())
+    source.announce(len(request.keys))
+    return _ask(source.client_factory, request)
 
 
 def published(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
