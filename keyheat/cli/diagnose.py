@@ -25,6 +25,8 @@ from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
 from keyheat.terminal.console import answer, bars, in_words, print_lines
 
 if TYPE_CHECKING:
+    from keyheat.analysis.changes import Changes
+    from keyheat.analysis.report.run import ReportRun
     from keyheat.evidence.target import Target
     from keyheat.runs.formats import Evidence, Window
     from keyheat.show.answer import Answer
@@ -103,7 +105,27 @@ def _diagnosed(
 
     evidence = _evidence(table, window, target, announced(target, billing), show_keys=show_keys)
     run = evidence_alone(evidence, diagnosed(evidence, billing=billing, simulate=False))
-    return DiagnosedTable(run=run, region=target.region, options=target.options, billing=billing)
+    return DiagnosedTable(
+        run=run, region=target.region, options=target.options, billing=billing,
+        changes=_changes(run, target, announced(target, billing)),
+    )  # fmt: skip
+
+
+def _changes(run: "ReportRun", target: "Target", announce: Callable[[int], None]) -> "Changes | None":
+    """What changed from the time before, for what throttled most; None where nothing throttled."""
+    from keyheat.analysis.changes import changes
+    from keyheat.evidence.earlier import EarlierRequest, earlier
+    from keyheat.words import Resource, index_of
+
+    verdict, evidence = run.diagnosis.verdict, run.evidence
+    if verdict.direction is None or evidence is None:
+        return None
+    resource = Resource(index_of(verdict.resource), verdict.direction)
+    request = EarlierRequest(
+        table=evidence.table, direction=verdict.direction, window=evidence.window, now=target.now
+    )
+    announce(request.metrics)
+    return changes(evidence, run.labels_of(resource), resource, list(earlier(target.factory, request)))
 
 
 def _evidence(

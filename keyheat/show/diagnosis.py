@@ -5,16 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+import pandas as pd
+
 from keyheat.analysis.advice.commands import bill_of, command_of
+from keyheat.analysis.changes import Changes
 from keyheat.analysis.report.facts import Facts, facts_of
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import read_record
 from keyheat.numbers import a_month
 from keyheat.plan.prices import Billing
 from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Window, diagnosis_json
-from keyheat.show.answer import Answer, Fact, Tone
+from keyheat.show.answer import Answer, Fact, Table, Tone
 from keyheat.wording.advice import in_short, now_of
 from keyheat.wording.answers import answers_of
+from keyheat.wording.changes import changed_rows, changed_words, not_held
 from keyheat.wording.constraints import in_two_words
 from keyheat.wording.verdict import verdict_sentence
 from keyheat.words import BROKEN, DONE, INVALID, capital
@@ -30,7 +34,7 @@ class DiagnosedTable:
     region: str
     options: str  # of an AWS CLI command that leads to the table
     billing: Billing
-    more: tuple[Fact, ...] = ()  # what was found beside the diagnosis
+    changes: Changes | None = None  # from the time before; None: nothing throttled, or nothing is known
 
     @property
     def evidence(self) -> Evidence:
@@ -62,6 +66,7 @@ def diagnosis_answer(found: DiagnosedTable) -> Answer:
         sentence=verdict_sentence(diagnosis.verdict, facts, diagnosis.generator),
         context=context_of(found.region, found.evidence.window, up_to_now=found.evidence.up_to_now),
         facts=tuple(_facts(found, facts)),
+        tables=tuple(_tables(found)),
         notes=tuple(_notes(found)),
         data={"exit_code": exit_code_of(run), "region": found.region, "diagnosis": diagnosis_json(diagnosis)},
     )
@@ -95,8 +100,9 @@ def _facts(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
             yield from _tonight(found, now) if now is not None else (fact,)
         else:
             yield fact
-        if one.id == "bad":
-            yield from found.more
+        if one.id == "bad" and found.changes is not None:
+            unknown = filter(None, [not_held(found.changes)])
+            yield Fact(name="What changed", value=changed_words(found.changes), beside=tuple(unknown))
 
 
 def _tonight(found: DiagnosedTable, now: Recommendation) -> Iterator[Fact]:
@@ -112,6 +118,11 @@ def _tonight(found: DiagnosedTable, now: Recommendation) -> Iterator[Fact]:
         beside=tuple(filter(None, (now.why, price))),
         command=command_of(now, found.table, found.options),
     )
+
+
+def _tables(found: DiagnosedTable) -> Iterator[Table]:
+    if found.changes is not None and found.changes.reference is not None:
+        yield Table(title="Now and before (UTC)", frame=pd.DataFrame(changed_rows(found.changes)))
 
 
 def _notes(found: DiagnosedTable) -> Iterator[str]:

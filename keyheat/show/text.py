@@ -54,7 +54,7 @@ def _table(table: Table, indent: str) -> Iterator[RenderableType]:
     yield Text(f"\n{indent}{table.title}", style="bold")
     made = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for place, name in enumerate(table.frame.columns):
-        made.add_column(f"{indent}  {name}" if not place else name, overflow="fold")
+        made.add_column(name if place else f"{indent}  {name}", overflow="fold", no_wrap=not place)
     for row in table.frame.itertuples(index=False):
         cells = [str(cell) for cell in row]
         made.add_row(f"{indent}  {cells[0]}", *cells[1:])
