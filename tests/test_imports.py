@@ -40,12 +40,15 @@ MAY_IMPORT = {
         "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "accuracy", "regression",
         "trial", "wording",
     },
+    "show": {
+        "model", "plan", "runs", "evidence", "analysis", "pages", "terminal", "wording",
+    },
     "testing": {
         "model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "pages", "wording",
     },
     "cli": {
         "model", "scenario", "intake", "simulator", "plan", "endpoint", "load", "runs", "evidence",
-        "analysis", "accuracy", "regression", "pages", "terminal", "testing", "trial", "wording",
+        "analysis", "accuracy", "regression", "pages", "show", "terminal", "testing", "trial", "wording",
     },
 }  # fmt: skip
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}

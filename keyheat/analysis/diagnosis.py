@@ -86,12 +86,13 @@ def diagnosed(
     numbers: Thresholds | None = None,
     further: Sequence[Path] = (),
     billing: Billing | None = None,
+    simulate: bool = True,
 ) -> Diagnosis:
-    """The diagnosis of evidence alone, whoever sent the load."""
+    """The diagnosis of evidence alone, whoever sent the load. Without `simulate`, advice is by formula."""
     thresholds = numbers or load_thresholds()
     return diagnose(
         evidence, client=None, thresholds=thresholds, scenario=None, further=further,
-        billing=billing,
+        billing=billing, simulate=simulate,
     )  # fmt: skip
 
 
@@ -104,6 +105,7 @@ def diagnose(
     directory: Path | None = None,
     further: Sequence[Path] = (),
     billing: Billing | None = None,
+    simulate: bool = True,
 ) -> Diagnosis:
     """Ask the analyzers, judge and advise. `client` is None where the load was not ours."""
     run = Run(evidence, directory, client=client)
@@ -126,6 +128,7 @@ def diagnose(
             client=client,
             scenario=scenario,
             billing=billing or Billing(load_prices()),
+            simulate=simulate,
         )
     return Diagnosis(
         verdict=judged,

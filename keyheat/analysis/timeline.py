@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
+from statistics import median
 from typing import Final
 
 from keyheat.evidence.settings import LARGEST, Steps, steps
@@ -88,6 +89,11 @@ class EvidenceTrack:
     def refused_units(self, cell: int) -> float:
         """Units that were throttled in a cell; one for each throttle if nobody knows what requests take."""
         return self.refused(cell) * (self.units_per_request or 1.0)
+
+    def asked_per_s(self, cells: Iterable[int]) -> float | None:
+        """Units per second that were consumed or throttled in the median of cells; None without a cell."""
+        asked = [(self.consumed or {})[cell] + self.refused_units(cell) for cell in cells]
+        return median(asked) / self.step_s if asked else None
 
     @cached_property
     def client_alone(self) -> bool:

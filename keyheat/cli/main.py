@@ -101,6 +101,9 @@ def _add_quiet(verb: click.Command) -> None:
 
 
 MENU: Menu = {
+    "A table in production throttles": {
+        "diagnose": ("diagnose", "which limit, on which key, since when, what to do"),
+    },
     "Load a table, or simulate it": {
         "demo": ("demo", "four scenarios on the local endpoint, four reports (2 minutes)"),
         "run": ("load", "load as a scenario says, then collect, analyze, report"),
@@ -145,7 +148,7 @@ MENU: Menu = {
 
 NEEDS = {
     **dict.fromkeys(("demo", "run", "sweep", "trial"), ("load", "report")),
-    **dict.fromkeys(("simulate", "report", "export", "compare", "runs", "fix"), ("report",)),
+    **dict.fromkeys(("diagnose", "simulate", "report", "export", "compare", "runs", "fix"), ("report",)),
     "regress": ("regress", "report"),
 }
 """The extras without which a verb could not end, which is said before it begins."""

@@ -17,6 +17,7 @@ from zlib import crc32
 
 import orjson
 
+from keyheat.addresses import CLOCK
 from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep
 from keyheat.endpoint.partiql.operations import STATEMENTS, metric_of, tables_of
 from keyheat.endpoint.requests import check_shape
@@ -33,6 +34,7 @@ OK = (
 )
 OK_ALONE, _, _ = OK.partition(b"%b")
 NOTHING = b"\r\nx-amz-crc32: %d\r\nContent-Length: 2\r\n\r\n{}" % crc32(b"{}")
+CONTROL_OK = OK.replace(b"x-amzn", CLOCK.encode() + b": %f\r\nx-amzn", 1)
 FAILED = OK.replace(b"200 OK", b"%d %b")
 PHRASES = {400: b"Bad Request", 500: b"Internal Server Error", 503: b"Service Unavailable"}
 # Only the member Count is followed by a bare number: attributes are objects, and quotes in text are escaped.
@@ -152,6 +154,8 @@ class DynamoDB:
             return self._failed(operation, body, error)
         if out == b"{}":  # as nearly every write is answered
             return OK_ALONE + next(self.ids) + NOTHING
+        if operation.tables is None:
+            return CONTROL_OK % (self.service.now_s(), next(self.ids), crc32(out), len(out), out)
         return OK % (next(self.ids), crc32(out), len(out), out)
 
     def refused(self, error: ServiceError) -> bytes:

@@ -40,6 +40,10 @@ def silent(_what: str, _left_s: float) -> None:
     """A progress that tells nobody."""
 
 
+def unannounced(_metrics: int) -> None:
+    """Announce nothing before metrics are requested."""
+
+
 def countdown(
     until_s: float,
     what: str,
@@ -73,6 +77,7 @@ class MetricSource:
     sleep: Sleep
     progress: Progress = field(default=silent)
     show_keys: bool = False
+    announce: Callable[[int], None] = field(default=unannounced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,9 @@ class MetricRequest:
 
 def at_once(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
     """CloudWatch's answer without waiting: where the service cannot be reached, no wait will help."""
-    return _ask(source.client_factory, _request(table, window, source.clock()))
+    request = _request(table, window, source.clock())
+    source.announce(len(request.keys))
+    return ask_for(source.client_factory, request)
 
 
 def published(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
@@ -117,7 +124,7 @@ def published(source: MetricSource, table: TableFacts, window: Window) -> Metric
     _count_down(source, end_s, end_s, "the last minute of the run to close")
     polls = Polls(source.pace, window, source.clock())
     request = _request(table, window, source.clock())
-    while not polls.take(_ask(source.client_factory, request), source.clock()):
+    while not polls.take(ask_for(source.client_factory, request), source.clock()):
         next_s = min(source.clock() + polls.pause_s, polls.give_up_s)
         _count_down(source, next_s, polls.give_up_s, polls.waits_for)
     return polls.answer
@@ -235,13 +242,13 @@ def _ends(points: Points) -> list[datetime]:
     ]
 
 
-def _ask(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
+def ask_for(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
     """Every series of the window, page by page. Without an answer: no points, and the problem in words."""
     answers, mistakes = MetricAnswers(), Mistakes()
     said: tuple[str, ...] = ()
     failure: Failure | None = None
     try:
-        for page in bounded_pages("GetMetricData", _pages(factory("cloudwatch"), request)):
+        for page in bounded_pages("GetMetricData", _pages(factory, request)):
             answers.add_page(page, mistakes)
     except (BotoCoreError, ClientError) as error:
         said, failure = (f"CloudWatch: {error}",), failure_of(error)
@@ -252,13 +259,20 @@ def _ask(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
     return MetricAnswer(answers.points, (*said, *answers.problems()), failure)
 
 
-def _pages(client: Any, request: MetricRequest) -> Iterator[Mapping[str, Any]]:
-    queries: Sequence[Mapping[str, Any]] = metrics.queries(request.table, request.keys)
+def _pages(factory: ClientFactory, request: MetricRequest) -> Iterator[Mapping[str, Any]]:
+    queries = metrics.queries(request.table, request.keys)
+    return pages_of(factory("cloudwatch"), queries, request.first, request.window.end)
+
+
+def pages_of(
+    client: Any, queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime
+) -> Iterator[Mapping[str, Any]]:
+    """The pages of GetMetricData's answers to any number of queries."""
     for first in range(0, len(queries), QUERIES_PER_CALL):
         asked = {
             "MetricDataQueries": queries[first : first + QUERIES_PER_CALL],
-            "StartTime": request.first,
-            "EndTime": request.window.end,
+            "StartTime": start,
+            "EndTime": end,
             "ScanBy": "TimestampAscending",
         }
         token: dict[str, str] = {}

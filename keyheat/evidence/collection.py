@@ -1,7 +1,7 @@
 """Evidence about a run or a table: what CloudWatch and DescribeTable answer, and what the client saw."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from keyheat.addresses import endpoint_of
@@ -20,7 +20,8 @@ from keyheat.evidence.cloudwatch import (
 )
 from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.evidence.series import MetricAnswers, series_of
-from keyheat.evidence.table import describe, with_indexes
+from keyheat.evidence.table import describe, since_created, with_indexes
+from keyheat.model.limits import MINUTE_S
 from keyheat.numbers import span
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.client import NO_RECORDS, Records, read_records
@@ -102,10 +103,12 @@ def collect_table(
     progress: Progress = cloudwatch.silent,
     show_keys: bool = False,
     wait: bool = True,
+    announce: Callable[[int], None] = cloudwatch.unannounced,
 ) -> Evidence:
     """Evidence of any table over any window, from AWS alone; of `table` no more than its name need be known.
 
-    Without `wait` the window ends with the newest minute that is published.
+    Without `wait` the window ends with the newest minute that is published, and `announce` is told how many
+    metrics are requested before they are.
     Raises `ValueError` where the profile is not there.
     """
     local = is_local(endpoint_url)
@@ -114,10 +117,12 @@ def collect_table(
     )
     pace = cloudwatch.LOCAL_PACE if local else cloudwatch.CLOUD_PACE
     source = MetricSource(
-        client_factory=factory, pace=pace, clock=clock, sleep=sleep, progress=progress, show_keys=show_keys
-    )
+        client_factory=factory, pace=pace, clock=clock, sleep=sleep, progress=progress,
+        show_keys=show_keys, announce=announce,
+    )  # fmt: skip
+    up_to_now = not wait and window.end.timestamp() > clock() - MINUTE_S
     found = _gather(source, table, window, NO_RECORDS, (), 1.0, ask=published if wait else at_once)
-    return found.model_copy(update={"source": "local"}) if local else found
+    return found.model_copy(update={"up_to_now": up_to_now, **({"source": "local"} if local else {})})
 
 
 def from_cli_output(
@@ -166,6 +171,7 @@ def _gather(
 ) -> Evidence:
     """All evidence. `seen`: what a run saw of the partitions; else the table is looked at now."""
     described = describe(source.client_factory, table, window)
+    window = since_created(described.answer or {}, window)
     facts = with_indexes(described.table, _spoken_of(records))
     if seen is None:
         seen = partitions.looked_at(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from difflib import SequenceMatcher
 from itertools import islice
 from typing import Any, Final
@@ -16,6 +16,7 @@ from keyheat.runs.formats import AccountFacts, IndexFacts, TableFacts, Window
 from keyheat.runs.table_facts import table_facts
 
 Part = Mapping[str, Any]
+MINUTE: Final = timedelta(minutes=1)
 NOT_FOUND: Final = "ResourceNotFoundException"
 MOST_PAGES: Final = 25  # of 100 table names each, that are looked at for the one that was meant
 MOST_NAMED: Final = 10
@@ -77,6 +78,14 @@ def facts_then(described: Part, window: Window, known: TableFacts) -> tuple[Tabl
         for index, part in zip(facts.indexes, described.get("GlobalSecondaryIndexes", ()), strict=True)
     )
     return with_indexes(facts.model_copy(update=then), (index.name for index in known.indexes)), missing
+
+
+def since_created(described: Part, window: Window) -> Window:
+    """The part of the window in which the table was there: nothing is published of the time before."""
+    created = _time(described.get("CreationDateTime"))
+    if created is None or not window.start < created < window.end - MINUTE:
+        return window
+    return Window(start=created.astimezone(UTC).replace(second=0, microsecond=0), end=window.end)
 
 
 def with_indexes(table: TableFacts, names: Iterable[str]) -> TableFacts:

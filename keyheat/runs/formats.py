@@ -158,6 +158,7 @@ class Evidence(Part):
     scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0  # of a local table whose every limit is multiplied
     source: Source = "aws"  # whose reasons and counts these are
     endpoint: Capabilities | None = None  # what the endpoint can do; None: nobody looked
+    up_to_now: bool = False  # whether the window ends with the newest minute that was published
     missing: tuple[str, ...] = ()  # what was looked for and could not be had, for the person who reads
 
     def total(self, metric: str) -> float | None:

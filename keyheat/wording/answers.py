@@ -67,6 +67,8 @@ def _since(run: ReportRun, facts: Facts) -> Answer:
     pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
     lasted = span(ended_s - began_s)
     beside = f"throttled for {'all' if throttled == lasted else throttled} of {lasted}{pieces}"
+    if ended_s - last_s <= STILL_S and run.evidence is not None and run.evidence.up_to_now:
+        return answer(said=f"{say(first_s)}, still going on at {say(ended_s)}", beside=(beside,))
     if ended_s - last_s <= STILL_S:
         return answer(said=f"{say(first_s)} to the end", beside=(beside,))
     over = f"ended {span(ended_s - last_s)} before the {'window' if run.alone else 'run'} did"

@@ -54,17 +54,19 @@ def advise(
     client: ClientFiles | None,
     scenario: Scenario | None,
     billing: Billing,
+    simulate: bool = True,
 ) -> Advice:
     """Advice for every constraint that was found, each said once with its outlook.
 
     `client` is None where the load was not ours, `scenario` where nobody says what it was. `heats` are those
-    of the table's keys and of each index's. `billing` says what a month costs.
+    of the table's keys and of each index's. `billing` says what a month costs. Without `simulate`, which
+    takes seconds, no change is tried, and numbers are by formula.
     """
     arranged, found = timeline(evidence), groups(labels)
     if not found:
         return _foresight(arranged, evidence, heats, numbers, scenario)
     rerun = None
-    if len(evidence.table.indexes) <= MOST_INDEXES and not unreliable(evidence):
+    if simulate and len(evidence.table.indexes) <= MOST_INDEXES and not unreliable(evidence):
         rerun = rerun_of(
             evidence, arranged, found[0].heaviest, client=client, scenario=scenario, heats=heats,
             billing=billing,

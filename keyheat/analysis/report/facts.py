@@ -276,9 +276,7 @@ def _asked_by_cloudwatch(run: ReportRun, resource: Resource, spans: Spans) -> fl
     if track is None or not track.consumed or track.units_per_request is None:
         return None
     inside = _inside(np.array(list(track.consumed)), spans, track.step_s)
-    cells = [cell for cell, within in zip(track.consumed, inside, strict=True) if within]
-    units = sum(track.consumed[cell] + track.refused_units(cell) for cell in cells)
-    return units / (len(cells) * track.step_s) if cells else None
+    return track.asked_per_s(cell for cell, within in zip(track.consumed, inside, strict=True) if within)
 
 
 def _scheduled(run: ReportRun, resource: Resource) -> Demand | None:

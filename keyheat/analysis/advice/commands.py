@@ -1,0 +1,109 @@
+"""AWS CLI commands that do what a recommendation says, to paste; and what a month costs before and after.
+
+Keyheat runs none of them. https://docs.aws.amazon.com/cli/latest/reference/dynamodb/update-table.html
+"""
+
+import json
+import shlex
+from collections.abc import Callable, Iterator
+from math import ceil
+from typing import Any, Final
+
+from keyheat.plan.prices import MONTH_S, Billing, provisioned_dollars
+from keyheat.runs.formats import IndexFacts, MonthlyBill, Recommendation, TableFacts
+from keyheat.words import Capacity, Direction, index_of
+
+UPDATE: Final = "aws dynamodb update-table"
+SETTINGS: Final = {
+    "raise_capacity": ("provisioned-throughput", "ReadCapacityUnits", "WriteCapacityUnits"),
+    "raise_minimum": ("provisioned-throughput", "ReadCapacityUnits", "WriteCapacityUnits"),
+    "raise_max_on_demand": ("on-demand-throughput", "MaxReadRequestUnits", "MaxWriteRequestUnits"),
+}
+"""What changes a capacity: the option, and what it calls reads and writes."""
+NAMES: Final = {
+    "provisioned-throughput": "ProvisionedThroughput",
+    "on-demand-throughput": "OnDemandThroughput",
+}
+
+
+def command_of(advice: Recommendation, table: TableFacts, where: str) -> str | None:
+    """The command, on two lines; None where no command does it, or the present capacity is not known.
+
+    `where` are the options that lead to the table's Region or endpoint.
+    """
+    if advice.action == "on_demand":
+        change: str | None = "--billing-mode PAY_PER_REQUEST"
+    else:
+        change = _capacity(advice, table)
+    if change is None:
+        return None
+    return f"{UPDATE} --table-name {shlex.quote(table.name)} {where} \\\n  {change}"
+
+
+def _capacity(advice: Recommendation, table: TableFacts) -> str | None:
+    """The option that raises one rate of the table or an index, and leaves the other as it is."""
+    setting = SETTINGS.get(advice.action)
+    index = index_of(advice.resource)
+    owner = _owner(table, index)
+    if setting is None or owner is None or advice.units is None or advice.direction is None:
+        return None
+    option, *names = setting
+    now = owner.provisioned if option == "provisioned-throughput" else owner.max_on_demand
+    if now is None:
+        return None
+    then = _raised(now, advice.direction, advice.units)
+    values = {name: ceil(rate) for name, rate in zip(names, (then.read, then.write), strict=True) if rate}
+    if index is None:
+        return f"--{option} {','.join(f'{name}={value}' for name, value in values.items())}"
+    update: dict[str, Any] = {"IndexName": index, NAMES[option]: values}
+    return f"--global-secondary-index-updates {shlex.quote(json.dumps([{'Update': update}]))}"
+
+
+def _owner(table: TableFacts, index: str | None) -> TableFacts | IndexFacts | None:
+    return table if index is None else next((one for one in table.indexes if one.name == index), None)
+
+
+def _raised(now: Capacity, direction: Direction, units: float) -> Capacity:
+    read, write = (
+        units if one == direction else rate
+        for one, rate in zip(Direction, (now.read, now.write), strict=True)
+    )
+    return Capacity(read=read, write=write)
+
+
+def bill_of(advice: Recommendation, table: TableFacts, billing: Billing) -> MonthlyBill | None:
+    """What provisioned capacity costs a month before and after a raise; None where it is not all known."""
+    index = index_of(advice.resource)
+    if not advice.action.startswith("raise_capacity") or advice.units is None or advice.direction is None:
+        return None
+    if any(owner.provisioned is None for owner in _owners(table)) or _owner(table, index) is None:
+        return None
+    units, direction = advice.units, advice.direction
+    target = _owner(table, index)
+
+    def raised(owner: TableFacts | IndexFacts) -> Capacity:
+        has = owner.provisioned or Capacity()
+        return _raised(has, direction, units) if owner is target else has
+
+    return MonthlyBill(
+        before_dollars_per_month=_month(table, billing, lambda owner: owner.provisioned or Capacity()),
+        after_dollars_per_month=_month(table, billing, raised),
+        prices=billing.prices.shown,
+    )
+
+
+def _month(
+    table: TableFacts, billing: Billing, capacity: Callable[[TableFacts | IndexFacts], Capacity]
+) -> float:
+    rates = [capacity(owner) for owner in _owners(table)]
+    return provisioned_dollars(
+        billing.prices.provisioned,
+        MONTH_S,
+        write_per_s=sum(rate.write or 0.0 for rate in rates),
+        read_per_s=sum(rate.read or 0.0 for rate in rates),
+    )
+
+
+def _owners(table: TableFacts) -> Iterator[TableFacts | IndexFacts]:
+    yield table
+    yield from table.indexes

@@ -1,0 +1,77 @@
+"""The hours before an incident, and the same hours a day and a week before: what CloudWatch holds of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from keyheat.evidence.clients import ClientFactory
+from keyheat.evidence.cloudwatch import MetricRequest, ask_for
+from keyheat.evidence.series import series_of
+from keyheat.runs import metrics
+from keyheat.runs.formats import Evidence, TableFacts, Window
+from keyheat.runs.metrics import SeriesKey, series_keys
+from keyheat.words import Direction
+
+DAY: Final = timedelta(days=1)
+BY_FIVE_MINUTES: Final = DAY  # windows up to this length; longer ones are asked for by the hour
+AGO: Final = (("a day before", DAY), ("a week before", 7 * DAY))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierRequest:
+    """What is requested of one direction of a table, for each window before."""
+
+    table: TableFacts
+    direction: Direction
+    window: Window
+    now: datetime
+
+    @property
+    def windows(self) -> tuple[tuple[str, Window], ...]:
+        """The windows with their names; they do not overlap the one of the incident."""
+        start, end = self.window.start, self.window.end
+        return (
+            ("in the hours before", Window(start=start - (end - start), end=start)),
+            *((name, Window(start=start - ago, end=end - ago)) for name, ago in AGO if end - start <= ago),
+        )
+
+    def keys(self, window: Window) -> tuple[SeriesKey, ...]:
+        """The series of one window: demand and capacity of the direction, and requests by operation."""
+        _first, kept_s = metrics.asked_from(window.start, self.now)
+        period_s = 300 if self.window.end - self.window.start <= BY_FIVE_MINUTES else 3_600
+        names = {
+            name(self.direction)
+            for name in (
+                metrics.consumed, metrics.throttle_events, metrics.provisioned, metrics.on_demand_maximum,
+            )
+        }  # fmt: skip
+        indexes = [index.name for index in self.table.indexes]
+        return tuple(
+            key
+            for key in series_keys(indexes, finest_period_s=max(kept_s, period_s))
+            if (key.metric in names and key.statistic in ("Sum", "Average"))
+            or (key.metric, key.statistic) == (metrics.LATENCY, "SampleCount")
+        )
+
+    @property
+    def metrics(self) -> int:
+        """How many metrics are requested, of all windows together."""
+        return sum(len(self.keys(window)) for _name, window in self.windows)
+
+
+def earlier(factory: ClientFactory, request: EarlierRequest) -> Iterator[tuple[str, Evidence]]:
+    """Evidence of each window before. What cannot be had is in its `missing`."""
+    for name, window in request.windows:
+        first, _kept_s = metrics.asked_from(window.start, request.now)
+        asked = MetricRequest(request.table.name, request.keys(window), first, window)
+        answer = ask_for(factory, asked)
+        yield (
+            name,
+            Evidence(
+                table=TableFacts(name=request.table.name, indexes=request.table.indexes),
+                window=window,
+                series=series_of(answer.points, window),
+                missing=answer.problems,
+            ),
+        )

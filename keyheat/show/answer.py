@@ -1,0 +1,69 @@
+"""What a verb answers: one value, which every renderer shows whole.
+
+A verb, or an analyzer, makes an `Answer` and no text of its own. `keyheat.show.text` prints it,
+`keyheat.show.markdown` makes a ticket of it, `keyheat.show.html` a page, `keyheat.show.data` JSON.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+Tone = Literal["good", "bad", "unknown", "neutral"]
+"""Whether an answer is good news, bad news, undecided, or no news at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One thing that a reader asks next: its name, the answer in a few words, what stands below it.
+
+    `command` is what to type about it, whole, so that it can be copied.
+    """
+
+    name: str
+    value: str
+    beside: tuple[str, ...] = ()
+    command: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A frame under a title; its columns are shown as they are named, its index is not."""
+
+    title: str
+    frame: "pd.DataFrame"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A plotly figure with its title, and in one sentence what it shows."""
+
+    title: str
+    summary: str
+    figure: "go.Figure"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The whole answer. `parts` are answers about parts of the question, each shown below it.
+
+    `title` says what it is about, `label` the outcome in two words, `sentence` the outcome with its numbers.
+    `link` leads to the page that says more, relative to the page of this answer. `data` is for programs.
+    """
+
+    title: str
+    sentence: str
+    tone: Tone
+    label: str = ""
+    context: str = ""  # where and when, in one line
+    facts: tuple[Fact, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    notes: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()  # what to type next
+    parts: tuple["Answer", ...] = ()
+    link: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)

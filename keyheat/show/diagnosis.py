@@ -1,0 +1,135 @@
+"""The diagnosis of a table that somebody else loads, as an answer."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import pandas as pd
+
+from keyheat.analysis.advice.commands import bill_of, command_of
+from keyheat.analysis.changes import Changes
+from keyheat.analysis.report.facts import Facts, facts_of
+from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report.seconds import read_record
+from keyheat.numbers import a_month
+from keyheat.plan.prices import Billing
+from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Window, diagnosis_json
+from keyheat.show.answer import Answer, Fact, Table, Tone
+from keyheat.wording.advice import in_short, now_of
+from keyheat.wording.answers import answers_of
+from keyheat.wording.changes import changed_rows, changed_words, not_held
+from keyheat.wording.constraints import in_two_words
+from keyheat.wording.verdict import verdict_sentence
+from keyheat.words import BROKEN, DONE, INVALID, capital
+
+MOST_LIMITS: Final = 3  # further limits of a table that are named beside the first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosedTable:
+    """One table as it was diagnosed: its run, how to reach it, what a month is paid by."""
+
+    run: ReportRun
+    region: str
+    options: str  # of an AWS CLI command that leads to the table
+    billing: Billing
+    changes: Changes | None = None  # from the time before; None: nothing throttled, or nothing is known
+
+    @property
+    def evidence(self) -> Evidence:
+        assert self.run.evidence is not None, "it was collected"
+        return self.run.evidence
+
+    @property
+    def table(self) -> TableFacts:
+        return self.evidence.table
+
+
+def exit_code_of(run: ReportRun) -> int:
+    """0: nothing throttled; 1: something did; 3: the evidence does not decide."""
+    verdict, facts = run.diagnosis.verdict, facts_of(run, read_record(run))
+    if not verdict.valid:
+        return INVALID
+    return BROKEN if verdict.constraint != "none" or facts.elsewhere else DONE
+
+
+def diagnosis_answer(found: DiagnosedTable) -> Answer:
+    """Which limit of which resource, since when, how bad, what to do now and for good, and how sure."""
+    run = found.run
+    facts = facts_of(run, read_record(run))
+    diagnosis = run.diagnosis
+    return Answer(
+        title=found.table.name,
+        label=in_two_words(diagnosis.verdict, on_burst=facts.on_burst),
+        tone=_tone(run),
+        sentence=verdict_sentence(diagnosis.verdict, facts, diagnosis.generator),
+        context=context_of(found.region, found.evidence.window, up_to_now=found.evidence.up_to_now),
+        facts=tuple(_facts(found, facts)),
+        tables=tuple(_tables(found)),
+        notes=tuple(_notes(found)),
+        data={"exit_code": exit_code_of(run), "region": found.region, "diagnosis": diagnosis_json(diagnosis)},
+    )
+
+
+def context_of(region: str, window: Window, *, up_to_now: bool) -> str:
+    """Where and when, as in `eu-west-1, 2026-11-20 06:50 to 07:49 UTC (newest minute published)`."""
+    newest = " (newest minute published)" if up_to_now else ""
+    return f"{region}, {_span(window.start, window.end)} UTC{newest}"
+
+
+def _span(start: datetime, end: datetime) -> str:
+    return f"{start:%F %R} to {end:%R}" if start.date() == end.date() else f"{start:%F %R} to {end:%F %R}"
+
+
+def _tone(run: ReportRun) -> Tone:
+    tones: dict[int, Tone] = {DONE: "good", BROKEN: "bad", INVALID: "unknown"}
+    return tones[exit_code_of(run)]
+
+
+def _facts(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
+    """What a report's first screen says, what changed, and the command that eases it tonight."""
+    now = now_of(found.run.diagnosis)
+    eased = False
+    for one in answers_of(found.run, facts, shared=False):
+        if one.id == "do" and not eased and now is not None and one.question != "Now":
+            yield from _tonight(found, now)
+        fact = Fact(name=one.question, value=one.said, beside=one.beside, command=one.command)
+        if one.id == "now" or one.question == "Now":
+            eased = True
+            yield from _tonight(found, now) if now is not None else (fact,)
+        else:
+            yield fact
+        if one.id == "bad" and found.changes is not None:
+            unknown = filter(None, [not_held(found.changes)])
+            yield Fact(name="What changed", value=changed_words(found.changes), beside=tuple(unknown))
+
+
+def _tonight(found: DiagnosedTable, now: Recommendation) -> Iterator[Fact]:
+    """What eases it now: in words, as a command to paste, with what a month costs before and after."""
+    bill = now.bill or bill_of(now, found.table, found.billing)
+    price = ""
+    if bill is not None:
+        before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
+        price = f"{before} → {after} a month ({bill.prices})"
+    yield Fact(
+        name="Now",
+        value=capital(in_short(now)),
+        beside=tuple(filter(None, (now.why, price))),
+        command=command_of(now, found.table, found.options),
+    )
+
+
+def _tables(found: DiagnosedTable) -> Iterator[Table]:
+    if found.changes is not None and found.changes.reference is not None:
+        yield Table(title="Now and before (UTC)", frame=pd.DataFrame(changed_rows(found.changes)))
+
+
+def _notes(found: DiagnosedTable) -> Iterator[str]:
+    """Why, what else it may be, and what could not be had."""
+    diagnosis = found.run.diagnosis
+    yield from diagnosis.verdict.because
+    if diagnosis.verdict.settled_by:
+        yield diagnosis.verdict.settled_by
+    for line in diagnosis.coverage.missing:
+        yield f"Missing: {line}"
