@@ -102,9 +102,11 @@ def collect_table(
     progress: Progress = cloudwatch.silent,
     show_keys: bool = False,
     wait: bool = True,
+    records: Records = NO_RECORDS,
 ) -> Evidence:
-    """Evidence of any table over any window, from AWS alone; of `table` no more than its name need be known.
+    """Evidence of any table over any window, from AWS; of `table` no more than its name need be known.
 
+    `records` are throttles that an application logged.
     Without `wait` the window ends with the newest minute that is published.
     Raises `ValueError` where the profile is not there.
     """
@@ -116,7 +118,7 @@ def collect_table(
     source = MetricSource(
         client_factory=factory, pace=pace, clock=clock, sleep=sleep, progress=progress, show_keys=show_keys
     )
-    found = _gather(source, table, window, NO_RECORDS, (), 1.0, ask=published if wait else at_once)
+    found = _gather(source, table, window, records, (), 1.0, ask=published if wait else at_once)
     return found.model_copy(update={"source": "local"}) if local else found
 
 
