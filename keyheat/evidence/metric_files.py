@@ -3,38 +3,26 @@
 Each file becomes an answer of GetMetricData whose labels name the series, which one reader then checks.
 """
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat import bounds
 from keyheat.evidence.log_records import time_of
+from keyheat.evidence.metric_sources import cells_of, content_of, is_request, is_time, request_of
 from keyheat.evidence.metric_units import FileSeries, in_sums, is_rate, with_periods
-from keyheat.runfiles import FileProblem, bytes_of, parsed_json
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
 from keyheat.runs.metrics import SeriesKey
 
-MOST_CSV_BYTES: Final = 64 << 20
 STATISTICS: Final = ("SampleCount", "Average", "Sum", "Minimum", "Maximum")
-_REQUEST: Final = re.compile(r"(?i)[-_. ]?(request|query|queries|input)$")
-_ANSWER: Final = re.compile(r"(?i)[-_. ]?(answer|response|result|output|data)s?$")
 _ARN: Final = re.compile(r"arn:aws[\w-]*:dynamodb:[^:]*:[^:]*:table/")
 _FILLING: Final = re.compile(
     r"(?i)AWS/DynamoDB|TableName|GlobalSecondaryIndexName|Operation(?=[=: ])|\bindex=|\btable\b|"
-    r"Count(/Second)?|per[ _-]?second|\b\d+\b|[\s,;:=|()\[\]{}\"'/.•-]+"
+    r"Count(/Second)?|per[ _-]?second|\b\d[\dTZ]*\b|[\s,;:=|()\[\]{}\"'/.•-]+"
 )
-COLUMNS: Final[Mapping[str, str]] = {
-    "time": "time", "timestamp": "time", "date": "time", "datetime": "time", "metric": "metric",
-    "metric_name": "metric", "metricname": "metric", "name": "metric", "resource": "resource",
-    "index": "resource", "value": "value", "statistic": "statistic", "stat": "statistic", "unit": "unit",
-    "period": "period", "period_s": "period",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +36,14 @@ class MetricFiles:
     @property
     def window(self) -> Window | None:
         """From the first point to the end of the last period; None without a point."""
-        happened = [one for one in self.series if one.key.metric not in metrics.SETTINGS] or self.series
-        points = [(at, series.key.period_s) for series in happened for at, _value in series.points]
-        if not points:
+        of_files = [(series.key, [at for at, _value in series.points]) for series in self.series]
+        every = [*of_files, *(found for page in self.pages for found in _times_in(page))]
+        happened = [found for found in every if found[0].metric not in metrics.SETTINGS] or every
+        starts = [(at, key.period_s) for key, times in happened for at in times]
+        if not starts:
             return None
-        end = max(at + timedelta(seconds=period_s) for at, period_s in points)
-        return Window(start=min(at for at, _period_s in points), end=end)
+        end = max(at + timedelta(seconds=period_s) for at, period_s in starts)
+        return Window(start=min(at for at, _period_s in starts), end=end)
 
     def answers(self) -> list[object]:
         """The files as pages of GetMetricData."""
@@ -82,8 +72,8 @@ class MetricReader:
 
     def read(self, paths: Sequence[Path]) -> MetricFiles:
         """The series in the files. Raises `ValueError` where a file cannot be what it is given as."""
-        contents = {path: _content(path) for path in paths}
-        requests = {path: content for path, content in contents.items() if _is_request(content)}
+        contents = {path: content_of(path) for path in paths}
+        requests = {path: content for path, content in contents.items() if is_request(content)}
         found: list[FileSeries] = []
         pages: list[object] = []
         for path, content in contents.items():
@@ -92,15 +82,15 @@ class MetricReader:
             if isinstance(content, list) and content and isinstance(content[0], list):
                 found += self._of_csv(path, content)
             elif isinstance(content, Mapping) and "Datapoints" in content:
-                found += self._of_statistics(path, content, _request_of(path, requests))
-            elif (request := _request_of(path, requests)) is not None and isinstance(content, Mapping):
-                found += self._of_data(path, content, request)
+                found += self._of_statistics(path, content, request_of(path, requests))
+            elif (request := request_of(path, requests)) is not None and isinstance(content, Mapping):
+                pages.append(self._of_data(path, content, request))
             else:
                 pages.append(content)
         return self._together(found, pages)
 
     def _together(self, found: list[FileSeries], pages: list[object]) -> MetricFiles:
-        read = [series for series in found if self._is_read(series)]
+        read = _merged(series for series in found if self._is_read(series))
         if found and not read and not pages:
             raise ValueError("; ".join(self.notes))
         self.notes |= dict.fromkeys((*with_periods(read), *in_sums(read)))
@@ -109,7 +99,7 @@ class MetricReader:
             raise ValueError(f"the metrics are of {others}, and none of {self.table.name}")
         if others:
             self.notes[f"metrics of other tables, by their number of series: {others}"] = None
-        return MetricFiles(tuple(_merged(read)), tuple(self.notes), tuple(pages))
+        return MetricFiles(tuple(read), tuple(self.notes), tuple(pages))
 
     def _is_read(self, series: FileSeries) -> bool:
         wanted = metrics.READ.get(series.key.metric)
@@ -122,32 +112,34 @@ class MetricReader:
         self.notes[why] = None
         return False
 
-    def _of_data(self, path: Path, page: Mapping[str, Any], request: Any) -> Iterator[FileSeries]:
-        """An answer of GetMetricData to somebody's own queries."""
-        queries = request.get("MetricDataQueries", ()) if isinstance(request, Mapping) else request
-        asked = {query.get("Id"): query for query in queries if isinstance(query, Mapping)}
-        for number, result in enumerate(page.get("MetricDataResults", ())):
+    def _of_data(self, path: Path, page: Mapping[str, Any], request: Any) -> object:
+        """An answer of GetMetricData to somebody's own queries, as if ours had been sent."""
+        queries = request.get("MetricDataQueries") if isinstance(request, Mapping) else request
+        asked = {query.get("Id"): query for query in queries or () if isinstance(query, Mapping)}
+        results = page.get("MetricDataResults")
+        if not isinstance(results, list):
+            return page  # which its reader refuses
+        labelled = []
+        for number, result in enumerate(results):
             where = f"{path}, MetricDataResults[{number}]"
-            query = asked.get(result.get("Id"))
+            query = asked.get(result.get("Id")) if isinstance(result, Mapping) else None
             if query is None:
-                raise ValueError(
-                    f"{where}: the request has no query with the id {str(result.get('Id'))[:80]!r}"
-                )
-            stat = query.get("MetricStat")
-            if not isinstance(stat, Mapping):
-                self.notes[
-                    f"{where}: {str(query.get('Expression'))[:80]} is an expression, and no metric"
-                ] = None
-                continue
-            metric = stat.get("Metric", {})
-            key = self._key(
-                metric.get("MetricName"), stat.get("Stat"), stat.get("Period"), metric.get("Dimensions")
-            )
-            if key is not None:
-                pairs = zip(result.get("Timestamps", ()), result.get("Values", ()), strict=True)
-                yield FileSeries(
-                    where, key, [(self._time(at, where), float(value)) for at, value in pairs], None
-                )
+                raise ValueError(f"{where} has an id that no query of the request has")
+            key = self._queried(query, where)
+            if key is not None and self._is_read(FileSeries(where, key)):
+                labelled.append({**result, "Label": key.label})
+        return {**page, "MetricDataResults": labelled}
+
+    def _queried(self, query: Mapping[str, Any], where: str) -> SeriesKey | None:
+        """The series of a query; None for an expression, or another table's."""
+        stat = query.get("MetricStat")
+        if not isinstance(stat, Mapping):
+            self.notes[f"{where}: {str(query.get('Expression'))[:80]} is an expression, not a metric"] = None
+            return None
+        metric = stat.get("Metric") or {}
+        return self._key(
+            metric.get("MetricName"), stat.get("Stat"), stat.get("Period"), metric.get("Dimensions")
+        )
 
     def _of_statistics(self, path: Path, page: Mapping[str, Any], request: Any) -> Iterator[FileSeries]:
         """An answer of GetMetricStatistics: its label is the metric, and its points name statistics."""
@@ -167,7 +159,8 @@ class MetricReader:
                 continue
             series = FileSeries(str(path), replace(key, statistic=statistic), unit=None)
             series.points = [
-                (self._time(one.get("Timestamp"), str(path)), float(one[statistic])) for one in with_it
+                (self._time(one.get("Timestamp"), str(path)), _number(one[statistic], str(path)))
+                for one in with_it
             ]
             if any(is_rate(str(one.get("Unit", ""))) for one in with_it):
                 series.unit = str(with_it[0]["Unit"])
@@ -179,31 +172,19 @@ class MetricReader:
         return asked if isinstance(asked, list) else (key.statistic,)
 
     def _of_csv(self, path: Path, rows: list[list[str]]) -> Iterator[FileSeries]:
-        first = next((number for number, row in enumerate(rows) if any(_is_time(cell) for cell in row)), None)
+        first = next((number for number, row in enumerate(rows) if any(is_time(cell) for cell in row)), None)
         if first is None:
             raise ValueError(f"{path}: no cell is a time such as 2026-11-20T12:00:00Z")
-        heads, data = rows[:first], rows[first:]
-        names = (
-            [COLUMNS.get(cell.strip().lower().replace(" ", "_"), "") for cell in heads[-1]] if heads else []
-        )
-        if {"time", "value", "metric"} <= set(names) or ({"time", "value"} <= set(names) and len(names) == 2):
-            yield from self._of_rows(path, names, data)
-        else:
-            yield from self._of_columns(path, heads, data)
-
-    def _of_rows(self, path: Path, names: list[str], data: list[list[str]]) -> Iterable[FileSeries]:
-        """Plain CSV: each row has a time, a metric, a resource and a value."""
         found: dict[tuple[str, ...], FileSeries | None] = {}
-        for number, cells in enumerate(data):
-            row = {name: cell.strip() for name, cell in zip(names, cells, strict=False) if name}
-            where = f"{path}, row {number + 1} of the values"
+        for row in cells_of(rows[:first], rows[first:]):
+            where = f"{path}, {row.get('metric') or 'value'} at {row.get('time')}"
             kind = tuple(row.get(name, "") for name in ("metric", "resource", "statistic", "period", "unit"))
             if kind not in found:
                 found[kind] = self._of_row(path, row, where)
             series = found[kind]
             if series is not None and row.get("value"):
                 series.points.append((self._time(row.get("time"), where), _number(row["value"], where)))
-        return [series for series in found.values() if series is not None]
+        yield from (series for series in found.values() if series is not None)
 
     def _of_row(self, path: Path, row: Mapping[str, str], where: str) -> FileSeries | None:
         base = self._named(path, row.get("metric", "") or path.stem)
@@ -232,28 +213,6 @@ class MetricReader:
             return {"operation": rest or name}
         return {} if name in ("", "table", self.table.name) else None
 
-    def _of_columns(self, path: Path, heads: list[list[str]], data: list[list[str]]) -> Iterator[FileSeries]:
-        """A column for each series, as the console's CSV has it; the lines above name metric and resource."""
-        at = next(place for place, cell in enumerate(data[0]) if _is_time(cell))
-        for place in range(len(data[0])):
-            cells = [row[place] for row in heads if place < len(row) and place != at]
-            named = {
-                row[at].strip().lower(): row[place]
-                for row in heads
-                if max(at, place) < len(row) and place != at
-            }
-            if place == at or not any(place < len(row) and row[place].strip() for row in data):
-                continue
-            where = f"{path}, column {place + 1}"
-            key = self._named(path, " ".join(cells), where)
-            if (period := named.get("period", "")).strip().isdecimal():
-                key = replace(key, period_s=int(period))
-            series = FileSeries(where, key, unit=named.get("unit", "") or _rate_in(" ".join(cells)))
-            for row in data:
-                if place < len(row) and row[place].strip():
-                    series.points.append((self._time(row[at], where), _number(row[place], where)))
-            yield series
-
     def _named(self, path: Path, text: str, where: str = "") -> SeriesKey:
         """The series that --metric says, or that a text and the file's name are the names of."""
         where = where or str(path)
@@ -265,10 +224,10 @@ class MetricReader:
                 f"{where}: no metric of DynamoDB is named in {text[:80]!r}; say which it is, such as "
                 f"--metric {path.name}=ConsumedWriteCapacityUnits/Sum/60/table"
             )
-        if (key.index or key.operation) is None and text != path.stem:  # the name may say more than the label
-            other = self._in_text(path.stem, where)
-            key = replace(key, index=other.index, operation=other.operation) if other else key
-        return key
+        if key.index or key.operation:
+            return key
+        other = self._in_text(path.stem, where)  # which refuses what it does not know
+        return replace(key, **(_whose(other) if other else self._owner_in(path.stem)))
 
     def _in_text(self, text: str, where: str) -> SeriesKey | None:
         metric = max((name for name in metrics.READ if name.lower() in text.lower()), key=len, default=None)
@@ -283,19 +242,23 @@ class MetricReader:
             rest = re.sub(
                 rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", " ", rest, flags=re.IGNORECASE
             )
-        owner = next((name for name in (*self._indexes, *metrics.OPERATIONS) if name in rest), "")
-        left = _FILLING.sub("", rest.replace(owner, " ") if owner else rest)
-        if left.strip("_") and not owner:
+        owner = self._owner_in(rest)
+        for name in owner.values():
+            rest = rest.replace(name, " ")
+        if (left := _FILLING.sub("", rest).strip("_")) and not owner:
             raise ValueError(
                 f"{where}: whether {left[:80]!r} is an index of {self.table.name} is not known; say --index "
                 f"{left[:80]} if it is, else which series it is with --metric"
             )
         wanted = sorted(metrics.READ[metric])
-        return SeriesKey(
-            metric=metric, statistic=statistic or wanted[0], period_s=0,
-            index=owner if owner in self._indexes else None,
-            operation=owner if owner in metrics.OPERATIONS else None,
-        )  # fmt: skip
+        return SeriesKey(metric=metric, statistic=statistic or wanted[0], period_s=0, **owner)
+
+    def _owner_in(self, text: str) -> dict[str, str]:
+        """The index or the operation that a text names, of those that are there."""
+        for kind, names in (("index", self._indexes), ("operation", metrics.OPERATIONS)):
+            if (name := next((name for name in names if name in text), None)) is not None:
+                return {kind: name}
+        return {}
 
     @property
     def _indexes(self) -> tuple[str, ...]:
@@ -328,52 +291,27 @@ class MetricReader:
         return moment
 
 
-def _merged(found: Iterable[FileSeries]) -> Iterable[FileSeries]:
-    """Series of several files put together: one for each key."""
-    by_key: dict[SeriesKey, FileSeries] = {}
+def _times_in(page: object) -> Iterator[tuple[SeriesKey, list[datetime]]]:
+    """The series of an answer of GetMetricData, with their times; its reader refuses what is none."""
+    results = page.get("MetricDataResults") if isinstance(page, Mapping) else None
+    for result in results if isinstance(results, list) else ():
+        key = SeriesKey.of_label(str(result.get("Label"))) if isinstance(result, Mapping) else None
+        times = result.get("Timestamps") if key else None
+        if key and isinstance(times, list):
+            yield key, [at for value in times if (at := time_of(value, UTC)[0]) is not None]
+
+
+def _merged(found: Iterable[FileSeries]) -> list[FileSeries]:
+    """Series of several files put together: one for each key and unit."""
+    by_key: dict[tuple[SeriesKey, str | None], FileSeries] = {}
     for series in found:
-        by_key.setdefault(series.key, replace(series, points=[])).points.extend(series.points)
-    return by_key.values()
+        of_key = by_key.setdefault((series.key, series.unit), replace(series, points=[]))
+        of_key.points.extend(series.points)
+    return list(by_key.values())
 
 
-def _content(path: Path) -> Any:
-    """Parsed JSON, or the rows of CSV."""
-    try:
-        body = bounds.unmarked(bytes_of(path, MOST_CSV_BYTES)) if path.suffix.lower() != ".json" else b"{"
-        if body.lstrip()[:1] in (b"{", b"["):
-            return parsed_json(path)
-        text = body.decode("utf-8", "replace")
-        dialect = (
-            ";" if text.count(";") > text.count(",") else "\t" if text.count("\t") > text.count(",") else ","
-        )
-        rows = [
-            row
-            for row in csv.reader(io.StringIO(text), delimiter=dialect)
-            if any(cell.strip() for cell in row)
-        ]
-    except (FileProblem, csv.Error) as error:
-        raise ValueError(f"{error}" if isinstance(error, FileProblem) else f"{path} is {error}") from error
-    if not rows:
-        raise ValueError(f"{path} is empty")
-    return rows
-
-
-def _is_request(content: Any) -> bool:
-    if isinstance(content, list):
-        return bool(content) and isinstance(content[0], Mapping) and "MetricStat" in content[0]
-    return isinstance(content, Mapping) and bool({"MetricDataQueries", "MetricName"} & set(content))
-
-
-def _request_of(path: Path, requests: Mapping[Path, Any]) -> Any:
-    """The request that a file answers: of its name, given or beside it, else the only one that is given."""
-    stem = _ANSWER.sub("", path.stem)
-    named = {_REQUEST.sub("", other.stem): content for other, content in requests.items()}
-    if stem in named:
-        return named[stem]
-    for mark in ("-request", ".request", "_request"):
-        if (beside := path.with_name(f"{stem}{mark}.json")).is_file() and beside != path:
-            return parsed_json(beside)
-    return next(iter(named.values())) if len(named) == 1 else None
+def _whose(key: SeriesKey) -> dict[str, str | None]:
+    return {"index": key.index, "operation": key.operation}
 
 
 def _labelled(label: str) -> SeriesKey:
@@ -392,16 +330,11 @@ def _labelled(label: str) -> SeriesKey:
     return key if len(rest) > 1 else replace(key, period_s=0)
 
 
-def _is_time(cell: str) -> bool:
-    moment, zoned = time_of(cell, None)
-    return moment is not None or not zoned
-
-
-def _number(cell: str, where: str) -> float:
+def _number(value: object, where: str) -> float:
     try:
-        return float(cell.replace("\u00a0", "").replace(" ", ""))
+        return float(value.replace("\u00a0", "").replace(" ", "") if isinstance(value, str) else str(value))
     except ValueError:
-        raise ValueError(f"{where}: {cell[:40]!r} is no number") from None
+        raise ValueError(f"{where}: {str(value)[:40]!r} is no number") from None
 
 
 def _rate_in(text: str) -> str:
