@@ -71,7 +71,7 @@ def stage(verb: Verb, tmp_path: Path) -> Verb:
 
 def arguments_of(stage: str, folder: Path, answer: Path) -> list[str]:
     if stage == "collect":
-        return ["collect", "--run", str(folder), "--cloudwatch-json", str(answer)]
+        return ["collect", "--run", str(folder), "--metrics", str(answer)]
     return [stage, str(folder)]
 
 
@@ -195,7 +195,7 @@ def test_an_answer_of_cloudwatch_that_is_none(verb: Verb, sample: Sample, tmp_pa
     old = (run / "evidence.json").read_bytes()
     text, words = WRONG_ANSWERS[wrong]
     file.write_text(text)
-    said = verb("collect", "--run", run, "--cloudwatch-json", file)
+    said = verb("collect", "--run", run, "--metrics", file)
     assert said.code == 2
     assert words in said.err
     assert (run / "evidence.json").read_bytes() == old
@@ -219,7 +219,7 @@ def test_collect_into_a_file_that_should_be_a_folder(verb: Verb, sample: Sample,
     (tmp_path / "taken").write_text("")
     (tmp_path / "answer.json").write_text('{"MetricDataResults": []}')
     said = verb(
-        "collect", "--run", sample("hotkey"), "--cloudwatch-json", tmp_path / "answer.json",
+        "collect", "--run", sample("hotkey"), "--metrics", tmp_path / "answer.json",
         "--out", tmp_path / "taken" / "evidence.json",
     )  # fmt: skip
     assert said.code == 2

@@ -99,7 +99,7 @@ READERS: dict[str, tuple[Callable[[Path, Path], list[object]], int]] = {
     "a trace": (traced, 2),
     "a template": (lambda run, bad: ["init", bad, "--out", bad.with_name("new.toml")], 2),
     "prices": (lambda run, bad: ["plan", "hotkey", "--prices", bad], 2),
-    "an answer": (lambda run, bad: ["collect", "--run", run, "--cloudwatch-json", bad], 2),
+    "an answer": (lambda run, bad: ["collect", "--run", run, "--metrics", bad], 2),
     "faults": (lambda run, bad: ["local", "--faults", bad], 2),
     "a snapshot": (lambda run, bad: ["local", "--snapshot", bad], 2),
     "a table": (lambda run, bad: ["local", "--table", bad], 2),

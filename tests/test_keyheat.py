@@ -196,10 +196,10 @@ def test_collect_without_an_answer_keeps_what_the_client_saw(verb: Verb, sample:
 def test_collect_takes_what_the_aws_cli_printed(verb: Verb, sample: Sample, tmp_path: Path, how: str) -> None:
     if how == "of a run":
         file = sample("hotkey") / "evidence.json"
-        said = verb("collect", "--run", file.parent, "--cloudwatch-json", answer(tmp_path))
+        said = verb("collect", "--run", file.parent, "--metrics", answer(tmp_path))
     else:
         file = tmp_path / "mine.json"
-        said = verb("collect", "--table", "t", *WINDOW, "--cloudwatch-json", answer(tmp_path), "--out", file)
+        said = verb("collect", "--table", "t", *WINDOW, "--metrics", answer(tmp_path), "--out", file)
     assert said.code == 0
     assert ("--describe-json would tell" in said.err) == (how == "of any table")
     evidence = read_evidence(file)

@@ -259,7 +259,7 @@ def arguments_of(stage: str, run: Path) -> list[str]:
         return [stage, str(run)]
     answer = run.parent / "answer.json"
     answer.write_text('{"MetricDataResults": []}')
-    return ["collect", "--run", str(run), "--cloudwatch-json", str(answer)]
+    return ["collect", "--run", str(run), "--metrics", str(answer)]
 
 
 def check_old_or_new(verb: Verb, run: Path, stage: str, old: bytes) -> bool:

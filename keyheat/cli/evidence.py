@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from keyheat.cli.options import (
     hours_a_day,
     in_json,
     in_utc,
+    of_files,
     price_list,
     some_prices,
 )
@@ -93,10 +94,7 @@ def queries(
     "--endpoint-url",
     help="of a local table, such as http://127.0.0.1:8000; of a run's, where that is neither here nor in AWS",
 )
-@click.option(
-    "--cloudwatch-json", "answers", type=a_file, multiple=True,
-    help="what the AWS CLI printed for `keyheat queries`; may be repeated: nobody is asked",
-)  # fmt: skip
+@of_files
 @click.option(
     "--describe-json", "described", type=a_file, help="what `aws dynamodb describe-table` printed, beside it"
 )
@@ -116,7 +114,10 @@ def collect(
     region: str | None,
     profile: str | None,
     endpoint_url: str | None,
-    answers: tuple[Path, ...],
+    logs: tuple[Path, ...],
+    metrics: tuple[Path, ...],
+    named: tuple[tuple[str, str], ...],
+    zone: tzinfo | None,
     described: Path | None,
     show_keys: bool,
     file: Path | None,
@@ -136,8 +137,8 @@ def collect(
     asked = EvidenceRequest(
         folder=folder, table=table, indexes=indexes, replicas=replicas,
         start=start, end=in_utc(end, now, after=start), last=last,
-        region=region, profile=profile, endpoint_url=endpoint_url, answers=answers, described=described,
-        show_keys=show_keys,
+        region=region, profile=profile, endpoint_url=endpoint_url, logs=logs, metrics=metrics,
+        named=dict(named), zone=zone, described=described, show_keys=show_keys,
     )  # fmt: skip
 
     def collected(url: str | None) -> "Evidence":

@@ -1,10 +1,12 @@
 """What verbs share: options that several of them have, how they are read, and where runs go."""
 
+import re
 import shlex
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 from click.shell_completion import CompletionItem
@@ -28,6 +30,58 @@ a_time = click.DateTime(
     ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%H:%M"]
 )
 Verb = Callable[..., Any]
+
+
+class TimeZone(click.ParamType[tzinfo]):
+    """A time zone: an offset such as +02:00, or a name such as Europe/Berlin."""
+
+    name = "zone"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tzinfo:
+        """The zone by its offset or name."""
+        if isinstance(value, tzinfo):
+            return value
+        try:
+            offset = re.fullmatch(r"[+-]\d\d:?\d\d", value)
+            return datetime.strptime(value, "%z").tzinfo or UTC if offset else ZoneInfo(value)
+        except (ValueError, OSError, ZoneInfoNotFoundError):
+            self.fail(f"{value!r} is no zone such as UTC, +02:00 or Europe/Berlin", param, ctx)
+
+
+class NamedSeries(click.ParamType[tuple[str, str]]):
+    """Which series a file holds: FILE=METRIC/STATISTIC/PERIOD/RESOURCE."""
+
+    name = "FILE=SERIES"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """The file's name, and the series as a label."""
+        file, equals, series = value.partition("=")
+        if not (file and equals and series):
+            self.fail(f"{value!r} is not such as w.json=WriteThrottleEvents/Sum/60/table", param, ctx)
+        return Path(file).name, series
+
+
+def of_files(verb: Verb) -> Verb:
+    """The options for evidence that is in files: logs of an application, and metrics of any system."""
+    for option in (
+        click.option("--zone", type=TimeZone(), help="of times without a zone, such as Europe/Berlin"),
+        click.option(
+            "--metric", "named", type=NamedSeries(), multiple=True,
+            help="the series that a file of --metrics holds; may be repeated",
+        ),
+        click.option(
+            "--metrics", type=a_file, multiple=True,
+            help="read metrics from a file: AWS CLI or CSV; may be repeated: nobody is asked",
+        ),
+        click.option(
+            "--log", "logs", type=a_file, multiple=True,
+            help="read throttles from an application's log; may be repeated",
+        ),
+    ):  # fmt: skip
+        verb = option(verb)
+    return verb
 
 
 class ScenarioName(click.ParamType[str]):

@@ -104,11 +104,12 @@ def collect_table(
     show_keys: bool = False,
     wait: bool = True,
     announce: Callable[[int], None] = cloudwatch.unannounced,
+    records: Records = NO_RECORDS,
 ) -> Evidence:
-    """Evidence of any table over any window, from AWS alone; of `table` no more than its name need be known.
+    """Evidence of any table over any window, from AWS; of `table` no more than its name need be known.
 
-    Without `wait` the window ends with the newest minute that is published, and `announce` is told how many
-    metrics are requested before they are.
+    `records` are throttles that an application logged.
+    Without `wait` the window ends with the newest minute that is published.
     Raises `ValueError` where the profile is not there.
     """
     local = is_local(endpoint_url)
@@ -121,7 +122,7 @@ def collect_table(
         show_keys=show_keys, announce=announce,
     )  # fmt: skip
     up_to_now = not wait and window.end.timestamp() > clock() - MINUTE_S
-    found = _gather(source, table, window, NO_RECORDS, (), 1.0, ask=published if wait else at_once)
+    found = _gather(source, table, window, records, (), 1.0, ask=published if wait else at_once)
     return found.model_copy(update={"up_to_now": up_to_now, **({"source": "local"} if local else {})})
 
 

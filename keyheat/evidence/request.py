@@ -1,17 +1,20 @@
 """Evidence as a person asks for it: of a run or any table, from CloudWatch or what the AWS CLI printed."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TypeVar
 
 from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import Clock, Progress
-from keyheat.evidence.series import STATISTICS, statistics_printed
+from keyheat.evidence.logged import ThrottleLog, read_logs
+from keyheat.evidence.metric_files import MetricFiles, MetricReader
 from keyheat.evidence.table import facts_then, with_indexes
 from keyheat.runfiles import FileProblem, parsed_json
+from keyheat.runs.client import NO_RECORDS, Records
 from keyheat.runs.formats import Evidence, TableFacts, Window
+from keyheat.runs.manifest import read_manifest
 from keyheat.runs.plausibility import KEPT, sound
 from keyheat.shipped import RUN_FILES, require
 from keyheat.validation import table_in
@@ -25,8 +28,9 @@ Read = TypeVar("Read")
 class EvidenceRequest:
     """What is asked for: a run directory, or a table with a window.
 
-    `answers` and `described` are what the AWS CLI printed, for somebody without access; `region`, `profile`
-    and `endpoint_url` say where to ask otherwise.
+    `metrics` are files of metrics, and `described` what the AWS CLI printed, for somebody without access;
+    `region`, `profile` and `endpoint_url` say where to ask otherwise. `logs` are what an application logged;
+    with `metrics` or `logs` their own time is the window, where no other is said.
     """
 
     folder: Path | None = None
@@ -39,7 +43,10 @@ class EvidenceRequest:
     region: str | None = None
     profile: str | None = None
     endpoint_url: str | None = None
-    answers: tuple[Path, ...] = ()
+    metrics: tuple[Path, ...] = ()
+    named: Mapping[str, str] = field(default_factory=dict)  # which series files hold, as labels, by file
+    logs: tuple[Path, ...] = ()
+    zone: tzinfo | None = None  # of times in files that have none
     described: Path | None = None
     show_keys: bool = False
 
@@ -51,30 +58,73 @@ def evidence_for(asked: EvidenceRequest, *, clock: Clock, progress: Progress) ->
     _check_together(asked)
     if asked.folder is not None:
         require("report", RUN_FILES)
-        if asked.answers:
-            return collection.collect_from_cli(asked.folder, _pages(asked), now_s=clock())
+        if asked.metrics:
+            pages = _metrics(asked, read_manifest(asked.folder).table).answers()
+            return collection.collect_from_cli(asked.folder, pages, now_s=clock())
         return collection.collect(
             asked.folder, endpoint_url=asked.endpoint_url, clock=clock, progress=progress,
             show_keys=asked.show_keys,
         )  # fmt: skip
-    if not (asked.table and (asked.start or asked.last)):
-        raise ValueError("say which: --run DIR, --table T --last 3h, or --table T --start A --end B")
-    if asked.answers and not (asked.start and asked.end):
-        raise ValueError("--cloudwatch-json is of a time that was asked for: say its --start and --end")
+    log = read_logs(asked.logs, asked.zone) if asked.logs else None
+    name = asked.table or _table_in(log)
+    known = with_indexes(TableFacts(name=name, replicas=asked.replicas), asked.indexes)
+    if asked.metrics:
+        return sound(_of_files(asked, known, log, datetime.fromtimestamp(clock(), UTC)))
     now = datetime.fromtimestamp(clock(), UTC)
-    start, end, ends_now = _times(asked, now)
-    window = window_of(start, end, now, asked_now=not asked.answers)
-    known = with_indexes(TableFacts(name=asked.table, replicas=asked.replicas), asked.indexes)
-    if asked.answers:
-        table, missing = _described(asked, known, window)
-        found = collection.from_cli_output(_pages(asked), table=table, window=window)
-        found = found.model_copy(update={"missing": (*missing, *found.missing)})
-    else:
-        found = collection.collect_table(
-            known, window, region=asked.region, profile=asked.profile, endpoint_url=asked.endpoint_url,
-            clock=clock, progress=progress, show_keys=asked.show_keys, wait=not ends_now,
-        )  # fmt: skip
+    window, ends_now = _window(asked, log.window if log else None, now)
+    found = collection.collect_table(
+        known, window, region=asked.region, profile=asked.profile, endpoint_url=asked.endpoint_url,
+        clock=clock, progress=progress, show_keys=asked.show_keys, wait=not ends_now,
+        records=_records(log, known, asked.region, window),
+    )  # fmt: skip
     return sound(found)
+
+
+def _table_in(log: ThrottleLog | None) -> str:
+    """The one table that logs name. Raises `ValueError` where there is none, or several."""
+    tables = log.tables if log else {}
+    if len(tables) == 1:
+        return next(iter(tables))
+    if log is None:
+        raise ValueError("say which: --run DIR, --table T --last 3h, or --table T --start A --end B")
+    named = ", ".join(f"{name} ({count:,})" for name, count in tables.items())
+    why = (
+        f"the logs have throttles of several tables: {named}"
+        if named
+        else "the logs name no table by its ARN"
+    )
+    raise ValueError(f"{why}; say --table")
+
+
+def _records(log: ThrottleLog | None, table: TableFacts, region: str | None, window: Window) -> Records:
+    return log.records_of(table.name, region, window) if log else NO_RECORDS
+
+
+def _of_files(asked: EvidenceRequest, known: TableFacts, log: ThrottleLog | None, now: datetime) -> Evidence:
+    """Evidence from files alone: nobody is asked."""
+    lately = Window(start=now - SOON, end=now)
+    described, _changed = _described(asked, known, lately)
+    files = _metrics(asked, with_indexes(known, (index.name for index in described.indexes)))
+    window, _now = _window(asked, files.window or (log.window if log else None), now)
+    table, missing = _described(asked, known, window)
+    found = collection.from_cli_output(
+        files.answers(), table=table, window=window, records=_records(log, known, asked.region, window)
+    )
+    return found.model_copy(update={"missing": (*missing, *files.notes, *found.missing)})
+
+
+def _metrics(asked: EvidenceRequest, table: TableFacts) -> MetricFiles:
+    return MetricReader(table=table, zone=asked.zone, named=asked.named).read(asked.metrics)
+
+
+def _window(asked: EvidenceRequest, of_files: Window | None, now: datetime) -> tuple[Window, bool]:
+    """The window that is asked for, else that of the files; and whether it goes on."""
+    if of_files is not None and not (asked.start or asked.end or asked.last):
+        return window_of(of_files.start, of_files.end, now, asked_now=not asked.metrics), False
+    if not (asked.start or asked.last):
+        raise ValueError("say when: --last 3h, or --start A --end B")
+    start, end, ends_now = _times(asked, now)
+    return window_of(start, end, now, asked_now=not asked.metrics), ends_now
 
 
 def _times(asked: EvidenceRequest, now: datetime) -> tuple[datetime, datetime, bool]:
@@ -120,7 +170,7 @@ def _check_together(asked: EvidenceRequest) -> None:
     given = {
         "--table": asked.table, "--index": asked.indexes, "--replica": asked.replicas,
         "--start": asked.start, "--end": asked.end, "--last": asked.last, "--region": asked.region,
-        "--profile": asked.profile, "--describe-json": asked.described,
+        "--profile": asked.profile, "--describe-json": asked.described, "--log": asked.logs,
     }  # fmt: skip
     names = [name for name, value in given.items() if value]
     if asked.folder is not None and names:
@@ -129,18 +179,12 @@ def _check_together(asked: EvidenceRequest) -> None:
         raise ValueError("--last is the time up to now: leave out --start and --end")
     where = {"--region": asked.region, "--profile": asked.profile, "--endpoint-url": asked.endpoint_url}
     live = [name for name, value in where.items() if value]
-    if asked.answers and live:
-        raise ValueError(f"--cloudwatch-json asks nobody: leave out {', '.join(live)}")
-    if asked.described and not asked.answers:
-        raise ValueError("--describe-json goes with --cloudwatch-json; otherwise the table itself is asked")
-
-
-def _pages(asked: EvidenceRequest) -> list[object]:
-    pages = {path: _as_input(parsed_json, path) for path in asked.answers}
-    for path, page in pages.items():
-        if statistics_printed(page):
-            raise ValueError(f"{path}: {STATISTICS}")
-    return list(pages.values())
+    if asked.metrics and (asked.last or (asked.start is None) != (asked.end is None)):
+        raise ValueError("--metrics have a time of their own: say both --start and --end, or neither")
+    if asked.metrics and live:
+        raise ValueError(f"--metrics asks nobody: leave out {', '.join(live)}")
+    if asked.described and not asked.metrics:
+        raise ValueError("--describe-json goes with --metrics; otherwise the table itself is asked")
 
 
 def _described(asked: EvidenceRequest, known: TableFacts, window: Window) -> tuple[TableFacts, list[str]]:

@@ -21,17 +21,6 @@ UNFINISHED: Final = ("PartialData", "InternalError")
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataResult.html"""
 
 
-STATISTICS: Final = (
-    "`aws cloudwatch get-metric-statistics` printed this, and its answers do not say of which table they "
-    "are: ask with `aws cloudwatch get-metric-data` for what `keyheat queries` prints"
-)
-
-
-def statistics_printed(page: object) -> bool:
-    """Whether a page is an answer of GetMetricStatistics, which names neither table nor index."""
-    return isinstance(page, Mapping) and "Datapoints" in page and "MetricDataResults" not in page
-
-
 @dataclass(slots=True)
 class MetricAnswers:
     """What the pages of an answer say, put together: points by series, and how whole each series is."""

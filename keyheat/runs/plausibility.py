@@ -158,7 +158,7 @@ def read_evidence(path: Path) -> Evidence:
     if isinstance(content, dict) and "MetricDataResults" in content:
         raise FileProblem(
             f"{path} is what `aws cloudwatch get-metric-data` printed, and not evidence yet: make it with "
-            f"`keyheat collect --table T --start A --end B --cloudwatch-json {path}`"
+            f"`keyheat collect --table T --start A --end B --metrics {path}`"
         )
     fields = content if isinstance(content, dict) else {}
     runfiles.check_format(path, fields.get("format"), runfiles.EVIDENCE)

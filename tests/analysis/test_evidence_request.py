@@ -333,12 +333,12 @@ def test_the_nearest_table_comes_first(service_app: ServiceApp) -> None:
 
 
 TOGETHER = [
-    ({"table": "t", "answers": (Path("a"),), "last": DAY}, "say its --start and --end"),
+    ({"table": "t", "metrics": (Path("a"),), "last": DAY}, "say both --start and --end"),
     ({"table": "t", "last": DAY, "start": NOW}, "leave out --start and --end"),
     ({"folder": Path("run"), "table": "t", "region": "x"}, "leave out --table, --region"),
-    ({"table": "t", "answers": (Path("a"),), "profile": "p"}, "asks nobody: leave out --profile"),
-    ({"table": "t", "described": Path("d")}, "goes with --cloudwatch-json"),
-    ({"table": "t"}, "say which"),
+    ({"table": "t", "metrics": (Path("a"),), "profile": "p"}, "asks nobody: leave out --profile"),
+    ({"table": "t", "described": Path("d")}, "goes with --metrics"),
+    ({"table": "t"}, "say when"),
     ({}, "say which"),
 ]
 
@@ -423,7 +423,7 @@ OF_INDEX = "WriteThrottleEvents/Sum/60/index=by_day"
 
 
 def from_files(*files: Path, **more: Any) -> Evidence:
-    asked = EvidenceRequest(table="orders", start=START, end=START + 5 * MINUTE, answers=files, **more)
+    asked = EvidenceRequest(table="orders", start=START, end=START + 5 * MINUTE, metrics=files, **more)
     return evidence_for(asked, clock=lambda: START.timestamp() + 9_999, progress=silent)
 
 
@@ -443,15 +443,8 @@ def test_files_of_the_cli_that_contradict_each_other(answer: Answer) -> None:
         from_files(answer("a", {WRITES: {1: 2}}), answer("b", {WRITES: {1: 8}}))
 
 
-def test_an_answer_of_another_call_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    path = tmp_path / "writes.json"
-    path.write_text(json.dumps({"Label": "ConsumedWriteCapacityUnits", "Datapoints": []}))
-    with pytest.raises(ValueError, match=r"writes\.json: .*get-metric-statistics.* `keyheat queries` prints"):
-        from_files(path)
-
-
 def test_an_answer_that_is_no_evidence_yet_says_what_makes_it(answer: Answer) -> None:
-    with pytest.raises(FileProblem, match=r"keyheat collect .* --cloudwatch-json \S+a\.json"):
+    with pytest.raises(FileProblem, match=r"keyheat collect .* --metrics \S+a\.json"):
         read_evidence(answer("a.json", {WRITES: {1: 2}}))
 
 

@@ -1,0 +1,234 @@
+"""Log files as records: what an application logged at one moment, on one line or on several.
+
+Text, JSON lines and exports of CloudWatch Logs are read, packed by gzip or not.
+"""
+
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import IO, Any, Final
+
+from keyheat import bounds
+from keyheat.inputs import NotRead, encoding_of, lines_of, open_file
+from keyheat.runfiles import FileProblem
+
+MOST_BYTES: Final = 4 << 30
+"""Of a log, unpacked."""
+MOST_LINES: Final = 50_000_000
+MOST_LINE: Final = 1 << 20
+MOST_DOCUMENT: Final = 256 << 20
+"""Of a log that is one JSON document, which is in memory as a whole."""
+MOST_RECORD_LINES: Final = 500
+TOGETHER: Final = timedelta(seconds=1)
+"""Lines of one object come within this time where a collector stamps each line."""
+GZIP: Final = b"\x1f\x8b"
+YEAR_2000_S, YEAR_2100_S = 946_684_800, 4_102_444_800
+
+_TIME: Final = (
+    r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
+    r"|\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}"
+)
+# A level, a container's name or a key of logfmt may come before the time.
+_HEAD: Final = re.compile(
+    r"(?:[\w.-]{1,60} +\| )?(?:level=\w{1,10} )?(?:\[?[A-Za-z]{1,10}\]?[\s:|]+)?"
+    rf"[\[(\"']?(?:\w{{1,10}}=[\"']?)?(?P<time>{_TIME})[\])\"']?[ \t,:|]?"
+)
+_TIME_KEYS: Final = ("timestamp", "@timestamp", "time", "ts", "@t", "asctime", "datetime", "date", "t")
+_CONTINUED: Final = (" ", "\t", "}", "]", ")", "at ", "Caused by:")
+_DOCUMENT: Final = re.compile(r"\s*[{\[]\s*(?:[\[{\"]|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord:
+    """What was logged at once; `at` is None without a time, or where the time has no zone (not `zoned`)."""
+
+    at: datetime | None
+    text: str
+    zoned: bool = True
+
+
+def log_records(path: Path, zone: tzinfo | None) -> Iterator[LogRecord]:
+    """The records of a log, in its order; `zone` is that of times without one. Raises `FileProblem`."""
+    try:
+        with open_file(path) as file:
+            packed = file.peek(2).startswith(GZIP)
+            yield from _records(io.BufferedReader(gzip.GzipFile(fileobj=file)) if packed else file, zone)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise FileProblem(f"{path} is packed by gzip, and damaged or cut off ({error})") from error
+    except (bounds.NotAccepted, csv.Error) as error:
+        raise FileProblem(f"{path} is {error}") from error
+    except OSError as error:
+        raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _records(file: "io.BufferedReader[Any]", zone: tzinfo | None) -> Iterator[LogRecord]:
+    head = file.peek(MOST_LINE)
+    encoding = encoding_of(head)
+    first = next((line for line in head.decode(encoding, "replace").splitlines() if line.strip()), "")
+    if _is_document(first):
+        yield from _exported(bounds.parsed_json(_body(file)), zone)
+        return
+    lines = _lines(file, encoding)
+    if "@message" in first and "@timestamp" in first and not first.startswith("{"):
+        rows = csv.DictReader(lines)
+        yield from (_event(row.get("@timestamp"), row.get("@message"), zone) for row in rows)
+        return
+    yield from _of_lines(lines, zone)
+
+
+def _is_document(first: str) -> bool:
+    """Whether a file is one JSON document, by its first line: a line of JSON lines is whole and no export."""
+    if not _DOCUMENT.match(first):
+        return False
+    try:
+        content = json.loads(first)
+    except ValueError:
+        return first.strip() in ("{", "[", "[{") or first.lstrip().startswith(
+            ('{"events"', '{"results"', "[{")
+        )
+    return isinstance(content, list) or not {"events", "results"}.isdisjoint(content)
+
+
+def _body(file: IO[bytes]) -> bytes:
+    body = file.read(MOST_DOCUMENT + 1)
+    if len(body) > MOST_DOCUMENT:
+        raise NotRead(f"it has more than {MOST_DOCUMENT:,} bytes of JSON; export a shorter time")
+    return body
+
+
+def _lines(file: "io.BufferedReader[Any]", encoding: str) -> Iterator[str]:
+    text = io.TextIOWrapper(file, encoding, errors="replace", newline=None)
+    size = 0
+    try:
+        for number, line in enumerate(lines_of(text, MOST_LINE)):
+            size += len(line)
+            if size > MOST_BYTES or number > MOST_LINES:
+                most = f"{MOST_BYTES:,} characters or {MOST_LINES:,} lines"
+                raise NotRead(f"it has more than {most}; cut out fewer hours")
+            yield line
+    finally:
+        text.detach()  # the file is its opener's to close
+
+
+def _exported(content: Any, zone: tzinfo | None) -> Iterator[LogRecord]:
+    """Events as filter-log-events, get-log-events and get-query-results print them, or objects in a list."""
+    found = content if isinstance(content, list) else content.get("events", content.get("results", ()))
+    if not isinstance(found, list):
+        raise bounds.NotAccepted("JSON without a list of events: `aws logs` did not print this")
+    grouped = _Grouped(zone)
+    for event in found:
+        if isinstance(event, list):  # of get-query-results: a list of fields
+            event = {part.get("field"): part.get("value") for part in event if isinstance(part, Mapping)}
+        if not isinstance(event, Mapping):
+            continue
+        message = event.get("message", event.get("@message"))
+        text = message if isinstance(message, str) else json.dumps(event, default=str)
+        at, zoned = time_of(_first(event), zone)
+        yield from grouped.take(str(event.get("logStreamName")), at, zoned, text, _continues(text))
+    yield from grouped.rest()
+
+
+def _event(at: object, message: object, zone: tzinfo | None) -> LogRecord:
+    """A row of what Logs Insights exports, whose times without a zone are UTC."""
+    moment, _zoned = time_of(at, UTC)
+    return LogRecord(moment, str(message or ""))
+
+
+def _of_lines(lines: Iterator[str], zone: tzinfo | None) -> Iterator[LogRecord]:
+    grouped = _Grouped(zone)
+    for line in lines:
+        if line.startswith("{") and line.rstrip().endswith("}"):
+            yield from grouped.take("", *time_of(_first(_fields(line)), zone), line, False)
+            continue
+        head = _HEAD.match(line)
+        at, zoned = time_of(head["time"], zone) if head else (None, True)
+        text = line[head.end() :] if head else line
+        yield from grouped.take("", at, zoned, text, _continues(text) or (head is None and grouped.timed))
+    yield from grouped.rest()
+
+
+def _continues(text: str) -> bool:
+    return text.startswith(_CONTINUED) or not text.strip()
+
+
+@dataclass(slots=True)
+class _Grouped:
+    """Lines put together to records, for each stream of a log: a line that continues one belongs to it."""
+
+    zone: tzinfo | None
+    timed: bool = False  # whether the last record has a time, so that lines without one belong to it
+    _open: dict[str, tuple[datetime | None, bool, list[str]]] = field(default_factory=dict)
+
+    def take(
+        self, stream: str, at: datetime | None, zoned: bool, text: str, continues: bool
+    ) -> Iterator[LogRecord]:
+        """The record that ends where this line begins another one."""
+        before = self._open.get(stream)
+        if before is not None and continues and len(before[2]) < MOST_RECORD_LINES and _near(before[0], at):
+            before[2].append(text)
+            return
+        if before is not None:
+            yield LogRecord(before[0], "\n".join(before[2]), before[1])
+        if at is None and continues and before is not None:  # a long record goes on
+            at, zoned = before[:2]
+        self._open[stream] = at, zoned, [text]
+        self.timed = at is not None
+
+    def rest(self) -> Iterator[LogRecord]:
+        """The records that are open at the end."""
+        for at, zoned, texts in self._open.values():
+            yield LogRecord(at, "\n".join(texts), zoned)
+
+
+def _near(before: datetime | None, at: datetime | None) -> bool:
+    return at is None or (before is not None and abs(at - before) <= TOGETHER)
+
+
+def _fields(line: str) -> Mapping[str, Any]:
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, Mapping) else {}
+
+
+def _first(fields: Mapping[str, Any]) -> object:
+    lowered = {str(name).lower(): value for name, value in fields.items()}
+    return next((lowered[name] for name in _TIME_KEYS if lowered.get(name) is not None), None)
+
+
+def time_of(value: object, zone: tzinfo | None) -> tuple[datetime | None, bool]:
+    """A time as logs and metrics state it, in UTC, and whether its zone is known; None if it is no time.
+
+    Numbers are epoch seconds, milliseconds, microseconds or nanoseconds, whichever is a year of this century.
+    """
+    if isinstance(value, str) and re.fullmatch(r"\d{9,19}(?:\.\d+)?", value):
+        value = float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for _ in range(4):
+            if YEAR_2000_S <= value < YEAR_2100_S:
+                return datetime.fromtimestamp(value, UTC), True
+            value /= 1000
+        return None, True
+    return _parsed(value, zone) if isinstance(value, str) else (None, True)
+
+
+def _parsed(text: str, zone: tzinfo | None) -> tuple[datetime | None, bool]:
+    text = text.strip().replace(",", ".").replace(" UTC", "Z")
+    try:
+        if text[2:3] == "/":
+            moment = datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z")
+        else:
+            moment = datetime.fromisoformat(text.replace("/", "-").replace(" +", "+").replace(" -", "-"))
+        if moment.tzinfo is None and zone is None:
+            return None, False
+        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC), True
+    except (ValueError, OverflowError):
+        return None, True

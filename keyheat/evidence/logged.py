@@ -1,0 +1,240 @@
+"""Throttles that an application logged: exceptions of AWS's SDKs, however a program prints them.
+
+Of a record no more is kept than its second, the operation, the table, the index and DynamoDB's reason.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Final
+
+from keyheat.evidence.log_records import LogRecord, log_records
+from keyheat.numbers import some
+from keyheat.runfiles import MOST_ROWS, FileProblem
+from keyheat.runs import metrics
+from keyheat.runs.client import Records
+from keyheat.runs.formats import ThrottleCount, Window
+from keyheat.words import READ, WRITE, Direction
+
+_ARN: Final = re.compile(
+    r"arn:aws[\w-]{0,20}:dynamodb:(?P<region>[a-z0-9-]{0,30}):[0-9*]{0,12}:table/(?P<table>[\w.-]{1,255})"
+    r"(?:/index/(?P<index>[\w.-]{1,255}))?"
+)
+# It stands beside its resource: {'reason': 'R', 'resource': 'A'}, ThrottlingReason(Reason=R, Resource=A).
+_REASON: Final = re.compile(
+    r"\b(?P<reason>(?:Table|Index)(?P<direction>Read|Write)[A-Z][A-Za-z]{2,50}Exceeded)\b"
+)
+_BESIDE: Final = 600  # characters in which the resource is looked for
+_CODE: Final = re.compile(
+    r"\b(?:ProvisionedThroughputExceeded(?:Exception)?|ThrottlingException|ThrottlingError|RequestLimitExceeded)\b"
+)
+# Other services throw exceptions of the same names: Kinesis, Lambda, DynamoDB's own control plane.
+_DYNAMODB: Final = re.compile(
+    r"level of configured provisioned throughput|Throughput exceeds the (?:current|maximum)|"
+    r"operation error DynamoDB:|Service: (?:Amazon)?DynamoDb|dynamodb[\w.]*\.model|DynamoDBv2|"
+    r"com\.amazonaws\.dynamodb\.v20120810#",
+    re.IGNORECASE,
+)
+_OPERATION: Final = re.compile(
+    r"when calling the (\w{4,40}) operation|operation error DynamoDB: (\w{4,40})|"
+    r"DynamoDb(?:Async)?Client\.(?:lambda\$)?(\w{4,40}?)(?:Async)?[($]|\b([A-Z]\w{3,40})Command\b|"
+    r"\boperation(?:_?name)?[\\\"']{0,2}\s?[:=]\s?[\\\"']{0,2}(\w{4,40})",
+    re.IGNORECASE,
+)
+_REQUEST_ID: Final = re.compile(r"\b[A-Z0-9]{52}\b")  # of DynamoDB; those of Lambda and others are UUIDs
+_MARKS: Final = ("Exceeded", "Throttling")
+_OPERATIONS: Final = {name.lower(): name for name in metrics.OPERATIONS}
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedThrottle:
+    """An exception that was logged; what the record does not state is None."""
+
+    second: datetime | None
+    operation: str | None
+    direction: Direction | None
+    reason: str | None = None
+    region: str | None = None
+    table: str | None = None
+    index: str | None = None
+
+
+@dataclass(slots=True)
+class ThrottleLog:
+    """The throttles in some logs, counted, and how many records are something else."""
+
+    files: int = 0
+    records: int = 0
+    repeated: int = 0  # of exceptions that another record shows, by their request id
+    counts: Counter[LoggedThrottle] = field(default_factory=Counter)
+    _seen: dict[str, LoggedThrottle] = field(default_factory=dict)
+
+    def add(self, record: LogRecord) -> None:
+        """Count a record. Raises `ValueError` for a throttle whose time has no zone."""
+        self.records += 1
+        throttle = throttle_in(record)
+        if throttle is None:
+            return
+        if (found := _REQUEST_ID.search(record.text)) is not None:
+            if (earlier := self._seen.get(found[0])) is not None:
+                self.repeated += 1
+                if earlier.reason is not None or throttle.reason is None:
+                    return
+                self.counts[earlier] -= 1  # this record says more of the same exception
+            self._seen[found[0]] = throttle
+        if not record.zoned:
+            raise ValueError("its times have no zone; say it, such as --zone UTC or --zone Europe/Berlin")
+        self.counts[throttle] += 1
+        if len(self.counts) > MOST_ROWS:
+            raise ValueError(f"more than {MOST_ROWS:,} seconds, tables and reasons; cut out fewer hours")
+
+    @property
+    def tables(self) -> dict[str, int]:
+        """Throttles of each table that is named, most first."""
+        named: Counter[str] = Counter()
+        for throttle, count in self.counts.items():
+            if throttle.table is not None:
+                named[throttle.table] += count
+        return dict(named.most_common())
+
+    @property
+    def window(self) -> Window | None:
+        """The minutes from the first throttle to the last one; None without any."""
+        seconds = [throttle.second for throttle in self.counts if throttle.second is not None]
+        if not seconds:
+            return None
+        first, last = (at.replace(second=0) for at in (min(seconds), max(seconds)))
+        return Window(start=first, end=last + timedelta(minutes=1))
+
+    def records_of(self, table: str, region: str | None, window: Window) -> Records:
+        """The throttles of a table within a window, and what of the logs is left out.
+
+        One that names no table is taken for this table's if the logs name no other.
+        """
+        others = sum(count for name, count in self.tables.items() if name != table)
+        left: Counter[str] = Counter()
+        rows: Counter[tuple[datetime, str | None, Direction, str | None]] = Counter()
+        unnamed = 0
+        for throttle, count in self.counts.items():
+            why = _left_out(throttle, table, region, window, alone=not others)
+            if why is not None:
+                left[why] += count
+                continue
+            assert throttle.second is not None
+            assert throttle.direction is not None
+            unnamed += count if throttle.table is None else 0
+            rows[throttle.second, throttle.index, throttle.direction, throttle.reason] += count
+        throttles = tuple(
+            ThrottleCount(second=second, index=index, direction=direction, reason=reason, count=count)
+            for (second, index, direction, reason), count in sorted(
+                rows.items(), key=lambda row: [str(part) for part in row[0]]
+            )
+        )
+        lines = (*self._lines(table, sum(rows.values()), left), *_assumed(table, unnamed))
+        return Records(throttles=throttles, seconds=None, missing=lines)
+
+    def _lines(self, table: str, number: int, left: Counter[str]) -> Iterator[str]:
+        throttles = sum(self.counts.values())
+        read = f"{some(number, 'throttle')} of {table} in {some(self.records, 'record')}"
+        rest = some(self.records - throttles - self.repeated, "record")
+        yield f"log: {read} of {some(self.files, 'file')}; {rest} of something else"
+        yield from (f"log: {some(count, 'throttle')} left out: {why}" for why, count in left.most_common())
+        if self.repeated:
+            yield f"log: {some(self.repeated, 'record')} show an exception again, by its request id"
+        if number:
+            yield "log: attempts that the SDK retried with success; an application logs the last one only"
+
+
+def _left_out(
+    throttle: LoggedThrottle, table: str, region: str | None, window: Window, *, alone: bool
+) -> str | None:
+    """Why a throttle is no evidence about the table; None if it is."""
+    if throttle.table is None and not alone:
+        return "no table is named, and the logs are of several"
+    if throttle.table not in (None, table):
+        return f"of table {throttle.table}"
+    if region is not None and throttle.region not in (None, "", region):
+        return f"of {throttle.region}, not {region}"
+    if throttle.second is None:
+        return "without a time"
+    if not window.start <= throttle.second < window.end:
+        return f"outside {window.start:%F %R} to {window.end:%F %R} UTC"
+    return (
+        "neither a reason nor an operation says whether it is a read or a write"
+        if throttle.direction is None
+        else None
+    )
+
+
+def _assumed(table: str, unnamed: int) -> Iterator[str]:
+    if unnamed:
+        yield f"log: the ARNs of {some(unnamed, 'throttle')}, which are taken to be of {table}"
+
+
+def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:
+    """The throttles in logs; `zone` is that of times without one. Raises `ValueError`, with the file."""
+    log = ThrottleLog()
+    for path in paths:
+        before = log.records
+        log.files += 1
+        try:
+            for record in log_records(path, zone):
+                log.add(record)
+        except (FileProblem, ValueError) as error:
+            raise ValueError(f"{error}" if isinstance(error, FileProblem) else f"{path}: {error}") from error
+        if log.records == before:
+            raise ValueError(f"{path} is empty: it has no record")
+    return log
+
+
+def throttle_in(record: LogRecord) -> LoggedThrottle | None:
+    """The throttle of DynamoDB that a record tells of; None if it tells of something else."""
+    text = record.text
+    if not any(mark in text for mark in _MARKS):
+        return None
+    second = record.at.replace(microsecond=0) if record.at else None
+    operation = _operation(text)
+    if (found := _REASON.search(text)) is not None:
+        resource = _resource(text, found)
+        reason, direction = found["reason"], Direction(found["direction"].lower())
+        return LoggedThrottle(second, operation, direction, reason, *_names(resource))
+    if not _CODE.search(text) or not (_DYNAMODB.search(text) or operation):
+        return None
+    if operation is None and "allowed throughput" in text:  # of the control plane
+        return None
+    direction_of = metrics.direction_of(operation, None) or _OF_PARTS.get(operation or "")
+    return LoggedThrottle(second, operation, direction_of, None, *_names(_ARN.search(text)))
+
+
+_OF_PARTS: Final = {
+    "BatchWriteItem": WRITE, "TransactWriteItems": WRITE, "BatchGetItem": READ, "TransactGetItems": READ,
+}  # fmt: skip
+
+
+def _operation(text: str) -> str | None:
+    """The operation of items that a record names."""
+    for found in _OPERATION.finditer(text):
+        name = next(part for part in found.groups() if part)
+        if name.lower() in _OPERATIONS:
+            return _OPERATIONS[name.lower()]
+    return None
+
+
+def _resource(text: str, reason: re.Match[str]) -> re.Match[str] | None:
+    """The ARN within the same brackets as a reason: behind it, else before it; else the only one there is."""
+    behind = re.split(r"[})]", text[reason.end() : reason.end() + _BESIDE], maxsplit=1)[0]
+    if found := _ARN.search(behind):
+        return found
+    before = re.split(r"[{(]", text[max(0, reason.start() - _BESIDE) : reason.start()])[-1]
+    if found := _ARN.search(before):
+        return found
+    every = {found[0]: found for found in _ARN.finditer(text)}
+    return next(iter(every.values())) if len(every) == 1 else None
+
+
+def _names(resource: re.Match[str] | None) -> tuple[str | None, str | None, str | None]:
+    """Region, table and index of an ARN."""
+    return (resource["region"], resource["table"], resource["index"]) if resource else (None, None, None)

@@ -1,0 +1,86 @@
+"""Files of metrics as they lie there: JSON of the AWS CLI, the requests beside its answers, and CSV."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from keyheat import bounds
+from keyheat.evidence.log_records import time_of
+from keyheat.runfiles import FileProblem, bytes_of, parsed_json
+
+MOST_CSV_BYTES: Final = 64 << 20
+_REQUEST: Final = re.compile(r"(?i)[-_. ]?(request|query|queries|input)$")
+_ANSWER: Final = re.compile(r"(?i)[-_. ]?(answer|response|result|output|data)s?$")
+COLUMNS: Final[Mapping[str, str]] = {
+    "time": "time", "timestamp": "time", "date": "time", "datetime": "time", "metric": "metric",
+    "metric_name": "metric", "metricname": "metric", "name": "metric", "resource": "resource",
+    "index": "resource", "value": "value", "statistic": "statistic", "stat": "statistic", "unit": "unit",
+    "period": "period", "period_s": "period",
+}  # fmt: skip
+UNTOLD: Final = (
+    "id", "account", "account id", "account label", "region", "namespace", "period", "unit", "color",
+)  # fmt: skip
+"""Lines above the columns of a CSV that do not say which series a column is."""
+
+
+def content_of(path: Path) -> Any:
+    """Parsed JSON, or the rows of CSV."""
+    try:
+        body = bounds.unmarked(bytes_of(path, MOST_CSV_BYTES)) if path.suffix.lower() != ".json" else b"{"
+        if body.lstrip()[:1] in (b"{", b"["):
+            return parsed_json(path)
+        text = body.decode("utf-8", "replace")
+        between = max(",;\t", key=text.count)
+        rows = [row for row in csv.reader(io.StringIO(text), delimiter=between) if any(map(str.strip, row))]
+    except (FileProblem, csv.Error) as error:
+        hint = "; the AWS CLI prints JSON with --output json" if path.suffix.lower() == ".json" else ""
+        said = f"{error}" if isinstance(error, FileProblem) else f"{path} is no CSV: {error}"
+        raise ValueError(f"{said}{hint}") from error
+    if not rows:
+        raise ValueError(f"{path} is empty")
+    return rows
+
+
+def is_request(content: Any) -> bool:
+    """Whether a file is a request for metrics, which the AWS CLI takes, and no answer."""
+    if isinstance(content, list):
+        return bool(content) and isinstance(content[0], Mapping) and "MetricStat" in content[0]
+    return isinstance(content, Mapping) and bool({"MetricDataQueries", "MetricName"} & set(content))
+
+
+def request_of(path: Path, requests: Mapping[Path, Any]) -> Any:
+    """The request that a file answers: of its name, given or beside it, else the only one that is given."""
+    stem = _ANSWER.sub("", path.stem)
+    named = {_REQUEST.sub("", other.stem): content for other, content in requests.items()}
+    if stem in named:
+        return named[stem]
+    for mark in ("-request", ".request", "_request"):
+        if (beside := path.with_name(f"{stem}{mark}.json")).is_file() and beside != path:
+            return content_of(beside)
+    return next(iter(named.values())) if len(named) == 1 else None
+
+
+def cells_of(heads: list[list[str]], data: list[list[str]]) -> Iterator[dict[str, str]]:
+    """Each value of a CSV with what is stated of it: by its row, else by what stands above its column."""
+    names = [COLUMNS.get(cell.strip().lower().replace(" ", "_"), "") for cell in heads[-1]] if heads else []
+    if {"time", "value"} <= set(names) and ("metric" in names or len(names) == 2):
+        for cells in data:
+            yield {name: cell.strip() for name, cell in zip(names, cells, strict=False) if name}
+        return
+    at = next(place for place, cell in enumerate(data[0]) if is_time(cell))
+    for place in (place for place in range(len(data[0])) if place != at):
+        above = [(row[at].strip().lower(), row[place].strip()) for row in heads if max(at, place) < len(row)]
+        stated = {name: cell for name, cell in above if name in ("period", "unit")}
+        metric = " ".join(cell for name, cell in above if name not in UNTOLD)
+        for row in data:
+            if max(at, place) < len(row):
+                yield {"time": row[at], "metric": metric, "value": row[place].strip(), **stated}
+
+
+def is_time(cell: str) -> bool:
+    """Whether a cell is a time, with a zone or without."""
+    moment, zoned = time_of(cell, None)
+    return moment is not None or not zoned

@@ -1,0 +1,221 @@
+"""Metrics that people have already: whose they are, over which periods, sums or rates, and what is refused.
+
+The console's CSV has no reference; its layout here is the reader's own (docs/evidence.md says so).
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.diagnosis import diagnosed
+from keyheat.evidence.cloudwatch import silent
+from keyheat.evidence.request import EvidenceRequest, evidence_for
+from keyheat.runs.formats import Evidence
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+WRITES, THROTTLES, CAPACITY = (
+    "ConsumedWriteCapacityUnits", "WriteThrottleEvents", "ProvisionedWriteCapacityUnits",
+)  # fmt: skip
+Write = Callable[[str, Any], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def written(name: str, content: Any) -> Path:
+        path = tmp_path / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    return written
+
+
+def evidence(*files: Path, **more: Any) -> Evidence:
+    asked = EvidenceRequest(**{"table": "orders", "metrics": files, **more})
+    return evidence_for(asked, clock=lambda: NOON.timestamp() + 9_999, progress=silent)
+
+
+def series(found: Evidence) -> dict[str, list[float]]:
+    """Values by metric, statistic, period and owner."""
+    return {
+        f"{one.metric}/{one.statistic}/{one.period_s}/{one.index or one.operation or 'table'}": [
+            value for _at, value in one.points
+        ]
+        for one in found.series
+    }
+
+
+def at(minute: int) -> str:
+    """As the AWS CLI prints it in a place that is two hours ahead."""
+    return (NOON + timedelta(minutes=minute, hours=2)).replace(tzinfo=None).isoformat() + "+02:00"
+
+
+def statistics(metric: str, values: Sequence[float], statistic: str = "Sum", step: int = 1) -> Any:
+    points = [
+        {"Timestamp": at(step * minute), statistic: value, "Unit": "Count"}
+        for minute, value in enumerate(values)
+    ]
+    return {"Label": metric, "Datapoints": points[::-1]}  # in no order
+
+
+REQUEST = {
+    "Namespace": "AWS/DynamoDB", "MetricName": THROTTLES, "Statistics": ["Sum"], "Period": 60,
+    "Dimensions": [
+        {"Name": "TableName", "Value": "orders"}, {"Name": "GlobalSecondaryIndexName", "Value": "by_status"}
+    ],
+}  # fmt: skip
+OF_TABLE, OF_INDEX = f"{THROTTLES}/Sum/60/table", f"{THROTTLES}/Sum/60/by_status"
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "key"),
+    [
+        ("a.json", {}, OF_TABLE),
+        ("orders-WriteThrottleEvents-Sum-2026-11-20.json", {}, OF_TABLE),
+        ("orders.WriteThrottleEvents.by_status.json", {"indexes": ("by_status",)}, OF_INDEX),
+        ("by_status.json", {"indexes": ("by_status",)}, OF_INDEX),
+        ("a.json", {"named": {"a.json": "WriteThrottleEvents/Sum/60/index=by_status"}}, OF_INDEX),
+        ("PutItem-throttled.json", {}, f"{THROTTLES}/Sum/60/PutItem"),
+    ],
+)
+def test_an_answer_of_get_metric_statistics_is_of_whom_its_name_says(
+    write: Write, name: str, more: Any, key: str
+) -> None:
+    found = evidence(write(name, statistics(THROTTLES, [5, 0, 7])), **more)
+    assert series(found) == {key: [5, 0, 7]}
+    assert (found.window.start, found.window.end) == (NOON, NOON + timedelta(minutes=3))
+
+
+def test_the_request_beside_an_answer_says_of_whom_it_is(write: Write) -> None:
+    write("a-request.json", REQUEST)
+    assert series(evidence(write("a.json", statistics(THROTTLES, [5, 0, 7])))) == {OF_INDEX: [5, 0, 7]}
+
+
+def test_an_index_that_nobody_named_is_asked_for(write: Write) -> None:
+    with pytest.raises(
+        ValueError, match="whether 'by_day' is an index of orders is not known; say --index by_day"
+    ):
+        evidence(write("WriteThrottleEvents-by_day.json", statistics(THROTTLES, [5])))
+
+
+def own_queries(write: Write) -> tuple[Path, Path]:
+    def query(name: str, metric: str, stat: str, table: str = "orders") -> Any:
+        dimensions = [{"Name": "TableName", "Value": table}]
+        named = {"Namespace": "AWS/DynamoDB", "MetricName": metric, "Dimensions": dimensions}
+        return {"Id": name, "MetricStat": {"Metric": named, "Period": 60, "Stat": stat}}
+
+    queries = [
+        query("w", WRITES, "Sum"), query("t", THROTTLES, "Sum"), query("mean", WRITES, "Average"),
+        query("c", WRITES, "Sum", "carts"), {"Id": "e", "Expression": "w/60"},
+    ]  # fmt: skip
+    results = [
+        {"Id": one["Id"], "Label": f"orders {one['Id']}", "StatusCode": "Complete",
+         "Timestamps": [at(0), at(1)], "Values": [60.0, 120.5]}
+        for one in queries
+    ]  # fmt: skip
+    request = {"MetricDataQueries": queries, "StartTime": at(0), "EndTime": at(2)}
+    return write("mine-request.json", request), write("mine.json", {"MetricDataResults": results})
+
+
+def test_an_answer_to_own_queries_is_read_with_its_request(write: Write) -> None:
+    found = evidence(*own_queries(write))
+    values = [60.0, 120.5]
+    assert series(found) == {f"{WRITES}/Sum/60/table": values, OF_TABLE: values}
+    said = " ".join(found.missing)
+    assert "w/60 is an expression" in said
+    assert f"{WRITES} is read as Sum, not as Average: CloudWatch's average is one of each request" in said
+    assert "of other tables, by their number of series: carts (1)" in said
+
+
+PLAIN = f"""time,metric,resource,value
+2026-11-20T12:00:00Z,{WRITES},orders,61000
+2026-11-20T13:01:00+01:00,{WRITES},table,60400
+2026-11-20T12:02:00Z,{WRITES},orders,60900
+2026-11-20T12:00:00Z,{CAPACITY},orders,4000
+2026-11-20T12:01:00Z,{THROTTLES},arn:aws:dynamodb:eu-west-1:111122223333:table/orders/index/by_status,812
+2026-11-20T12:01:00Z,ThrottledRequests,operation=PutItem,800
+2026-11-20T12:01:00Z,{THROTTLES},carts,9
+"""
+CONSOLE = f"""Id,m1,m2
+Label,orders {WRITES},orders {THROTTLES}
+Period,60,60
+Statistic,Sum,Sum
+2026/11/20 12:00:00,61000,
+2026/11/20 12:01:00,60400,812
+2026/11/20 12:02:00,60900,790
+"""
+RATES = f"""Time;{WRITES} per second;{CAPACITY};{THROTTLES} per second
+2026-11-20T12:00:00Z;1016.7;4000;0
+2026-11-20T12:01:00Z;1006.7;4000;13.5
+"""
+
+
+def test_plain_csv_of_any_system(write: Write) -> None:
+    found = evidence(write("export.csv", PLAIN))
+    assert series(found) == {
+        f"{WRITES}/Sum/60/table": [61_000, 60_400, 60_900], f"{CAPACITY}/Average/300/table": [4_000],
+        OF_INDEX: [812], "ThrottledRequests/Sum/60/PutItem": [800],
+    }  # fmt: skip
+    assert [index.name for index in found.table.indexes] == ["by_status"]
+    assert any("carts (1)" in said for said in found.missing)
+
+
+def test_csv_with_a_column_for_each_series_leads_to_a_label(write: Write) -> None:
+    path = write("console.csv", CONSOLE)
+    with pytest.raises(ValueError, match=r"time 2026/11/20 12:00:00 has no zone; say it, such as --zone UTC"):
+        evidence(path)
+    found = evidence(path, write("capacity.json", statistics(CAPACITY, [4_000], "Average")), zone=UTC)
+    assert series(found)[f"{WRITES}/Sum/60/table"] == [61_000, 60_400, 60_900]
+    assert series(found)[OF_TABLE] == [812, 790]
+    (label,) = diagnosed(found).labels
+    assert (label.constraint, label.throttles) == ("partition", 1_602)
+
+
+def test_rates_a_second_become_sums(write: Write) -> None:
+    found = series(evidence(write("rates.csv", RATES)))
+    assert found[f"{WRITES}/Sum/60/table"] == pytest.approx([61_002, 60_402])
+    assert found[f"{CAPACITY}/Average/60/table"] == [4_000, 4_000]
+    assert found[OF_TABLE] == [0, 810]
+
+
+def csv(*rows: tuple[str, float, str], metric: str = WRITES) -> str:
+    lines = [f"{time},{metric},orders,{value},{unit}" for time, value, unit in rows]
+    return "\n".join(["time,metric,resource,value,unit", f"{at(0)},{CAPACITY},orders,1000,", *lines])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (csv(*((at(minute), 61_000, "Count/Second") for minute in range(60))),
+         "has no rates a second: 61,000 a second is more than the 1,000 provisioned"),
+        (csv((at(0), 13.5, "Count"), metric=THROTTLES), "no sums of a period: 13.5 is no sum of whole"),
+        (csv(*((at(minute), 61_000.3, "") for minute in range(60))), "no sums, nor rates a second: 61000.3"),
+        (csv((at(0), 1, ""), metric="CPUUtilization"), "no metric of DynamoDB is named in 'CPUUtilization'"),
+        (csv(("tonight", 1, "")), "'tonight' is no time"),
+        ("a,b\n1,2\n", "no cell is a time"),
+        ("", "is empty"),
+        (f"time,metric,resource,value\n{at(0)},{WRITES},orders,many", "'many' is no number"),
+        (f"time,metric,resource,value\n{at(0)},{WRITES},carts,1", "are of carts .1., and none of orders"),
+        (f"time,metric,resource,value,stat\n{at(0)},{WRITES},orders,1,Average", "as Sum, not as Average"),
+    ],
+)  # fmt: skip
+def test_a_file_that_can_only_be_wrong_is_refused_with_the_reason(
+    write: Write, content: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        evidence(write("export.csv", content))
+
+
+def test_values_that_are_no_sums_are_rates_and_that_is_said(write: Write) -> None:
+    found = evidence(write("export.csv", csv((at(0), 15.25, ""), (at(1), 10, ""))))
+    assert series(found)[f"{WRITES}/Sum/60/table"] == [915, 600]
+    assert f"metrics: {WRITES} is taken as rates a second: 15.25 is no sum of half units" in found.missing
+
+
+def test_periods_are_told_by_the_distances_between_points(write: Write) -> None:
+    found = evidence(write("a.json", statistics(THROTTLES, [5, 6, 7], step=5)))
+    assert series(found) == {f"{THROTTLES}/Sum/300/table": [5, 6, 7]}
+    assert any("periods of 300 s" in said for said in found.missing)
