@@ -6,7 +6,7 @@ Anybody who reaches the master's port can send it. A piece that is damaged, or c
 from typing import Annotated, Any, Final
 
 import msgpack  # type: ignore[import-untyped]
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model
 
 from keyheat.load.record.generator import Health
 from keyheat.load.record.record import Record
@@ -69,14 +69,13 @@ class Piece(BaseModel):
     record: Annotated[bytes, Field(max_length=MOST_BYTES)]
 
 
-_PIECE: Final = TypeAdapter(Piece)
 _DAMAGE: Final = (ValueError, TypeError, LookupError, OverflowError, RecursionError, msgpack.UnpackException)
 
 
 def read_piece(data: Any) -> Piece:
     """A message as a piece. Raises `ValueError`."""
     try:
-        return _PIECE.validate_python(data)
+        return Piece.model_validate(data)
     except ValidationError as error:
         raise ValueError(_first(error)) from error
 
