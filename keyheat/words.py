@@ -58,6 +58,11 @@ def index_of(label: str | None) -> str | None:
     return None if label in (None, TABLE) else TABLE if label == INDEX_TABLE else label
 
 
+THROTTLE_CODES: Final = frozenset(
+    {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"}
+)
+"""Error codes of a throttled request; which one it is says nothing about the cause.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
 CONTENTION_ERRORS: Final = frozenset(
     {
         "TransactionConflict",

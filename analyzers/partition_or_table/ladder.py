@@ -8,9 +8,9 @@ from typing import Final
 
 from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.timeline import EvidenceTrack
+from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.numbers import some
-from keyheat.runs import metrics
-from keyheat.runs.metrics import CAUSE_OF_CONSTRAINT, cause_events, constraint_of
+from keyheat.runs.metrics import cause_events, constraint_of
 from keyheat.words import LIMITS, WRITE, Constraint, Grade, whose
 
 from .consumption import Consumption
@@ -232,7 +232,7 @@ def _unless_denied(consumption: Consumption, cell: int, opinion: Opinion) -> Opi
     track, constraint = consumption.track, opinion.constraint
     if track.causes.get(constraint, {}).get(cell) != 0 or not track.throttled(cell):
         return opinion
-    metric = cause_events(track.direction, CAUSE_OF_CONSTRAINT[constraint])
+    metric = metric_of(track, constraint)
     denied = f"But CloudWatch counts no {metric} there."
     return decided(opinion.weaker(DENIED, denied), consumption.numbers.inferred.decide_at)
 
@@ -347,7 +347,7 @@ def _without_reason(candidate: LabelCandidate, consumption: Consumption) -> tupl
         count
         for second in range(span.start_s, span.end_s)
         for reason, count in reasons.get(second, {}).items()
-        if metrics.constraint_of(reason) is None
+        if constraint_of(reason) is None
     )
     if not bare:
         return 1.0, ""
@@ -364,4 +364,4 @@ def _throttles(consumption: Consumption, cell: int) -> float:
 
 def metric_of(track: EvidenceTrack, constraint: Constraint) -> str:
     """The metric that counts throttles of one constraint."""
-    return metrics.cause_events(track.direction, metrics.CAUSE_OF_CONSTRAINT[constraint])
+    return cause_events(track.direction, CAUSE_OF_CONSTRAINT[constraint])

@@ -13,7 +13,6 @@ from itertools import accumulate
 from typing import Any, Final
 
 from keyheat.model.resources import Cause
-from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
 from keyheat.words import TABLE, Constraint, Direction, label_of
 
 GAP_S: Final = 60  # seconds without a throttle that end a span, as for labels
@@ -73,7 +72,7 @@ def records(rows: Iterable[Mapping[str, Any]]) -> dict[Whose, TrueRecord]:
         counts: Counter[Constraint] = Counter()
         for cause, count in row["refused"].items():
             if count:
-                counts[CONSTRAINT_OF_CAUSE[Cause(cause)]] += count
+                counts[Cause(cause).constraint] += count
         attempts[whose] += row["accepted"] + counts.total()
         if counts:
             refused[whose].setdefault(row["second"], Counter()).update(counts)

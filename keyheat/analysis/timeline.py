@@ -217,9 +217,7 @@ def _track(
 
     provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
     counted = units_hold(evidence, direction)
-    asked = {
-        metrics.CONSTRAINT_OF_CAUSE[cause]: cells(metrics.cause_events(direction, cause)) for cause in Cause
-    }
+    asked = {cause.constraint: cells(metrics.cause_events(direction, cause)) for cause in Cause}
     return EvidenceTrack(
         index=index,
         direction=direction,

@@ -23,6 +23,7 @@ from keyheat.endpoint.partiql.operations import STATEMENTS, metric_of, tables_of
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import Handler, Service
 from keyheat.model.minutes import Minutes
+from keyheat.words import THROTTLE_CODES
 
 LOG = logging.getLogger(__name__)
 TARGET = b"DynamoDB_20120810."
@@ -42,12 +43,7 @@ COUNT = re.compile(rb'"Count":(\d+)')
 
 # Refusals that have metrics of their own; every other 4xx is a user error.
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html (UserErrors)
-NOT_USER_ERRORS = {
-    "ProvisionedThroughputExceededException",
-    "ThrottlingException",
-    "RequestLimitExceeded",
-    "ConditionalCheckFailedException",
-}
+NOT_USER_ERRORS = THROTTLE_CODES | {"ConditionalCheckFailedException"}
 
 
 def request_ids(rng: random.Random) -> Iterator[bytes]:

@@ -18,13 +18,6 @@ Dimensions = tuple[tuple[str, str], ...]
 COUNT: Final = "Count"
 MILLISECONDS: Final = "Milliseconds"
 
-_CAUSE_METRIC = {
-    Cause.KEY_RANGE: "KeyRangeThroughputThrottleEvents",
-    Cause.PROVISIONED: "ProvisionedThroughputThrottleEvents",
-    Cause.ACCOUNT: "AccountLimitThrottleEvents",
-    Cause.MAX_ON_DEMAND: "MaxOnDemandThroughputThrottleEvents",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Datapoint:
@@ -187,7 +180,7 @@ def _capacity_series(
                 # CloudWatch lists this one metric under the table alone, its indexes' events included.
                 of_table = cause is Cause.ACCOUNT and meter.direction is Direction.WRITE
                 owner = _resource(table, None) if of_table else dimensions
-                _merge(throttles.setdefault((side + _CAUSE_METRIC[cause], owner), {}), tallies)
+                _merge(throttles.setdefault((side + cause.metric, owner), {}), tallies)
     for (metric, dimensions), tallies in throttles.items():
         yield MetricSeries(metric, COUNT, dimensions, limits.MINUTE_S, _points(tallies, minutes))
 

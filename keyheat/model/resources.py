@@ -24,13 +24,22 @@ class Cause(StrEnum):
         """What labels call it."""
         return _CONSTRAINTS[self]
 
+    @property
+    def metric(self) -> str:
+        """The metric that counts it, without its direction.
+
+        https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
+        """
+        return f"{self.removesuffix('Exceeded')}ThrottleEvents"
+
 
 _CONSTRAINTS: Final[dict[Cause, Constraint]] = {
     Cause.KEY_RANGE: "partition",
     Cause.PROVISIONED: "table",
-    Cause.ACCOUNT: "account",
     Cause.MAX_ON_DEMAND: "max_on_demand",
+    Cause.ACCOUNT: "account",
 }
+CAUSE_OF_CONSTRAINT: Final = {constraint: cause for cause, constraint in _CONSTRAINTS.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
+from keyheat.model.resources import Cause
 from keyheat.runfiles import US_PER_MS
 from keyheat.runs import metrics
 from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, Series
@@ -191,8 +192,8 @@ _COLUMN_OF: Final[Mapping[tuple[str, str], tuple[str, Direction]]] = {
         (metrics.provisioned(side), "Average"): ("provisioned_units_per_s", side),
         (metrics.on_demand_maximum(side), "Average"): ("max_on_demand_units_per_s", side),
         **{
-            (metrics.cause_events(side, cause), "Sum"): (f"throttled_{constraint}", side)
-            for constraint, cause in metrics.CAUSE_OF_CONSTRAINT.items()
+            (metrics.cause_events(side, cause), "Sum"): (f"throttled_{cause.constraint}", side)
+            for cause in Cause
         },
     }.items()
 }

@@ -76,25 +76,12 @@ FAILED_CONDITIONS: Final = "ConditionalCheckFailedRequests"
 REPLICATION_LATENCY: Final = "ReplicationLatency"
 DURATIONS: Final = (LATENCY, REPLICATION_LATENCY)  # in milliseconds; everything else is counted
 NOT_READ: Final = ("UserErrors", "ReturnedItemCount", "ReturnedBytes")
-CONSTRAINT_OF_CAUSE: Final[dict[Cause, Constraint]] = {
-    Cause.KEY_RANGE: "partition",
-    Cause.PROVISIONED: "table",
-    Cause.MAX_ON_DEMAND: "max_on_demand",
-    Cause.ACCOUNT: "account",
-}
-CAUSE_OF_CONSTRAINT: Final = {constraint: cause for cause, constraint in CONSTRAINT_OF_CAUSE.items()}
-_METRIC_OF_CAUSE: Final = {
-    Cause.KEY_RANGE: "KeyRangeThroughputThrottleEvents",
-    Cause.PROVISIONED: "ProvisionedThroughputThrottleEvents",
-    Cause.MAX_ON_DEMAND: "MaxOnDemandThroughputThrottleEvents",
-    Cause.ACCOUNT: "AccountLimitThrottleEvents",
-}
 
 
 def constraint_of(reason: str | None) -> Constraint | None:
     """The constraint that DynamoDB's own word names; None where it gave none, or one we do not know."""
     parsed = parse_reason(reason) if reason else None
-    return CONSTRAINT_OF_CAUSE[parsed[2]] if parsed else None
+    return parsed[2].constraint if parsed else None
 
 
 # CloudWatch keeps one-minute points 15 days, five-minute points 63 days, hourly points 455 days.
@@ -133,7 +120,7 @@ def throttle_events(direction: Direction) -> str:
 
 def cause_events(direction: Direction, cause: Cause) -> str:
     """Rejected items or index entries of one cause."""
-    return f"{direction.title()}{_METRIC_OF_CAUSE[cause]}"
+    return f"{direction.title()}{cause.metric}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from keyheat.model.resources import Cause, parse_reason
-from keyheat.words import Direction
+from keyheat.words import THROTTLE_CODES, Direction
 
 Answered = Mapping[str, Any]
 Note = Callable[[str, float], None]
@@ -35,9 +35,6 @@ def error_code(response: Mapping[str, Any]) -> str | None:
     return code if isinstance(code, str) else None
 
 
-CODES = frozenset({"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"})
-"""Error codes of a throttled request; which one it is says nothing about the cause.
-https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
 SPELLINGS = ("ThrottlingReasons", "throttlingReasons")
 
 
@@ -64,7 +61,7 @@ def throttle_of(response: Mapping[str, Any]) -> Throttle | None:
     `response` is botocore's `ClientError.response`. Its reasons are spelt in two ways:
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html
     """
-    if response.get("Error", {}).get("Code") not in CODES:
+    if response.get("Error", {}).get("Code") not in THROTTLE_CODES:
         return None
     found = [_of_reason(reason) for reason in _reasons(response)]
     # With several reasons, all of them hold: as long as the table is too small, more shards are in vain.

@@ -30,7 +30,7 @@ from keyheat.testing.checks import assert_no_hot_partition, require_share
 from keyheat.testing.failure import CheckFailed, text_of
 from keyheat.testing.faults import FaultFields, LocalFaults
 from keyheat.testing.subject import Chances, CheckedLoad
-from keyheat.words import LIMITS, Constraint, Direction, key_name, title_of
+from keyheat.words import LIMITS, Direction, key_name, title_of
 
 
 class RecordedRow(TypedDict):
@@ -142,11 +142,12 @@ SECONDS: Final = 60
 TIMEOUT_S: Final = 60.0
 SIGNED: Final = "AWS4-HMAC-SHA256 Credential=local/20261124/{region}/dynamodb/aws4_request"
 """The endpoint asks that there be one, and for which Region."""
-CONSTRAINTS: Final[dict[Cause, tuple[Constraint, str]]] = {
-    Cause.KEY_RANGE: ("partition", "shard_writes"),
-    Cause.PROVISIONED: ("table", "raise_capacity"),
-    Cause.ACCOUNT: ("account", "raise_account_quota"),
-    Cause.MAX_ON_DEMAND: ("max_on_demand", "raise_max_on_demand"),
+HOW_FAR: Final = "assert_no_hot_partition(requests_per_s=...) says how far."
+ACTIONS: Final = {
+    Cause.KEY_RANGE: "shard_writes",
+    Cause.PROVISIONED: "raise_capacity",
+    Cause.ACCOUNT: "raise_account_quota",
+    Cause.MAX_ON_DEMAND: "raise_max_on_demand",
 }
 
 
@@ -355,18 +356,21 @@ def _counted(table: str, rows: tuple[RecordedRow, ...], at_most: float, *, show_
     ((first, _count), *_) = reasons.most_common()
     parsed = parse_reason(first)
     assert parsed is not None, "the endpoint uses DynamoDB's words"
-    constraint, action = CONSTRAINTS[parsed[2]]
+    cause = parsed[2]
     hottest = max(rows, key=lambda row: row["refused"].get(first, 0))
     throttled, asked = throttled_in(rows), requests_in(rows)
     share = percent(throttled / asked)
     return text_of(
-        f"{constraint}: {share} of {whole(asked)} requests to {table} met {LIMITS[constraint]}.",
+        f"{cause.constraint}: {share} of {whole(asked)} requests to {table} met {LIMITS[cause.constraint]}.",
         [
             ("check", f"at most {percent(at_most)} throttled" if at_most else "no throttles"),
             ("of", "the requests that this test sent to the local endpoint; SDKs retry, so it may not show"),
             ("throttled", ", ".join(f"{whole(count)} x {reason}" for reason, count in reasons.most_common())),
             ("hottest key", _key(hottest, show_keys=show_keys)),
-            ("what to do", f"{title_of(action)}. assert_no_hot_partition(requests_per_s=...) says how far."),
+            (
+                "what to do",
+                f"{title_of(ACTIONS[cause])}. {HOW_FAR}",
+            ),
             (CONFIDENCE, "the endpoint's own reason for every refusal"),
         ],
     )

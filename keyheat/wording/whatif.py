@@ -6,7 +6,6 @@ from keyheat.model.resources import Cause
 from keyheat.numbers import NOTHING, UNITS, a_month, exact_percent, percent, rate, some, whole
 from keyheat.plan.charges import monthly
 from keyheat.plan.prices import Prices
-from keyheat.runs.metrics import CONSTRAINT_OF_CAUSE
 from keyheat.scenario.scenario import SCENARIOS, Scenario
 from keyheat.simulator.outcome import Left
 from keyheat.simulator.search import Trial, WhatIfSearch
@@ -181,7 +180,7 @@ def _limited_by(search: WhatIfSearch, one: Trial) -> str:
     left = _left(search, one)
     if left is None:
         return NOTHING
-    constraint = CONSTRAINT_OF_CAUSE[left.cause]
+    constraint = left.cause.constraint
     return constraint if left.index is None else f"{constraint} ({left.index})"
 
 
@@ -214,7 +213,7 @@ def _candidate_json(search: WhatIfSearch, one: Trial, prices: Prices) -> dict[st
             {
                 "index": left.index,
                 "direction": left.direction.value,
-                "constraint": CONSTRAINT_OF_CAUSE[left.cause],
+                "constraint": left.cause.constraint,
                 "throttle_events": left.events,
             }
             for left in one.outcomes[-1].left

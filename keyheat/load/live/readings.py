@@ -14,7 +14,7 @@ from keyheat.load.record.sketch import SETTLED_S
 from keyheat.model.resources import parse_reason
 from keyheat.numbers import percent
 from keyheat.runs.capabilities import Known
-from keyheat.words import Direction, Resource
+from keyheat.words import LIMITS, Constraint, Direction, Resource, label_of, whose
 
 SHOWN_S = 300
 TAIL = 50_000  # rows, the newest, in which the hottest throttled key is looked for
@@ -29,7 +29,7 @@ class Refuser:
     reason: str | None
 
     @property
-    def constraint(self) -> str:
+    def constraint(self) -> Constraint:
         known = parse_reason(self.reason or "")
         return known[2].constraint if known else "undetermined"
 
@@ -158,14 +158,6 @@ RECENT_S = 5
 ALL = 0.995
 MOSTLY = 0.5
 
-LIMITS: Mapping[str, str] = {
-    "partition": "a partition limit",
-    "table": "the provisioned throughput",
-    "max_on_demand": "the on-demand maximum",
-    "account": "the account's quota for one table",
-    "undetermined": "a limit that the answers do not name",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -181,11 +173,6 @@ class ThrottledKey:
 
     name: str
     share: float  # of the throttles of its constraint
-
-
-def whose(refused: Refuser) -> str:
-    """The table or the index that refused."""
-    return "the table" if refused.index is None else f"index {refused.index}"
 
 
 def throttling(recent: Counter[Refuser], seconds: int, hot: ThrottledKey | None) -> Sentence:
@@ -207,7 +194,7 @@ def _by(refused: Refuser, hot: ThrottledKey | None) -> str:
         if hot is not None and hot.share >= MOSTLY:
             return f"by a partition limit{where}, {percent(hot.share)} of them on key {hot.name}"
         return f"by a partition limit{where}, on many keys"
-    return f"by {LIMITS[refused.constraint]} of {whose(refused)}"
+    return f"by {LIMITS[refused.constraint]} of {whose(label_of(refused.index))}"
 
 
 def quiet(total: int, ago_s: int | None, used: tuple[float, float, str] | None) -> Sentence:
@@ -244,7 +231,6 @@ def ended(total: Counter[Refuser], elapsed_s: float, hot: ThrottledKey | None) -
 
 
 TOP_KEYS = 10
-UNITS = {"write": "WCU", "read": "RCU"}
 
 
 def rates(record: Record, end: int) -> dict[str, float]:
@@ -268,7 +254,7 @@ def hot_keys(record: Record) -> dict[str, list[dict[str, Any]]]:
                 {
                     "key": key.name,
                     "direction": direction,
-                    "unit": UNITS[direction],
+                    "unit": direction.unit,
                     "asked_units": key.units,
                     "consumed_units": key.consumed,
                     "share": min(1.0, key.units / total) if total else 0.0,

@@ -9,7 +9,6 @@ from keyheat.load.live.readings import (
     RECENT_S,
     SHOWN_S,
     TOP_KEYS,
-    UNITS,
     Asked,
     Refuser,
     RunTotals,
@@ -139,7 +138,7 @@ class LiveView:
             {
                 "index": one.index,
                 "direction": one.direction,
-                "unit": UNITS[one.direction],
+                "unit": one.direction.unit,
                 **self.limit(one),
                 "consumed": found[one].consumed,
                 "throttled": found[one].throttled,

@@ -6,13 +6,9 @@ from typing import Any, Protocol
 
 import orjson
 
-TIMEOUT_S = 10.0  # for which an answer is waited for
-THROTTLES = frozenset(
-    {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"}
-)
-"""Error codes of a throttled request; which one it is says nothing about the cause.
-https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
+from keyheat.words import THROTTLE_CODES
 
+TIMEOUT_S = 10.0  # for which an answer is waited for
 CODE_LETTERS = 100  # error tables keep the names of codes, and a name is not a page
 CANCELLED = "TransactionCanceledException"
 THROTTLED_ITEMS = frozenset({"ProvisionedThroughputExceeded", "ThrottlingError"})
@@ -54,7 +50,9 @@ class Answer:
         if self.status != 400:
             return False
         code = self.error_code
-        return code in THROTTLES or (code == CANCELLED and not THROTTLED_ITEMS.isdisjoint(self.cancellations))
+        return code in THROTTLE_CODES or (
+            code == CANCELLED and not THROTTLED_ITEMS.isdisjoint(self.cancellations)
+        )
 
     @property
     def cancellations(self) -> tuple[str, ...]:
