@@ -20,6 +20,7 @@ from keyheat.load.record.rows import ATTEMPTS
 from keyheat.masking import masked
 from keyheat.metrics import Metric
 from keyheat.runfiles import REPORT
+from keyheat.words import has_capacity_model
 
 if TYPE_CHECKING:  # the run makes no page; it is shown on one
     from keyheat.load.run.run import LoadRun
@@ -181,5 +182,5 @@ def subject_of(run: "LoadRun") -> Subject:
         started_s=run.ground.started_s,
         duration_s=run.duration_s,
         users=run.users,
-        throttles=run.plan.endpoint.of("throttles").answer if run.plan.endpoint else "yes",
+        capacity_model=has_capacity_model(run.plan.endpoint),
     )

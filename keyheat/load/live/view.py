@@ -10,6 +10,7 @@ from keyheat.load.live.readings import (
     SHOWN_S,
     TOP_KEYS,
     UNITS,
+    UNLIMITED,
     Asked,
     Refuser,
     RunTotals,
@@ -25,12 +26,10 @@ from keyheat.load.live.readings import (
     rates,
     series,
     throttling,
-    unlimited,
 )
 from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ERRORS
-from keyheat.runs.capabilities import Known
 from keyheat.scenario.keys import digest_number
 from keyheat.words import WRITES_FIRST, KnownConstraint, Resource
 
@@ -63,7 +62,7 @@ class Subject:
     started_s: float
     duration_s: float | None
     users: int
-    throttles: Known = "yes"  # whether the endpoint ever does
+    capacity_model: bool = True  # whether the endpoint ever throttles
 
 
 @dataclass(slots=True)
@@ -165,8 +164,8 @@ class LiveView:
         state: str,
         end: int,
     ) -> Sentence:
-        if self.subject.throttles != "yes" and not self.tally.total:
-            return unlimited(self.subject.throttles)
+        if not self.subject.capacity_model and not self.tally.total:
+            return UNLIMITED
         if state == "ended":
             return ended(self.tally.total, end - self.subject.started_s, self._hottest(record))
         if recent.total():

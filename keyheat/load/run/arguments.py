@@ -142,11 +142,6 @@ def _add_guards(group: Any) -> None:
     add("--max-minutes", type=float, metavar="M", help="minutes of load")
     add("--prices", metavar="FILE", help="the price list of the budget; default configs/prices.toml")
     add("--no-align", action="store_true", help="do not wait for a minute to begin before the load does")
-    add(
-        "--no-probe",
-        action="store_true",
-        help="do not find out first what an endpoint of somebody else can do",
-    )
 
 
 def one_load_test(arguments: list[str]) -> None:

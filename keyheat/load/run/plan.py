@@ -30,12 +30,12 @@ from keyheat.masking import from_here
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import FileProblem
-from keyheat.runs.capabilities import Capabilities
 from keyheat.runs.claims import Claim, claim, claim_new, claim_numbered
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.trace import check_trace
 from keyheat.scenario.variants import overridden, scaled_fields, taken_out
+from keyheat.words import Endpoint
 
 OUT = Path("reports") / "out"
 NOT_SCALED_HERE = (
@@ -93,8 +93,7 @@ class LoadPlan:
     dollars_said: bool = False  # on the command line: then they hold on this machine, too
     prices: Path = PRICES
     align: bool = True
-    probe: bool = True
-    endpoint: Capabilities | None = None  # what the target can do; None: nobody has looked yet
+    endpoint: Endpoint | None = None  # None: the run starts its own local table
     exports: Exports = field(default_factory=Exports)  # where its metrics go while it loads
 
     @property
@@ -160,7 +159,6 @@ def check_options(
         dollars_said=options.max_dollars is not None,
         prices=prices,
         align=not options.no_align,
-        probe=not options.no_probe,
         exports=exports,
     )
 
