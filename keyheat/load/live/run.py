@@ -1,4 +1,4 @@
-"""A run while it goes on, and as it ended: what the page and the exports show of it.
+"""A run while it goes on, and as it ended: what the page and Prometheus show of it.
 
 It is looked at where the counts are: on a master, which has what the workers sent, or in a process alone.
 Nothing is counted for it: a look reads what the record has.
@@ -83,11 +83,6 @@ class LiveRun:
         if self._run is not None and monotonic() - self._measured_at_s >= FRESH_S:
             self._metrics, self._measured_at_s = self._measure(), monotonic()
         return self._metrics
-
-    @property
-    def subject(self) -> Subject | None:
-        """What the run is; None before the first one."""
-        return self._view.subject if self._view is not None else None
 
     @property
     def report(self) -> Path | None:

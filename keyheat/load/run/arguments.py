@@ -104,12 +104,6 @@ def _add_exports(group: Any) -> None:
         help="have Prometheus read them at /metrics, such as 9464",
     )
     add("--prometheus-host", metavar="ADDRESS", help="where that port is; default 127.0.0.1")
-    add(
-        "--otlp",
-        metavar="URL",
-        help="send them to an OpenTelemetry collector, such as http://localhost:4318; default "
-        "$OTEL_EXPORTER_OTLP_ENDPOINT",
-    )
 
 
 def _add_guards(group: Any) -> None:

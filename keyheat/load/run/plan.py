@@ -13,9 +13,8 @@ from random import Random
 from typing import Any
 
 from keyheat.load.guard.budget import WrongBudget, budget_of
-from keyheat.load.live.exports import Exports, exports_of
+from keyheat.load.live.prometheus import MetricsPort, metrics_port
 from keyheat.load.run.arguments import several
-from keyheat.load.run.progress import RunProgress
 from keyheat.load.tables.control import AutoScaling
 from keyheat.load.transport.target import (
     Target,
@@ -94,7 +93,7 @@ class LoadPlan:
     prices: Path = PRICES
     align: bool = True
     endpoint: Endpoint | None = None  # None: the run starts its own local table
-    exports: Exports = field(default_factory=Exports)  # where its metrics go while it loads
+    metrics: MetricsPort | None = None  # where Prometheus reads its metrics
 
     @property
     def free(self) -> bool:
@@ -131,7 +130,7 @@ def check_options(
     prices = _prices(options, errors)
     out = Path(options.out).absolute() if options.out else None
     _check_folder(out, errors)
-    exports = exports_of(options, os.environ, errors, RunProgress(options.progress).say)
+    metrics = metrics_port(options, errors)
     errors += _at_odds(options, scenario, path, target)
     if errors or scenario is None or path is None:
         raise InputError(errors)
@@ -159,7 +158,7 @@ def check_options(
         dollars_said=options.max_dollars is not None,
         prices=prices,
         align=not options.no_align,
-        exports=exports,
+        metrics=metrics,
     )
 
 
