@@ -40,7 +40,7 @@ FORMAT: Final = "keyheat.month/1"
 FILE: Final = "month.json"
 NOTHING_ASKED: Final = Guards(
     table=None, allow_table=(), allow_protected=(), share=False, clean_up=False, keep_table=False, yes=True,
-    max_dollars=None, max_units=None, max_minutes=None, no_align=False, no_probe=False,
+    max_dollars=None, max_units=None, max_minutes=None, no_align=False,
 )  # fmt: skip
 
 

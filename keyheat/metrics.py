@@ -1,9 +1,6 @@
-"""A metric of Keyheat's, and how Prometheus reads it: one way of naming, whatever is measured, whoever reads.
+"""A metric of Keyheat's, written in Prometheus' text format by prometheus-client.
 
-Names are dotted and have their unit beside them, as OpenTelemetry has them. Prometheus' name is the one that
-its own translation gives: dots become underscores, the unit and a counter's `_total` are added. So a series
-has one name, whether it was read here or came by way of a collector.
-https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
+Names follow https://prometheus.io/docs/practices/naming/: the unit at the end, `_total` for a counter.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +13,6 @@ if TYPE_CHECKING:
     from prometheus_client import Metric as Family
 
 PREFIX: Final = "keyheat"
-SUFFIXES: Final = {"s": "seconds", "{unit}/s": "per_second"}
 BEYOND: Final = "+Inf"
 TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 """The content type of `prometheus_text`.
@@ -44,25 +40,12 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """What is measured; its name is dotted, `keyheat.gate.failed`, its unit one of UCUM's.
+    """What is measured. A counter only rises while what it counts goes on; a gauge is what stands now."""
 
-    A counter only rises while what it counts goes on; a gauge is what stands now.
-    """
-
-    name: str
-    unit: str
+    name: str  # as Prometheus has it, with its unit: `keyheat_load_backoff_seconds_total`
     says: str
     points: tuple[tuple[Labels, float | Distribution], ...]
     kind: Literal["gauge", "counter", "histogram"] = "gauge"
-
-
-def name_of(metric: Metric) -> str:
-    """The metric's name as Prometheus has it."""
-    name = metric.name.replace(".", "_")
-    suffix = "ratio" if metric.unit == "1" and metric.kind == "gauge" else SUFFIXES.get(metric.unit)
-    if suffix is not None:
-        name = f"{name}_{suffix}"
-    return f"{name}_total" if metric.kind == "counter" else name
 
 
 def prometheus_text(metrics: Iterable[Metric]) -> bytes:
@@ -81,7 +64,7 @@ def _family(metric: Metric) -> "Family":
     from prometheus_client import Metric as Family
     from prometheus_client.core import HistogramMetricFamily
 
-    name, names = name_of(metric), sorted({name for labels, _ in metric.points for name in labels})
+    name, names = metric.name, sorted({name for labels, _ in metric.points for name in labels})
     if metric.kind != "histogram":
         family = Family(name.removesuffix("_total"), metric.says, metric.kind)
         for labels, value in metric.points:

@@ -35,7 +35,6 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "load": ("locust", "gevent", "geventhttpclient", "msgpack", "zmq"),
     "report": ("plotly", "jinja2", "markupsafe", *RUN_FILES),
     "regress": ("scipy", "junitparser"),
-    "otel": ("opentelemetry",),
 }
 """Extra -> the modules that only those import who use it; the first is what it is for."""
 

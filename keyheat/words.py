@@ -33,6 +33,15 @@ READ, WRITE = Direction
 WRITES_FIRST: Final = (WRITE, READ)
 """Both directions as they are shown: what is written costs more, and throttles sooner."""
 
+Endpoint = Literal["aws", "keyheat", "other"]
+"""Whose endpoint a run loads: DynamoDB in AWS, a local table of ours, or another one."""
+
+
+def has_capacity_model(endpoint: Endpoint | None) -> bool:
+    """Whether an endpoint throttles and counts units as DynamoDB does; None: a local table, a simulation."""
+    return endpoint != "other"
+
+
 KnownConstraint = Literal["partition", "table", "max_on_demand", "account"]
 """A limit of DynamoDB's that a request can run into."""
 

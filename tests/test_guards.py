@@ -64,7 +64,6 @@ def test_nobody_can_be_asked(verb: Verb, started: list[list[str]]) -> None:
     [
         ["run", "hotkey", "--target", AWS],
         ["knee", "hotkey", "--target", AWS],
-        ["probe", "http://nobody.example"],
     ],
 )
 def test_a_service_without_any_input_is_refused_too(

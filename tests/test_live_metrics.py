@@ -1,4 +1,4 @@
-"""docs/live-metrics.md and deploy/grafana: a real load exports what they name, to Prometheus and by OTLP.
+"""docs/live-metrics.md and deploy/grafana: a real load exports what they name.
 
 There is no Grafana here: the dashboard is held against Grafana's own types of dashboards, and each of its
 queries, parsed as Prometheus would, against what a load exported.
@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import signal
+import socket
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
-from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric as Sent
+from prometheus_client import Metric as Family
 from prometheus_client.parser import text_string_to_metric_families
 
 from keyheat import runfiles
@@ -30,11 +31,8 @@ from keyheat.endpoint.metrics import METRICS as LOCAL_METRICS
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.live.metrics import LOAD_METRICS
 from keyheat.load.run import launch
-from keyheat.metrics import name_of
-from keyheat.words import INTERRUPTED
-from tests.collector import otlp_collector, points_of
+from keyheat.metrics import Metric
 from tests.outside import (
-    OR_TOO_SLOW,
     PATIENCE_S,
     a_readers_environment,
     end_all,
@@ -50,7 +48,7 @@ BOARD: dict[str, Any] = json.loads((GRAFANA / "dashboards/keyheat-load.json").re
 PAGE = (ROOT / "docs/live-metrics.md").read_text(encoding="utf-8")
 LOCUST = (sys.executable, "-m", "locust", "-f", ROOT / "loadtests/hotkey.py")
 MADE = (
-    "--headless", "--only-summary", "--scenario", "watched.toml", "--out", "run", "--no-report",
+    "--autostart", "--only-summary", "--scenario", "watched.toml", "--out", "run", "--no-report",
 )  # fmt: skip
 SCENARIO = """
 format = "keyheat.scenario/1"
@@ -74,21 +72,36 @@ arrivals = "poisson"
 """
 FAULTS = {"rules": [{"name": "lost", "operations": ["PutItem"], "share": 0.05, "error": 503}]}
 RETRIES = {"AWS_RETRY_MODE": "standard", "AWS_MAX_ATTEMPTS": "2"}
-KINDS = {"gauge": "gauge", "counter": "sum", "histogram": "histogram"}  # as OTLP calls them
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a load exported: to Prometheus while it ran, to a collector at its end; and its own run.json."""
+    """What a load exported while it ran and once it had ended; and its own run.json."""
 
-    scraped: str
-    named: dict[str, str]
-    sent: dict[str, Sent]
+    during: dict[str, Family]
+    after: dict[str, Family]
     run: dict[str, Any]
-    said: str
 
     def points(self, name: str) -> dict[tuple[tuple[str, str], ...], float]:
-        return points_of(self.sent[f"keyheat.load.{name}"])
+        """The samples of a metric by their labels; of a histogram how many values there are."""
+        return points_of(self.after[f"keyheat_load_{name}"])
+
+
+def read(text: str) -> dict[str, Family]:
+    """The metrics, as Prometheus' own parser reads them."""
+    return {one.name: one for one in text_string_to_metric_families(text)}
+
+
+def points_of(family: Family) -> dict[tuple[tuple[str, str], ...], float]:
+    return {
+        tuple(sorted(one.labels.items())): one.value
+        for one in family.samples
+        if not one.name.endswith(("_bucket", "_sum"))
+    }
+
+
+def family_of(metric: Metric) -> str:
+    return metric.name.removesuffix("_total")
 
 
 @pytest.fixture
@@ -103,21 +116,19 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
     (folder / "watched.toml").write_text(SCENARIO.replace("duration_s = 6", "duration_s = 600"))
     with ExitStack() as stack:
         endpoint = stack.enter_context(EndpointProcess.start())
-        collector = stack.enter_context(otlp_collector())
         put(f"{endpoint.url}/_keyheat/faults", FAULTS)
+        web = free_port()
         words = (
             *LOCUST, *MADE, "--host", endpoint.url, "--retries", "sdk",
-            "--prometheus-port", port, "--otlp", collector.url,
+            "--prometheus-port", port, "--web-port", web,
         )  # fmt: skip
         child = started(words, folder, a_readers_environment() | RETRIES)
         stack.callback(end_all, [child])
-        scraped = eventually(lambda: seen(port, "failures"))
-        child.send_signal(signal.SIGINT)
-        _out, said = child.communicate(timeout=PATIENCE_S)
-        assert child.returncode == INTERRUPTED, said
-        yield Loaded(
-            scraped, *collector.last(), runfiles.read_json(folder / "run/run.json", runfiles.RUN), said
-        )
+        during = eventually(lambda: seen(port, "failures"))
+        get(f"http://127.0.0.1:{web}/stop")
+        eventually(lambda: (folder / "run/evidence.json").exists())
+        after = get(f"http://127.0.0.1:{port}/metrics")
+        yield Loaded(read(during), read(after), runfiles.read_json(folder / "run/run.json", runfiles.RUN))
 
 
 def put(url: str, content: object) -> None:
@@ -137,17 +148,16 @@ pytestmark = pytest.mark.xdist_group("live metrics")
 
 
 @pytest.mark.opens
-def test_a_load_exports_every_metric_with_its_kind_and_unit(loaded: Loaded) -> None:
-    assert {name: (one.WhichOneof("data"), one.unit) for name, one in loaded.sent.items()} == {
-        one.name: (KINDS[one.kind], one.unit) for one in LOAD_METRICS
+def test_a_load_exports_every_metric_with_its_kind(loaded: Loaded) -> None:
+    assert {name: one.type for name, one in loaded.after.items()} == {
+        family_of(one): one.kind for one in LOAD_METRICS
     }
-    assert loaded.named["service.instance.id"] == loaded.run["run_id"]
-    assert loaded.named["keyheat.table"] == "watched-table"
-    assert "metrics were not taken" not in loaded.said
+    ((info, _always),) = loaded.points("info").items()
+    assert (dict(info)["run"], dict(info)["table"]) == (loaded.run["run_id"], "watched-table")
 
 
 @pytest.mark.opens
-def test_what_was_sent_at_the_end_is_what_the_run_came_to(loaded: Loaded) -> None:
+def test_what_is_exported_at_the_end_is_what_the_run_came_to(loaded: Loaded) -> None:
     by_outcome: dict[str, float] = {}
     for labels, value in loaded.points("attempts").items():
         by_outcome[dict(labels)["outcome"]] = value
@@ -158,20 +168,18 @@ def test_what_was_sent_at_the_end_is_what_the_run_came_to(loaded: Loaded) -> Non
     reasons = {dict(labels)["reason"]: value for labels, value in loaded.points("throttles").items()}
     assert reasons == totals["by_reason"]
     assert sum(loaded.points("failures").values()) == totals["errors"]
-    consumed = {dict(labels)["direction"]: value for labels, value in loaded.points("consumed.units").items()}
+    consumed = {dict(labels)["direction"]: value for labels, value in loaded.points("consumed_units").items()}
     assert consumed["write"] == pytest.approx(totals["consumed_units"]["write"])
-    assert sum(loaded.points("service_time").values()) == totals["attempts"]
-    assert loaded.points("generator.limited") == {(): float(loaded.run["generator"]["bound"])}
+    assert sum(loaded.points("service_time_seconds").values()) == totals["attempts"]
+    assert loaded.points("generator_limited") == {(): float(loaded.run["generator"]["bound"])}
     assert loaded.points("loading") == {(): 0.0}
-    (hottest, *_) = sorted(loaded.points("hot_key.throttles").items(), key=lambda one: -one[1])
+    (hottest, *_) = sorted(loaded.points("hot_key_throttles").items(), key=lambda one: -one[1])
     assert dict(hottest[0]) == {"key": "hot", "resource": "table", "direction": "write"}
 
 
 @pytest.mark.opens
-def test_prometheus_reads_the_same_metrics_while_it_runs(loaded: Loaded) -> None:
-    families = {one.name: one for one in text_string_to_metric_families(loaded.scraped)}
-    known = {name_of(one).removesuffix("_total"): one.kind for one in LOAD_METRICS}
-    assert {name: one.type for name, one in families.items()}.items() <= known.items()
+def test_prometheus_reads_them_while_it_runs(loaded: Loaded) -> None:
+    families = loaded.during
     assert families["keyheat_load_loading"].samples[0].value == 1
     (throttle,) = (one for one in families["keyheat_load_throttles"].samples)
     assert throttle.labels == {
@@ -198,7 +206,7 @@ def metrics_in(query: str) -> set[str]:
 
 @pytest.mark.opens
 def test_the_dashboard_asks_for_what_a_load_exports_and_for_all_that_it_does(loaded: Loaded) -> None:
-    exported = {name_of(one) for one in LOAD_METRICS if one.name in loaded.sent}
+    exported = {one.name for one in LOAD_METRICS if family_of(one) in loaded.after}
     exported |= {f"{name}_bucket" for name in exported if name.endswith("_time_seconds")}
     asked = {name for query in queries() for name in metrics_in(query)}
     assert asked <= exported
@@ -255,7 +263,7 @@ def test_panels_have_names_and_meanings_and_do_not_overlap() -> None:
     assert len({panel["id"] for panel in panels()}) == len(panels())
 
 
-def test_compose_gives_grafana_the_dashboard_and_the_prometheus_that_loads_send_to() -> None:
+def test_compose_gives_grafana_the_dashboard_and_a_prometheus_that_reads_loads() -> None:
     services = yaml.safe_load((ROOT / "deploy/compose.grafana.yaml").read_text(encoding="utf-8"))["services"]
     mounted = {its: ROOT / "deploy" / mine for mine, its, _how in
                (volume.split(":") for volume in services["grafana"]["volumes"])}  # fmt: skip
@@ -266,16 +274,20 @@ def test_compose_gives_grafana_the_dashboard_and_the_prometheus_that_loads_send_
     assert (boards / Path(home).relative_to(provider["options"]["path"])).exists()
     (source,) = yaml.safe_load((provisioning / "datasources/prometheus.yaml").read_text())["datasources"]
     assert source["url"] == "http://prometheus:9090"
-    assert "--web.enable-otlp-receiver" in services["prometheus"]["command"]
     for name, port in (("prometheus", 9090), ("grafana", 3000)):
         assert services[name]["ports"] == [f"127.0.0.1:{port}:{port}"], "on this machine alone"
-    sent_to = set(re.findall(r"http://(\S+?)/api/v1/otlp/v1/metrics", PAGE))
-    assert sent_to == {"127.0.0.1:9090", "prometheus:9090"}
+    (mine, its, _how) = services["prometheus"]["volumes"][0].split(":")
+    assert f"--config.file={its}" in services["prometheus"]["command"]
+    (job,) = yaml.safe_load((ROOT / "deploy" / mine).read_text(encoding="utf-8"))["scrape_configs"]
+    assert job["static_configs"] == [{"targets": ["endpoint:9464", "host.docker.internal:9464"]}]
+    master = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text(encoding="utf-8"))["services"]["master"]
+    assert {"--prometheus-port=9464", "--allow-host=endpoint"} <= set(master["command"])
+    assert "--prometheus-port 9464 --prometheus-host 0.0.0.0 --allow-host host.docker.internal" in PAGE
 
 
 def test_the_page_names_every_metric_with_its_kind_and_meaning() -> None:
     rows = re.findall(r"^\| `(keyheat_\w+)` \| (\w+) \|[^|]*\| (.*) \|$", PAGE, re.MULTILINE)
-    assert rows == [(name_of(one), one.kind, one.says) for one in (*LOAD_METRICS, *LOCAL_METRICS)]
+    assert rows == [(one.name, one.kind, one.says) for one in (*LOAD_METRICS, *LOCAL_METRICS)]
 
 
 @pytest.mark.opens
@@ -283,7 +295,7 @@ def test_the_page_names_the_labels_that_they_have(loaded: Loaded) -> None:
     rows = re.findall(r"^\| `(keyheat_load_\w+)` \| \w+ \|([^|]*)\|", PAGE, re.MULTILINE)
     told = {name: set(re.findall(r"`(\w+)`", labels)) for name, labels in rows}
     found = {
-        name_of(one): {name for labels in points_of(loaded.sent[one.name]) for name, _value in labels}
+        one.name: {name for labels in points_of(loaded.after[family_of(one)]) for name, _value in labels}
         for one in LOAD_METRICS
     }
     assert told == found
@@ -328,13 +340,11 @@ def test_keyheat_run_has_the_load_export_as_it_is_told(
         "hotkey",
         "--prometheus-port",
         "9464",
-        "--otlp",
-        "http://c:4318",
         "--out",
         tmp_path / "run",
     )
     assert verb(*map(str, words)).code == launch.INTERRUPTED
-    assert {"--prometheus-port=9464", "--otlp=http://c:4318"} <= set(told[0])
+    assert "--prometheus-port=9464" in told[0]
 
 
 @pytest.mark.opens
@@ -342,31 +352,24 @@ def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
     (tmp_path / "watched.toml").write_text(SCENARIO)
-    port, wired = free_port(), str(free_port())
-    with otlp_collector() as collector, ExitStack() as stack:
-        exported = ("--prometheus-port", port, "--otlp", collector.url)
+    port, wired, web = free_port(), str(free_port()), free_port()
+    with ExitStack() as stack:
+        exported = ("--prometheus-port", port)
         lead = (
             *MADE, *exported, "--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", wired,
-            "--expect-workers", 2,
+            "--expect-workers", 2, "--web-port", web,
         )  # fmt: skip
         work = ("--worker", "--master-host", "127.0.0.1", "--master-port", wired, *exported)
         children = [started((*LOCUST, *words), tmp_path, environment) for words in (lead, work, work)]
         stack.callback(end_all, children)
+        eventually(lambda: (tmp_path / "run/evidence.json").exists())
+        families = read(get(f"http://127.0.0.1:{port}/metrics"))
+        children[0].send_signal(signal.SIGINT)
         ends = [child.communicate(timeout=PATIENCE_S)[1] for child in children]
-        named, sent = collector.last()
-        instances = {
-            one.value.string_value
-            for resource in (one.resource_metrics[0] for one in collector.requests())
-            for one in resource.resource.attributes
-            if one.key == "service.instance.id" and resource.scope_metrics[0].metrics
-        }
-    assert children[0].returncode in OR_TOO_SLOW, ends[0]
     run = runfiles.read_json(tmp_path / "run/run.json", runfiles.RUN)
-    assert named["service.instance.id"] == run["run_id"]
-    assert instances == {run["run_id"]}
-    attempts = points_of(sent["keyheat.load.attempts"])
+    attempts = points_of(families["keyheat_load_attempts"])
     assert sum(attempts.values()) == run["totals"]["attempts"]
-    assert len(points_of(sent["keyheat.load.cpu"])) == 2
+    assert len(points_of(families["keyheat_load_cpu_ratio"])) == 2
     assert all("metrics for Prometheus" not in said for said in ends[1:])
 
 
@@ -374,13 +377,14 @@ def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
 def test_a_port_that_is_taken_is_said_before_anything_starts(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    with otlp_collector() as taken:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
         words = (*LOCUST, "--headless", "--scenario", ROOT / "configs/scenarios/hotkey.toml", "--out", "run",
-                 "--prometheus-port", taken.server_port)  # fmt: skip
+                 "--prometheus-port", port)  # fmt: skip
         child = started(words, tmp_path, environment)
         _out, said = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 2
-    assert f"cannot listen on 127.0.0.1:{taken.server_port}" in said
+    assert f"cannot listen on 127.0.0.1:{port}" in said
     assert "name another port, or end what has it" in said
     assert "preparing" not in said
     assert not (tmp_path / "run").exists()

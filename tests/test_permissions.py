@@ -47,7 +47,6 @@ CLEANING = (
 )
 ONLY_CLEANING = "keyheat/load/tables/orphans.py"  # a run never lists tables
 ONLY_COLLECTING = {"dynamodb:ListTables"}  # to name those that there are, where one is not there
-NOT_IN_AWS = "keyheat/load/probe"
 OBSERVED = "keyheat/runs/partitions.py"  # what a stream's shards tell, before, after and without a run
 
 
@@ -103,7 +102,7 @@ def permitted(policy: str, call: Call) -> bool:
 
 
 def test_a_run_may_do_what_it_does_and_no_more() -> None:
-    elsewhere = sources(NOT_IN_AWS) | {ROOT / ONLY_CLEANING}
+    elsewhere = {ROOT / ONLY_CLEANING}
     called = called_in(
         (sources("keyheat/load", "keyheat/sharding", "loadtests", "keyheat/evidence") - elsewhere)
         | {ROOT / OBSERVED}
@@ -131,7 +130,7 @@ def run_elsewhere(url: str, loadtest: str, folder: Path, *more: str) -> "subproc
     command = [
         sys.executable, "-m", "tests.as_remote", "-f", f"loadtests/{loadtest}.py", "--headless",
         "--users", "4", "--run-time", "2s", "--target", url, "--out", str(folder), "--yes", "--no-align",
-        "--no-probe", "--no-report", "--max-dollars", "20", *more,
+        "--no-report", "--max-dollars", "20", *more,
     ]  # fmt: skip
     identity = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_SESSION_TOKEN": TOKEN}
     return subprocess.run(

@@ -75,7 +75,6 @@ TESTED_ELSEWHERE = {
     "clients.md": "test_clients.py",
     "contributor-insights.md": "test_insights_page.py",
     "dynamic-sharding.md": "test_dynamic_page.py",
-    "endpoints.md": "test_probe_page.py",
     "evidence.md": "test_evidence_page.py",
     "guards.md": "test_guards.py",
     "existing-tables.md": "test_existing_page.py",

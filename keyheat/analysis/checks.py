@@ -9,12 +9,12 @@ from typing import Final
 
 from keyheat.numbers import exact_percent, some
 from keyheat.runs.client import ClientFiles
+from keyheat.runs.endpoints import NO_CAPACITY_MODEL
 from keyheat.runs.formats import Evidence, ThresholdResult, Verdict
-from keyheat.runs.provability import SAYS
 from keyheat.scenario.scenario import ThresholdsSpec
 
 SIMULATION: Final = "a simulation cannot measure it"
-NO_MODEL: Final = "this endpoint was not seen to throttle"
+NO_MODEL: Final = "this endpoint has no capacity model"
 LESS_SENT: Final = "the load generator was the limit"
 WRONG: Final = {
     "reads.missing": ("item was not found", "items were not found"),
@@ -42,7 +42,7 @@ def check(
 def _results(
     spec: ThresholdsSpec, verdict: Verdict, evidence: Evidence, client: ClientFiles | None, bound: bool
 ) -> Iterator[ThresholdResult]:
-    unlimited = verdict.rule in SAYS
+    unlimited = verdict.rule == NO_CAPACITY_MODEL
     if spec.throttle_share_max is not None:
         share = None if unlimited else throttle_share(evidence, client)
         open_by = NO_MODEL if unlimited else None

@@ -35,7 +35,7 @@ from keyheat.runs.manifest import Manifest
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.simulator.search import shards_enough
-from keyheat.words import READ, WRITE, Direction
+from keyheat.words import READ, WRITE, Direction, has_capacity_model
 
 Measured = float | Absence
 
@@ -53,13 +53,9 @@ class RunMeasured:
     accepted: HdrHistogram | Absence  # service times of accepted requests, microseconds
 
     @property
-    def indexes(self) -> bool:
-        return bool(self.manifest.table.indexes)
-
-    def counts_wrongly(self, side: Direction) -> bool:
-        """Whether the endpoint was seen to count other units than DynamoDB."""
-        endpoint = self.manifest.endpoint
-        return endpoint is not None and bool(endpoint.wrong_units(side, indexes=self.indexes))
+    def counts_wrongly(self) -> bool:
+        """Whether the endpoint may count other units than DynamoDB."""
+        return not has_capacity_model(self.manifest.endpoint)
 
 
 def measures_of(folder: Path, manifest: Manifest) -> tuple[dict[str, float], dict[str, Absence]]:
@@ -81,7 +77,7 @@ def _counted(run: RunMeasured, side: Direction) -> RunTraffic | Absence:
     """One side of the load, where the units that its endpoint counts are DynamoDB's."""
     if isinstance(run.traffic, str):
         return run.traffic
-    return "wrong_units" if run.counts_wrongly(side) else run.traffic[side]
+    return "wrong_units" if run.counts_wrongly else run.traffic[side]
 
 
 def exact_units(run: RunMeasured, side: Direction) -> Measured:
@@ -165,7 +161,7 @@ def knee_units_per_s(run: RunMeasured) -> Measured:
     if not len(throttled):
         return "no_throttles"
     worst: Direction = max(traffic, key=lambda side: traffic[side].throttled)
-    if run.counts_wrongly(worst):
+    if run.counts_wrongly:
         return "wrong_units"
     each = traffic[worst].by_second
     units = each.own_units if worst is WRITE else each.units
@@ -194,7 +190,7 @@ def capacity_used(run: RunMeasured) -> Measured:
     scenario = run.scenario if isinstance(run.scenario, Scenario) else None
     if scenario is not None and scenario.timeline:
         return "varies"
-    if any(run.counts_wrongly(side) for side in run.traffic):
+    if run.counts_wrongly:
         return "wrong_units"
     if all(one.units_per_s is None for one in run.traffic.values()):
         return "too_short"

@@ -59,7 +59,7 @@ ABSENCES: Final[dict[Absence, Lacking]] = {
     "too_short": Lacking(says="the load lasted less than three whole seconds"),
     "too_long": Lacking(says="the load changes over more than ten minutes"),
     "not_simulated": Lacking(says="the simulator cannot tell it"),
-    "wrong_units": Lacking(says="the endpoint does not count units as DynamoDB does"),
+    "wrong_units": Lacking(says="the endpoint may not count units as DynamoDB does"),
     "no_file": Lacking(says="the run's file about it is missing or damaged"),
 }
 

@@ -246,23 +246,14 @@ CIRCUMSTANCES: Final = (
 )  # fmt: skip
 """What happened around a label that another rule made."""
 
-ELSEWHERE: Final = "Run the same scenario on the local table (`--target local`), or in AWS."
-WHAT_IT_CAN: Final = "Ask `keyheat probe URL` what the endpoint can prove, and use it for that."
 LACKING: Final = (
     a_rule(
         "no-capacity-model", "undetermined", "none",
-        "Nothing was throttled, and a probe before the run saw that the endpoint never throttles.",
-        "What the probe saw: how many units the endpoint took on a table of one unit a second.",
+        "Nothing was throttled, and the endpoint is neither DynamoDB in AWS nor Keyheat's local table.",
+        "Whose endpoint it is.",
         meaning="The endpoint has no capacity model: that nothing was throttled says nothing about DynamoDB.",
-        mitigation=ELSEWHERE, cure=WHAT_IT_CAN,
-    ),
-    a_rule(
-        "capacity-model-unknown", "undetermined", "none",
-        "Nothing was throttled, and nobody saw the endpoint throttle: it was not probed, or could not be.",
-        "What the probe saw, if there was one.",
-        meaning="Whether the endpoint has a capacity model is not known, so that nothing was throttled says "
-        "nothing about DynamoDB.",
-        mitigation=ELSEWHERE, cure=WHAT_IT_CAN,
+        mitigation="Run the same scenario on the local table (`--target local`), or in AWS.",
+        cure="Use the endpoint to see whether requests are valid, and nothing more.",
     ),
     a_rule(
         "undetermined-no-consumed", "undetermined", "none",

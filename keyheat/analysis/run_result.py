@@ -20,7 +20,7 @@ from keyheat.plan.prices import Prices, consumed_dollars, per_million, provision
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import Scenario
-from keyheat.words import TABLE, WRITE, WRITES_FIRST, Direction, label_of
+from keyheat.words import TABLE, WRITE, WRITES_FIRST, Direction, has_capacity_model, label_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,8 +163,7 @@ def measure(manifest: Manifest, seconds: "pd.DataFrame", prices: Prices) -> RunR
     write, read = traffic[Direction.WRITE], traffic[Direction.READ]
     beside = sum(units for name, units in manifest.counted.items() if _written_beside(name))
     on_demand = consumed_dollars(prices.on_demand, write_units=write.units + beside)
-    endpoint, indexes = manifest.endpoint, bool(manifest.table.indexes)
-    counted = endpoint is None or not endpoint.wrong_units(WRITE, indexes=indexes)
+    counted = has_capacity_model(manifest.endpoint)
     paid_per_s = _provisioned(manifest.table, WRITE) * manifest.scale  # of what a rehearsal admits
     reserved = provisioned_dollars(prices.provisioned, duration_s, write_per_s=paid_per_s)
     return RunResult(

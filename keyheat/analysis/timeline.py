@@ -18,8 +18,7 @@ from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import span
 from keyheat.runs import metrics
 from keyheat.runs.formats import AccountFacts, Evidence, IndexFacts, SecondCount, Series, TableFacts
-from keyheat.runs.provability import units_hold
-from keyheat.words import Capacity, Constraint, Direction, label_of
+from keyheat.words import Capacity, Constraint, Direction, has_capacity_model, label_of
 
 EXTREMES: Final = ("Minimum", "Maximum")
 UNNAMED_INDEX: Final = "(an index)"  # a reason spoke of an index, and nothing says which of several
@@ -216,7 +215,7 @@ def _track(
         return steps(average, least, most, fact.of(direction) if fact else None, evidence.scale)
 
     provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
-    counted = units_hold(evidence, direction)
+    counted = has_capacity_model(evidence.endpoint)
     asked = {cause.constraint: cells(metrics.cause_events(direction, cause)) for cause in Cause}
     return EvidenceTrack(
         index=index,

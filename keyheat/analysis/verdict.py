@@ -11,6 +11,7 @@ from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.numbers import UNITS, percent, some, whole
 from keyheat.runs.client import ClientFiles
+from keyheat.runs.endpoints import FOREIGN_UNITS, without_a_model
 from keyheat.runs.formats import DirectionVerdict, Evidence, GeneratorFacts, Label, Verdict
 from keyheat.runs.metrics import (
     OPERATIONS,
@@ -19,8 +20,7 @@ from keyheat.runs.metrics import (
     THROTTLED_REQUESTS,
     consumed,
 )
-from keyheat.runs.provability import unreliable, without_a_model
-from keyheat.words import Constraint, Direction, index_of, whose
+from keyheat.words import Constraint, Direction, has_capacity_model, index_of, whose
 
 WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled: both sides say so, or one of them
 MOST_CELLS = 1_000_000  # nearly two years of minutes, more than CloudWatch keeps
@@ -105,8 +105,8 @@ def verdict(
         said = f"CloudWatch counts {some(sum(elsewhere.values()), 'throttled request')} of "
         said += f"{' and '.join(elsewhere)}: no reads or writes of the table (GetRecords reads its stream)."
         made = made.model_copy(update={"because": (*made.because, said)})
-    if doubt := unreliable(evidence):
-        made = made.model_copy(update={"because": (*made.because, doubt)})
+    if found and not has_capacity_model(evidence.endpoint):
+        made = made.model_copy(update={"because": (*made.because, FOREIGN_UNITS)})
     made = with_blind_spans(made, evidence, client, numbers.failures)
     return _with_generator(made, generator) if generator.bound else made
 

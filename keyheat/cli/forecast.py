@@ -1,4 +1,4 @@
-"""Verbs that say what to expect before anything is sent: plan, whatif, probe, retries."""
+"""Verbs that say what to expect before anything is sent: plan, whatif, retries."""
 
 import os
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ from keyheat.cli.options import (
     command_of,
     in_json,
     price_list,
-    says_yes,
     series_place,
     some_prices,
 )
@@ -24,13 +23,11 @@ from keyheat.load.run.jobs import find_scenario
 from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
 from keyheat.runfiles import check_writable, write_json
 from keyheat.terminal.console import answer, bars, err, out, strong
-from keyheat.words import BROKEN, DONE, INVALID, REFUSED
+from keyheat.words import BROKEN, DONE
 
 if TYPE_CHECKING:
-    from keyheat.load.transport.target import Target
     from keyheat.plan.prices import Prices
     from keyheat.plan.quotas import Quotas
-    from keyheat.runs.capabilities import Capabilities
     from keyheat.scenario.scenario import Scenario
     from keyheat.simulator.search import Question, WhatIfSearch
 
@@ -242,58 +239,6 @@ def _write_page(
     return write_whatif(
         folder / NAME, answered(found, prices, formula, command, scenarios), datetime.now(UTC)
     )
-
-
-@click.command()
-@click.argument("url")
-@click.option("--yes", is_flag=True, help="do not ask before a table is made on another machine")
-@in_json("what was found")
-def probe(url: str, yes: bool) -> int:
-    """What the DynamoDB endpoint at URL can do, and what a run there can and cannot prove.
-
-    It makes a small table of its own there, sends a few hundred requests to it, and deletes it. DynamoDB in
-    AWS, and an endpoint of ours, are known and not asked.
-    """
-    from keyheat.load.probe.probe import capabilities_of, known
-    from keyheat.load.probe.table import DoesNotAnswer
-    from keyheat.load.transport.target import aws_target, credentials_for, target_at
-
-    target = aws_target() if url == "aws" else target_at(url)
-    found = known(target)
-    if found is None:
-        credentials_for(target)  # which says what is wrong with them before anything is sent
-        if not (target.local or yes or _agreed(target)):
-            return REFUSED
-        try:
-            found = capabilities_of(target, _say)
-        except DoesNotAnswer as error:
-            _say(str(error))
-            return INVALID
-    _show(target, found)
-    return DONE
-
-
-def _agreed(target: "Target") -> bool:
-    """Whether somebody agrees to a table on another machine; asked on a terminal alone."""
-    question = f"Make a table at {target.url}, send a few hundred requests to it, and delete it?"
-    agreed = says_yes(question)
-    if agreed is None:
-        _say(
-            f"{target.url} is not on this machine: the probe makes a table there, sends a few hundred "
-            "requests to it and deletes it. Say --yes to go on"
-        )
-    return bool(agreed)
-
-
-def _show(target: "Target", found: "Capabilities") -> None:
-    from keyheat.terminal.diagnosis import endpoint_text
-    from keyheat.wording.constraints import endpoint_json
-
-    answer(lambda: endpoint_json(target.url, found), lambda: endpoint_text(target.url, found))
-
-
-def _say(words: str) -> None:
-    err.print(f"keyheat: {words}")
 
 
 @click.command()

@@ -49,10 +49,6 @@ OPTIONS = (
     ),
     click.option("--max-minutes", type=float, metavar="M", help="minutes of load"),
     click.option("--no-align", is_flag=True, help="do not wait for a minute to begin before the load does"),
-    click.option(
-        "--no-probe", is_flag=True,
-        help="do not find out first what an endpoint of somebody else can do",
-    ),
 )  # fmt: skip
 
 
@@ -82,7 +78,6 @@ class Guards:
     max_units: float | None
     max_minutes: float | None
     no_align: bool
-    no_probe: bool
 
     def arguments(self, *, agreed: bool) -> list[str]:
         """The same for the process that loads; once somebody has `agreed`, it does not ask again."""
@@ -251,5 +246,4 @@ def undertaking(plan: ScenarioPlan, target: Target, guards: Guards) -> Undertaki
         existing=guards.table,
         keep_table=guards.keep_table,
         clean_up=guards.clean_up,
-        probe=not guards.no_probe,
     )

@@ -68,7 +68,6 @@ no_collect = click.option(
 @click.option(
     "--prometheus-port", type=int, metavar="PORT", help="let Prometheus read metrics there while it loads"
 )
-@click.option("--otlp", metavar="URL", help="send metrics to an OpenTelemetry collector while it loads")
 @no_collect
 @in_json("the runs and what came out")
 @guarded
@@ -82,7 +81,6 @@ def run(
     retries: str,
     throttled_keys: bool,
     prometheus_port: int | None,
-    otlp: str | None,
     quick: bool,
     guards: Guards,
     prices: Path,
@@ -101,7 +99,6 @@ def run(
     options = ["--transport", transport, "--retries", retries, "--prices", str(prices)]
     options += ["--throttled-keys"] if throttled_keys else []
     options += [f"--prometheus-port={prometheus_port}"] if prometheus_port is not None else []
-    options += [f"--otlp={otlp}"] if otlp is not None else []
     listed, several = price_list(prices), len(loaded) > 1
     if several:
         folder = series_place(folder, "compare")

@@ -117,7 +117,6 @@ MENU: Menu = {
         "whatif": ("forecast", "the smallest number of shards, or capacity, that is enough"),
         "knee": ("knee", "raise the demand until something throttles: the key, or the table?"),
         "retries": ("forecast", "what the retries of SDKs make of its throttles"),
-        "probe": ("forecast", "what an endpoint can do, and what a run there can prove"),
     },
     "Evidence, labels, pages": {
         "queries": ("evidence", "the CloudWatch queries, for somebody who runs the AWS CLI"),

@@ -39,7 +39,6 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--markdown", type=a_path, metavar="FILE", help="Markdown for a comment on a pull request"),
     click.option("--github", is_flag=True, help="annotations, and the step's summary, of GitHub Actions"),
     click.option("--prometheus", type=a_path, metavar="FILE", help="metrics for a textfile collector"),
-    click.option("--otlp", metavar="URL", help="send metrics to an OpenTelemetry collector, over HTTP"),
     no_collect,
 )  # fmt: skip
 
@@ -90,7 +89,7 @@ def _wanted(said: dict[str, Any], *, github: bool) -> "Exports":
     from keyheat.regression.exports import Exports
 
     step = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
-    names = ("summary", "junit", "markdown", "prometheus", "otlp")
+    names = ("summary", "junit", "markdown", "prometheus")
     return Exports(**{name: said[name] for name in names}, step_summary=Path(step) if step else None)
 
 

@@ -79,7 +79,7 @@ def _agreed(
     """The runs, each on a new table and with its part of the dollars, once somebody has agreed."""
     guards = Guards(
         table=None, allow_table=(), allow_protected=(), share=False, clean_up=False, keep_table=False,
-        yes=yes, max_dollars=None, max_units=None, max_minutes=None, no_align=True, no_probe=False,
+        yes=yes, max_dollars=None, max_units=None, max_minutes=None, no_align=True,
     )  # fmt: skip
     ending = f"-{datetime.now(UTC):%Y%m%d%H%M%S}"
     jobs = {}

@@ -20,15 +20,15 @@ from keyheat.words import Direction, label_of
 URL: Final = b"/_keyheat/metrics"
 
 
-def _of(kind: Any, name: str, unit: str, says: str) -> Metric:
-    return Metric(name=f"{PREFIX}.local.{name}", unit=unit, says=says, points=(), kind=kind)
+def _of(kind: Any, name: str, says: str) -> Metric:
+    return Metric(name=f"{PREFIX}_local_{name}", says=says, points=(), kind=kind)
 
 
-REQUESTS: Final = _of("counter", "requests", "{request}", "requests that were asked of the endpoint")
-THROTTLES: Final = _of("counter", "throttles", "{throttle}", "throttle events, by DynamoDB's reason")
-CONSUMED: Final = _of("counter", "consumed.units", "{unit}", "capacity units that were consumed")
+REQUESTS: Final = _of("counter", "requests_total", "requests that were asked of the endpoint")
+THROTTLES: Final = _of("counter", "throttles_total", "throttle events, by DynamoDB's reason")
+CONSUMED: Final = _of("counter", "consumed_units_total", "capacity units that were consumed")
 CAPACITY: Final = _of(
-    "gauge", "capacity.units", "{unit}/s", "capacity units that may be consumed, by what limits them"
+    "gauge", "capacity_units_per_second", "capacity units that may be consumed, by what limits them"
 )
 METRICS: Final = (REQUESTS, THROTTLES, CONSUMED, CAPACITY)
 

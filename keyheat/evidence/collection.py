@@ -29,6 +29,7 @@ from keyheat.runs.formats import Evidence, TableFacts, Window
 from keyheat.runs.manifest import Manifest, read_manifest, run_window
 from keyheat.runs.plausibility import within
 from keyheat.validation import Mistakes
+from keyheat.words import has_capacity_model
 
 
 def collect(
@@ -70,7 +71,7 @@ def collect(
         client_factory=factory, pace=pace, clock=there_s, sleep=sleep, progress=progress, show_keys=show_keys
     )
     window = run_window(run, there_s())
-    answers = run.endpoint is None or run.endpoint.of("cloudwatch").answer != "no"
+    answers = has_capacity_model(run.endpoint)
     found = _gather(
         source, run.table, window, _of_run(run_dir, run, window), _unsure(run), run.scale,
         ask=(so_far if local else published) if answers else at_once, seen=partitions.noted(run),

@@ -12,9 +12,8 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from keyheat import runfiles
-from keyheat.runs.capabilities import Capabilities
 from keyheat.validation import Count, LenientPart, Part, Points, Quantity, Rows, Time, checked
-from keyheat.words import Capacity, Constraint, Direction, Grade, Source
+from keyheat.words import Capacity, Constraint, Direction, Endpoint, Grade, Source
 
 Confidence = Annotated[float, Field(ge=0, le=1)]
 
@@ -157,7 +156,7 @@ class Evidence(Part):
     partitions: PartitionFacts | None = None
     scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0  # of a local table whose every limit is multiplied
     source: Source = "aws"  # whose reasons and counts these are
-    endpoint: Capabilities | None = None  # what the endpoint can do; None: nobody looked
+    endpoint: Endpoint | None = None  # None: a simulation, or a table in AWS
     up_to_now: bool = False  # whether the window ends with the newest minute that was published
     missing: tuple[str, ...] = ()  # what was looked for and could not be had, for the person who reads
 

@@ -13,10 +13,9 @@ from pydantic import ConfigDict, Field
 
 from keyheat import runfiles
 from keyheat.runfiles import MOST_SKEW_S, SIMULATED
-from keyheat.runs.capabilities import Capabilities
 from keyheat.runs.formats import PartitionFacts, TableFacts, Window
 from keyheat.validation import Count, LenientPart, Quantity, Time, checked
-from keyheat.words import Direction, Source
+from keyheat.words import Direction, Endpoint, Source
 
 Rule = Literal["max_dollars", "max_units", "max_minutes", "throttle_share", "error_share", "p99_ms"]
 STOP_SHARES: Final = {"throttle_share": "were throttled", "error_share": "failed"}
@@ -208,7 +207,7 @@ class Manifest(LenientPart):
     seed: int | None = None
     target: str | None = None
     endpoint_url: str | None = None
-    endpoint: Capabilities | None = None  # what it can do; None: nobody looked
+    endpoint: Endpoint | None = None  # None: a simulation, or the run's own local table
     region: str | None = None
     scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0
     transport: str | None = None

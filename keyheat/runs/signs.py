@@ -15,7 +15,6 @@ from keyheat.runs.folder import SHOWN_S, Underway, forget_underway, write_underw
 
 PHASES = {
     "starting": "starting",
-    "probing": "finding out what the endpoint can do",
     "preparing": "preparing the table",
     "aligning": "waiting for the next minute to begin",
     "loading": "loading",

@@ -1,4 +1,4 @@
-"""The answer in a terminal: one line for a run, a diagnosis in a few, what an endpoint can prove."""
+"""The answer in a terminal: one line for a run, a diagnosis in a few."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,14 @@ from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import read_record
 from keyheat.numbers import clock, moment, percent, some, whole
-from keyheat.runs.capabilities import QUESTIONS, Capabilities
 from keyheat.runs.formats import Diagnosis, Finding, Label, Verdict
 from keyheat.runs.manifest import Manifest
-from keyheat.runs.provability import can_prove, cannot_prove
 from keyheat.scenario.scenario import Scenario
 from keyheat.terminal.layout import COLOURS, Paragraph
 from keyheat.terms import CONFIDENCE, THROTTLED_BY
 from keyheat.wording.advice import cards, carried_words, cure_of, outlook, side_words
 from keyheat.wording.answers import Answer, answers_of
-from keyheat.wording.constraints import NAMES, SHORT, crosses_midnight, measured
+from keyheat.wording.constraints import NAMES, SHORT, crosses_midnight
 from keyheat.wording.verdict import (
     about,
     expectation,
@@ -31,7 +29,6 @@ from keyheat.wording.verdict import (
 )
 from keyheat.words import capital, sentence
 
-STYLES = {"yes": "green", "no": "red", "unknown": "yellow"}
 MOST_LABELS = 20
 MOST_FINDINGS = 20
 
@@ -203,26 +200,3 @@ def _labels(labels: Sequence[Label]) -> list[RenderableType]:
     more = len(labels) - MOST_LABELS
     rest = [Text(f"  and {some(more, 'more label')}")] if more > 0 else []
     return [_heading("What was limited, and when (UTC)"), table, *rest]
-
-
-def endpoint_text(url: str, found: Capabilities) -> RenderableType:
-    """What a run there can and cannot prove, and below that what was seen."""
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for name in ("what", ""):
-        table.add_column(name, no_wrap=True)
-    table.add_column("seen", overflow="fold")
-    for name, said in QUESTIONS.items():
-        finding = found.of(name)
-        table.add_row(Text(said), Text(finding.answer, STYLES[finding.answer]), Text(finding.seen))
-    return Group(
-        Text.assemble((url, "bold"), f"  {found.product} ({found.source})"),
-        *_listed("A run there can prove", can_prove(found)),
-        *_listed("It cannot prove", cannot_prove(found)),
-        Text("\nWhat it can do", "bold"),
-        table,
-        *(Text(f"{name}: {value}") for name, value in measured(found)),
-    )
-
-
-def _listed(heading: str, lines: Sequence[str]) -> list[RenderableType]:
-    return [Text(f"\n{heading}", "bold"), *(Paragraph(line, "  - ", "    ") for line in lines)]

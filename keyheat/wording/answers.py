@@ -108,7 +108,7 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
     if run.manifest and (cost := run.manifest.retry_cost) is not None:
         yield from _with_retries(cost)
     if not facts.units_hold:
-        yield "its units are not judged: they are not DynamoDB's"
+        yield "its units are not judged: they may not be DynamoDB's"
 
 
 def _of_constraint(facts: Facts, name: str) -> Iterator[str]:

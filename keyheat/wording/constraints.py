@@ -1,13 +1,12 @@
-"""Words that pages and terminals share: of limits, targets and moments, and what an endpoint can prove."""
+"""Words that pages and terminals share: of limits, targets and moments."""
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, get_args
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, get_args
 
 from keyheat.numbers import clock, moment
 from keyheat.runfiles import SIMULATED
-from keyheat.runs.capabilities import QUESTIONS, Capabilities
+from keyheat.runs.endpoints import NO_CAPACITY_MODEL
 from keyheat.runs.formats import Verdict
-from keyheat.runs.provability import NO_CAPACITY_MODEL, NOT_KNOWN, can_prove, cannot_prove
 from keyheat.words import Constraint, whose
 
 if TYPE_CHECKING:
@@ -23,11 +22,8 @@ NAMES: dict[Constraint, str] = {
     "undetermined": "Undetermined",
     "none": "No throttles",
 }
-SHORT: dict[str | None, str] = {
-    NO_CAPACITY_MODEL: "No capacity model",
-    NOT_KNOWN: "Capacity model not known",
-}
-"""Verdicts that rest on the endpoint alone, by rule."""
+SHORT: dict[str | None, str] = {NO_CAPACITY_MODEL: "No capacity model"}
+"""The verdict that rests on the endpoint alone, by rule."""
 
 
 BURST: Final = "burst"
@@ -94,37 +90,3 @@ def saying(start_s: float, end_s: float) -> Callable[[float], str]:
 def crosses_midnight(start_s: float, end_s: float) -> bool:
     """Whether two moments are on different days (UTC)."""
     return moment(start_s)[:DAY] != moment(end_s)[:DAY]
-
-
-CLOCK_OFF_S = 2.0  # from which a clock is worth a word
-
-
-def endpoint_facts(found: Capabilities) -> dict[str, str]:
-    """Everything that is known of an endpoint, under names."""
-    return {
-        "it": f"{found.product} ({found.source})",
-        **{f"can prove {place}": words for place, words in enumerate(can_prove(found), start=1)},
-        **{f"cannot prove {place}": words for place, words in enumerate(cannot_prove(found), start=1)},
-        **dict(measured(found)),
-        **{said: f"{found.of(name).answer}: {found.of(name).seen}" for name, said in QUESTIONS.items()},
-    }
-
-
-def endpoint_json(url: str, found: Capabilities) -> dict[str, Any]:
-    """The same for another program."""
-    return {
-        "url": url,
-        "can_prove": can_prove(found),
-        "cannot_prove": cannot_prove(found),
-        **found.to_json(),
-    }
-
-
-def measured(found: Capabilities) -> Iterator[tuple[str, str]]:
-    """What was measured of it, as names and values."""
-    if found.latency_ms is not None:
-        yield "a read that finds nothing", f"{found.latency_ms:g} ms"
-    if found.clock_ahead_s is not None:
-        off = abs(found.clock_ahead_s) >= CLOCK_OFF_S
-        word = "ahead of" if found.clock_ahead_s > 0 else "behind"
-        yield "its clock", f"{abs(found.clock_ahead_s):g} s {word} ours" if off else "agrees with ours"

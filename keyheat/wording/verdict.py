@@ -5,13 +5,13 @@ from typing import Final
 from keyheat.analysis.heat import ONE_SHARE
 from keyheat.analysis.report.facts import Facts
 from keyheat.numbers import NOTHING, UNITS, measured, moment, percent, rate, some, whole
+from keyheat.runs.endpoints import NO_CAPACITY_MODEL, NO_MODEL
 from keyheat.runs.formats import (
     Finding,
     GeneratorFacts,
     HotKey,
     Verdict,
 )
-from keyheat.runs.provability import SAYS
 from keyheat.words import (
     LIMITS,
     SPEAKERS,
@@ -38,8 +38,8 @@ def grade_words(grade: Grade, source: Source) -> str:
 
 def verdict_sentence(verdict: Verdict, facts: Facts, generator: GeneratorFacts) -> str:
     """What happened, with the two or three numbers that decide it."""
-    if verdict.rule is not None and verdict.rule in SAYS:
-        return SAYS[verdict.rule]
+    if verdict.rule == NO_CAPACITY_MODEL:
+        return NO_MODEL
     if not verdict.valid and generator.bound:
         return "This run says nothing about the table: the load generator was the limit, not DynamoDB."
     said = f"{_said(verdict, facts)}{_beside(facts)}"
@@ -59,7 +59,7 @@ def _beside(facts: Facts) -> str:
 def sureness(verdict: Verdict) -> str:
     """How sure a verdict is; one that says nothing about the table has nothing to be sure of."""
     spoiled = not verdict.valid and verdict.constraint != "undetermined"
-    return NOTHING if spoiled or verdict.rule in SAYS else percent(verdict.confidence)
+    return NOTHING if spoiled or verdict.rule == NO_CAPACITY_MODEL else percent(verdict.confidence)
 
 
 def is_as_expected(expects: str, verdict: Verdict) -> bool:

@@ -93,9 +93,7 @@ def test_nothing_accepted_has_no_price() -> None:
 
 
 def test_units_that_the_endpoint_counts_in_its_own_way_have_no_price() -> None:
-    findings = {"write_units": {"answer": "no", "seen": "constant: always 1"}}
-    endpoint = {"source": "probed", "product": "calls itself a test", "findings": findings}
-    found = measured(row(0), endpoint=endpoint)
+    found = measured(row(0), endpoint="other")
     assert (found.write.units, found.on_demand_dollars) == (10, None)
 
 

@@ -12,7 +12,6 @@ from hdrh.histogram import HdrHistogram
 from keyheat.analysis.measurement import TAKEN, Measured, RunMeasured
 from keyheat.analysis.measures import ABSENCES, MEASURES, Absence
 from keyheat.analysis.run_result import traffic_of
-from keyheat.runs.capabilities import Capabilities, CapabilityFinding
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import AutoScalingNoted, Manifest, ScalingNoted
@@ -147,12 +146,8 @@ def test_writes_are_amplified_by_the_indexes() -> None:
 
 
 def test_wrong_units_of_an_endpoint_are_no_measure() -> None:
-    wrong = Capabilities(
-        source="probed",
-        product="another",
-        findings={"write_units": CapabilityFinding(answer="no", seen="1 for all")},
-    )
-    run = replace(drawn("......"), manifest=drawn("......").manifest.model_copy(update={"endpoint": wrong}))
+    manifest = drawn("......").manifest.model_copy(update={"endpoint": "other"})
+    run = replace(drawn("......"), manifest=manifest)
     of_units = {name for name in TAKEN if "units" in name or name == "write_amplification"}
     taken = {name: TAKEN[name](run) for name in of_units}
     assert {name for name, value in taken.items() if value == "wrong_units"} >= {

@@ -7,10 +7,9 @@ import pytest
 from botocore.exceptions import BotoCoreError
 
 from keyheat.evidence.clients import boto3_clients
-from keyheat.load.probe.probe import known
 from keyheat.load.transport.answer import Transport
 from keyheat.load.transport.boto import Boto3Transport, make_client
-from keyheat.load.transport.endpoint_pages import NotTold, partitions_of, scale_at
+from keyheat.load.transport.endpoint_pages import NotTold, endpoint_at, partitions_of, scale_at
 from keyheat.load.transport.signed import SignedTransport
 from keyheat.load.transport.target import LOCAL_KEYS, Target, TargetError, proxy_in_words, proxy_of, target_at
 from keyheat.testing.local import LocalDynamoDB
@@ -84,7 +83,7 @@ def test_looks_at_a_local_endpoint_go_past_the_proxy(proxy: ScriptedServer) -> N
     with serving(*[HEALTH] * 4) as server:
         target = target_at(server.url)
         assert scale_at(target) == 0.5
-        assert known(target)
+        assert endpoint_at(target) == "keyheat"
         with pytest.raises(NotTold):
             partitions_of(target, "t", 0.0, 1.0)
         assert LocalDynamoDB(server.url)._page("health") == {"scale": 0.5}

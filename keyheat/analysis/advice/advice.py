@@ -28,9 +28,8 @@ from keyheat.plan.prices import Billing
 from keyheat.plan.totals import expected
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Cure, Demand, Evidence, Label, Recommendation
-from keyheat.runs.provability import unreliable
 from keyheat.scenario.scenario import Scenario
-from keyheat.words import label_of
+from keyheat.words import has_capacity_model, label_of
 
 MOST_INDEXES: Final = 50
 """Of a table that is simulated again. DynamoDB's quota is 20, each is simulated second by second."""
@@ -66,7 +65,7 @@ def advise(
     if not found:
         return _foresight(arranged, evidence, heats, numbers, scenario)
     rerun = None
-    if simulate and len(evidence.table.indexes) <= MOST_INDEXES and not unreliable(evidence):
+    if simulate and len(evidence.table.indexes) <= MOST_INDEXES and has_capacity_model(evidence.endpoint):
         rerun = rerun_of(
             evidence, arranged, found[0].heaviest, client=client, scenario=scenario, heats=heats,
             billing=billing,

@@ -10,12 +10,11 @@ from keyheat import runfiles
 from keyheat.analysis.report.latency import OperationLatency, read_latency
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.runfiles import FILES, FileProblem
-from keyheat.runs.capabilities import Capabilities
 from keyheat.runs.formats import Diagnosis, Evidence, Label, read_diagnosis
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import read_counted_throttles, read_partitions, read_seconds
-from keyheat.words import Direction, Resource
+from keyheat.words import Resource, has_capacity_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,19 +63,10 @@ class ReportRun:
         return source.scale if source else 1.0
 
     @property
-    def endpoint(self) -> Capabilities | None:
-        """What the endpoint can do; None where nobody looked."""
-        source = self.manifest or self.evidence
-        return source.endpoint if source else None
-
-    @property
     def units_hold(self) -> bool:
-        """Whether the consumed units are DynamoDB's, as far as anybody looked at the endpoint."""
-        source, endpoint = self.manifest or self.evidence, self.endpoint
-        if source is None or endpoint is None:
-            return True
-        indexes = bool(source.table.indexes)
-        return not any(endpoint.wrong_units(side, indexes=indexes) for side in Direction)
+        """Whether the consumed units are DynamoDB's."""
+        source = self.manifest or self.evidence
+        return source is None or has_capacity_model(source.endpoint)
 
     @property
     def health(self) -> GeneratorHealth:

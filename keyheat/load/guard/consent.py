@@ -36,12 +36,9 @@ class Undertaking:
     existing: str | None = None  # the table that is loaded as it is
     keep_table: bool = False
     clean_up: bool = False
-    probe: bool = False  # whether it is found out first what an endpoint of somebody else can do
 
     def lines(self) -> Iterator[str]:
         """What is done, and what it costs, a line each."""
-        if self.probe and not self.target.aws:
-            yield "a small table is made there first, to find out what the endpoint can do, and deleted"
         table = self.existing or self.scenario.table.name
         lasting = "until it is stopped" if self.duration_s is None else f"for {self.duration_s:g} s"
         where = f"{self.target.url}, {self.target.region}"

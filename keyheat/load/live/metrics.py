@@ -1,4 +1,4 @@
-"""What is exported of a load while it goes on: each metric once, with its unit and meaning.
+"""What is exported of a load while it goes on: each metric once, with its meaning.
 
 Counters count from the start of a run, and begin at 0 with the next one. Keys are named as the run's own
 files name them, by digests unless it shows keys, and only the hottest: at most twice `TOP_KEYS` at one time.
@@ -25,45 +25,44 @@ UNSTATED: Final = "unstated"
 BOUNDS_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
-def _declared(kind: Literal["gauge", "counter", "histogram"], name: str, unit: str, says: str) -> Metric:
-    return Metric(name=f"{PREFIX}.load.{name}", unit=unit, says=says, points=(), kind=kind)
+def _declared(kind: Literal["gauge", "counter", "histogram"], name: str, says: str) -> Metric:
+    return Metric(name=f"{PREFIX}_load_{name}", says=says, points=(), kind=kind)
 
 
 _gauge, _counter, _histogram = (
     partial(_declared, "gauge"), partial(_declared, "counter"), partial(_declared, "histogram")
 )  # fmt: skip
 
-INFO = _gauge("info", "", "always 1; the labels say which run it is")
-LOADING = _gauge("loading", "", "1 while requests are sent, 0 once the load has stopped")
-ATTEMPTS = _counter("attempts", "{attempt}", "attempts, by what came of them")
-THROTTLES = _counter("throttles", "{throttle}", "throttled attempts, by DynamoDB's reason")
-FAILURES = _counter("failures", "{attempt}", "attempts that failed for another reason, by its name")
-CONSUMED_UNITS = _counter("consumed.units", "{unit}", "capacity units that were consumed, as answers say")
-CAPACITY = _gauge("capacity.units", "{unit}/s", "capacity units that may be consumed, by what limits them")
-SERVICE_TIME = _histogram("service_time", "s", "of one attempt: from its first byte to its whole answer")
-RESPONSE_TIME = _histogram("response_time", "s", "of one request: from when it was due, with all attempts")
-DEMAND = _counter("demand", "", "what the load asked for: requests, or capacity units")
+INFO = _gauge("info", "always 1; the labels say which run it is")
+LOADING = _gauge("loading", "1 while requests are sent, 0 once the load has stopped")
+ATTEMPTS = _counter("attempts_total", "attempts, by what came of them")
+THROTTLES = _counter("throttles_total", "throttled attempts, by DynamoDB's reason")
+FAILURES = _counter("failures_total", "attempts that failed for another reason, by its name")
+CONSUMED_UNITS = _counter("consumed_units_total", "capacity units that were consumed, as answers say")
+CAPACITY = _gauge("capacity_units_per_second", "capacity units that may be consumed, by what limits them")
+SERVICE_TIME = _histogram("service_time_seconds", "of one attempt: from its first byte to its whole answer")
+RESPONSE_TIME = _histogram("response_time_seconds", "of one request: from when it was due, with all attempts")
+DEMAND = _counter("demand_total", "what the load asked for: requests, or capacity units")
 SENT = _counter(
-    "sent",
-    "",
+    "sent_total",
     "what was sent of the demand, each request once and not what its client holds back; "
     "what was throttled counts as what it would cost",
 )
-USERS = _gauge("users", "{user}", "users that there are")
-USERS_ASKED = _gauge("users.asked", "{user}", "users that were asked for")
-MISSED = _counter("starts.missed", "{request}", "closed loop: starts that passed while the user waited")
-LATE = _counter("arrivals.late", "{arrival}", "open loop: arrivals that began over 10 ms late")
-DROPPED = _counter("arrivals.dropped", "{arrival}", "open loop: arrivals given up for being a second late")
-RETRIED = _counter("retries", "{attempt}", "attempts after the first of a request")
-GAVE_UP = _counter("requests.given_up", "{request}", "requests given up after their last attempt")
-BACKED_OFF = _counter("backoff", "s", "time that users waited before another attempt")
-HELD_BACK = _counter("held_back", "s", "time for which an adaptive client held requests back")
-CPU = _gauge("cpu", "1", "share of a core that a process of the generator uses")
-LIMITED = _gauge("generator.limited", "", "1 where the generator, not the table, is the limit")
-MISSING = _gauge("workers.missing", "{worker}", "workers that were lost")
-KEY_ASKED = _gauge("hot_key.asked.units", "{unit}", "capacity units that one of the hottest keys asked for")
-KEY_CONSUMED = _gauge("hot_key.consumed.units", "{unit}", "capacity units that one of the hottest keys got")
-KEY_THROTTLES = _gauge("hot_key.throttles", "{throttle}", "throttled attempts on one of the hottest keys")
+USERS = _gauge("users", "users that there are")
+USERS_ASKED = _gauge("users_asked", "users that were asked for")
+MISSED = _counter("starts_missed_total", "closed loop: starts that passed while the user waited")
+LATE = _counter("arrivals_late_total", "open loop: arrivals that began over 10 ms late")
+DROPPED = _counter("arrivals_dropped_total", "open loop: arrivals given up for being a second late")
+RETRIED = _counter("retries_total", "attempts after the first of a request")
+GAVE_UP = _counter("requests_given_up_total", "requests given up after their last attempt")
+BACKED_OFF = _counter("backoff_seconds_total", "time that users waited before another attempt")
+HELD_BACK = _counter("held_back_seconds_total", "time for which an adaptive client held requests back")
+CPU = _gauge("cpu_ratio", "share of a core that a process of the generator uses")
+LIMITED = _gauge("generator_limited", "1 where the generator, not the table, is the limit")
+MISSING = _gauge("workers_missing", "workers that were lost")
+KEY_ASKED = _gauge("hot_key_asked_units", "capacity units that one of the hottest keys asked for")
+KEY_CONSUMED = _gauge("hot_key_consumed_units", "capacity units that one of the hottest keys got")
+KEY_THROTTLES = _gauge("hot_key_throttles", "throttled attempts on one of the hottest keys")
 
 COUNTED: Final = {
     LATE: pacer.LATE, DROPPED: pacer.DROPPED, RETRIED: retries.ATTEMPTS, GAVE_UP: retries.GIVEN_UP,

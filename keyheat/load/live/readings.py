@@ -13,7 +13,6 @@ from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROT
 from keyheat.load.record.sketch import SETTLED_S
 from keyheat.model.resources import parse_reason
 from keyheat.numbers import percent
-from keyheat.runs.capabilities import Known
 from keyheat.words import LIMITS, Constraint, Direction, Resource, label_of, whose
 
 SHOWN_S = 300
@@ -210,12 +209,7 @@ def quiet(total: int, ago_s: int | None, used: tuple[float, float, str] | None) 
     return Sentence(f"Not throttling now{beside}. {total:,} throttles so far, {when}.", "good")
 
 
-def unlimited(throttles: Known) -> Sentence:
-    """Nothing was throttled so far, by an endpoint that never throttles, or that nobody saw throttle."""
-    if throttles == "no":
-        return Sentence("This endpoint has no capacity model: nothing is ever throttled there.", "invalid")
-    said = "Nothing was throttled so far, but whether this endpoint ever throttles is not known."
-    return Sentence(said, "invalid")
+UNLIMITED = Sentence("This endpoint has no capacity model: nothing is ever throttled there.", "invalid")
 
 
 def ended(total: Counter[Refuser], elapsed_s: float, hot: ThrottledKey | None) -> Sentence:

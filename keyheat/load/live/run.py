@@ -1,4 +1,4 @@
-"""A run while it goes on, and as it ended: what the page and the exports show of it.
+"""A run while it goes on, and as it ended: what the page and Prometheus show of it.
 
 It is looked at where the counts are: on a master, which has what the workers sent, or in a process alone.
 Nothing is counted for it: a look reads what the record has.
@@ -20,6 +20,7 @@ from keyheat.load.record.rows import ATTEMPTS
 from keyheat.masking import masked
 from keyheat.metrics import Metric
 from keyheat.runfiles import REPORT
+from keyheat.words import has_capacity_model
 
 if TYPE_CHECKING:  # the run makes no page; it is shown on one
     from keyheat.load.run.run import LoadRun
@@ -82,11 +83,6 @@ class LiveRun:
         if self._run is not None and monotonic() - self._measured_at_s >= FRESH_S:
             self._metrics, self._measured_at_s = self._measure(), monotonic()
         return self._metrics
-
-    @property
-    def subject(self) -> Subject | None:
-        """What the run is; None before the first one."""
-        return self._view.subject if self._view is not None else None
 
     @property
     def report(self) -> Path | None:
@@ -181,5 +177,5 @@ def subject_of(run: "LoadRun") -> Subject:
         started_s=run.ground.started_s,
         duration_s=run.duration_s,
         users=run.users,
-        throttles=run.plan.endpoint.of("throttles").answer if run.plan.endpoint else "yes",
+        capacity_model=has_capacity_model(run.plan.endpoint),
     )

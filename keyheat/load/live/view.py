@@ -9,6 +9,7 @@ from keyheat.load.live.readings import (
     RECENT_S,
     SHOWN_S,
     TOP_KEYS,
+    UNLIMITED,
     Asked,
     Refuser,
     RunTotals,
@@ -24,12 +25,10 @@ from keyheat.load.live.readings import (
     rates,
     series,
     throttling,
-    unlimited,
 )
 from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ERRORS
-from keyheat.runs.capabilities import Known
 from keyheat.scenario.keys import digest_number
 from keyheat.words import WRITES_FIRST, KnownConstraint, Resource
 
@@ -62,7 +61,7 @@ class Subject:
     started_s: float
     duration_s: float | None
     users: int
-    throttles: Known = "yes"  # whether the endpoint ever does
+    capacity_model: bool = True  # whether the endpoint ever throttles
 
 
 @dataclass(slots=True)
@@ -164,8 +163,8 @@ class LiveView:
         state: str,
         end: int,
     ) -> Sentence:
-        if self.subject.throttles != "yes" and not self.tally.total:
-            return unlimited(self.subject.throttles)
+        if not self.subject.capacity_model and not self.tally.total:
+            return UNLIMITED
         if state == "ended":
             return ended(self.tally.total, end - self.subject.started_s, self._hottest(record))
         if recent.total():

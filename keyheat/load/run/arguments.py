@@ -104,12 +104,6 @@ def _add_exports(group: Any) -> None:
         help="have Prometheus read them at /metrics, such as 9464",
     )
     add("--prometheus-host", metavar="ADDRESS", help="where that port is; default 127.0.0.1")
-    add(
-        "--otlp",
-        metavar="URL",
-        help="send them to an OpenTelemetry collector, such as http://localhost:4318; default "
-        "$OTEL_EXPORTER_OTLP_ENDPOINT",
-    )
 
 
 def _add_guards(group: Any) -> None:
@@ -142,11 +136,6 @@ def _add_guards(group: Any) -> None:
     add("--max-minutes", type=float, metavar="M", help="minutes of load")
     add("--prices", metavar="FILE", help="the price list of the budget; default configs/prices.toml")
     add("--no-align", action="store_true", help="do not wait for a minute to begin before the load does")
-    add(
-        "--no-probe",
-        action="store_true",
-        help="do not find out first what an endpoint of somebody else can do",
-    )
 
 
 def one_load_test(arguments: list[str]) -> None:

@@ -102,7 +102,7 @@ class Order:
     caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`), which a worker holds itself to as well
     share: float = 1.0  # of what it may consume that is this process's until it asks for more
     of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
-    without_units: tuple[str, ...] = ()  # operations of which the endpoint tells no consumed capacity
+    units_needed: bool = True  # False: an endpoint that may not report consumed capacity
     marked: bool = False  # whether items name the run: the table is somebody else's
 
     def to_wire(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Order:
     def from_wire(cls, wire: dict[str, Any]) -> "Order":
         """What `to_wire` made."""
         scenario = scenario_from_dict(wire["scenario"], "the master's scenario")
-        return cls(**{**wire, "scenario": scenario, "without_units": tuple(wire["without_units"])})
+        return cls(**{**wire, "scenario": scenario})
 
 
 @dataclass(slots=True)
@@ -226,7 +226,7 @@ def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = Non
     items = ItemTemplate(scenario, order.run_id if order.marked else None)
     return Load(
         order=order,
-        transport=CheckedTransport(transport, frozenset(order.without_units)),
+        transport=CheckedTransport(transport, units_needed=order.units_needed),
         items=items,
         keys=scenario.keys.pattern(worker=worker, folder=Path(order.folder)),
         record=record,

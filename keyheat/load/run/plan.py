@@ -13,9 +13,8 @@ from random import Random
 from typing import Any
 
 from keyheat.load.guard.budget import WrongBudget, budget_of
-from keyheat.load.live.exports import Exports, exports_of
+from keyheat.load.live.prometheus import MetricsPort, metrics_port
 from keyheat.load.run.arguments import several
-from keyheat.load.run.progress import RunProgress
 from keyheat.load.tables.control import AutoScaling
 from keyheat.load.transport.target import (
     Target,
@@ -30,12 +29,12 @@ from keyheat.masking import from_here
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import FileProblem
-from keyheat.runs.capabilities import Capabilities
 from keyheat.runs.claims import Claim, claim, claim_new, claim_numbered
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.trace import check_trace
 from keyheat.scenario.variants import overridden, scaled_fields, taken_out
+from keyheat.words import Endpoint
 
 OUT = Path("reports") / "out"
 NOT_SCALED_HERE = (
@@ -93,9 +92,8 @@ class LoadPlan:
     dollars_said: bool = False  # on the command line: then they hold on this machine, too
     prices: Path = PRICES
     align: bool = True
-    probe: bool = True
-    endpoint: Capabilities | None = None  # what the target can do; None: nobody has looked yet
-    exports: Exports = field(default_factory=Exports)  # where its metrics go while it loads
+    endpoint: Endpoint | None = None  # None: the run starts its own local table
+    metrics: MetricsPort | None = None  # where Prometheus reads its metrics
 
     @property
     def free(self) -> bool:
@@ -132,7 +130,7 @@ def check_options(
     prices = _prices(options, errors)
     out = Path(options.out).absolute() if options.out else None
     _check_folder(out, errors)
-    exports = exports_of(options, os.environ, errors, RunProgress(options.progress).say)
+    metrics = metrics_port(options, errors)
     errors += _at_odds(options, scenario, path, target)
     if errors or scenario is None or path is None:
         raise InputError(errors)
@@ -160,8 +158,7 @@ def check_options(
         dollars_said=options.max_dollars is not None,
         prices=prices,
         align=not options.no_align,
-        probe=not options.no_probe,
-        exports=exports,
+        metrics=metrics,
     )
 
 

@@ -1,4 +1,4 @@
-"""What is settled before anything starts: may the table be loaded, what can its endpoint do, who agrees?
+"""What is settled before anything starts: may the table be loaded, whose is its endpoint, who agrees?
 
 The order: the table as it is, whether it may be touched at all, and only then what it costs.
 """
@@ -14,20 +14,17 @@ from gevent.socket import wait_read
 from keyheat.load.guard.budget import over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
 from keyheat.load.observation import check_clock
-from keyheat.load.probe.probe import capabilities_of, known
-from keyheat.load.probe.table import DoesNotAnswer
 from keyheat.load.run.plan import LoadPlan
-from keyheat.load.run.progress import RunProgress, tell
+from keyheat.load.run.progress import tell
 from keyheat.load.tables.existing import adapted, marked_if_foreign
 from keyheat.load.tables.lifecycle import control_client, look_at_tables
 from keyheat.load.tables.obstacles import Allowed, check_quotas
-from keyheat.load.tables.ownership import TableError, TableRefused
+from keyheat.load.tables.ownership import TableRefused
+from keyheat.load.transport.endpoint_pages import endpoint_at
 from keyheat.load.transport.target import Target, proxy_in_words
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.totals import LoadTotals
-from keyheat.runs.capabilities import Capabilities, not_probed
-from keyheat.runs.provability import can_prove, cannot_prove
 from keyheat.scenario.variants import lasting
 
 NOTHING_SENT: Final = LoadTotals(duration_s=0.0, sides={}, operations=())
@@ -121,7 +118,6 @@ def undertaking(plan: LoadPlan, target: Target, bill: Bill) -> Undertaking:
         existing=plan.existing,
         keep_table=plan.keep_table,
         clean_up=plan.clean_up,
-        probe=plan.probe,
     )
 
 
@@ -136,30 +132,5 @@ def _answer(question: str, stdin: TextIO) -> str:
 
 
 def with_endpoint(plan: LoadPlan) -> LoadPlan:
-    """The plan with what its endpoint can do. Raises `TableError` where that does not answer.
-
-    The probe makes a table there: somebody has agreed to that before, unless it is on this machine. An
-    endpoint of our own, which is not there yet, needs no look.
-    """
-    if plan.target is None:
-        return plan
-    progress = RunProgress(plan.progress)
-    if not plan.probe:
-        return replace(plan, endpoint=known(plan.target) or not_probed("left out by --no-probe"))
-    progress.phase("probing", f"keyheat: finding out what {plan.target.url} can do")
-    try:
-        found = capabilities_of(plan.target, progress.say)
-    except DoesNotAnswer as error:
-        raise TableError(str(error)) from error
-    if found.source == "probed":
-        lines = list(said(plan.target.url, found))
-        progress.phase("probing", "\n".join(lines), said=lines)
-    return replace(plan, endpoint=found)
-
-
-def said(url: str, found: Capabilities) -> Iterator[str]:
-    """What a run there can prove and what it cannot, a line each."""
-    yield f"{url} {found.product}. A run there can prove"
-    yield from (f"  - {words}" for words in can_prove(found))
-    yield "and cannot prove"
-    yield from (f"  - {words}" for words in cannot_prove(found))
+    """The plan with whose its endpoint is; that of a local table of its own is known."""
+    return plan if plan.target is None else replace(plan, endpoint=endpoint_at(plan.target))

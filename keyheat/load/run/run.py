@@ -31,7 +31,7 @@ from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.manifest import Stop
 from keyheat.runs.parquet import do_without_pandas
-from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE
+from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE, has_capacity_model
 
 INTERRUPTED_FINISH_S = 20.0  # after Ctrl-C nobody wants to wait for long
 
@@ -123,7 +123,7 @@ class LoadRun:
             users=self.users,
             caps=self.caps.to_wire(),
             folder=str(self.plan.scenario_path.absolute().parent),
-            without_units=tuple(sorted(self.plan.endpoint.without_units)) if self.plan.endpoint else (),
+            units_needed=has_capacity_model(self.plan.endpoint),
             marked=self.plan.marked,
         )
 

@@ -27,8 +27,8 @@ from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
 from keyheat.load.guard.signals import HUNG_UP, PARENT, heard
 from keyheat.load.guard.watch import caps_of
 from keyheat.load.live.callers import callers_of, keep_out
-from keyheat.load.live.exporters import CannotExport, Exporters
 from keyheat.load.live.page import serve
+from keyheat.load.live.prometheus import CannotListen, serve_metrics
 from keyheat.load.live.run import LiveRun
 from keyheat.load.run.plan import InputError, LoadPlan, check_options, take_numbers, without_tasks
 from keyheat.load.run.preflight import consented, preflight, with_endpoint
@@ -85,15 +85,15 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     if parent := os.environ.pop(PARENT, None):
         switch.watch_parent(int(parent))
     live = LiveRun(environment)
-    plan, exporters = _plan_or_exit(environment, live)
+    plan = _plan_or_exit(environment, live)
     options = environment.parsed_options
     take_numbers(options, plan.scenario)
     environment.stop_timeout = environment.stop_timeout or STOP_TIMEOUT_S
     if plan.progress:
         logging.getLogger("locust.stats_logger").disabled = True
     session = switch.leaving = LocustSession(environment, plan, switch.arm)
-    if environment.web_ui is not None or plan.exports.any:
-        session.live, session.exporters = live, exporters
+    if environment.web_ui is not None or plan.metrics is not None:
+        session.live = live
     if environment.web_ui is not None:
         ours = all(hasattr(user, "needs_sort_key") for user in environment.user_classes)
         if ours:
@@ -118,10 +118,10 @@ def _send_no_more(environment: Any, **_more: Any) -> None:
         load.stop()
 
 
-def _plan_or_exit(environment: Any, live: LiveRun) -> tuple[LoadPlan, Exporters]:
-    """The checked plan, and what exports its metrics; where either cannot be had, say why and end Locust.
+def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
+    """The checked plan, with its metrics served; where that cannot be, say why and end Locust.
 
-    Nothing has started yet, and nobody was asked, when exports begin.
+    Nothing has started yet, and nobody was asked, when metrics are served.
     """
     try:
         checked = check_options(
@@ -135,13 +135,13 @@ def _plan_or_exit(environment: Any, live: LiveRun) -> tuple[LoadPlan, Exporters]
             ],
             idle=without_tasks(environment.user_classes, environment.parsed_options),
         )
-        exporters = Exporters(checked.exports, live, RunProgress(checked.progress).say)
-        exporters.start()
-        return with_endpoint(consented(preflight(checked, environment.user_classes))), exporters
+        if checked.metrics is not None:
+            serve_metrics(checked.metrics, live, RunProgress(checked.progress).say)
+        return with_endpoint(consented(preflight(checked, environment.user_classes)))
     except KeyboardInterrupt:
         tell("keyheat: interrupted; nothing was started")
         sys.exit(INTERRUPTED)
-    except (InputError, TableError, CannotExport) as error:
+    except (InputError, TableError, CannotListen) as error:
         for line in getattr(error, "errors", [str(error)]):
             tell(f"keyheat: {masked(line)}")
         sys.exit(REFUSED if isinstance(error, TableRefused) else WRONG_USE)
@@ -166,7 +166,6 @@ class LocustSession:
         self.duration_s: float | None = None
         self._timer: Greenlet | None = None
         self.live: LiveRun | None = None  # where somebody looks
-        self.exporters: Exporters | None = None
 
     def on_start(self, environment: Any) -> None:
         """A test starts: begin a run, or end Locust's start of users before there are any."""
@@ -284,8 +283,6 @@ class LocustSession:
         elif self._ending is not None and not self._ending.ready():
             self._cancel()
         self._wait(self._ending)
-        if self.exporters is not None:
-            self.exporters.close()
         if self._interrupted:
             environment.process_exit_code = INTERRUPTED
         elif environment.process_exit_code is None:

@@ -54,7 +54,7 @@ def manifest_of(
         "seed": scenario.seed,
         "target": target.url if scale is None else "local",
         "endpoint_url": target.url,
-        **({"endpoint": plan.endpoint.to_json()} if plan.endpoint else {}),
+        **({"endpoint": plan.endpoint} if plan.endpoint else {}),
         "region": target.region,
         "scale": 1.0 if scale is None else scale,
         "transport": plan.transport,

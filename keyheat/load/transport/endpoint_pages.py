@@ -15,6 +15,7 @@ from keyheat.answer_size import waiting_for
 from keyheat.connections import Reply
 from keyheat.load.transport.target import Target
 from keyheat.runs.partitions import known_of, partitions_table
+from keyheat.words import Endpoint
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +35,16 @@ def scale_at(target: Target) -> float | None:
         return float(json.loads(health(target))["scale"])
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return None
+
+
+def endpoint_at(target: Target) -> Endpoint:
+    """Whose endpoint the target is."""
+    if target.aws:
+        return "aws"
+    try:
+        return "keyheat" if b'"scale"' in health(target) else "other"
+    except (OSError, HTTPException, ValueError):
+        return "other"
 
 
 def health(target: Target) -> bytes:

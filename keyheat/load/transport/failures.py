@@ -120,12 +120,12 @@ Shape = tuple[str, str, frozenset[tuple[str, str]]]
 class CheckedTransport:
     """A transport whose accepted answers are what DynamoDB would say, or are not accepted.
 
-    `without_units`: operations of which the endpoint was seen to tell no consumed capacity.
+    `units_needed`: whether an answer without the consumed capacity that was requested is a failure.
     """
 
-    def __init__(self, transport: Transport, without_units: frozenset[str] = frozenset()) -> None:
+    def __init__(self, transport: Transport, *, units_needed: bool = True) -> None:
         self._transport = transport
-        self._without_units = without_units
+        self._units_needed = units_needed
 
     def send(self, operation: str, body: bytes) -> Answer:
         """Send one request and wait; see `Transport`."""
@@ -149,7 +149,7 @@ class CheckedTransport:
         capacity = content.get("ConsumedCapacity")
         if capacity and not _plausible(capacity):
             return NOT_AN_ANSWER
-        if UNITS_ASKED in body and operation not in self._without_units and not _counts(operation, content):
+        if self._units_needed and UNITS_ASKED in body and not _counts(operation, content):
             return NO_UNITS
         return None
 

@@ -95,7 +95,7 @@ def _warnings(run: ReportRun) -> tuple[str, ...]:
     said += map(sentence, run.manifest.table_notes if run.manifest else ())
     if not run.units_hold:
         said.append(
-            "Units, shares and costs are not to be relied on: this endpoint counts units in its own way."
+            "Units, shares and costs are not to be relied on: this endpoint may count units in its own way."
         )
     if run.scale != 1:
         word, place = ("Simulated", "simulated") if run.simulated else ("Rehearsed", "local")

@@ -30,7 +30,6 @@ from keyheat.pages.charts.partitions import partition_chart
 from keyheat.pages.run.counts import counts_of, failure_table, reason_table
 from keyheat.runs.formats import Diagnosis
 from keyheat.terms import CONFIDENCE
-from keyheat.wording.constraints import endpoint_facts
 from keyheat.wording.verdict import about, numbers
 from keyheat.words import READ, WRITE, Direction, Resource, capital
 
@@ -280,13 +279,10 @@ def details_of(run: ReportRun) -> tuple[tuple[str, tuple[tuple[str, str], ...]],
     blocks: list[tuple[str, dict[str, Any]]] = []
     if manifest is not None:
         blocks.append(("Scenario", _flat(dict(manifest.scenario or {}))))
-        shown = ("run_id", "status", "target", "endpoint_url", "region", "scale", "transport", "seed",
-                 "started_at", "ended_at", "processes", "users", "scenario_path")  # fmt: skip
+        shown = ("run_id", "status", "target", "endpoint", "endpoint_url", "region", "scale", "transport",
+                 "seed", "started_at", "ended_at", "processes", "users", "scenario_path")  # fmt: skip
         blocks.append(("Run", {name: getattr(manifest, name) for name in shown}))
         blocks.append(("Versions", dict(manifest.versions)))
-    endpoint = run.endpoint
-    if endpoint is not None:
-        blocks.append(("Endpoint", endpoint_facts(endpoint)))
     if table is not None:
         blocks.append(("Table", _flat(table.model_dump(mode="json"))))
     return tuple(

@@ -6,10 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat.otlp import check_otlp
 from keyheat.regression.exports.junit import write_junit
 from keyheat.regression.exports.markdown import append_step_summary, write_markdown
-from keyheat.regression.exports.metrics import send_otlp, write_prometheus
+from keyheat.regression.exports.metrics import write_prometheus
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.runfiles import FileProblem, write_json
 
@@ -47,17 +46,14 @@ class Exports:
     markdown: Path | None = None
     prometheus: Path | None = None
     step_summary: Path | None = None
-    otlp: str | None = None
 
     @property
     def any(self) -> bool:
         """Whether there is any."""
-        return bool(self._files()) or self.otlp is not None
+        return bool(self._files())
 
     def check(self) -> None:
         """Raises `ValueError` where one of them cannot come to anything, before any load is sent."""
-        if self.otlp is not None:
-            check_otlp(self.otlp)
         folders = [path for path in self._files() if path.is_dir()]
         if folders:
             raise ValueError("\n".join(f"{path} is a folder; an export is a file" for path in folders))
@@ -77,8 +73,6 @@ class Exports:
         return [path for path in files if path is not None]
 
     def _exports(self) -> Iterator[Export]:
-        if (url := self.otlp) is not None:
-            yield partial(send_otlp, url)
         writers = (
             (self.junit, write_junit),
             (self.markdown, write_markdown),

@@ -164,7 +164,7 @@ def paid(endpoint: EndpointProcess, scenario_file: Path, tmp_path: Path) -> Iter
                 (
                     sys.executable, "-m", "tests.as_remote", "-f", ROOT / "loadtests" / "hotkey.py",
                     "--host", endpoint.url, "--scenario", scenario_file, "--out", tmp_path / "run", "--yes",
-                    "--no-report", "--no-align", "--no-probe", "--web-port", port, *options,
+                    "--no-report", "--no-align", "--web-port", port, *options,
                 ),
                 tmp_path,
                 clean_environment(tmp_path)

@@ -46,7 +46,7 @@ def measured(record: Record, shown: LiveView | None = None, verdict: GeneratorVe
         list(heat.close_windows(float("inf")))
     seen = Seen(loading=True, verdict=verdict, processes=PROCESSES, missing=1, target_unit="WCU")
     return {
-        one.name.removeprefix("keyheat.load."): {
+        one.name.removeprefix("keyheat_load_"): {
             tuple(sorted(labels.items())): value for labels, value in one.points
         }
         for one in load_metrics(record, shown or view(), seen)
@@ -74,14 +74,14 @@ def test_every_count_by_its_labels() -> None:
     put, update = (("direction", "write"), ("operation", "PutItem")), (
         ("direction", "write"), ("operation", "UpdateItem"),
     )  # fmt: skip
-    attempts = found["attempts"]
+    attempts = found["attempts_total"]
     assert {labels: value for labels, value in attempts.items() if value} == {
         (*put, ("outcome", "accepted")): 200, (*put, ("outcome", "throttled")): 200,
         (*put, ("outcome", "error")): 1, (*update, ("outcome", "throttled")): 2,
     }  # fmt: skip
     throttles = {
         tuple(dict(labels)[name] for name in ("operation", "resource", "reason", "constraint")): value
-        for labels, value in found["throttles"].items()
+        for labels, value in found["throttles_total"].items()
     }
     assert throttles == {
         ("PutItem", "table", PARTITION, "partition"): 200,
@@ -89,27 +89,33 @@ def test_every_count_by_its_labels() -> None:
         ("UpdateItem", "table", "unstated", "undetermined"): 1,
     }
     of_table, of_index = ((("direction", "write"), ("resource", one)) for one in ("table", "by-day"))
-    assert found["consumed.units"] == {of_table: 400, of_index: 200}
-    limits = {tuple(dict(labels).values()): value for labels, value in found["capacity.units"].items()}
+    assert found["consumed_units_total"] == {of_table: 400, of_index: 200}
+    limits = {
+        tuple(dict(labels).values()): value for labels, value in found["capacity_units_per_second"].items()
+    }
     assert limits == {
         ("read", "provisioned", "table"): 50, ("write", "provisioned", "table"): 20,
         ("write", "on-demand maximum", "by-day"): 25,
     }  # fmt: skip
-    assert found["failures"] == {(("kind", "timeout"),): 1}
+    assert found["failures_total"] == {(("kind", "timeout"),): 1}
     unit = (("unit", "WCU"),)
-    assert (found["demand"], found["sent"], found["starts.missed"]) == ({unit: 900}, {unit: 800}, {(): 7})
-    assert (found["users"], found["users.asked"], found["workers.missing"]) == ({(): 7}, {(): 8}, {(): 1})
-    assert found["cpu"] == {(("process", "a"),): 0.25, (("process", "b"),): 0.5}
-    assert found["retries"] == {(): 5}
+    assert (found["demand_total"], found["sent_total"], found["starts_missed_total"]) == (
+        {unit: 900},
+        {unit: 800},
+        {(): 7},
+    )
+    assert (found["users"], found["users_asked"], found["workers_missing"]) == ({(): 7}, {(): 8}, {(): 1})
+    assert found["cpu_ratio"] == {(("process", "a"),): 0.25, (("process", "b"),): 0.5}
+    assert found["retries_total"] == {(): 5}
     assert "requests.given_up" not in found, "what is not known is not there"
-    assert "generator.limited" not in found
+    assert "generator_limited" not in found
     again = measured(record, shown)
     assert again == found, "a look counts nothing twice"
 
 
 def test_times_are_right_to_a_thousandth() -> None:
     found = measured(a_record())
-    (response,) = found["response_time"].values()
+    (response,) = found["response_time_seconds"].values()
     assert isinstance(response, Distribution)
     assert dict(zip(response.bounds, response.counts, strict=False)) == {
         bound: float(bound == 0.005) for bound in BOUNDS_S
@@ -130,25 +136,25 @@ def test_keys_are_digests_and_only_the_hottest() -> None:
             record.throttled(attempt(1, f"throttled-{number}"), 1.0, PARTITION, None)
     record.entered(attempt(1), "by-day", "an-index-key", 9_999.0, throttled=False)
     found = measured(record)
-    for name in ("hot_key.asked.units", "hot_key.consumed.units", "hot_key.throttles"):
+    for name in ("hot_key_asked_units", "hot_key_consumed_units", "hot_key_throttles"):
         assert len(found[name]) == 2 * TOP_KEYS
     keys = {(dict(labels)["key"], dict(labels)["resource"]): value
-            for labels, value in found["hot_key.asked.units"].items()}  # fmt: skip
+            for labels, value in found["hot_key_asked_units"].items()}  # fmt: skip
     assert all(key.startswith("sha256:") for key, _resource in keys)
     assert keys[digest_of("an-index-key"), "by-day"] == 9_999
     assert keys[digest_of(f"asks-{many - 1}"), "table"] == 1_000 + many - 1
-    assert max(found["hot_key.throttles"].values()) == 39  # type: ignore[type-var]
+    assert max(found["hot_key_throttles"].values()) == 39  # type: ignore[type-var]
 
 
 def test_a_run_that_shows_keys_shows_them() -> None:
     record = Record(heat={"write": KeyHeat(show_keys=True), heat_of("write", "i"): KeyHeat(show_keys=True)})
     record.accepted(attempt(1, "sensor-1"), 1.0)
-    (labels,) = measured(record)["hot_key.asked.units"]
+    (labels,) = measured(record)["hot_key_asked_units"]
     assert dict(labels)["key"] == "sensor-1"
 
 
 def test_each_metric_is_declared_once_and_nothing_else_is_exported() -> None:
     names = [one.name for one in LOAD_METRICS]
     assert len(names) == len(set(names))
-    declared: dict[str, Metric] = {one.name.removeprefix("keyheat.load."): one for one in LOAD_METRICS}
+    declared: dict[str, Metric] = {one.name.removeprefix("keyheat_load_"): one for one in LOAD_METRICS}
     assert measured(a_record()).keys() <= declared.keys()

@@ -214,12 +214,9 @@ def test_what_is_sent_to_the_page_does_not_grow_with_the_run() -> None:
     assert sizes[1] <= 1.02 * sizes[0]
 
 
-@pytest.mark.parametrize(("throttles", "words"), [("no", "no capacity model"), ("unknown", "is not known")])
 @pytest.mark.parametrize("state", ["loading", "ended"])
-def test_no_throttles_are_nothing_good_where_there_can_be_none(
-    throttles: str, words: str, state: str
-) -> None:
-    record, view = Record(), LiveView(subject(throttles=throttles))
+def test_no_throttles_are_nothing_good_where_there_can_be_none(state: str) -> None:
+    record, view, words = Record(), LiveView(subject(capacity_model=False)), "no capacity model"
     said = content(record, 5, view, state=state)["sentence"]
     assert words in said["text"]
     assert said["about"] == "invalid"

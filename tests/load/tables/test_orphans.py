@@ -210,7 +210,7 @@ def as_remote(tmp_path: Path, endpoint: EndpointProcess) -> tuple[str, ...]:
     scenario = tmp_path / "short.toml"
     scenario.write_text(SCENARIO)
     where = ("--scenario", str(scenario), "--out", str(tmp_path / "run"), "--host", endpoint.url)
-    alone = ("--headless", "--no-report", "--yes", "--no-align", "--no-probe")
+    alone = ("--headless", "--no-report", "--yes", "--no-align")
     words = (sys.executable, "-m", "tests.as_remote", "-f", str(ROOT / "loadtests" / "hotkey.py"))
     return (*words, *where, *alone)
 

@@ -11,7 +11,7 @@ import pytest
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.tables.obstacles import Allowed
 from keyheat.load.tables.ownership import TableRefused
-from tests.load.probe.endpoints import dynalite, dynoxide
+from tests.load.foreign_endpoints import dynalite, dynoxide
 from tests.load.tables.conftest import ELSEWHERE, spec_of
 
 SPEC = spec_of(

@@ -11,7 +11,7 @@ import pytest
 from tests.endpoint.test_dynoxide import wait_for
 from tests.outside import PATIENCE_S, free_port
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 DYNOXIDE = "tests/conformance/node_modules/@dynoxide/linux-x64/dynoxide"
 DYNALITE = "benchmarks/node_modules/.bin/dynalite"
 

@@ -1,1 +1,0 @@
-"""What an endpoint can do, found out on a table of its own before a run rests on it."""
