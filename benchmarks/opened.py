@@ -1,4 +1,4 @@
-"""The report of one run as a slow phone opens it: how much it is, when it answers, and when it rests.
+"""The report of one run as a slow phone opens it: how much it is, and when it rests.
 
 python -m benchmarks.opened
 """
@@ -29,14 +29,6 @@ WATCHED: Final = """
 window.held = [];
 const keep = list => window.held.push(...list.getEntries().map(one => [one.startTime, one.duration]));
 new PerformanceObserver(keep).observe({type: "longtask", buffered: true});"""
-ANSWERED: Final = """async () => {
-    const soon = () => new Promise(done => setTimeout(done, 10));
-    while (!performance.getEntriesByName("usable").length) await soon();
-    const words = document.getElementById("range-words"), before = words.textContent;
-    document.querySelector("[data-do=in]").click();
-    while (words.textContent === before) await soon();
-    return performance.now();
-}"""
 RESTED: Final = """async quiet_ms => {
     const end = () => Math.max(0, ...window.held.map(([start, took]) => start + took));
     while (performance.now() - end() < quiet_ms) await new Promise(done => setTimeout(done, 50));
@@ -67,10 +59,9 @@ def _opened(page: Path) -> list[Row]:
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--no-first-run"]
         )
         for name, size in SIZES.items():
-            answered, rested, longest = zip(*(_once(browser, page, size) for _ in range(TIMES)), strict=True)
+            rested, longest = zip(*(_once(browser, page, size) for _ in range(TIMES)), strict=True)
             said = f"{name}, median of {TIMES}"
             rows += [
-                Row(what=f"a button answers ({said})", measured=median(answered), unit="s", at_most=3),
                 Row(what=f"interactive: no long task after ({said})", measured=median(rested), unit="s",
                     at_most=3),
                 Row(what=f"longest task until then ({said})", measured=median(longest), unit="s"),
@@ -79,18 +70,17 @@ def _opened(page: Path) -> list[Row]:
     return rows
 
 
-def _once(browser: Any, page: Path, size: dict[str, int]) -> tuple[float, float, float]:
-    """Seconds until a button has answered, until the last long task has ended, and of the longest."""
+def _once(browser: Any, page: Path, size: dict[str, int]) -> tuple[float, float]:
+    """Seconds until the last long task has ended, and of the longest."""
     context = browser.new_context(viewport=size)
     tab = context.new_page()
     session = context.new_cdp_session(tab)
     session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
     tab.add_init_script(WATCHED)
     tab.goto(page.as_uri(), wait_until="commit")
-    answered_ms = tab.evaluate(ANSWERED)
     rested_ms, longest_ms = tab.evaluate(RESTED, QUIET_MS)
     context.close()
-    return answered_ms / 1e3, max(answered_ms, rested_ms) / 1e3, longest_ms / 1e3
+    return rested_ms / 1e3, longest_ms / 1e3
 
 
 if __name__ == "__main__":

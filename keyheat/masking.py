@@ -6,7 +6,6 @@ a signature repeats the request with its session token, and so does the SDK wher
 may hold a password or a token. Whoever uses one has it in memory, and nowhere else.
 """
 
-import codecs
 import json
 import logging
 import pkgutil
@@ -18,7 +17,7 @@ from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
-from unicodedata import category, name, normalize
+from unicodedata import category
 
 ACCOUNT: Final = "************"
 KEY: Final = "(access key)"
@@ -67,13 +66,6 @@ _MASKS: Final = (
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
-PLAIN_SIGNS: Final = "keyheat.plain"  # what Python calls the way in which a stream puts others in their place
-_INSTEAD: Final = {
-    "→": "->", "–": "-", "—": "-", "…": "...", "×": "x", "÷": "/", "·": "-", "λ": "l", "�": "?",
-    "“": '"', "”": '"', "‘": "'", "’": "'", "≤": "<=", "≥": ">=", "░": ".", "▀": '"',
-    **dict(zip("▁▂▃▄▅▆▇", "_.-=+xX", strict=True)),
-}  # fmt: skip
-
 
 def masked(text: str) -> str:
     """The text without account ids, access keys, session tokens, and the passwords and tokens of URLs."""
@@ -106,34 +98,13 @@ def plain_json(body: bytes, encoding: str = "utf-8") -> str:
 
 
 def speak_plainly() -> None:
-    """Have stdout and stderr show something like it for what their encoding, such as ASCII, has no sign for.
+    """Have stdout and stderr show a ? where their encoding, such as ASCII, lacks a character.
 
     Otherwise an arrow ends the program where a terminal knows none.
     """
-    codecs.register_error(PLAIN_SIGNS, _like_it)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
-            stream.reconfigure(errors=PLAIN_SIGNS)
-
-
-def _like_it(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    return "".join(map(_ascii, error.object[error.start : error.end])), error.end
-
-
-def _ascii(sign: str) -> str:
-    """What stands for a sign in ASCII: lines and blocks of charts look alike, letters lose their accents."""
-    if sign in _INSTEAD:
-        return _INSTEAD[sign]
-    match name(sign, "").split():
-        case ["BOX", "DRAWINGS", *form]:
-            return "+" if "AND" in form else "|" if form[-1] == "VERTICAL" else "-"
-        case [*_, "BLOCK"] | ["QUADRANT" | "LEFT" | "RIGHT" | "LOWER" | "UPPER" | "DARK" | "MEDIUM", *_]:
-            return "#"
-        case ["BRAILLE", *_]:
-            return "*"
-    return normalize("NFKD", sign).encode("ascii", "ignore").decode() or "?"
+            stream.reconfigure(errors="replace")
 
 
 def _each(text: str, instead: Callable[[str], str]) -> str:

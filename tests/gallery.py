@@ -179,7 +179,6 @@ def _live(folder: Path, runs: Mapping[str, Path]) -> Path:
 
 MADE_UP: Final[Mapping[str, MakePage]] = {
     **{f"run-{case.name}": _report(case.name) for case in CASES},
-    "run-light": lambda folder, runs: write_report(runs["hotkey"], AT, light=True),
     "evidence": _evidence,
     "index": _index,
     "compare": _compare,

@@ -18,7 +18,7 @@ from keyheat.terminal.progress import Working
 
 Verb = Callable[..., Any]
 NAMES = [name for verbs in MENU.values() for name in verbs]
-NO_ANSWER = {"local", "completion"}  # they serve, or print what a shell reads
+NO_ANSWER = {"local"}  # it serves
 HEAVY = ("pyarrow", "plotly", "boto3", "botocore", "numpy", "scipy", "flask", "pydantic", "locust")
 
 
@@ -132,14 +132,6 @@ def test_a_program_is_told_of_one_run_as_of_several(verb: Verb, tmp_path: Path, 
     assert verb("report", told["runs"][0]["folder"]).out.startswith("Report: ")  # in words again
 
 
-@pytest.mark.opens
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_what_the_shell_reads(verb: Verb, shell: str) -> None:
-    said = verb("completion", shell)
-    assert said.code == 0
-    assert f"_KEYHEAT_COMPLETE={shell}_complete" in said.out
-
-
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -178,7 +170,6 @@ def test_the_page_about_the_terminal_has_these_commands(
     told = json.loads(said["keyheat simulate hotkey --json"].out)
     assert {"verdict", "labels"} <= told["runs"][0]["diagnosis"].keys()
     assert json.loads(said["keyheat plan hotkey --json"].out)
-    assert "_KEYHEAT_COMPLETE" in said["keyheat completion bash"].out
 
 
 @pytest.mark.opens

@@ -1,4 +1,4 @@
-"""Verbs about Keyheat: the load tests it ships, how right its labels are, schemas and completion."""
+"""Verbs about Keyheat: the load tests it ships, how right its labels are, and schemas."""
 
 import ast
 import os
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import IO
 
 import click
-from click.shell_completion import get_completion_class
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -88,26 +87,6 @@ def _explain(seed: int, number: int, worlds: WorldsName) -> int:
     played, numbers = play(draw(seed, number, worlds_of(worlds))), load_thresholds()
     labels = {best: labels_of(played, best, numbers) for best in BEST}
     out.print(shown_as.explained(played, labels))
-    return DONE
-
-
-SHELLS = ("bash", "zsh", "fish")
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(SHELLS))
-@click.pass_context
-def completion(context: click.Context, shell: str) -> int:
-    """What SHELL has to read: verbs, options and names of scenarios are then completed with the tab key.
-
-    \b
-    bash   echo 'eval "$(keyheat completion bash)"' >> ~/.bashrc
-    zsh    echo 'eval "$(keyheat completion zsh)"' >> ~/.zshrc
-    fish   keyheat completion fish > ~/.config/fish/completions/keyheat.fish
-    """
-    kind = get_completion_class(shell)
-    assert kind is not None
-    click.echo(kind(context.find_root().command, {}, "keyheat", "_KEYHEAT_COMPLETE").source())
     return DONE
 
 

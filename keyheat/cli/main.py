@@ -141,7 +141,6 @@ MENU: Menu = {
         "loadtests": ("about", "the load tests that are shipped; copies one to edit"),
         "accuracy": ("about", "how right the labels are, on random tables"),
         "schema": ("about", "the JSON Schema of a scenario's or a suite's file, for editors"),
-        "completion": ("about", "completion with the tab key, for bash, zsh and fish"),
     },
 }
 

@@ -33,14 +33,9 @@ if TYPE_CHECKING:
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run; with --out")
 @click.option("--out", "file", type=a_path, help="where the page of an evidence file goes")
-@click.option(
-    "--light", is_flag=True, help="pictures that stand still, and no script: report-light.html, for mail"
-)
 @further_analyzers
 @in_json("where the page is")
-def report(
-    folder: Path | None, evidence: Path | None, file: Path | None, light: bool, further: tuple[Path, ...]
-) -> int:
+def report(folder: Path | None, evidence: Path | None, file: Path | None, further: tuple[Path, ...]) -> int:
     """Write report.html from the files of a run, or a page about an evidence file."""
     from keyheat.pages.run.report import write_report
 
@@ -49,10 +44,10 @@ def report(
         if further:
             raise click.UsageError("--with asks anew: keyheat analyze DIR --with FILE, and then report")
         with Working("drawing the report", bars):
-            written = write_report(folder, now, light=light)
+            written = write_report(folder, now)
     elif folder is None and evidence is not None and file is not None:
         with Working("drawing the report", bars):
-            diagnosis = _draw_evidence(evidence, file, now, further, light=light)
+            diagnosis = _draw_evidence(evidence, file, now, further)
         say_problems(diagnosis)
         written, code = file, WRONG_USE if diagnosis.problems else DONE
     else:
@@ -61,9 +56,7 @@ def report(
     return code
 
 
-def _draw_evidence(
-    evidence: Path, file: Path, now: datetime, further: Sequence[Path], *, light: bool
-) -> "Diagnosis":
+def _draw_evidence(evidence: Path, file: Path, now: datetime, further: Sequence[Path]) -> "Diagnosis":
     """Write the report of an evidence file, without the rest of a run; gives its diagnosis."""
     from keyheat.analysis.diagnosis import diagnosed
     from keyheat.analysis.report.run import evidence_alone
@@ -73,7 +66,7 @@ def _draw_evidence(
 
     found = read_evidence(evidence)
     diagnosis = diagnosed(found, further=further)
-    save(file, render(evidence_alone(found, diagnosis), now, light=light))
+    save(file, render(evidence_alone(found, diagnosis), now))
     return diagnosis
 
 

@@ -15,14 +15,13 @@ from markupsafe import Markup
 from keyheat.pages import style
 from keyheat.pages.charts.figures import Chart
 from keyheat.pages.run.sections import Section
-from keyheat.pages.sheets import packed
 from keyheat.runfiles import write_atomically
 from keyheat.shipped import shipped
 from keyheat.wording.advice import amount_words, cards, outlook, side_words
 from keyheat.wording.verdict import rival_words
 from keyheat.words import capital, glued
 
-SCRIPTS = ("sheets.js", "library.js", "page.js", "range.js", "ticket.js", "partitions.js")
+SCRIPTS = ("library.js", "page.js", "ticket.js")
 TEMPLATES = (
     "page.html.j2", "index.html.j2", "answer.html.j2", "side-by-side.html.j2", "regression.html.j2",
     "runs.html.j2", "macros.html.j2", "style.css", *SCRIPTS,
@@ -112,15 +111,10 @@ def _packed_library() -> str:
 
 
 def figures_json(charts: Sequence[Chart], **more: Any) -> Markup:
-    """Figures, sheets and colours for the page's script, as JSON that cannot end its script element.
-
-    What a trace shows of its chart's sheet is left out of it: the script fills it in, as finely as is seen.
-    """
-    sheets = {chart.id: chart.sheet for chart in charts if chart.sheet is not None}
+    """Figures and colours for the page's script, as JSON that cannot end its script element."""
     content = {
         "dark": style.dark_partners(),
-        "figures": {chart.id: _figure(chart) for chart in charts},
-        **(packed(sheets) if sheets else {}),
+        "figures": {chart.id: chart.figure.to_plotly_json() for chart in charts},
         **more,
     }
     return embedded(content, orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY)
@@ -130,19 +124,6 @@ def embedded(content: Mapping[str, Any], option: int | None = None) -> Markup:
     """A value as JSON that cannot end the script element it stands in."""
     text = orjson.dumps(content, option=option).decode()
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
-
-
-def _figure(chart: Chart) -> dict[str, Any]:
-    figure: dict[str, Any] = chart.figure.to_plotly_json()
-    if chart.sheet is not None:
-        figure["data"] = [_without_values(trace) if "meta" in trace else trace for trace in figure["data"]]
-    return figure
-
-
-def _without_values(trace: Mapping[str, Any]) -> dict[str, Any]:
-    """A trace without what it shows of a sheet; a heat map keeps its rows."""
-    filled = {"x0", "dx", "z"} if trace["type"] == "heatmap" else {"x0", "dx", "x", "y", "base", "customdata"}
-    return {name: value for name, value in trace.items() if name not in filled}
 
 
 @cache

@@ -1,10 +1,9 @@
 """A plan in a terminal: what will not be enough and what it costs, then the demand over time."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 
-import plotext  # type: ignore[import-untyped]
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -13,7 +12,7 @@ from keyheat.plan.forecast import Forecast, LoadDemand, shards_needed
 from keyheat.plan.plan import ScenarioPlan
 from keyheat.plan.quotas import given_to
 from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
-from keyheat.terminal.layout import Paragraph
+from keyheat.terminal.layout import Paragraph, Strip
 from keyheat.terminal.plan_words import (
     capacity_of,
     dollars,
@@ -27,44 +26,16 @@ from keyheat.terminal.plan_words import (
 from keyheat.terms import DEMAND, titled
 from keyheat.words import Direction
 
-WIDTH, HEIGHT = 76, 11
-HALVES = 2  # a character of the picture is two points wide
-FOR_A_MARK = 14  # characters of the axis, so that no mark is written over another
-NARROWEST = 4  # characters
+TICKS = "▁▂▃▄▅▆▇█"
+WIDTH = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """The rate over time, as wide as the console, and no wider than is looked at in one glance."""
-
-    forecast: Forecast
-
-    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text(picture(self.forecast, min(WIDTH, options.max_width)), no_wrap=True)
-
-
-def picture(made: Forecast, width: int = WIDTH, height: int = HEIGHT) -> str:
-    """The rate over time, drawn in characters, without colours."""
+def picture(made: Forecast, width: int) -> Text:
+    """The rate over time, in a line of bars."""
+    step_s = made.duration_s / width
+    rates = [made.shape.rate((number + 0.5) * step_s) for number in range(width)]
     top = made.target.peak_per_s
-    labels = [f"{measured(top * part / 2)} " for part in range(3)]
-    drawn_width = max(NARROWEST, width - max(map(len, labels)))
-    points = drawn_width * HALVES
-    step_s = made.duration_s / points
-    moments = [(number + 0.5) * step_s for number in range(points)]
-    figure = plotext.figure
-    figure.clear()
-    plotext.terminal.limit(False, False)  # the size is ours, also where there is no terminal
-    figure.plot_size(width, height)
-    figure.theme("colorless")
-    figure.axes(False)
-    figure.axes(True, axis="x", side="lower")
-    figure.ruler("y").lim(0, top * 1.05).ticks([top * part / 2 for part in range(3)], labels)
-    parts = next(number for number in (4, 2, 1) if number == 1 or drawn_width >= number * FOR_A_MARK)
-    marks = [made.duration_s * part / parts for part in range(parts + 1)]
-    figure.ruler("x").lim(0, made.duration_s).ticks(marks, [span(mark) for mark in marks])
-    figure.draw(figure.signal(moments, [made.shape.rate(at_s) for at_s in moments], marker="hd").fillx())
-    drawn: str = figure.build().string(colorless=True)
-    return "\n".join(line.rstrip() for line in drawn.splitlines())
+    return Text("".join(TICKS[round(min(1.0, per_s / top) * (len(TICKS) - 1))] for per_s in rates))
 
 
 NO_SHARDS_SHARE = 0.01  # of a partition's ceiling, below which nobody asks for shards
@@ -80,7 +51,7 @@ def plan_text(plan: ScenarioPlan) -> RenderableType:
         *verdict(plan),
         Text(""),
         Text(f"{titled(DEMAND)}, {_unit(made)} per second, over the run{_extremes(made)}"),
-        Picture(made),
+        *([Strip(partial(picture, made), WIDTH)] if _moves(made) else []),
         _two_columns(rows_of(plan)),
         *([_sides(plan, plan.sent)] if plan.sent is not None else []),
         *_bill(plan),
@@ -210,9 +181,13 @@ def _unit(made: Forecast) -> str:
     return "Requests" if made.unit == "requests" else made.unit
 
 
+def _moves(made: Forecast) -> bool:
+    return made.target.peak_per_s > made.target.mean_per_s
+
+
 def _extremes(made: Forecast) -> str:
     mean, peak = made.target.mean_per_s, made.target.peak_per_s
-    return f": {measured(mean)} on average, {measured(peak)} at the peak" if peak > mean else ""
+    return f": {measured(mean)} on average, {measured(peak)} at the peak" if _moves(made) else ""
 
 
 def _demand(demand: LoadDemand, unit: str) -> str:

@@ -9,8 +9,7 @@ from click.testing import CliRunner
 
 from keyheat.analysis.report.run import load_run
 from keyheat.cli.pages import export
-from keyheat.pages.run.report import KeysNotRecorded, sheets_of, write_exports
-from keyheat.pages.sheets import packed
+from keyheat.pages.run.report import KeysNotRecorded, write_exports
 
 SEVERAL = {"seconds-table-write", "constraints", "heat-of-keys-write",
            "hottest-keys-write", "partitions-table-write", "latency", "generator"}  # fmt: skip
@@ -51,14 +50,6 @@ def test_parquet_has_the_same_columns_and_times(exported):
     assert table.column_names == list(of_csv[0])
     assert table.num_rows == len(of_csv)
     assert table["from_utc"][1].as_py().isoformat() == "2026-11-20T12:00:01+00:00"
-
-
-def test_the_page_has_the_same_columns(samples):
-    """But for the digits that nobody can see."""
-    sheets = {sheet.name: sheet for sheet in sheets_of(load_run(samples["hotkey"]))}
-    on_page = packed(sheets)["sheets"]
-    for name, sheet in sheets.items():
-        assert [column for column, _ in on_page[name]["columns"]] == list(sheet.columns)
 
 
 def with_values(folder):

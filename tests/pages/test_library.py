@@ -61,50 +61,15 @@ def address(samples):
 
 
 @pytest.mark.browser
-def test_the_page_answers_before_anything_is_unpacked(visit, address):
-    """On a phone no picture is near the first screen: the buttons zoom, and nothing is unpacked for it."""
+def test_the_library_is_unpacked_once_and_draws_every_chart(visit, address):
     page = visit(address, width=390)
-    page.locator("[data-do=in]").evaluate("one => one.click()")
-    assert "12:00:30 to 12:01:30 UTC" in page.inner_text("#range-words")
-    assert page.evaluate(STATE) == ["undefined", 0]
     all_drawn(page)
-    assert page.evaluate(STATE)[0] == "object"
-    assert page.locator("#library").count() == 0  # it would be held twice
-    assert page.wrong == []
-
-
-@pytest.mark.browser
-def test_paper_that_comes_first_has_every_chart(visit, address):
-    page = visit(address, width=390)
-    assert page.evaluate(STATE) == ["undefined", 0]
-    assert page.pdf(format="A4").startswith(b"%PDF")
     kind, drawn = page.evaluate(STATE)
     assert kind == "object"
     assert drawn >= page.locator(".chart").count()
+    assert page.locator("#library").count() == 0  # it would be held twice
+    assert page.pdf(format="A4").startswith(b"%PDF")
     assert page.wrong == []
-
-
-@pytest.mark.browser
-def test_what_a_page_reads_itself_is_what_the_browser_unpacks(visit, address, unpacked):
-    """Where the browser cannot unpack, or not at once, the page does."""
-    page = visit(address, width=390)
-    page.evaluate("delete window.DecompressionStream")
-    read = page.evaluate(
-        """async () => {
-            const kept = document.createElement.bind(document);
-            let text = "";
-            document.createElement = name => {
-                const made = kept(name);
-                if (name === "script") Object.defineProperty(made, "textContent", {set: said => text = said});
-                return made;
-            };
-            await window.keyheat.library.soon();
-            document.createElement = kept;
-            return text;
-        }"""
-    )
-    whole = unpacked.decode()
-    assert read == whole[whole.index('"use strict";') : whole.rindex("return Plotly;")]
 
 
 @pytest.mark.browser

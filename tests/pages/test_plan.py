@@ -13,7 +13,7 @@ from keyheat.plan.plan import ScenarioPlan, planned
 from keyheat.plan.prices import load_prices
 from keyheat.plan.quotas import quotas_of, unknown_quotas
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
-from keyheat.terminal.plan import picture, plan_text
+from keyheat.terminal.plan import TICKS, picture, plan_text
 from keyheat.terminal.plan_json import plan_json
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
@@ -178,31 +178,14 @@ def test_a_table_that_is_kept_is_said_with_what_it_costs() -> None:
     )
 
 
-def columns(lines: list[str]) -> list[int]:
-    """How many rows are filled at each place of a picture, its axis left out."""
-    canvas = [line for line in lines if "┬" not in line][:-1]
-    left = max(line.find(" ") for line in canvas) + 1
-    width = max(map(len, canvas))
-    filled = [[not char.isspace() for char in line.ljust(width)[left:]] for line in canvas]
-    return [sum(column) for column in zip(*filled, strict=True)]
-
-
 def test_the_picture_rises_and_falls_with_the_load() -> None:
-    heights = columns(picture(shipped("hotkey", SINE).forecast).splitlines())
-    middle = len(heights) // 2
-    assert heights[: middle - 2] == sorted(heights[: middle - 2])
-    assert heights[middle + 2 :] == sorted(heights[middle + 2 :], reverse=True)
-    assert heights[middle] >= 8 > heights[middle // 2] > heights[2]
-
-
-def test_a_constant_load_fills_the_picture_evenly() -> None:
-    heights = columns(picture(shipped("hotkey").forecast).splitlines())
-    assert len(set(heights[1:-1])) == 1
-
-
-def test_two_pictures_do_not_draw_over_one_another() -> None:
-    made = shipped("hotkey").forecast
-    assert picture(made) == picture(made)
+    drawn = picture(shipped("hotkey", SINE).forecast, 60).plain
+    heights = [TICKS.index(sign) for sign in drawn]
+    assert heights[:28] == sorted(heights[:28])
+    assert heights[32:] == sorted(heights[32:], reverse=True)
+    assert heights[30] == len(TICKS) - 1 > heights[15] > heights[1]
+    assert drawn in on_paper(shipped("hotkey", SINE))
+    assert TICKS[-1] not in on_paper(shipped("hotkey")), "a constant load has no picture"
 
 
 def test_mean_and_peak_stand_above_the_picture() -> None:

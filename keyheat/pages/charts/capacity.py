@@ -58,7 +58,7 @@ def second_chart(
     for constraint in _occurring(timeline):
         made.add_trace(_throttled_area(timeline, constraint))
     _add_limits(made, timeline, ceiling_per_s)
-    each = "Each second" if timeline.step_s == 1 else f"Means of {span(timeline.step_s)}, finer when zoomed"
+    each = "Each second" if timeline.step_s == 1 else f"Means of {span(timeline.step_s)}"
     return Chart(
         id=chart_id,
         title=f"Second by second: {timeline.resource.title}",
@@ -72,14 +72,14 @@ def second_chart(
 def minute_chart(
     timeline: RateTimeline, chart_id: str, *, ceiling_per_s: float | None, consumed: str | None = None
 ) -> Chart:
-    """What CloudWatch published of one resource, minute by minute."""
+    """What CloudWatch published of one resource, minute by minute; of a long run in longer steps."""
+    finest, timeline = timeline, timeline.in_steps_of(width_for(timeline.end_s - timeline.start_s))
     made = _panels(timeline, barmode="stack")
     if timeline.consumed is not None:
         made.add_trace(
             go.Bar(
                 **_bars(timeline),
                 y=compact(timeline.consumed),
-                meta=_column(timeline, "consumed"),
                 marker={"color": LIGHT["soft"], "line": {"color": LIGHT["accent"], "width": 1.5}},
                 hovertemplate="%{x}<br>%{y:,} consumed a second<extra></extra>",
             )
@@ -91,11 +91,11 @@ def minute_chart(
     return Chart(
         id=chart_id,
         title=f"Minute by minute: {timeline.resource.title}",
-        summary=joined([f"CloudWatch's sums per {each}, shown as rates.", *_said(timeline, consumed)]),
+        summary=joined([f"CloudWatch's sums per {each}, shown as rates.", *_said(finest, consumed)]),
         figure=made,
         legend=_legend(timeline, ceiling_per_s),
         table=rate_table(timeline.in_steps_of(width_for(timeline.end_s - timeline.start_s, MOST_ROWS))),
-        sheet=_sheet(timeline, "minutes"),
+        sheet=_sheet(finest, "minutes"),
     )
 
 
@@ -153,7 +153,6 @@ def _area(timeline: RateTimeline, values: Floats) -> go.Scatter:
         LIGHT["soft"],
         "%{x}<br>%{y:,} consumed a second",
         **steps(timeline.start_s, timeline.step_s),
-        meta=_column(timeline, "consumed"),
         fill="tozeroy",
     )
     return made.update(line_width=1.5)
@@ -166,7 +165,6 @@ def _throttled_area(timeline: RateTimeline, constraint: Constraint) -> go.Scatte
         colour_of(constraint),
         f"%{{x}}<br>%{{y:,}} throttled a second: {NAMES[constraint].lower()}",
         **steps(timeline.start_s, timeline.step_s),
-        meta=f"throttled_{constraint}_per_s",
         yaxis="y2",
         stackgroup="throttled",
         fillpattern={**pattern(constraint), "bgcolor": colour_of(constraint)},
@@ -177,7 +175,6 @@ def _throttled_bars(timeline: RateTimeline, constraint: Constraint) -> go.Bar:
     return go.Bar(
         **_bars(timeline),
         y=compact(timeline.throttled[constraint]),
-        meta=f"throttled_{constraint}_per_s",
         yaxis="y2",
         marker={
             "color": colour_of(constraint),
@@ -185,11 +182,6 @@ def _throttled_bars(timeline: RateTimeline, constraint: Constraint) -> go.Bar:
         },
         hovertemplate=f"%{{x}}<br>%{{y:,}} throttled a second: {NAMES[constraint].lower()}<extra></extra>",
     )
-
-
-def _column(timeline: RateTimeline, what: str) -> str:
-    """The column of its sheet that a trace shows."""
-    return f"{what}_{timeline.resource.direction}_units_per_s"
 
 
 def _bars(timeline: RateTimeline) -> dict[str, object]:
@@ -224,7 +216,6 @@ def _provisioned_line(timeline: RateTimeline, provisioned: Floats) -> go.Scatter
     return go.Scatter(
         **steps(timeline.start_s, timeline.step_s),
         y=held(provisioned),
-        meta=_column(timeline, "provisioned"),
         mode="lines",
         line={"color": LIGHT["ink"], "width": 1.5, "dash": "dash", "shape": "hv"},
         hovertemplate="%{x}<br>%{y:,} provisioned<extra></extra>",

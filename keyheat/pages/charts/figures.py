@@ -46,7 +46,7 @@ class Chart:
     figure: go.Figure
     legend: tuple[Swatch, ...] = ()
     table: PageTable | None = field(default=None)
-    sheet: Sheet | None = None  # what it shows, in full; a trace's `meta` says which columns are its own
+    sheet: Sheet | None = None  # what it shows, in full
 
 
 def figure(*, height: int, **layout: Any) -> go.Figure:

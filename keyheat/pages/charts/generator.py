@@ -198,6 +198,5 @@ def _stacked(name: str, role: str, values: Floats, start_s: int, step_s: int) ->
         LIGHT["soft"] if role == "accent" else LIGHT[role],
         f"%{{x}}<br>%{{y:,}} a second {name}",
         **steps(start_s, step_s),
-        meta=f"{name}_requests_per_s",
         stackgroup="attempts",
     )

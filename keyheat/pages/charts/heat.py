@@ -69,7 +69,6 @@ def heat_chart(run: ReportRun, direction: Direction, ceiling_per_s: float, chart
             start_s=first_s,
             step_s=float(finest_s),
             end_s=first_s + finest.shape[1] * finest_s,
-            titles={_column(key): shortened(name, 40) for key, name in zip(keys, names, strict=True)},
         ),
     )
 
@@ -90,7 +89,6 @@ def _figure(
             zmax=highest,
             showscale=False,
             ygap=3,
-            meta={"z": [[_column(key)] for key in keys]},
             hovertemplate="%{x}<br>%{z:,} units a second<extra></extra>",
         )
     )

@@ -180,11 +180,6 @@ def _spans(
         x=[(label.end - label.start).total_seconds() * 1000 for label in labels],
         y=[rows[label.resource, label.direction] for label in labels],
         width=0.6,
-        meta={
-            "spans": constraint,
-            "name": NAMES[constraint],
-            "rows": {" ".join(owner): row for owner, row in rows.items()},
-        },
         marker={
             "color": colour_of(constraint),
             "pattern": pattern(constraint),

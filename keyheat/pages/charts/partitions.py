@@ -1,4 +1,4 @@
-"""Which partition served and refused what, and when: a moment as a picture, the run as rows of key ranges.
+"""Which partition served and refused what, and when: the run as rows of key ranges.
 
 0 %  ┌───────────────┬──── partition 2 ────    A partition that split is drawn over the rows of those
      │  partition 0  ┆                         that came of it, so that a row is a range of keys all
@@ -7,7 +7,6 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,20 +27,11 @@ from keyheat.pages.charts.figures import (
     times,
 )
 from keyheat.pages.charts.heat import HEAT
-from keyheat.pages.charts.partition_picture import Picture, Recorded, picture_of
 from keyheat.pages.charts.partition_rates import PartitionRates, read_ones, refused_column, units_column
 from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.wording.constraints import saying
 from keyheat.words import Direction, Resource
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionChart(Chart):
-    """The run as rows of key ranges, and above it a moment as a picture, with its own legend."""
-
-    picture: Picture | None
-    picture_legend: tuple[Swatch, ...]
 
 
 def leaves(ones: list[PartitionRates], most: int) -> list[PartitionRates]:
@@ -102,7 +92,7 @@ REFUSED = [[0.0, LIGHT["throttles0"]], [0.4, LIGHT["throttles1"]], [1.0, LIGHT["
 
 def partition_chart(
     rows: pd.DataFrame, resource: Resource, ceiling_per_s: float, chart_id: str, worth: float = 1.0
-) -> PartitionChart | None:
+) -> Chart | None:
     """The heat of the partitions of one resource; None where it has no rows. `worth` as in `read_ones`."""
     mine = rows[rows["resource"] == resource.label_name]
     if mine.empty:
@@ -126,14 +116,11 @@ def partition_chart(
         "ygap": 2 if len(shown) <= NAMED_ROWS else 0,
         "showscale": False,
     }
-    made.add_trace(_heat(where, units, highest, chains, resource.direction))
+    made.add_trace(_heat(where, units, highest))
     throttled = bool(np.nanmax(refused, initial=0.0) > 0)
     if throttled:
-        made.add_trace(_refusals(where, refused, chains, resource.direction))
+        made.add_trace(_refusals(where, refused))
     splits = splits_of(ones, chains, start_s)
-    recorded = Recorded(
-        ones=ones, direction=resource.direction, ceiling_per_s=ceiling_per_s, start_s=start_s, step_s=step_s
-    )
     lay_out(
         made,
         margin_t=8,
@@ -141,10 +128,8 @@ def partition_chart(
         yaxis=_axis(shown, ones),
         shapes=[_mark(at_s, low, high) for at_s, low, high in splits],
     )
-    return PartitionChart(
+    return Chart(
         id=chart_id,
-        picture=picture_of(recorded, saying(start_s, end_s), chart_id),
-        picture_legend=_picture_legend(ceiling_per_s, ones, resource, bool(splits)),
         title=f"Partitions: {resource.title}",
         summary=_summary(ones, shown, resource, step_s, splits, saying(start_s, end_s)),
         figure=made,
@@ -160,9 +145,7 @@ def partition_chart(
     )
 
 
-def _heat(
-    where: Mapping[str, Any], units: Floats, highest: float, chains: list[list[int]], direction: Direction
-) -> go.Heatmap:
+def _heat(where: Mapping[str, Any], units: Floats, highest: float) -> go.Heatmap:
     """What each partition served."""
     return go.Heatmap(
         **where,
@@ -170,14 +153,11 @@ def _heat(
         colorscale=HEAT,
         zmin=0,
         zmax=highest,
-        meta={"z": [[units_column(n, direction) for n in chain] for chain in chains]},
         hovertemplate="%{x}<br>%{z:,} units a second<extra></extra>",
     )
 
 
-def _refusals(
-    where: Mapping[str, Any], refused: Floats, chains: list[list[int]], direction: Direction
-) -> go.Heatmap:
+def _refusals(where: Mapping[str, Any], refused: Floats) -> go.Heatmap:
     """What each partition refused, over its heat."""
     return go.Heatmap(
         **where,
@@ -185,7 +165,6 @@ def _refusals(
         colorscale=REFUSED,
         zmin=0,
         zmax=float(np.nanmax(refused)),
-        meta={"z": [[refused_column(n, direction) for n in chain] for chain in chains], "positive": True},
         hovertemplate="%{x}<br>%{z:,} throttled a second<extra></extra>",
     )
 
@@ -228,21 +207,6 @@ def _legend(highest: float, resource: Resource, refused: bool, splits: bool) -> 
         Swatch(name=f"0 to {rate(highest, UNITS[resource.direction])}", role="accent", mark="heat"),
         Swatch(name="throttled, the stronger the more", role="partition", mark="bar") if refused else None,
         Swatch(name="split", role="ink", mark="dot") if splits else None,
-    ]
-    return tuple(entry for entry in entries if entry is not None)
-
-
-def _picture_legend(
-    ceiling_per_s: float, ones: list[PartitionRates], resource: Resource, splits: bool
-) -> tuple[Swatch, ...]:
-    most = max(float(np.nanmax(one.refused_per_s, initial=0.0)) for one in ones)
-    throttled = f"throttled, up to {measured(most)}/s"
-    ceiling = rate(ceiling_per_s, UNITS[resource.direction])
-    entries = [
-        Swatch(name="served, strong near the ceiling", role="accent", mark="heat"),
-        Swatch(name=f"ceiling of one partition, {ceiling}", role="ceiling", mark="dash"),
-        Swatch(name=throttled, role="partition", mark="stripe") if most else None,
-        Swatch(name="where one has split", role="ink", mark="dot") if splits else None,
     ]
     return tuple(entry for entry in entries if entry is not None)
 
