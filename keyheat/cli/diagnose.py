@@ -1,7 +1,9 @@
 """The verb diagnose: from an alarm to the limit, the key and what to do, in one command."""
 
+import re
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,21 +24,28 @@ from keyheat.cli.options import (
 from keyheat.numbers import dollars, some
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
-from keyheat.terminal.console import answer, bars, in_words, print_lines
+from keyheat.terminal.console import answer, bars, in_words, out, print_lines, strong
+from keyheat.terminal.progress import Working, counted
 
 if TYPE_CHECKING:
     from keyheat.analysis.changes import Changes
     from keyheat.analysis.report.run import ReportRun
+    from keyheat.evidence.survey import Survey
     from keyheat.evidence.target import Target
     from keyheat.runs.formats import Evidence, Window
     from keyheat.show.answer import Answer
     from keyheat.show.diagnosis import DiagnosedTable
+    from keyheat.show.survey import SurveyedRegion
 
 DEFAULT_LAST = timedelta(hours=3)
+MINUTE = timedelta(minutes=1)
+INDEX = "index.html"
 
 
 @click.command()
-@click.argument("table", required=True)
+@click.argument("table", required=False)
+@click.option("--all", "all_tables", is_flag=True, help="survey every table of the Region, as without TABLE")
+@click.option("--all-regions", is_flag=True, help="survey every table of every Region")
 @click.option("--last", type=TimeSpan(), help="time up to now, such as 90m, 24h or 2d  [default: 3h]")
 @click.option("--start", type=a_time, help="UTC, such as 07:36 or 2026-11-20T12:00:00Z")
 @click.option("--end", type=a_time, help="UTC, exclusive  [default: now]")
@@ -50,7 +59,9 @@ DEFAULT_LAST = timedelta(hours=3)
 @hours_a_day
 @some_prices
 def diagnose(
-    table: str,
+    table: str | None,
+    all_tables: bool,
+    all_regions: bool,
     last: timedelta | None,
     start: datetime | None,
     end: datetime | None,
@@ -63,22 +74,130 @@ def diagnose(
     hours_per_day: float,
     prices: Path,
 ) -> int:
-    """Find out why TABLE throttles: which limit, on which key, since when, what to do.
+    """Find out why TABLE throttles, or which tables do: which limit, on which key, since when, what to do.
 
     It reads CloudWatch and descriptions only. Exit code 0: nothing throttled; 1: something did; 3: something
     did, and the evidence does not decide.
     """
-    from keyheat.evidence.target import reach
+    if table is not None and (all_tables or all_regions):
+        raise click.UsageError("name a TABLE, or survey all of them with --all or --all-regions")
+    how = How(
+        region=region, profile=profile, endpoint_url=endpoint_url, last=last, start=start, end=end,
+        billing=Billing(price_list(prices), hours_per_day), show_keys=not hide_keys, place=place,
+        markdown=markdown,
+    )  # fmt: skip
+    if table is not None:
+        return _one_table(table, how)
+    return _survey(how, all_regions=all_regions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """Where to look, over which time, and in which form to answer."""
+
+    region: str | None
+    profile: str | None
+    endpoint_url: str | None
+    last: timedelta | None
+    start: datetime | None
+    end: datetime | None
+    billing: Billing
+    show_keys: bool
+    place: Path | None
+    markdown: bool
+
+    def reach(self, table: str | None = None, region: str | None = None) -> "Target":
+        """The Region, once it has answered. Raises `ValueError`."""
+        from keyheat.evidence.target import reach
+
+        return reach(
+            table, region=region or self.region, profile=self.profile, endpoint_url=self.endpoint_url,
+            clock=time.time,
+        )  # fmt: skip
+
+    def window(self, now: datetime) -> "Window":
+        """The window by the options. Raises `ValueError` with what is accepted."""
+        return _window(self.last, self.start, self.end, now)
+
+
+def _one_table(table: str, how: How) -> int:
+    """Diagnose one table; gives the exit code."""
     from keyheat.show.diagnosis import diagnosis_answer, exit_code_of
 
-    billing = Billing(price_list(prices), hours_per_day)
-    target = reach(table, region=region, profile=profile, endpoint_url=endpoint_url, clock=time.time)
-    window = _window(last, start, end, target.now)
-    found = _diagnosed(table, window, target, billing, show_keys=not hide_keys)
-    folder = run_place(place, f"diagnose-{table}")
+    target = how.reach(table)
+    found = _diagnosed(table, how.window(target.now), target, how, announced(target, how.billing))
+    folder = run_place(how.place, f"diagnose-{table}")
     page = _write(folder, found)
-    _say(diagnosis_answer(found), page, markdown=markdown)
+    _say(diagnosis_answer(found), page, markdown=how.markdown)
     return exit_code_of(found.run)
+
+
+def _survey(how: How, *, all_regions: bool) -> int:
+    """Diagnose every table that throttled, of one Region or of all; gives the exit code."""
+    from keyheat.pages.page import save
+    from keyheat.show.html import html_of
+    from keyheat.show.survey import survey_answer, survey_exit_code
+
+    regions, missing = _regions(how, all_regions=all_regions)
+    window = how.window(regions[0].now)
+    surveyed = [(target, _tables(target, window, how)) for target in regions]
+    if not any(found.tables for _target, found in surveyed):
+        raise ValueError(f"no tables in {', '.join(target.region for target in regions)}: add --region")
+    folder = run_place(how.place, "diagnose")
+    several = len(regions) > 1
+    found = [
+        _close_look(target, one, window, how, (folder, target.region if several else ""))
+        for target, one in surveyed
+    ]
+    made = survey_answer(found, window, up_to_now=window.end > regions[0].now - MINUTE, missing=missing)
+    page = save(folder / INDEX, html_of(made, datetime.now(UTC)))
+    _say(made, page, markdown=how.markdown)
+    return survey_exit_code(found, missing)
+
+
+def _regions(how: How, *, all_regions: bool) -> tuple[list["Target"], list[str]]:
+    """The Regions that answer, and why others do not. Raises `ValueError` where none does."""
+    from keyheat.evidence.clients import region_names
+
+    if not all_regions:
+        return [how.reach()], []
+    found, missing = [], []
+    for region in region_names(how.profile):
+        try:
+            found.append(how.reach(region=region))
+        except ValueError as problem:
+            missing.append(f"{region}: {problem}")
+    if not found:
+        raise ValueError(missing[0])
+    return found, missing
+
+
+def _tables(target: "Target", window: "Window", how: How) -> "Survey":
+    from keyheat.evidence.survey import survey
+
+    with Working(f"surveying {target.region}", bars):
+        return survey(target, window, sleep=time.sleep, announce=announced(target, how.billing))
+
+
+def _close_look(
+    target: "Target", surveyed: "Survey", window: "Window", how: How, place: tuple[Path, str]
+) -> "SurveyedRegion":
+    """Diagnose the tables of a Region that throttled, the worst first, each into a folder of its own.
+
+    `place` is the folder of the index page, and below it that of the Region.
+    """
+    from keyheat.evidence.earlier import most_requested
+    from keyheat.show.survey import SurveyedRegion
+
+    announce = announced(target, how.billing)
+    if surveyed.throttled:
+        announce(sum(most_requested(table.indexes, window, target.now) for table in surveyed.throttled))
+    diagnosed = []
+    for table in counted(surveyed.throttled, len(surveyed.throttled), "tables are diagnosed", bars):
+        found = _diagnosed(table.name, window, target, how, lambda _metrics: None)
+        page = _write(place[0] / place[1] / _file_name(table.name), found)
+        diagnosed.append((found, page.relative_to(place[0]).as_posix()))
+    return SurveyedRegion(region=target.region, survey=surveyed, diagnosed=tuple(diagnosed))
 
 
 def _window(last: timedelta | None, start: datetime | None, end: datetime | None, now: datetime) -> "Window":
@@ -96,18 +215,18 @@ def _window(last: timedelta | None, start: datetime | None, end: datetime | None
 
 
 def _diagnosed(
-    table: str, window: "Window", target: "Target", billing: Billing, *, show_keys: bool
+    table: str, window: "Window", target: "Target", how: How, announce: Callable[[int], None]
 ) -> "DiagnosedTable":
     """Collect the evidence of one table, and diagnose it."""
     from keyheat.analysis.diagnosis import diagnosed
     from keyheat.analysis.report.run import evidence_alone
     from keyheat.show.diagnosis import DiagnosedTable
 
-    evidence = _evidence(table, window, target, announced(target, billing), show_keys=show_keys)
-    run = evidence_alone(evidence, diagnosed(evidence, billing=billing, simulate=False))
+    evidence = _evidence(table, window, target, announce, show_keys=how.show_keys)
+    run = evidence_alone(evidence, diagnosed(evidence, billing=how.billing, simulate=False))
     return DiagnosedTable(
-        run=run, region=target.region, options=target.options, billing=billing,
-        changes=_changes(run, target, announced(target, billing)),
+        run=run, region=target.region, options=target.options, billing=how.billing,
+        changes=_changes(run, target, announce),
     )  # fmt: skip
 
 
@@ -156,6 +275,11 @@ def announced(target: "Target", billing: Billing) -> Callable[[int], None]:
     return announce
 
 
+def _file_name(table: str) -> str:
+    """The folder of a table; names of DynamoDB are letters, digits, `_`, `-` and `.`, a damaged one any."""
+    return re.sub(r"[^\w.-]", "_", table).lstrip(".") or "_"
+
+
 def _write(folder: Path, found: "DiagnosedTable") -> Path:
     """Write evidence, diagnosis and page of a table into a folder; gives the page."""
     from keyheat.pages.page import save
@@ -179,6 +303,4 @@ def _say(made: "Answer", page: Path, *, markdown: bool) -> None:
         return
     answer(lambda: {**json_of(made), "page": str(page)}, lambda: text_of(made))
     if in_words():
-        from keyheat.terminal.console import out, strong
-
         out.print(strong("\nPage: ", page))

@@ -40,6 +40,15 @@ def command_of(advice: Recommendation, table: TableFacts, where: str) -> str | N
     return f"{UPDATE} --table-name {shlex.quote(table.name)} {where} \\\n  {change}"
 
 
+def insights_command(table: TableFacts, index: str | None, where: str) -> str:
+    """The command that has Contributor Insights name the throttled keys of what comes."""
+    of_index = f" --index-name {shlex.quote(index)}" if index else ""
+    return (
+        f"aws dynamodb update-contributor-insights --table-name {shlex.quote(table.name)}{of_index} {where} \\\n"
+        "  --contributor-insights-action ENABLE --contributor-insights-mode THROTTLED_KEYS"
+    )
+
+
 def _capacity(advice: Recommendation, table: TableFacts) -> str | None:
     """The option that raises one rate of the table or an index, and leaves the other as it is."""
     setting = SETTINGS.get(advice.action)
