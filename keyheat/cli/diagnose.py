@@ -202,7 +202,7 @@ def _close_look(
 
 def _window(last: timedelta | None, start: datetime | None, end: datetime | None, now: datetime) -> "Window":
     """The window by the options. Raises `ValueError` with what is accepted."""
-    from keyheat.evidence.request import window_of
+    from keyheat.evidence.request import check_start, window_of
 
     if last is not None and (start is not None or end is not None):
         raise ValueError("--last is the time up to now: leave out --start and --end")
@@ -211,6 +211,7 @@ def _window(last: timedelta | None, start: datetime | None, end: datetime | None
     minute = now.replace(second=0, microsecond=0)
     if start is None:
         start = (end or minute) - (last or DEFAULT_LAST)
+    check_start(start, now)
     return window_of(start, end or minute, now)
 
 

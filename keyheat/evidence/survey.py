@@ -100,7 +100,8 @@ def survey(target: Target, window: Window, *, sleep: Sleep, announce: Callable[[
     tables = _described(target, _names(target, patience), patience)
     period_s = _period_s(window, target.now)
     series = [(table.name, key) for table in tables for key in _keys(table.indexes, period_s)]
-    announce(len(series))
+    if series:
+        announce(len(series))
     points = _points(target, series, window, period_s, patience)
     found = [SurveyedTable(table.name, table.indexes, points.get(table.name, {})) for table in tables]
     found.sort(key=lambda table: (-table.total, table.name))

@@ -9,11 +9,12 @@ import pandas as pd
 
 from keyheat.analysis.advice.commands import bill_of, command_of, insights_command
 from keyheat.analysis.changes import Changes
+from keyheat.analysis.elsewhere import answered_as_ever
 from keyheat.analysis.report.facts import Facts, facts_of
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import read_record
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
-from keyheat.numbers import a_month, dollars
+from keyheat.numbers import a_month
 from keyheat.plan.prices import Billing
 from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Verdict, Window, diagnosis_json
 from keyheat.show.answer import Answer, Fact, Table, Tone
@@ -137,7 +138,7 @@ def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
         return
     prices = found.billing.prices.contributor_insights
     price = (
-        f"{dollars(prices.rule_per_month)} a month for each rule, {dollars(prices.events_per_million)} for a "
+        f"{a_month(prices.rule_per_month)} a month for each rule, {a_month(prices.events_per_million)} for a "
         "million throttled requests"
         if prices is not None
         else "its price is not in this price list"
@@ -174,6 +175,8 @@ def _notes(found: DiagnosedTable) -> Iterator[str]:
     """Why, what else it may be, and what could not be had."""
     diagnosis = found.run.diagnosis
     yield from diagnosis.verdict.because
+    if diagnosis.verdict.constraint == "none" and (said := answered_as_ever(found.evidence)):
+        yield said
     if diagnosis.verdict.settled_by:
         yield diagnosis.verdict.settled_by
     for line in diagnosis.coverage.missing:

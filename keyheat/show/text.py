@@ -1,16 +1,16 @@
 """An answer in a terminal, by rich."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from keyheat.show.answer import Answer, Fact, Table, Tone
+from keyheat.show.answer import Answer, Fact, Table
 from keyheat.terminal.layout import COLOURS, Paragraph
 
-STYLES: Final[dict[Tone, str]] = {**COLOURS, "burst": "yellow", "invalid": "yellow"}
+STYLES: Final[Mapping[str, str]] = {**COLOURS, "burst": "yellow", "invalid": "yellow"}
 
 
 def text_of(answer: Answer) -> RenderableType:

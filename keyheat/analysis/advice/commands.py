@@ -42,9 +42,9 @@ def command_of(advice: Recommendation, table: TableFacts, where: str) -> str | N
 
 def insights_command(table: TableFacts, index: str | None, where: str) -> str:
     """The command that has Contributor Insights name the throttled keys of what comes."""
-    of_index = f" --index-name {shlex.quote(index)}" if index else ""
+    name, of_index = shlex.quote(table.name), f" --index-name {shlex.quote(index)}" if index else ""
     return (
-        f"aws dynamodb update-contributor-insights --table-name {shlex.quote(table.name)}{of_index} {where} \\\n"
+        f"aws dynamodb update-contributor-insights --table-name {name}{of_index} {where} \\\n"
         "  --contributor-insights-action ENABLE --contributor-insights-mode THROTTLED_KEYS"
     )
 
