@@ -1,12 +1,15 @@
 """`keyheat diagnose`: from a table's name to its limit, the key, since when and what to do."""
 
 import json
+import re
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import jsonschema
 import orjson
 import pytest
 
@@ -15,6 +18,7 @@ from keyheat.evidence.contributors import ContributorsReader
 from keyheat.terminal import console
 from tests.endpoint.clients import ServiceApp, service_app_at
 
+ROOT = Path(__file__).parents[1]
 CAPACITY = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 4_000}
 SMALL = {"ReadCapacityUnits": 50, "WriteCapacityUnits": 15}
 PUT = {
@@ -148,6 +152,40 @@ def test_programs_and_tickets_are_told_the_same(verb: Verb) -> None:
     for fact in told["facts"]:
         assert words.says(fact["value"])
     assert told["data"]["diagnosis"]["verdict"]["constraint"] == "partition"
+    assert Path(told["link"]).is_file()
+    jsonschema.validate(told, json.loads(verb("schema", "answer").out))
+
+
+PAGE = (ROOT / "docs" / "diagnose.md").read_text(encoding="utf-8")
+SURVEY, TABLE, *_OTHERS = [
+    block.splitlines() for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+]
+HERE = {
+    "--endpoint-url http://127.0.0.1:8000": "--region us-east-1",
+    "found/": "reports/out/diagnose-20270115T081100Z/",
+}
+"""What the page says in place of the table of this process."""
+
+
+@pytest.mark.usefixtures("app")
+@pytest.mark.parametrize("line", [*SURVEY, *TABLE])
+def test_every_command_of_the_page_answers(verb: Verb, line: str) -> None:
+    assert diagnose(verb, *shlex.split(line)[2:]).code == 1
+
+
+@pytest.mark.usefixtures("app")
+def test_the_page_shows_what_is_said(verb: Verb) -> None:
+    said = diagnose(verb).out
+    for here, there in HERE.items():
+        said = said.replace(here, there)
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    assert [line.rstrip() for line in said.splitlines()] == shown.splitlines()
+
+
+def test_the_schedule_is_a_command_that_we_have(verb: Verb, app: ServiceApp) -> None:
+    schedule = (ROOT / "deploy" / "schedules" / "keyheat-diagnose.cron").read_text(encoding="utf-8")
+    (line,) = re.findall(r"keyheat diagnose (.*?) >", schedule)
+    assert diagnose(verb, *shlex.split(line)).code == 1
 
 
 def throttled_calls(monkeypatch: pytest.MonkeyPatch, app: ServiceApp, failing: dict[str, list[str]]) -> None:

@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -302,6 +302,6 @@ def _say(made: "Answer", page: Path, *, markdown: bool) -> None:
     if markdown and in_words():
         print_lines([markdown_of(made)], to_stderr=False)
         return
-    answer(lambda: {**json_of(made), "page": str(page)}, lambda: text_of(made))
+    answer(lambda: json_of(replace(made, link=str(page))), lambda: text_of(made))
     if in_words():
         out.print(strong("\nPage: ", page))

@@ -79,7 +79,8 @@ def in_brief(found: DiagnosedTable, link: str) -> Answer:
     whole = diagnosis_answer(found)
     named = {fact.name: fact.value for fact in whole.facts}
     since = named["Since when"].replace(":00", "") if found.run.diagnosis.labels else ""
-    parts = (found.region, since, named["How bad"], f"{named['Confidence']} sure")
+    bad = next(fact for fact in whole.facts if fact.name == "How bad")
+    parts = (found.region, since, bad.value, *bad.beside[:1], f"{named['Confidence']} sure")
     facts = tuple(fact for fact in whole.facts if fact.name not in NOT_IN_BRIEF)
     return replace(
         whole, context=" · ".join(filter(None, parts)), facts=facts, tables=(), notes=(), link=link
