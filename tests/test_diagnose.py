@@ -5,6 +5,7 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +17,10 @@ import pytest
 from keyheat.evidence import target
 from keyheat.evidence.contributors import ContributorsReader
 from keyheat.terminal import console
-from tests.endpoint.clients import ServiceApp, service_app_at
+from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
 ROOT = Path(__file__).parents[1]
+KEY_RANGE = "TableWriteKeyRangeThroughputExceeded"
 CAPACITY = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 4_000}
 SMALL = {"ReadCapacityUnits": 50, "WriteCapacityUnits": 15}
 PUT = {
@@ -325,3 +327,52 @@ def test_without_contributor_insights_the_command_that_turns_it_on_is_said_with_
     assert said.says("$0.50 a month for each rule")
     assert "aws dynamodb update-contributor-insights --table-name orders" in said.out
     assert "--contributor-insights-action ENABLE --contributor-insights-mode THROTTLED_KEYS" in said.out
+
+
+def log_line(at_s: float, reason: str) -> str:
+    at = datetime.fromtimestamp(at_s, UTC).isoformat()
+    arn = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
+    return f"{at} put failed: {{'ThrottlingReasons': [{{'reason': '{reason}', 'resource': '{arn}'}}]}}\n"
+
+
+def test_a_log_names_the_table_and_the_reason_and_cloudwatch_the_rest(verb: Verb, app: ServiceApp) -> None:
+    reasons = (log_line(app.clock() - 90 + number, KEY_RANGE) for number in range(30))
+    Path("app.log").write_text("".join(reasons))
+    said = diagnose(verb, "--log", "app.log")
+    assert said.code == 1
+    assert said.says("orders  Writes, partition limit")
+    assert said.says("local endpoint said so")
+    assert said.says("log: 30 throttles of orders in 30 records of 1 file")
+
+
+def test_a_log_without_an_account_is_evidence_enough_and_an_empty_one_is_wrong_use(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(**_options: Any) -> Any:
+        raise ValueError("no AWS credentials: sign in, or add --profile")
+
+    monkeypatch.setattr(target, "boto3_clients", refuse)
+    monkeypatch.chdir(tmp_path)
+    Path("app.log").write_text("".join(log_line(START_S + number, KEY_RANGE) for number in range(30)))
+    said = verb("diagnose", "--log", "app.log", "--out", "found")
+    assert said.code == 1
+    assert said.says("Missing: CloudWatch: no AWS credentials: sign in, or add --profile")
+    Path("app.log").write_text("2026-11-26T12:00:00Z started\n")
+    said = verb("diagnose", "orders", "--log", "app.log", "--out", "none")
+    assert (said.code, said.line) == (2, "keyheat: no throttle in 1 record of the logs")
+    assert not Path("none").exists()
+
+
+def test_files_of_metrics_ask_nobody(verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(target, "boto3_clients", lambda **_options: pytest.fail("asked AWS"))
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(
+        f"2026-11-20T12:0{minute}:00Z,{metric},table,{value}\n"
+        for minute in range(5)
+        for metric, value in (("ConsumedWriteCapacityUnits", 60_000), ("WriteThrottleEvents", 800))
+    )
+    Path("minutes.csv").write_text(f"time,metric,resource,value\n{rows}")
+    said = verb("diagnose", "orders", "--metrics", "minutes.csv", "--out", "found")
+    assert said.code in (1, 3)
+    assert said.says("4,000 throttles")
+    assert verb("diagnose", "--metrics", "minutes.csv").line.endswith("name the TABLE that the files are of")

@@ -2,9 +2,9 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from keyheat.cli.options import (
     hours_a_day,
     in_json,
     in_utc,
+    of_files,
     price_list,
     run_place,
     some_prices,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from keyheat.analysis.report.run import ReportRun
     from keyheat.evidence.survey import Survey
     from keyheat.evidence.target import Target
+    from keyheat.runs.client import Records
     from keyheat.runs.formats import Evidence, Window
     from keyheat.show.answer import Answer
     from keyheat.show.diagnosis import DiagnosedTable
@@ -52,6 +54,7 @@ INDEX = "index.html"
 @click.option("--region", help="of the table  [default: as the AWS SDK finds it]")
 @click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
 @click.option("--endpoint-url", help="of a local table, such as http://127.0.0.1:8000")
+@of_files
 @click.option("--hide-keys", is_flag=True, help="write digests in place of the keys that AWS names")
 @click.option("--out", "place", type=a_path, help="folder of the files  [default: reports/out/diagnose-TIME]")
 @click.option("--markdown", is_flag=True, help="print Markdown, for a ticket or a chat")
@@ -68,6 +71,10 @@ def diagnose(
     region: str | None,
     profile: str | None,
     endpoint_url: str | None,
+    logs: tuple[Path, ...],
+    metrics: tuple[Path, ...],
+    named: tuple[tuple[str, str], ...],
+    zone: tzinfo | None,
     hide_keys: bool,
     place: Path | None,
     markdown: bool,
@@ -79,15 +86,23 @@ def diagnose(
     It reads CloudWatch and descriptions only. Exit code 0: nothing throttled; 1: something did; 3: something
     did, and the evidence does not decide.
     """
-    if table is not None and (all_tables or all_regions):
+    if (table is not None or logs or metrics) and (all_tables or all_regions):
         raise click.UsageError("name a TABLE, or survey all of them with --all or --all-regions")
+    if metrics and table is None and not logs:
+        raise click.UsageError("name the TABLE that the files are of")
     how = How(
         region=region, profile=profile, endpoint_url=endpoint_url, last=last, start=start, end=end,
+        logs=logs, metrics=metrics, named=dict(named), zone=zone,
         billing=Billing(price_list(prices), hours_per_day), show_keys=not hide_keys, place=place,
         markdown=markdown,
     )  # fmt: skip
+    if metrics:
+        return _answered(_by_metrics(table, how), how)
+    if logs:
+        return _answered(_by_logs(table, how), how)
     if table is not None:
-        return _one_table(table, how)
+        target = how.reach(table)
+        return _answered(_diagnosed(table, how.window(target.now), target, how), how)
     return _survey(how, all_regions=all_regions)
 
 
@@ -101,6 +116,10 @@ class How:
     last: timedelta | None
     start: datetime | None
     end: datetime | None
+    logs: tuple[Path, ...]
+    metrics: tuple[Path, ...]
+    named: Mapping[str, str]
+    zone: tzinfo | None
     billing: Billing
     show_keys: bool
     place: Path | None
@@ -120,16 +139,64 @@ class How:
         return _window(self.last, self.start, self.end, now)
 
 
-def _one_table(table: str, how: How) -> int:
-    """Diagnose one table; gives the exit code."""
+def _answered(found: "DiagnosedTable", how: How) -> int:
+    """Write the files of one table and print its answer; gives the exit code."""
     from keyheat.show.diagnosis import diagnosis_answer, exit_code_of
 
-    target = how.reach(table)
-    found = _diagnosed(table, how.window(target.now), target, how, announced(target, how.billing))
-    folder = run_place(how.place, f"diagnose-{table}")
-    page = _write(folder, found)
+    page = _write(run_place(how.place, f"diagnose-{_file_name(found.table.name)}"), found)
     _say(diagnosis_answer(found), page, markdown=how.markdown)
     return exit_code_of(found.run)
+
+
+def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
+    """One table by files of metrics, and logs beside them: nobody is asked."""
+    from keyheat.evidence.cloudwatch import silent
+    from keyheat.evidence.request import EvidenceRequest, evidence_for
+
+    now = datetime.fromtimestamp(time.time(), UTC)
+    start = in_utc(how.start, now)
+    request = EvidenceRequest(
+        table=table, start=start, end=in_utc(how.end, now, after=start), last=how.last, metrics=how.metrics,
+        named=how.named, logs=how.logs, zone=how.zone,
+    )  # fmt: skip
+    return _unasked(evidence_for(request, clock=time.time, progress=silent), how)
+
+
+def _by_logs(table: str | None, how: How) -> "DiagnosedTable":
+    """One table by what an application logged, and by CloudWatch where that can be asked."""
+    from keyheat.evidence.collection import from_cli_output
+    from keyheat.evidence.logged import read_logs
+    from keyheat.evidence.request import logged_table, window_of
+    from keyheat.runs.formats import TableFacts
+
+    log = read_logs(how.logs, how.zone)
+    name = table or logged_table(log)
+    if log.window is None:
+        raise ValueError(f"no throttle in {some(log.records, 'record')} of the logs")
+    try:
+        target = how.reach(name)
+    except ValueError as problem:
+        records = log.records_of(name, how.region, log.window)
+        alone = from_cli_output((), table=TableFacts(name=name), window=log.window, records=records)
+        missing = (f"CloudWatch: {problem}", *alone.missing)
+        return _unasked(alone.model_copy(update={"missing": missing}), how)
+    if how.start or how.end or how.last:
+        window = how.window(target.now)
+    else:
+        window = window_of(log.window.start, log.window.end, target.now)
+    records = log.records_of(name, target.region, window)
+    return _diagnosed(name, window, target, how, records=records)
+
+
+def _unasked(evidence: "Evidence", how: How) -> "DiagnosedTable":
+    """The diagnosis of evidence for which no account was asked."""
+    from keyheat.analysis.diagnosis import diagnosed
+    from keyheat.analysis.report.run import evidence_alone
+    from keyheat.show.diagnosis import DiagnosedTable
+
+    run = evidence_alone(evidence, diagnosed(evidence, billing=how.billing, simulate=False))
+    options = f"--region {how.region}" if how.region else ""
+    return DiagnosedTable(run=run, region=how.region or "", options=options, billing=how.billing)
 
 
 def _survey(how: How, *, all_regions: bool) -> int:
@@ -194,7 +261,7 @@ def _close_look(
         announce(sum(most_requested(table.indexes, window, target.now) for table in surveyed.throttled))
     diagnosed = []
     for table in counted(surveyed.throttled, len(surveyed.throttled), "tables are diagnosed", bars):
-        found = _diagnosed(table.name, window, target, how, lambda _metrics: None)
+        found = _diagnosed(table.name, window, target, how, announce=lambda _metrics: None)
         page = _write(place[0] / place[1] / _file_name(table.name), found)
         diagnosed.append((found, page.relative_to(place[0]).as_posix()))
     return SurveyedRegion(region=target.region, survey=surveyed, diagnosed=tuple(diagnosed))
@@ -216,14 +283,21 @@ def _window(last: timedelta | None, start: datetime | None, end: datetime | None
 
 
 def _diagnosed(
-    table: str, window: "Window", target: "Target", how: How, announce: Callable[[int], None]
+    table: str,
+    window: "Window",
+    target: "Target",
+    how: How,
+    *,
+    announce: Callable[[int], None] | None = None,
+    records: "Records | None" = None,
 ) -> "DiagnosedTable":
-    """Collect the evidence of one table, and diagnose it."""
+    """Collect the evidence of one table, `records` of its clients included, and diagnose it."""
     from keyheat.analysis.diagnosis import diagnosed
     from keyheat.analysis.report.run import evidence_alone
     from keyheat.show.diagnosis import DiagnosedTable
 
-    evidence = _evidence(table, window, target, announce, show_keys=how.show_keys)
+    announce = announce or announced(target, how.billing)
+    evidence = _evidence(table, window, target, announce, records, show_keys=how.show_keys)
     run = evidence_alone(evidence, diagnosed(evidence, billing=how.billing, simulate=False))
     return DiagnosedTable(
         run=run, region=target.region, options=target.options, billing=how.billing,
@@ -249,9 +323,16 @@ def _changes(run: "ReportRun", target: "Target", announce: Callable[[int], None]
 
 
 def _evidence(
-    table: str, window: "Window", target: "Target", announce: Callable[[int], None], *, show_keys: bool
+    table: str,
+    window: "Window",
+    target: "Target",
+    announce: Callable[[int], None],
+    records: "Records | None",
+    *,
+    show_keys: bool,
 ) -> "Evidence":
     from keyheat.evidence.collection import collect_table
+    from keyheat.runs.client import NO_RECORDS
     from keyheat.runs.formats import TableFacts
     from keyheat.runs.plausibility import sound
 
@@ -259,6 +340,7 @@ def _evidence(
         collect_table(
             TableFacts(name=table), window, endpoint_url=target.endpoint_url, client_factory=target.factory,
             clock=target.now.timestamp, show_keys=show_keys, wait=False, announce=announce,
+            records=records or NO_RECORDS,
         )
     )  # fmt: skip
 

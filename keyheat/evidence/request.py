@@ -66,7 +66,7 @@ def evidence_for(asked: EvidenceRequest, *, clock: Clock, progress: Progress) ->
             show_keys=asked.show_keys,
         )  # fmt: skip
     log = read_logs(asked.logs, asked.zone) if asked.logs else None
-    name = asked.table or _table_in(log)
+    name = asked.table or logged_table(log)
     known = with_indexes(TableFacts(name=name, replicas=asked.replicas), asked.indexes)
     if asked.metrics:
         return sound(_of_files(asked, known, log, datetime.fromtimestamp(clock(), UTC)))
@@ -80,7 +80,7 @@ def evidence_for(asked: EvidenceRequest, *, clock: Clock, progress: Progress) ->
     return sound(found)
 
 
-def _table_in(log: ThrottleLog | None) -> str:
+def logged_table(log: ThrottleLog | None) -> str:
     """The one table that logs name. Raises `ValueError` where there is none, or several."""
     tables = log.tables if log else {}
     if len(tables) == 1:

@@ -80,7 +80,7 @@ def in_brief(found: DiagnosedTable, link: str) -> Answer:
     named = {fact.name: fact.value for fact in whole.facts}
     since = named["Since when"].replace(":00", "") if found.run.diagnosis.labels else ""
     bad = next(fact for fact in whole.facts if fact.name == "How bad")
-    parts = (found.region, since, bad.value, *bad.beside[:1], f"{named['Confidence']} sure")
+    parts = (found.region, since, bad.value, *bad.beside[:1], f"confidence {named['Confidence']}")
     facts = tuple(fact for fact in whole.facts if fact.name not in NOT_IN_BRIEF)
     return replace(
         whole, context=" · ".join(filter(None, parts)), facts=facts, tables=(), notes=(), link=link
@@ -104,7 +104,8 @@ def _tone(verdict: Verdict, facts: Facts) -> Tone:
 def context_of(region: str, window: Window, *, up_to_now: bool) -> str:
     """Where and when, as in `eu-west-1, 2026-11-20 06:50 to 07:49 UTC (newest minute published)`."""
     newest = " (newest minute published)" if up_to_now else ""
-    return f"{region}, {_span(window.start, window.end)} UTC{newest}"
+    where = f"{region}, " if region else ""
+    return f"{where}{_span(window.start, window.end)} UTC{newest}"
 
 
 def _span(start: datetime, end: datetime) -> str:
