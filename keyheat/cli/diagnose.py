@@ -31,6 +31,7 @@ from keyheat.terminal.progress import Working, counted
 if TYPE_CHECKING:
     from keyheat.analysis.changes import Changes
     from keyheat.analysis.report.run import ReportRun
+    from keyheat.evidence.scaling import ScalingFound
     from keyheat.evidence.survey import Survey
     from keyheat.evidence.target import Target
     from keyheat.runs.client import Records
@@ -301,8 +302,18 @@ def _diagnosed(
     run = evidence_alone(evidence, diagnosed(evidence, billing=how.billing, simulate=False))
     return DiagnosedTable(
         run=run, region=target.region, options=target.options, billing=how.billing,
-        changes=_changes(run, target, announce),
+        changes=_changes(run, target, announce), scaled=_scaled(run, target),
     )  # fmt: skip
+
+
+def _scaled(run: "ReportRun", target: "Target") -> "ScalingFound":
+    """The auto scaling of a table that is too small; a local table that does not answer has none."""
+    from keyheat.evidence.scaling import ScalingFound, scaling_of
+
+    if run.evidence is None or run.diagnosis.verdict.constraint != "table":
+        return ScalingFound()
+    found = scaling_of(target.factory, run.evidence.table.name)
+    return ScalingFound() if target.local and found.problem else found
 
 
 def _changes(run: "ReportRun", target: "Target", announce: Callable[[int], None]) -> "Changes | None":

@@ -7,13 +7,14 @@ from typing import Final
 
 import pandas as pd
 
-from keyheat.analysis.advice.commands import bill_of, command_of, insights_command
+from keyheat.analysis.advice.commands import NOT_SCALED, bill_of, command_of, insights_command
 from keyheat.analysis.changes import Changes
 from keyheat.analysis.elsewhere import answered_as_ever
 from keyheat.analysis.report.facts import Facts, facts_of
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import read_record
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
+from keyheat.evidence.scaling import ScalingFound
 from keyheat.numbers import a_month
 from keyheat.plan.prices import Billing
 from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Verdict, Window, diagnosis_json
@@ -36,6 +37,7 @@ class DiagnosedTable:
     region: str
     options: str  # of an AWS CLI command that leads to the table
     billing: Billing
+    scaled: ScalingFound = NOT_SCALED
     changes: Changes | None = None  # from the time before; None: nothing throttled, or nothing is known
 
     @property
@@ -164,7 +166,7 @@ def _tonight(found: DiagnosedTable, now: Recommendation) -> Iterator[Fact]:
         name="Now",
         value=capital(in_short(now)),
         beside=tuple(filter(None, (now.why, price))),
-        command=command_of(now, found.table, found.options),
+        command=command_of(now, found.table, found.options, found.scaled),
     )
 
 
@@ -183,3 +185,5 @@ def _notes(found: DiagnosedTable) -> Iterator[str]:
         yield diagnosis.verdict.settled_by
     for line in diagnosis.coverage.missing:
         yield f"Missing: {line}"
+    if found.scaled.problem is not None:
+        yield f"Missing: {found.scaled.problem}"
