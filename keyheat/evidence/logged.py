@@ -45,6 +45,7 @@ _OPERATION: Final = re.compile(
     re.IGNORECASE,
 )
 _REQUEST_ID: Final = re.compile(r"\b[A-Z0-9]{52}\b")  # of DynamoDB; those of Lambda and others are UUIDs
+CONTEXT: Final = timedelta(minutes=15)
 _MARKS: Final = ("Exceeded", "Throttling")
 _OPERATIONS: Final = {name.lower(): name for name in metrics.OPERATIONS}
 
@@ -108,6 +109,14 @@ class ThrottleLog:
             return None
         first, last = (at.replace(second=0) for at in (min(seconds), max(seconds)))
         return Window(start=first, end=last + timedelta(minutes=1))
+
+    def around(self, now: datetime) -> Window | None:
+        """That window with a quarter of an hour before and after, as far as it has passed."""
+        found = self.window
+        if found is None:
+            return None
+        latest = max(found.end, now.replace(second=0, microsecond=0))
+        return Window(start=found.start - CONTEXT, end=min(found.end + CONTEXT, latest))
 
     def records_of(self, table: str, region: str | None, window: Window) -> Records:
         """The throttles of a table within a window, and what of the logs is left out.

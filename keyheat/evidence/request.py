@@ -71,7 +71,7 @@ def evidence_for(asked: EvidenceRequest, *, clock: Clock, progress: Progress) ->
     if asked.metrics:
         return sound(_of_files(asked, known, log, datetime.fromtimestamp(clock(), UTC)))
     now = datetime.fromtimestamp(clock(), UTC)
-    window, ends_now = _window(asked, log.window if log else None, now)
+    window, ends_now = _window(asked, log.around(now) if log else None, now)
     found = collection.collect_table(
         known, window, region=asked.region, profile=asked.profile, endpoint_url=asked.endpoint_url,
         clock=clock, progress=progress, show_keys=asked.show_keys, wait=not ends_now,
