@@ -76,6 +76,7 @@ def diagnose(
     metrics: tuple[Path, ...],
     named: tuple[tuple[str, str], ...],
     zone: tzinfo | None,
+    described: Path | None,
     hide_keys: bool,
     place: Path | None,
     markdown: bool,
@@ -93,7 +94,7 @@ def diagnose(
         raise click.UsageError("name the TABLE that the files are of")
     how = How(
         region=region, profile=profile, endpoint_url=endpoint_url, last=last, start=start, end=end,
-        logs=logs, metrics=metrics, named=dict(named), zone=zone,
+        logs=logs, metrics=metrics, named=dict(named), zone=zone, described=described,
         billing=Billing(price_list(prices), hours_per_day), show_keys=not hide_keys, place=place,
         markdown=markdown,
     )  # fmt: skip
@@ -121,6 +122,7 @@ class How:
     metrics: tuple[Path, ...]
     named: Mapping[str, str]
     zone: tzinfo | None
+    described: Path | None
     billing: Billing
     show_keys: bool
     place: Path | None
@@ -158,7 +160,7 @@ def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
     start = in_utc(how.start, now)
     request = EvidenceRequest(
         table=table, start=start, end=in_utc(how.end, now, after=start), last=how.last, metrics=how.metrics,
-        named=how.named, logs=how.logs, zone=how.zone,
+        named=how.named, logs=how.logs, zone=how.zone, described=how.described,
     )  # fmt: skip
     return _unasked(evidence_for(request, clock=time.time, progress=silent), how)
 
@@ -167,7 +169,7 @@ def _by_logs(table: str | None, how: How) -> "DiagnosedTable":
     """One table by what an application logged, and by CloudWatch where that can be asked."""
     from keyheat.evidence.collection import from_cli_output
     from keyheat.evidence.logged import read_logs
-    from keyheat.evidence.request import logged_table, window_of
+    from keyheat.evidence.request import logged_table
     from keyheat.runs.formats import TableFacts
 
     log = read_logs(how.logs, how.zone)
@@ -181,11 +183,9 @@ def _by_logs(table: str | None, how: How) -> "DiagnosedTable":
         alone = from_cli_output((), table=TableFacts(name=name), window=log.window, records=records)
         missing = (f"CloudWatch: {problem}", *alone.missing)
         return _unasked(alone.model_copy(update={"missing": missing}), how)
-    if how.start or how.end or how.last:
-        window = how.window(target.now)
-    else:
-        window = window_of(log.window.start, log.window.end, target.now)
-    records = log.records_of(name, target.region, window)
+    around = None if how.start or how.end or how.last else log.around(target.now)
+    window = around or how.window(target.now)
+    records = log.records_of(name, None if target.local else target.region, window)
     return _diagnosed(name, window, target, how, records=records)
 
 

@@ -185,7 +185,7 @@ def test_a_log_is_evidence_of_the_best_grade(tmp_path: Path) -> None:
 def test_logs_of_several_tables_need_the_one_that_is_meant(tmp_path: Path) -> None:
     asked = EvidenceRequest(logs=(LOGS / "javascript.log",))
     with pytest.raises(
-        ValueError, match=r"of several tables: prod-audit \(2\), prod-orders \(1\).*; say --table"
+        ValueError, match=r"of several tables: prod-audit \(2\), prod-orders \(1\).*; say which table"
     ):
         evidence_for(asked, clock=lambda: NOON.timestamp(), progress=silent)
     asked = EvidenceRequest(logs=(logged(tmp_path, json.dumps({"msg": "nothing"})),))
