@@ -98,6 +98,7 @@ TESTED_ELSEWHERE = {
     "history.md": "test_history_page.py",
     "knee.md": "test_knee_docs.py",
     "local-table.md": "test_control_docs.py",
+    "logs-and-metrics.md": "test_logs_page.py",
     "plan.md": "test_plan_page.py",
     "pytest.md": "test_pytest_page.py",
     "regress.md": "test_regress_page.py",

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 from keyheat.addresses import endpoint_of
@@ -181,8 +181,7 @@ def _gather(
         )
     answer = (ask if described.reached and described.found else at_once)(source, facts, window)
     if ask is at_once:
-        window = newest(answer.points, window)
-        records = _until(window, records)
+        window = _with_throttles(newest(answer.points, window), records)
     found = ContributorsFound(None)
     if described.reached and described.found:
         found = _contributors(source, facts, window, records)
@@ -207,14 +206,11 @@ def _gather(
     )
 
 
-def _until(window: Window, records: Records) -> Records:
-    """What the client saw until the window ends: of later throttles CloudWatch says nothing yet."""
-    kept = tuple(row for row in records.throttles or () if row.second < window.end)
-    later = sum(row.count for row in records.throttles or () if row.second >= window.end)
-    if not later:
-        return records
-    line = f"{later:,} throttles that the client saw after {window.end:%R} UTC, the newest minute published"
-    return replace(records, throttles=kept, missing=(*records.missing, line))
+def _with_throttles(window: Window, records: Records) -> Window:
+    """The window with the minute of the last throttle that the client saw, if it is not published yet."""
+    last = max((row.second for row in records.throttles or ()), default=window.start)
+    minute = last.replace(second=0) + timedelta(minutes=1)
+    return Window(start=window.start, end=max(window.end, minute))
 
 
 def _contributors(

@@ -45,6 +45,7 @@ _OPERATION: Final = re.compile(
     re.IGNORECASE,
 )
 _REQUEST_ID: Final = re.compile(r"\b[A-Z0-9]{52}\b")  # of DynamoDB; those of Lambda and others are UUIDs
+TIMELESS: Final = "without a time"
 CONTEXT: Final = timedelta(minutes=15)
 _MARKS: Final = ("Exceeded", "Throttling")
 _OPERATIONS: Final = {name.lower(): name for name in metrics.OPERATIONS}
@@ -121,7 +122,8 @@ class ThrottleLog:
     def records_of(self, table: str, region: str | None, window: Window) -> Records:
         """The throttles of a table within a window, and what of the logs is left out.
 
-        One that names no table is taken for this table's if the logs name no other.
+        One that names no table is taken for this table's if the logs name no other. Raises `ValueError` where
+        no throttle has a time.
         """
         others = sum(count for name, count in self.tables.items() if name != table)
         left: Counter[str] = Counter()
@@ -136,6 +138,9 @@ class ThrottleLog:
             assert throttle.direction is not None
             unnamed += count if throttle.table is None else 0
             rows[throttle.second, throttle.index, throttle.direction, throttle.reason] += count
+        if left[TIMELESS] and not rows:
+            number = some(left[TIMELESS], "throttle")
+            raise ValueError(f"the log has {number} of {table} without a time; export it with timestamps")
         throttles = tuple(
             ThrottleCount(second=second, index=index, direction=direction, reason=reason, count=count)
             for (second, index, direction, reason), count in sorted(
@@ -168,7 +173,7 @@ def _left_out(
     if region is not None and throttle.region not in (None, "", region):
         return f"of {throttle.region}, not {region}"
     if throttle.second is None:
-        return "without a time"
+        return TIMELESS
     if not window.start <= throttle.second < window.end:
         return f"outside {window.start:%F %R} to {window.end:%F %R} UTC"
     return (
