@@ -90,8 +90,8 @@ class ThrottleLog:
         if not record.zoned:
             raise ValueError("its times have no zone; say it, such as --zone UTC or --zone Europe/Berlin")
         self.counts[throttle] += 1
-        if len(self.counts) > MOST_ROWS:
-            raise ValueError(f"more than {MOST_ROWS:,} seconds, tables and reasons; cut out fewer hours")
+        if max(len(self.counts), len(self._seen)) > MOST_ROWS:
+            raise ValueError(f"more than {MOST_ROWS:,} different throttles; cut out fewer hours")
 
     @property
     def tables(self) -> dict[str, int]:
@@ -112,11 +112,16 @@ class ThrottleLog:
         return Window(start=first, end=last + timedelta(minutes=1))
 
     def around(self, now: datetime) -> Window | None:
-        """That window with a quarter of an hour before and after, as far as it has passed."""
+        """That window with a quarter of an hour before and after, as far as it has passed.
+
+        Raises `ValueError` for times in the future.
+        """
         found = self.window
         if found is None:
             return None
-        latest = max(found.end, now.replace(second=0, microsecond=0))
+        latest = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
+        if found.end > latest:
+            raise ValueError(f"the log ends in the future, at {found.end:%F %R} UTC; --zone says its zone")
         return Window(start=found.start - CONTEXT, end=min(found.end + CONTEXT, latest))
 
     def records_of(self, table: str, region: str | None, window: Window) -> Records:
@@ -129,7 +134,7 @@ class ThrottleLog:
         left: Counter[str] = Counter()
         rows: Counter[tuple[datetime, str | None, Direction, str | None]] = Counter()
         unnamed = 0
-        for throttle, count in self.counts.items():
+        for throttle, count in (+self.counts).items():
             why = _left_out(throttle, table, region, window, alone=not others)
             if why is not None:
                 left[why] += count
