@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Final
 
-from keyheat.evidence.log_records import LogRecord, log_records
+from keyheat.evidence.log_records import LogRecord, is_marked, log_records
 from keyheat.numbers import some
 from keyheat.runfiles import MOST_ROWS, FileProblem
 from keyheat.runs import metrics
@@ -47,7 +47,6 @@ _OPERATION: Final = re.compile(
 _REQUEST_ID: Final = re.compile(r"\b[A-Z0-9]{52}\b")  # of DynamoDB; those of Lambda and others are UUIDs
 TIMELESS: Final = "without a time"
 CONTEXT: Final = timedelta(minutes=15)
-_MARKS: Final = ("Exceeded", "Throttling")
 _OPERATIONS: Final = {name.lower(): name for name in metrics.OPERATIONS}
 
 
@@ -87,8 +86,6 @@ class ThrottleLog:
                     return
                 self.counts[earlier] -= 1  # this record says more of the same exception
             self._seen[found[0]] = throttle
-        if not record.zoned:
-            raise ValueError("its times have no zone; say it, such as --zone UTC or --zone Europe/Berlin")
         self.counts[throttle] += 1
         if max(len(self.counts), len(self._seen)) > MOST_ROWS:
             raise ValueError(f"more than {MOST_ROWS:,} different throttles; cut out fewer hours")
@@ -210,22 +207,21 @@ def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:
 
 
 def throttle_in(record: LogRecord) -> LoggedThrottle | None:
-    """The throttle of DynamoDB that a record tells of; None if it tells of something else."""
+    """The throttle of DynamoDB that a record tells of; None for anything else. Raises `ValueError`."""
     text = record.text
-    if not any(mark in text for mark in _MARKS):
+    if not is_marked(text):
         return None
-    second = record.at.replace(microsecond=0) if record.at else None
     operation = _operation(text)
     if (found := _REASON.search(text)) is not None:
         resource = _resource(text, found)
         reason, direction = found["reason"], Direction(found["direction"].lower())
-        return LoggedThrottle(second, operation, direction, reason, *_names(resource))
+        return LoggedThrottle(record.second(), operation, direction, reason, *_names(resource))
     if not _CODE.search(text) or not (_DYNAMODB.search(text) or operation):
         return None
     if operation is None and "allowed throughput" in text:  # of the control plane
         return None
     direction_of = metrics.direction_of(operation, None) or _OF_PARTS.get(operation or "")
-    return LoggedThrottle(second, operation, direction_of, None, *_names(_ARN.search(text)))
+    return LoggedThrottle(record.second(), operation, direction_of, None, *_names(_ARN.search(text)))
 
 
 _OF_PARTS: Final = {
