@@ -93,7 +93,7 @@ def logged_table(log: ThrottleLog | None) -> str:
         if named
         else "the logs name no table by its ARN"
     )
-    raise ValueError(f"{why}; say --table")
+    raise ValueError(f"{why}; say which table")
 
 
 def _records(log: ThrottleLog | None, table: TableFacts, region: str | None, window: Window) -> Records:
