@@ -56,7 +56,7 @@ def assumed_share(arranged: EvidenceTimeline, label: Label) -> float | None:
     cells = range(track.cell_of(label.start.timestamp()), int(label.end.timestamp()), track.step_s)
     worst = max(cells, key=track.refused)
     used, refused = track.consumed_per_s(worst), track.refused_units(worst) / track.step_s
-    if used is None:
+    if used is None or not used + refused:
         return None
     return min(1.0, (partition_ceiling(label.direction, arranged.scale) + refused) / (used + refused))
 
