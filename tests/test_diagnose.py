@@ -1,17 +1,26 @@
 """`keyheat diagnose`: from a table's name to its limit, the key, since when and what to do."""
 
 import json
+import re
+import shlex
+import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import jsonschema
 import orjson
 import pytest
 
 from keyheat.evidence import target
+from keyheat.evidence.contributors import ContributorsReader
 from keyheat.terminal import console
-from tests.endpoint.clients import ServiceApp, service_app_at
+from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
+ROOT = Path(__file__).parents[1]
+KEY_RANGE = "TableWriteKeyRangeThroughputExceeded"
 CAPACITY = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 4_000}
 SMALL = {"ReadCapacityUnits": 50, "WriteCapacityUnits": 15}
 PUT = {
@@ -145,3 +154,225 @@ def test_programs_and_tickets_are_told_the_same(verb: Verb) -> None:
     for fact in told["facts"]:
         assert words.says(fact["value"])
     assert told["data"]["diagnosis"]["verdict"]["constraint"] == "partition"
+    assert Path(told["link"]).is_file()
+    jsonschema.validate(told, json.loads(verb("schema", "answer").out))
+
+
+PAGE = (ROOT / "docs" / "diagnose.md").read_text(encoding="utf-8")
+SURVEY, TABLE, *_OTHERS = [
+    block.splitlines() for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+]
+HERE = {
+    "--endpoint-url http://127.0.0.1:8000": "--region us-east-1",
+    "found/": "reports/out/diagnose-20270115T081100Z/",
+}
+"""What the page says in place of the table of this process."""
+
+
+@pytest.mark.usefixtures("app")
+@pytest.mark.parametrize("line", [*SURVEY, *TABLE])
+def test_every_command_of_the_page_answers(verb: Verb, line: str) -> None:
+    assert diagnose(verb, *shlex.split(line)[2:]).code == 1
+
+
+@pytest.mark.usefixtures("app")
+def test_the_page_shows_what_is_said(verb: Verb) -> None:
+    said = diagnose(verb).out
+    for here, there in HERE.items():
+        said = said.replace(here, there)
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    assert [line.rstrip() for line in said.splitlines()] == shown.splitlines()
+
+
+def test_the_schedule_is_a_command_that_we_have(verb: Verb, app: ServiceApp) -> None:
+    schedule = (ROOT / "deploy" / "schedules" / "keyheat-diagnose.cron").read_text(encoding="utf-8")
+    (line,) = re.findall(r"keyheat diagnose (.*?) >", schedule)
+    assert diagnose(verb, *shlex.split(line)).code == 1
+
+
+def throttled_calls(monkeypatch: pytest.MonkeyPatch, app: ServiceApp, failing: dict[str, list[str]]) -> None:
+    """Have calls of operations answered with these error codes, one after the other, before they succeed."""
+
+    def client(service: str) -> Any:
+        made = app.client(service)
+        for operation, codes in failing.items():
+            made.meta.events.register(f"before-call.*.{operation}", lambda codes=codes, **_: refused(codes))
+        return made
+
+    monkeypatch.setattr(target, "boto3_clients", lambda **_options: client)
+
+
+def refused(codes: list[str]) -> Any:
+    if not codes:
+        return None
+    error = {"Error": {"Code": codes.pop(0), "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": 400}}
+    return SimpleNamespace(status_code=400), error
+
+
+@pytest.mark.usefixtures("app")
+@pytest.mark.parametrize("words", [(), ("--all",)])
+def test_a_survey_finds_what_throttles_the_worst_first_and_leads_to_each_report(
+    verb: Verb, words: tuple[str, ...]
+) -> None:
+    said = diagnose(verb, *words)
+    assert said.code == 1
+    assert said.says("2 of 3 tables throttled, and still do.")
+    assert said.out.index("\norders  Writes, partition limit") < said.out.index(
+        "\naudit  Writes, table capac"
+    )
+    assert said.says("No throttle events in us-east-1: sessions.")
+    assert "Requesting 8 metrics" in said.err
+    page = Path("found/index.html").read_text(encoding="utf-8")
+    for table in ("orders", "audit"):
+        assert f'href="{table}/report.html"' in page
+        assert Path(f"found/{table}/report.html").is_file()
+    assert not Path("found/sessions").exists()
+
+
+def test_a_survey_waits_for_throttled_calls_and_says_so(
+    verb: Verb, app: ServiceApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    throttled_calls(
+        monkeypatch, app,
+        {"DescribeTable": ["LimitExceededException"], "GetMetricData": ["Throttling", "Throttling"]},
+    )  # fmt: skip
+    said = diagnose(verb)
+    assert said.code == 1
+    assert slept[:2] == [1.0, 1.0]
+    assert said.says("AWS throttled DescribeTable (1 time) and GetMetricData (2 times)")
+
+
+@pytest.mark.parametrize(
+    ("operation", "said"),
+    [
+        ("DescribeTable", "indexes not looked at: DescribeTable answered AccessDeniedException"),
+        ("GetMetricData", "throttles not known: GetMetricData answered AccessDeniedException"),
+    ],
+)
+def test_a_survey_goes_on_without_what_is_denied_and_never_calls_it_zero(
+    verb: Verb, app: ServiceApp, monkeypatch: pytest.MonkeyPatch, operation: str, said: str
+) -> None:
+    throttled_calls(monkeypatch, app, {operation: ["AccessDeniedException"] * 99})
+    found = diagnose(verb)
+    assert found.says(said)
+    assert found.code in (1, 3)
+    assert (found.code == 3) == (operation == "GetMetricData")
+
+
+BAD: dict[str, tuple[list[str], dict[str, list[str]], str]] = {
+    "an unknown table": (["order"], {}, "no table 'order' in us-east-1; the tables that there are"),
+    "the future": (["orders", "--start", "2027-01-16T00:00:00Z"], {}, "is in the future"),
+    "too long ago": (["orders", "--last", "456d"], {}, "is too long ago: CloudWatch keeps 455 days"),
+    "two ways to name the time": (["orders", "--last", "3h", "--end", "08:00"], {}, "leave out --start"),
+    "a table and all of them": (["orders", "--all"], {}, "name a TABLE, or survey all of them"),
+    "expired credentials": (
+        ["orders"], {"DescribeTable": ["ExpiredTokenException"]}, "refuses the credentials in us-east-1",
+    ),
+    "expired credentials of a survey": ([], {"ListTables": ["ExpiredTokenException"]}, "sign in again"),
+    "tables that may not be listed": (
+        [], {"ListTables": ["AccessDeniedException"] * 2}, "Allow dynamodb:ListTables, or name a table",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_one_sentence_and_nothing_is_written(
+    verb: Verb, app: ServiceApp, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    arguments, failing, words = BAD[case]
+    throttled_calls(monkeypatch, app, {name: list(codes) for name, codes in failing.items()})
+    said = diagnose(verb, *arguments)
+    assert said.code == 2
+    assert words in said.line
+    assert not Path("found").exists()
+
+
+def test_a_region_without_tables_is_wrong_use(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(target, "boto3_clients", lambda **_options: service_app_at().client)
+    said = diagnose(verb)
+    assert (said.code, said.line) == (2, "keyheat: no tables in us-east-1: add --region")
+    assert not Path("found").exists()
+
+
+def test_all_regions_are_asked_and_those_that_are_not_open_are_said(
+    verb: Verb, app: ServiceApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def clients(*, region: str, **_options: Any) -> Any:
+        if region == "eu-west-1":
+            raise ValueError("AWS refuses the credentials in eu-west-1 (OptInRequired)")
+        return lambda service: app.client(service, region)
+
+    monkeypatch.setattr(target, "boto3_clients", clients)
+    regions = ["us-east-1", "eu-west-1", "eu-north-1"]
+    monkeypatch.setattr("keyheat.evidence.clients.region_names", lambda _profile: regions)
+    said = diagnose(verb, "--all-regions")
+    assert said.code == 1
+    assert said.says("2 of 3 tables throttled")
+    assert said.says("eu-west-1: AWS refuses the credentials in eu-west-1 (OptInRequired)")
+    assert Path("found/us-east-1/orders/report.html").is_file()
+
+
+def test_without_contributor_insights_the_command_that_turns_it_on_is_said_with_its_price(
+    verb: Verb, app: ServiceApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    throttled_calls(monkeypatch, app, {})
+    monkeypatch.setattr(ContributorsReader, "_rules", lambda _self, _table: [])
+    said = diagnose(verb, "orders")
+    assert said.says("Not known: Contributor Insights is off")
+    assert said.says("$0.50 a month for each rule")
+    assert "aws dynamodb update-contributor-insights --table-name orders" in said.out
+    assert "--contributor-insights-action ENABLE --contributor-insights-mode THROTTLED_KEYS" in said.out
+
+
+def log_line(at_s: float, reason: str) -> str:
+    at = datetime.fromtimestamp(at_s, UTC).isoformat()
+    arn = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
+    return f"{at} put failed: {{'ThrottlingReasons': [{{'reason': '{reason}', 'resource': '{arn}'}}]}}\n"
+
+
+def test_a_log_names_the_table_and_the_reason_and_cloudwatch_the_rest(verb: Verb, app: ServiceApp) -> None:
+    reasons = (log_line(app.clock() - 90 + number, KEY_RANGE) for number in range(30))
+    Path("app.log").write_text("".join(reasons))
+    said = diagnose(verb, "--log", "app.log")
+    assert said.code == 1
+    assert said.says("orders  Writes, partition limit")
+    assert said.says("local endpoint said so")
+    assert said.says("log: 30 throttles of orders in 30 records of 1 file")
+
+
+def test_a_log_without_an_account_is_evidence_enough_and_an_empty_one_is_wrong_use(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(**_options: Any) -> Any:
+        raise ValueError("no AWS credentials: sign in, or add --profile")
+
+    monkeypatch.setattr(target, "boto3_clients", refuse)
+    monkeypatch.chdir(tmp_path)
+    Path("app.log").write_text("".join(log_line(START_S + number, KEY_RANGE) for number in range(30)))
+    said = verb("diagnose", "--log", "app.log", "--out", "found")
+    assert said.code == 1
+    assert said.says("Missing: CloudWatch: no AWS credentials: sign in, or add --profile")
+    Path("app.log").write_text("2026-11-26T12:00:00Z started\n")
+    said = verb("diagnose", "orders", "--log", "app.log", "--out", "none")
+    assert (said.code, said.line) == (2, "keyheat: no throttle in 1 record of the logs")
+    assert not Path("none").exists()
+
+
+def test_files_of_metrics_ask_nobody(verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(target, "boto3_clients", lambda **_options: pytest.fail("asked AWS"))
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(
+        f"2026-11-20T12:0{minute}:00Z,{metric},table,{value}\n"
+        for minute in range(5)
+        for metric, value in (("ConsumedWriteCapacityUnits", 60_000), ("WriteThrottleEvents", 800))
+    )
+    Path("minutes.csv").write_text(f"time,metric,resource,value\n{rows}")
+    said = verb("diagnose", "orders", "--metrics", "minutes.csv", "--out", "found")
+    assert said.code in (1, 3)
+    assert said.says("4,000 throttles")
+    assert verb("diagnose", "--metrics", "minutes.csv").line.endswith("name the TABLE that the files are of")

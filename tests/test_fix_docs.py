@@ -227,12 +227,15 @@ def test_wrong_use_and_missing_files(verb: Verb, runs: Callable[..., Path], home
 def test_a_table_that_others_load_is_fixed_on_the_simulator(
     verb: Verb, runs: Callable[..., Path], home: Path
 ) -> None:
-    """Its demand is known from evidence alone."""
+    """Its demand is known from evidence alone, and its capacity from what CloudWatch published then."""
     (home / "seen").mkdir()
-    shutil.copy(runs("too-small", SHORT) / "evidence.json", home / "seen")
+    evidence = json.loads((runs("too-small", SHORT) / "evidence.json").read_text())
+    evidence["table"] |= {"billing_mode": None, "provisioned": None}
+    (home / "seen" / "evidence.json").write_text(json.dumps(evidence))
     assert verb("analyze", "seen").code == 0
     code, found = verdict_of(Path("seen"), verb)
     assert (code, found["verdict"], found["target"]) == (0, "fixed", "simulated")
+    assert sum(note.startswith("Assumed: ") for note in found["notes"]) == 2
     said = verb("fix", "seen", "--target", "local")
     assert said.code == 2
     assert "--target simulated, and not to local" in said.err

@@ -65,7 +65,20 @@ WHAT_IF = "keyheat whatif hotkey shards"
 KNEE = "keyheat knee hotkey"
 REGRESS = "keyheat regress configs/suites/smoke.toml"
 FIRST = "keyheat simulate hotkey"
-TESTED = {FIRST, *MAKE, LOCUST, WITHOUT_A_PAGE, *STEPS, OWN_SCENARIO, SIMULATED, WHAT_IF, KNEE, REGRESS}
+DIAGNOSE = "keyheat diagnose"  # run in test_diagnose.py
+TESTED = {
+    FIRST,
+    DIAGNOSE,
+    *MAKE,
+    LOCUST,
+    WITHOUT_A_PAGE,
+    *STEPS,
+    OWN_SCENARIO,
+    SIMULATED,
+    WHAT_IF,
+    KNEE,
+    REGRESS,
+}
 # Pages whose commands have a test of their own, beside what the page is about.
 TESTED_ELSEWHERE = {
     "loadtests.md": "test_own_loadtest.py",
@@ -75,7 +88,7 @@ TESTED_ELSEWHERE = {
     "clients.md": "test_clients.py",
     "contributor-insights.md": "test_insights_page.py",
     "dynamic-sharding.md": "test_dynamic_page.py",
-    "evidence.md": "test_evidence_page.py",
+    "diagnose.md": "test_diagnose_page.py",
     "guards.md": "test_guards.py",
     "existing-tables.md": "test_existing_page.py",
     "endpoint-state.md": "test_state_page.py",
@@ -84,6 +97,7 @@ TESTED_ELSEWHERE = {
     "history.md": "test_history_page.py",
     "knee.md": "test_knee_docs.py",
     "local-table.md": "test_control_docs.py",
+    "logs-and-metrics.md": "test_logs_page.py",
     "plan.md": "test_plan_page.py",
     "pytest.md": "test_pytest_page.py",
     "regress.md": "test_regress_page.py",

@@ -93,21 +93,23 @@ def _explain(seed: int, number: int, worlds: WorldsName) -> int:
 @click.command()
 @click.argument(
     "what",
-    metavar="[scenario|suite|regression|faults]",
-    type=click.Choice(["scenario", "suite", "regression", "faults"]),
+    metavar="[scenario|suite|regression|faults|answer]",
+    type=click.Choice(["scenario", "suite", "regression", "faults", "answer"]),
     default="scenario",
 )
 @in_json("the schema, which is printed so in any case,")
 def schema(what: str) -> int:
     """The JSON Schema of a file that people or programs write or read, for editors and checks.
 
-    Of a scenario's file, of a suite's, of what `keyheat regress` says in JSON, or of rules of faults.
+    Of a scenario's file, of a suite's, of what `keyheat regress` or `diagnose` prints as JSON, or of rules of
+    faults.
     """
     modules = {
         "scenario": "scenario.scenario",
         "suite": "regression.suite_spec",
         "regression": "regression.exports",
         "faults": "endpoint.faults.rules",
+        "answer": "show.data",
     }
     # One is imported and not all: that of a scenario needs no extra.
     print_json(import_module(f"keyheat.{modules[what]}").json_schema())

@@ -1,8 +1,10 @@
 """The verb diagnose: from an alarm to the limit, the key and what to do, in one command."""
 
+import re
 import time
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from keyheat.cli.options import (
     hours_a_day,
     in_json,
     in_utc,
+    of_files,
     price_list,
     run_place,
     some_prices,
@@ -22,27 +25,37 @@ from keyheat.cli.options import (
 from keyheat.numbers import dollars, some
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
-from keyheat.terminal.console import answer, bars, in_words, print_lines
+from keyheat.terminal.console import answer, bars, in_words, out, print_lines, strong
+from keyheat.terminal.progress import Working, counted
 
 if TYPE_CHECKING:
     from keyheat.analysis.changes import Changes
     from keyheat.analysis.report.run import ReportRun
+    from keyheat.evidence.scaling import ScalingFound
+    from keyheat.evidence.survey import Survey
     from keyheat.evidence.target import Target
+    from keyheat.runs.client import Records
     from keyheat.runs.formats import Evidence, Window
     from keyheat.show.answer import Answer
     from keyheat.show.diagnosis import DiagnosedTable
+    from keyheat.show.survey import SurveyedRegion
 
 DEFAULT_LAST = timedelta(hours=3)
+MINUTE = timedelta(minutes=1)
+INDEX = "index.html"
 
 
 @click.command()
-@click.argument("table", required=True)
+@click.argument("table", required=False)
+@click.option("--all", "all_tables", is_flag=True, help="survey every table of the Region, as without TABLE")
+@click.option("--all-regions", is_flag=True, help="survey every table of every Region")
 @click.option("--last", type=TimeSpan(), help="time up to now, such as 90m, 24h or 2d  [default: 3h]")
 @click.option("--start", type=a_time, help="UTC, such as 07:36 or 2026-11-20T12:00:00Z")
 @click.option("--end", type=a_time, help="UTC, exclusive  [default: now]")
 @click.option("--region", help="of the table  [default: as the AWS SDK finds it]")
 @click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
 @click.option("--endpoint-url", help="of a local table, such as http://127.0.0.1:8000")
+@of_files
 @click.option("--hide-keys", is_flag=True, help="write digests in place of the keys that AWS names")
 @click.option("--out", "place", type=a_path, help="folder of the files  [default: reports/out/diagnose-TIME]")
 @click.option("--markdown", is_flag=True, help="print Markdown, for a ticket or a chat")
@@ -50,40 +63,214 @@ DEFAULT_LAST = timedelta(hours=3)
 @hours_a_day
 @some_prices
 def diagnose(
-    table: str,
+    table: str | None,
+    all_tables: bool,
+    all_regions: bool,
     last: timedelta | None,
     start: datetime | None,
     end: datetime | None,
     region: str | None,
     profile: str | None,
     endpoint_url: str | None,
+    logs: tuple[Path, ...],
+    metrics: tuple[Path, ...],
+    named: tuple[tuple[str, str], ...],
+    zone: tzinfo | None,
+    described: Path | None,
     hide_keys: bool,
     place: Path | None,
     markdown: bool,
     hours_per_day: float,
     prices: Path,
 ) -> int:
-    """Find out why TABLE throttles: which limit, on which key, since when, what to do.
+    """Find out why TABLE throttles, or which tables do: which limit, on which key, since when, what to do.
 
     It reads CloudWatch and descriptions only. Exit code 0: nothing throttled; 1: something did; 3: something
     did, and the evidence does not decide.
     """
-    from keyheat.evidence.target import reach
+    if (table is not None or logs or metrics) and (all_tables or all_regions):
+        raise click.UsageError("name a TABLE, or survey all of them with --all or --all-regions")
+    if metrics and table is None and not logs:
+        raise click.UsageError("name the TABLE that the files are of")
+    how = How(
+        region=region, profile=profile, endpoint_url=endpoint_url, last=last, start=start, end=end,
+        logs=logs, metrics=metrics, named=dict(named), zone=zone, described=described,
+        billing=Billing(price_list(prices), hours_per_day), show_keys=not hide_keys, place=place,
+        markdown=markdown,
+    )  # fmt: skip
+    if metrics:
+        return _answered(_by_metrics(table, how), how)
+    if logs:
+        return _answered(_by_logs(table, how), how)
+    if table is not None:
+        target = how.reach(table)
+        return _answered(_diagnosed(table, how.window(target.now), target, how), how)
+    return _survey(how, all_regions=all_regions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """Where to look, over which time, and in which form to answer."""
+
+    region: str | None
+    profile: str | None
+    endpoint_url: str | None
+    last: timedelta | None
+    start: datetime | None
+    end: datetime | None
+    logs: tuple[Path, ...]
+    metrics: tuple[Path, ...]
+    named: Mapping[str, str]
+    zone: tzinfo | None
+    described: Path | None
+    billing: Billing
+    show_keys: bool
+    place: Path | None
+    markdown: bool
+
+    def reach(self, table: str | None = None, region: str | None = None) -> "Target":
+        """The Region, once it has answered. Raises `ValueError`."""
+        from keyheat.evidence.target import reach
+
+        return reach(
+            table, region=region or self.region, profile=self.profile, endpoint_url=self.endpoint_url,
+            clock=time.time,
+        )  # fmt: skip
+
+    def window(self, now: datetime) -> "Window":
+        """The window by the options. Raises `ValueError` with what is accepted."""
+        return _window(self.last, self.start, self.end, now)
+
+
+def _answered(found: "DiagnosedTable", how: How) -> int:
+    """Write the files of one table and print its answer; gives the exit code."""
     from keyheat.show.diagnosis import diagnosis_answer, exit_code_of
 
-    billing = Billing(price_list(prices), hours_per_day)
-    target = reach(table, region=region, profile=profile, endpoint_url=endpoint_url, clock=time.time)
-    window = _window(last, start, end, target.now)
-    found = _diagnosed(table, window, target, billing, show_keys=not hide_keys)
-    folder = run_place(place, f"diagnose-{table}")
-    page = _write(folder, found)
-    _say(diagnosis_answer(found), page, markdown=markdown)
+    page = _write(run_place(how.place, f"diagnose-{_file_name(found.table.name)}"), found)
+    _say(diagnosis_answer(found), page, markdown=how.markdown)
     return exit_code_of(found.run)
+
+
+def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
+    """One table by files of metrics, and logs beside them: nobody is asked."""
+    from keyheat.evidence.cloudwatch import silent
+    from keyheat.evidence.request import EvidenceRequest, evidence_for
+
+    now = datetime.fromtimestamp(time.time(), UTC)
+    start = in_utc(how.start, now)
+    request = EvidenceRequest(
+        table=table, start=start, end=in_utc(how.end, now, after=start), last=how.last, metrics=how.metrics,
+        named=how.named, logs=how.logs, zone=how.zone, described=how.described,
+    )  # fmt: skip
+    return _unasked(evidence_for(request, clock=time.time, progress=silent), how)
+
+
+def _by_logs(table: str | None, how: How) -> "DiagnosedTable":
+    """One table by what an application logged, and by CloudWatch where that can be asked."""
+    from keyheat.evidence.collection import from_cli_output
+    from keyheat.evidence.logged import read_logs
+    from keyheat.evidence.request import logged_table
+    from keyheat.runs.formats import TableFacts
+
+    log = read_logs(how.logs, how.zone)
+    name = table or logged_table(log)
+    if log.window is None:
+        raise ValueError(f"no throttle in {some(log.records, 'record')} of the logs")
+    try:
+        target = how.reach(name)
+    except ValueError as problem:
+        records = log.records_of(name, how.region, log.window)
+        alone = from_cli_output((), table=TableFacts(name=name), window=log.window, records=records)
+        missing = (f"CloudWatch: {problem}", *alone.missing)
+        return _unasked(alone.model_copy(update={"missing": missing}), how)
+    around = None if how.start or how.end or how.last else log.around(target.now)
+    window = around or how.window(target.now)
+    records = log.records_of(name, None if target.local else target.region, window)
+    return _diagnosed(name, window, target, how, records=records)
+
+
+def _unasked(evidence: "Evidence", how: How) -> "DiagnosedTable":
+    """The diagnosis of evidence for which no account was asked."""
+    from keyheat.analysis.diagnosis import diagnosed
+    from keyheat.analysis.report.run import evidence_alone
+    from keyheat.show.diagnosis import DiagnosedTable
+
+    run = evidence_alone(evidence, diagnosed(evidence, billing=how.billing, simulate=False))
+    options = f"--region {how.region}" if how.region else ""
+    return DiagnosedTable(run=run, region=how.region or "", options=options, billing=how.billing)
+
+
+def _survey(how: How, *, all_regions: bool) -> int:
+    """Diagnose every table that throttled, of one Region or of all; gives the exit code."""
+    from keyheat.pages.page import save
+    from keyheat.show.html import html_of
+    from keyheat.show.survey import survey_answer, survey_exit_code
+
+    regions, missing = _regions(how, all_regions=all_regions)
+    window = how.window(regions[0].now)
+    surveyed = [(target, _tables(target, window, how)) for target in regions]
+    if not any(found.tables for _target, found in surveyed):
+        raise ValueError(f"no tables in {', '.join(target.region for target in regions)}: add --region")
+    folder = run_place(how.place, "diagnose")
+    several = len(regions) > 1
+    found = [
+        _close_look(target, one, window, how, (folder, target.region if several else ""))
+        for target, one in surveyed
+    ]
+    made = survey_answer(found, window, up_to_now=window.end > regions[0].now - MINUTE, missing=missing)
+    page = save(folder / INDEX, html_of(made, datetime.now(UTC)))
+    _say(made, page, markdown=how.markdown)
+    return survey_exit_code(found, missing)
+
+
+def _regions(how: How, *, all_regions: bool) -> tuple[list["Target"], list[str]]:
+    """The Regions that answer, and why others do not. Raises `ValueError` where none does."""
+    from keyheat.evidence.clients import region_names
+
+    if not all_regions:
+        return [how.reach()], []
+    found, missing = [], []
+    for region in region_names(how.profile):
+        try:
+            found.append(how.reach(region=region))
+        except ValueError as problem:
+            missing.append(f"{region}: {problem}")
+    if not found:
+        raise ValueError(missing[0])
+    return found, missing
+
+
+def _tables(target: "Target", window: "Window", how: How) -> "Survey":
+    from keyheat.evidence.survey import survey
+
+    with Working(f"surveying {target.region}", bars):
+        return survey(target, window, sleep=time.sleep, announce=announced(target, how.billing))
+
+
+def _close_look(
+    target: "Target", surveyed: "Survey", window: "Window", how: How, place: tuple[Path, str]
+) -> "SurveyedRegion":
+    """Diagnose the tables of a Region that throttled, the worst first, each into a folder of its own.
+
+    `place` is the folder of the index page, and below it that of the Region.
+    """
+    from keyheat.evidence.earlier import most_requested
+    from keyheat.show.survey import SurveyedRegion
+
+    announce = announced(target, how.billing)
+    if surveyed.throttled:
+        announce(sum(most_requested(table.indexes, window, target.now) for table in surveyed.throttled))
+    diagnosed = []
+    for table in counted(surveyed.throttled, len(surveyed.throttled), "tables are diagnosed", bars):
+        found = _diagnosed(table.name, window, target, how, announce=lambda _metrics: None)
+        page = _write(place[0] / place[1] / _file_name(table.name), found)
+        diagnosed.append((found, page.relative_to(place[0]).as_posix()))
+    return SurveyedRegion(region=target.region, survey=surveyed, diagnosed=tuple(diagnosed))
 
 
 def _window(last: timedelta | None, start: datetime | None, end: datetime | None, now: datetime) -> "Window":
     """The window by the options. Raises `ValueError` with what is accepted."""
-    from keyheat.evidence.request import window_of
+    from keyheat.evidence.request import check_start, window_of
 
     if last is not None and (start is not None or end is not None):
         raise ValueError("--last is the time up to now: leave out --start and --end")
@@ -92,23 +279,41 @@ def _window(last: timedelta | None, start: datetime | None, end: datetime | None
     minute = now.replace(second=0, microsecond=0)
     if start is None:
         start = (end or minute) - (last or DEFAULT_LAST)
+    check_start(start, now)
     return window_of(start, end or minute, now)
 
 
 def _diagnosed(
-    table: str, window: "Window", target: "Target", billing: Billing, *, show_keys: bool
+    table: str,
+    window: "Window",
+    target: "Target",
+    how: How,
+    *,
+    announce: Callable[[int], None] | None = None,
+    records: "Records | None" = None,
 ) -> "DiagnosedTable":
-    """Collect the evidence of one table, and diagnose it."""
+    """Collect the evidence of one table, `records` of its clients included, and diagnose it."""
     from keyheat.analysis.diagnosis import diagnosed
     from keyheat.analysis.report.run import evidence_alone
     from keyheat.show.diagnosis import DiagnosedTable
 
-    evidence = _evidence(table, window, target, announced(target, billing), show_keys=show_keys)
-    run = evidence_alone(evidence, diagnosed(evidence, billing=billing, simulate=False))
+    announce = announce or announced(target, how.billing)
+    evidence = _evidence(table, window, target, announce, records, show_keys=how.show_keys)
+    run = evidence_alone(evidence, diagnosed(evidence, billing=how.billing, simulate=False))
     return DiagnosedTable(
-        run=run, region=target.region, options=target.options, billing=billing,
-        changes=_changes(run, target, announced(target, billing)),
+        run=run, region=target.region, options=target.options, billing=how.billing,
+        changes=_changes(run, target, announce), scaled=_scaled(run, target),
     )  # fmt: skip
+
+
+def _scaled(run: "ReportRun", target: "Target") -> "ScalingFound":
+    """The auto scaling of a table that is too small; a local table that does not answer has none."""
+    from keyheat.evidence.scaling import ScalingFound, scaling_of
+
+    if run.evidence is None or run.diagnosis.verdict.constraint != "table":
+        return ScalingFound()
+    found = scaling_of(target.factory, run.evidence.table.name)
+    return ScalingFound() if target.local and found.problem else found
 
 
 def _changes(run: "ReportRun", target: "Target", announce: Callable[[int], None]) -> "Changes | None":
@@ -129,9 +334,16 @@ def _changes(run: "ReportRun", target: "Target", announce: Callable[[int], None]
 
 
 def _evidence(
-    table: str, window: "Window", target: "Target", announce: Callable[[int], None], *, show_keys: bool
+    table: str,
+    window: "Window",
+    target: "Target",
+    announce: Callable[[int], None],
+    records: "Records | None",
+    *,
+    show_keys: bool,
 ) -> "Evidence":
     from keyheat.evidence.collection import collect_table
+    from keyheat.runs.client import NO_RECORDS
     from keyheat.runs.formats import TableFacts
     from keyheat.runs.plausibility import sound
 
@@ -139,6 +351,7 @@ def _evidence(
         collect_table(
             TableFacts(name=table), window, endpoint_url=target.endpoint_url, client_factory=target.factory,
             clock=target.now.timestamp, show_keys=show_keys, wait=False, announce=announce,
+            records=records or NO_RECORDS,
         )
     )  # fmt: skip
 
@@ -154,6 +367,11 @@ def announced(target: "Target", billing: Billing) -> Callable[[int], None]:
         bars.print(f"Requesting {some(metrics, 'metric')} from CloudWatch{cost}")
 
     return announce
+
+
+def _file_name(table: str) -> str:
+    """The folder of a table; names of DynamoDB are letters, digits, `_`, `-` and `.`, a damaged one any."""
+    return re.sub(r"[^\w.-]", "_", table).lstrip(".") or "_"
 
 
 def _write(folder: Path, found: "DiagnosedTable") -> Path:
@@ -177,8 +395,6 @@ def _say(made: "Answer", page: Path, *, markdown: bool) -> None:
     if markdown and in_words():
         print_lines([markdown_of(made)], to_stderr=False)
         return
-    answer(lambda: {**json_of(made), "page": str(page)}, lambda: text_of(made))
+    answer(lambda: json_of(replace(made, link=str(page))), lambda: text_of(made))
     if in_words():
-        from keyheat.terminal.console import out, strong
-
         out.print(strong("\nPage: ", page))

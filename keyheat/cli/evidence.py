@@ -96,9 +96,6 @@ def queries(
 )
 @of_files
 @click.option(
-    "--describe-json", "described", type=a_file, help="what `aws dynamodb describe-table` printed, beside it"
-)
-@click.option(
     "--show-keys", is_flag=True, help="show the keys that Contributor Insights names, not only their digests"
 )
 @click.option("--out", "file", type=a_path, help="  [default: evidence.json, in the run directory]")

@@ -1,7 +1,7 @@
 """The verb fix: the recommended cure of a diagnosed run, tried beside the run as it was."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -128,9 +128,11 @@ def _remedy(start: "Start", action: str | None) -> "Remedy":
     )
     found = choose(simulated=start.target == SIMULATED)
     if isinstance(found, Remedy):
-        return found
+        return replace(found, notes=(*found.notes, *start.assumed))
     by_hand = "\n".join(f"  {one.words}" for one in found)
     said = f"no rerun can show what is recommended; by hand:\n{by_hand}"
+    if start.assumed:
+        said += "\n`keyheat init --from-diagnosis DIR` writes a scenario of it, with a hot key if need be"
     if isinstance(choose(simulated=True), Remedy):
         said += f"\nOn the simulator it can be shown: add --target {SIMULATED}"
     raise ValueError(said)
@@ -216,6 +218,7 @@ class Start:
     target: str
     sent: "Callable[[], Traffic] | None" = None
     behaviour: Behaviour = DEFAULT  # of a simulated table
+    assumed: tuple[str, ...] = ()  # of a demand that evidence shows
 
     def sent_with(self, remedy: "Remedy", scenario: Scenario) -> "Callable[[], Traffic] | None":
         """The demand with the remedy taken, where the scenario alone does not say it."""
@@ -285,6 +288,7 @@ def _manifest(folder: Path) -> "Manifest | None":
 
 def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Start:
     """The demand that the evidence shows, on the simulator: nobody else can send it again."""
+    from keyheat.analysis.advice.as_it_was import heats_known
     from keyheat.analysis.advice.rerun import rerun_of
     from keyheat.analysis.heat import heats_of
     from keyheat.analysis.timeline import timeline
@@ -300,9 +304,10 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
         )
     evidence = read_evidence(folder / FILES[EVIDENCE])
     client = read_client_files(folder) if (folder / FILES[RUN]).exists() else None
+    arranged, label = timeline(evidence), groups(diagnosis.labels)[0].heaviest
     rerun = rerun_of(
-        evidence, timeline(evidence), groups(diagnosis.labels)[0].heaviest, client=client, scenario=None,
-        heats=heats_of(evidence, client), billing=Billing(load_prices()),
+        evidence, arranged, label, client=client, scenario=None, billing=Billing(load_prices()),
+        heats=heats_known(heats_of(evidence, client), diagnosis, label.direction),
     )  # fmt: skip
     if rerun is None:
         raise ValueError(
@@ -311,5 +316,5 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
         )
     return Start(
         scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic, None),
-        behaviour=rerun.behaviour,
+        behaviour=rerun.behaviour, assumed=rerun.assumed,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
-from keyheat.cli.options import a_path, in_json
+from keyheat.cli.options import a_folder, a_path, in_json
 from keyheat.intake.schedules import SCHEDULES
 from keyheat.masking import shown
 from keyheat.numbers import some
@@ -36,6 +37,10 @@ OF_A_SUITE: Final = {"sources", "suite", "schedules", "file", "force", "json", "
 @click.option(
     "--from-metrics", is_flag=True, help="propose rates, peak and sizes of a live --table by CloudWatch"
 )
+@click.option(
+    "--from-diagnosis", "diagnosis", type=a_folder,
+    help="take the demand of an incident, and its table without SOURCE",
+)  # fmt: skip
 @click.option(
     "--days", type=click.IntRange(1, 60), default=14, show_default=True, help="of metrics that are looked at"
 )
@@ -65,6 +70,7 @@ def init(
     profile: str | None,
     endpoint_url: str | None,
     from_metrics: bool,
+    diagnosis: Path | None,
     days: int,
     locustfile: Path | None,
     writes_per_s: float | None,
@@ -93,8 +99,13 @@ def init(
 
     if schedules:
         raise click.UsageError("--schedule runs a suite: say --suite NAME, too")
-    source = _described_in(sources, table, live=bool(region or profile or endpoint_url), metrics=from_metrics)
-    found = read_source(source) if source else _live(table or "", region, profile, endpoint_url)
+    replayed = _incident(diagnosis) if diagnosis else None
+    if replayed and not sources and table is None:
+        source, found = diagnosis, replayed[0]()
+    else:
+        live = bool(region or profile or endpoint_url)
+        source = _described_in(sources, table, live=live, metrics=from_metrics)
+        found = read_source(source) if source else _live(table or "", region, profile, endpoint_url)
     for note in found.notes:
         err.print(f"not taken: {note}")
     taken = _chosen(found, only)
@@ -106,6 +117,8 @@ def init(
     demand = Demand(writes_per_s=writes_per_s, reads_per_s=reads_per_s, item_bytes=item_bytes, keys=keys)
     if from_metrics:
         demand = replace(demand, measured=_measured(taken, days, region, profile, endpoint_url))
+    if replayed:
+        demand = replace(demand, measured=replayed[1])
     origin = f"{source.name} ({found.format})" if source else "the live table"
     text = _write(taken, _asked(demand, taken), origin, target, locustfile)
     _say(taken, target, text, locustfile)
@@ -126,6 +139,32 @@ def _described_in(sources: tuple[Path, ...], table: str | None, *, live: bool, m
     if table is None and metrics:
         raise click.UsageError("--from-metrics asks CloudWatch, which knows of a live --table only")
     return source
+
+
+def _incident(folder: Path) -> tuple["Callable[[], Source]", "MeasuredTraffic"]:
+    """The table of a diagnosis as it was, and what was asked of it when it throttled most."""
+    from keyheat.analysis.advice.as_it_was import as_it_was, assumed_share
+    from keyheat.analysis.thresholds import load_thresholds
+    from keyheat.analysis.timeline import timeline
+    from keyheat.analysis.verdict import groups
+    from keyheat.intake.measured import incident
+    from keyheat.intake.tables import Source, of_facts
+    from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES
+    from keyheat.runs.formats import read_diagnosis
+    from keyheat.runs.plausibility import read_evidence
+
+    diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
+    evidence = read_evidence(folder / FILES[EVIDENCE])
+    traffic = incident(evidence)
+    if traffic is None:
+        raise click.UsageError(f"{folder} has no metrics of its table, so what was asked of it is not known")
+    share = load_thresholds().recommend.hot_share
+    hot = tuple(key for key in diagnosis.hot_keys if key.share >= share)
+    arranged, labels = timeline(evidence), groups(diagnosis.labels)
+    facts = as_it_was(evidence.table, arranged, traffic.peak_at.timestamp())
+    assumed = assumed_share(arranged, labels[0].heaviest) if labels else None
+    traffic = replace(traffic, hot_keys=hot, hot_share=assumed)
+    return lambda: Source("a diagnosis", (of_facts(facts),)), traffic
 
 
 def _write(taken: "SourceTable", demand: "Demand", origin: str, target: Path, locustfile: Path | None) -> str:

@@ -66,6 +66,10 @@ class NamedSeries(click.ParamType[tuple[str, str]]):
 def of_files(verb: Verb) -> Verb:
     """The options for evidence that is in files: logs of an application, and metrics of any system."""
     for option in (
+        click.option(
+            "--describe-json", "described", type=a_file,
+            help="what `aws dynamodb describe-table` printed, beside --metrics",
+        ),
         click.option("--zone", type=TimeZone(), help="of times without a zone, such as Europe/Berlin"),
         click.option(
             "--metric", "named", type=NamedSeries(), multiple=True,

@@ -69,6 +69,15 @@ def boto3_clients(
     return client
 
 
+def region_names(profile: str | None) -> list[str]:
+    """Every Region of DynamoDB in the partition of AWS that a profile is of, as botocore knows them."""
+    import boto3
+
+    session = boto3.Session(profile_name=profile)
+    partition = session.get_partition_for_region(session.region_name) if session.region_name else "aws"
+    return list(session.get_available_regions("dynamodb", partition))
+
+
 def _ask_for_the_open_minute(request: Any, **_of: Any) -> None:
     request.headers[OPEN_MINUTE] = "yes"
 

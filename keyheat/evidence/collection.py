@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 from keyheat.addresses import endpoint_of
@@ -181,7 +182,7 @@ def _gather(
         )
     answer = (ask if described.reached and described.found else at_once)(source, facts, window)
     if ask is at_once:
-        window = newest(answer.points, window)
+        window = _with_throttles(newest(answer.points, window), records)
     found = ContributorsFound(None)
     if described.reached and described.found:
         found = _contributors(source, facts, window, records)
@@ -204,6 +205,13 @@ def _gather(
             *records.missing,
         ),
     )
+
+
+def _with_throttles(window: Window, records: Records) -> Window:
+    """The window with the minute of the last throttle that the client saw, if it is not published yet."""
+    last = max((row.second for row in records.throttles or ()), default=window.start)
+    minute = last.replace(second=0) + timedelta(minutes=1)
+    return Window(start=window.start, end=max(window.end, minute))
 
 
 def _contributors(

@@ -17,6 +17,7 @@ from keyheat.runs.formats import Contributor, Contributors, TableFacts, Window
 from keyheat.scenario.keys import digest_of
 
 CONTRIBUTORS: Final = "Contributor Insights"  # what lines about it begin with
+OFF: Final = "it is off for the table and its indexes, so no key is named"
 PAGE: Final = timedelta(days=1)  # asked for at once: 1,440 minutes
 HOUR_S: Final = 3_600
 # By partition key alone: PKC counts accesses, PKT throttles. Rules by item (SKC, SKT) say less of partitions.
@@ -61,7 +62,7 @@ class ContributorsReader:
         rules = self._rules(table)
         found = tuple(one for rule in rules or () if (one := self._counted(rule, window)) is not None)
         if rules is not None and not rules and self.wanted:
-            self._say("it is off for the table and its indexes, so no key is named")
+            self._say(OFF)
         return ContributorsFound(found or None, tuple(self._missing))
 
     def _say(self, what: str) -> None:

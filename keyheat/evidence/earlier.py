@@ -1,6 +1,6 @@
 """The hours before an incident, and the same hours a day and a week before: what CloudWatch holds of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -9,7 +9,7 @@ from keyheat.evidence.clients import ClientFactory
 from keyheat.evidence.cloudwatch import MetricRequest, ask_for
 from keyheat.evidence.series import series_of
 from keyheat.runs import metrics
-from keyheat.runs.formats import Evidence, TableFacts, Window
+from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window
 from keyheat.runs.metrics import SeriesKey, series_keys
 from keyheat.words import Direction
 
@@ -58,6 +58,13 @@ class EarlierRequest:
     def metrics(self) -> int:
         """How many metrics are requested, of all windows together."""
         return sum(len(self.keys(window)) for _name, window in self.windows)
+
+
+def most_requested(indexes: Sequence[str], window: Window, now: datetime) -> int:
+    """How many metrics are requested of a table that throttled, those of earlier windows included."""
+    table = TableFacts(name="-", indexes=tuple(IndexFacts(name=name) for name in indexes))
+    request = EarlierRequest(table=table, direction=Direction.WRITE, window=window, now=now)
+    return len(series_keys(indexes)) + request.metrics
 
 
 def earlier(factory: ClientFactory, request: EarlierRequest) -> Iterator[tuple[str, Evidence]]:

@@ -47,11 +47,18 @@ _DOCUMENT: Final = re.compile(r"\s*[{\[]\s*(?:[\[{\"]|$)")
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """What was logged at once; `at` is None without a time, or where the time has no zone (not `zoned`)."""
+    """What was logged at once; `stated` is its time as it stands there, None without one."""
 
-    at: datetime | None
     text: str
-    zoned: bool = True
+    stated: object = None
+    zone: tzinfo | None = None
+
+    def second(self) -> datetime | None:
+        """When it was logged; None without a time. Raises `ValueError` for a time without a zone."""
+        at, zoned = time_of(self.stated, self.zone)
+        if not zoned:
+            raise ValueError("its times have no zone; say it, such as --zone UTC or --zone Europe/Berlin")
+        return at.replace(microsecond=0) if at else None
 
 
 def log_records(path: Path, zone: tzinfo | None) -> Iterator[LogRecord]:
@@ -78,7 +85,7 @@ def _records(file: "io.BufferedReader[Any]", zone: tzinfo | None) -> Iterator[Lo
     lines = _lines(file, encoding)
     if "@message" in first and "@timestamp" in first and not first.startswith("{"):
         rows = csv.DictReader(lines)
-        yield from (_event(row.get("@timestamp"), row.get("@message"), zone) for row in rows)
+        yield from (_insight(row.get("@timestamp"), row.get("@message")) for row in rows)
         return
     yield from _of_lines(lines, zone)
 
@@ -125,33 +132,36 @@ def _exported(content: Any, zone: tzinfo | None) -> Iterator[LogRecord]:
     grouped = _Grouped(zone)
     for event in found:
         if isinstance(event, list):  # of get-query-results: a list of fields
-            event = {part.get("field"): part.get("value") for part in event if isinstance(part, Mapping)}
-        if not isinstance(event, Mapping):
-            continue
-        message = event.get("message", event.get("@message"))
-        text = message if isinstance(message, str) else json.dumps(event, default=str)
-        at, zoned = time_of(_first(event), zone)
-        yield from grouped.take(str(event.get("logStreamName")), at, zoned, text, _continues(text))
+            row = {part.get("field"): part.get("value") for part in event if isinstance(part, Mapping)}
+            yield _insight(row.get("@timestamp"), row.get("@message"))
+        elif isinstance(event, Mapping):
+            message = event.get("message", event.get("@message"))
+            text = message if isinstance(message, str) else json.dumps(event, default=str)
+            yield from grouped.take(text, _first(event), _continues(text), str(event.get("logStreamName")))
     yield from grouped.rest()
 
 
-def _event(at: object, message: object, zone: tzinfo | None) -> LogRecord:
-    """A row of what Logs Insights exports, whose times without a zone are UTC."""
-    moment, _zoned = time_of(at, UTC)
-    return LogRecord(moment, str(message or ""))
+def _insight(at: object, message: object) -> LogRecord:
+    """A row of Logs Insights, whose times without a zone are UTC."""
+    return LogRecord(str(message or ""), at, UTC)
 
 
 def _of_lines(lines: Iterator[str], zone: tzinfo | None) -> Iterator[LogRecord]:
     grouped = _Grouped(zone)
     for line in lines:
         if line.startswith("{") and line.rstrip().endswith("}"):
-            yield from grouped.take("", *time_of(_first(_fields(line)), zone), line, False)
-            continue
-        head = _HEAD.match(line)
-        at, zoned = time_of(head["time"], zone) if head else (None, True)
-        text = line[head.end() :] if head else line
-        yield from grouped.take("", at, zoned, text, _continues(text) or (head is None and grouped.timed))
+            yield from grouped.take(line, _first(_fields(line)) if is_marked(line) else None)
+        elif (head := _HEAD.match(line)) is not None:
+            text = line[head.end() :]
+            yield from grouped.take(text, head["time"], _continues(text))
+        else:
+            yield from grouped.take(line, None, grouped.timed or _continues(line))
     yield from grouped.rest()
+
+
+def is_marked(text: str) -> bool:
+    """Whether a text may tell of a throttle; most are passed by for want of a word."""
+    return "Exceeded" in text or "Throttling" in text
 
 
 def _continues(text: str) -> bool:
@@ -164,31 +174,35 @@ class _Grouped:
 
     zone: tzinfo | None
     timed: bool = False  # whether the last record has a time, so that lines without one belong to it
-    _open: dict[str, tuple[datetime | None, bool, list[str]]] = field(default_factory=dict)
+    _open: dict[str, tuple[object, list[str]]] = field(default_factory=dict)
 
     def take(
-        self, stream: str, at: datetime | None, zoned: bool, text: str, continues: bool
+        self, text: str, stated: object, continues: bool = False, stream: str = ""
     ) -> Iterator[LogRecord]:
-        """The record that ends where this line begins another one."""
+        """The record that ends where this text begins another one; `stated` is its time."""
         before = self._open.get(stream)
-        if before is not None and continues and len(before[2]) < MOST_RECORD_LINES and _near(before[0], at):
-            before[2].append(text)
-            return
         if before is not None:
-            yield LogRecord(before[0], "\n".join(before[2]), before[1])
-        if at is None and continues and before is not None:  # a long record goes on
-            at, zoned = before[:2]
-        self._open[stream] = at, zoned, [text]
-        self.timed = at is not None
+            if continues and len(before[1]) < MOST_RECORD_LINES and self._near(before[0], stated):
+                before[1].append(text)
+                return
+            yield self._record(*before)
+            if continues and stated is None:  # a long record goes on
+                stated = before[0]
+        self._open[stream] = stated, [text]
+        self.timed = stated is not None
 
     def rest(self) -> Iterator[LogRecord]:
         """The records that are open at the end."""
-        for at, zoned, texts in self._open.values():
-            yield LogRecord(at, "\n".join(texts), zoned)
+        yield from (self._record(*parts) for parts in self._open.values())
 
+    def _record(self, stated: object, texts: list[str]) -> LogRecord:
+        return LogRecord("\n".join(texts), stated, self.zone)
 
-def _near(before: datetime | None, at: datetime | None) -> bool:
-    return at is None or (before is not None and abs(at - before) <= TOGETHER)
+    def _near(self, before: object, stated: object) -> bool:
+        if stated is None or stated == before:
+            return True
+        times = [time_of(value, self.zone or UTC)[0] for value in (before, stated)]
+        return None not in times and abs(times[1] - times[0]) <= TOGETHER  # type: ignore[operator]
 
 
 def _fields(line: str) -> Mapping[str, Any]:

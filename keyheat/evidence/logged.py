@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Final
 
-from keyheat.evidence.log_records import LogRecord, log_records
+from keyheat.evidence.log_records import LogRecord, is_marked, log_records
 from keyheat.numbers import some
 from keyheat.runfiles import MOST_ROWS, FileProblem
 from keyheat.runs import metrics
@@ -45,7 +45,8 @@ _OPERATION: Final = re.compile(
     re.IGNORECASE,
 )
 _REQUEST_ID: Final = re.compile(r"\b[A-Z0-9]{52}\b")  # of DynamoDB; those of Lambda and others are UUIDs
-_MARKS: Final = ("Exceeded", "Throttling")
+TIMELESS: Final = "without a time"
+CONTEXT: Final = timedelta(minutes=15)
 _OPERATIONS: Final = {name.lower(): name for name in metrics.OPERATIONS}
 
 
@@ -85,11 +86,9 @@ class ThrottleLog:
                     return
                 self.counts[earlier] -= 1  # this record says more of the same exception
             self._seen[found[0]] = throttle
-        if not record.zoned:
-            raise ValueError("its times have no zone; say it, such as --zone UTC or --zone Europe/Berlin")
         self.counts[throttle] += 1
-        if len(self.counts) > MOST_ROWS:
-            raise ValueError(f"more than {MOST_ROWS:,} seconds, tables and reasons; cut out fewer hours")
+        if max(len(self.counts), len(self._seen)) > MOST_ROWS:
+            raise ValueError(f"more than {MOST_ROWS:,} different throttles; cut out fewer hours")
 
     @property
     def tables(self) -> dict[str, int]:
@@ -109,16 +108,30 @@ class ThrottleLog:
         first, last = (at.replace(second=0) for at in (min(seconds), max(seconds)))
         return Window(start=first, end=last + timedelta(minutes=1))
 
+    def around(self, now: datetime) -> Window | None:
+        """That window with a quarter of an hour before and after, as far as it has passed.
+
+        Raises `ValueError` for times in the future.
+        """
+        found = self.window
+        if found is None:
+            return None
+        latest = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
+        if found.end > latest:
+            raise ValueError(f"the log ends in the future, at {found.end:%F %R} UTC; --zone says its zone")
+        return Window(start=found.start - CONTEXT, end=min(found.end + CONTEXT, latest))
+
     def records_of(self, table: str, region: str | None, window: Window) -> Records:
         """The throttles of a table within a window, and what of the logs is left out.
 
-        One that names no table is taken for this table's if the logs name no other.
+        One that names no table is taken for this table's if the logs name no other. Raises `ValueError` where
+        no throttle has a time.
         """
         others = sum(count for name, count in self.tables.items() if name != table)
         left: Counter[str] = Counter()
         rows: Counter[tuple[datetime, str | None, Direction, str | None]] = Counter()
         unnamed = 0
-        for throttle, count in self.counts.items():
+        for throttle, count in (+self.counts).items():
             why = _left_out(throttle, table, region, window, alone=not others)
             if why is not None:
                 left[why] += count
@@ -127,6 +140,9 @@ class ThrottleLog:
             assert throttle.direction is not None
             unnamed += count if throttle.table is None else 0
             rows[throttle.second, throttle.index, throttle.direction, throttle.reason] += count
+        if left[TIMELESS] and not rows:
+            number = some(left[TIMELESS], "throttle")
+            raise ValueError(f"the log has {number} of {table} without a time; export it with timestamps")
         throttles = tuple(
             ThrottleCount(second=second, index=index, direction=direction, reason=reason, count=count)
             for (second, index, direction, reason), count in sorted(
@@ -159,7 +175,7 @@ def _left_out(
     if region is not None and throttle.region not in (None, "", region):
         return f"of {throttle.region}, not {region}"
     if throttle.second is None:
-        return "without a time"
+        return TIMELESS
     if not window.start <= throttle.second < window.end:
         return f"outside {window.start:%F %R} to {window.end:%F %R} UTC"
     return (
@@ -191,22 +207,21 @@ def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:
 
 
 def throttle_in(record: LogRecord) -> LoggedThrottle | None:
-    """The throttle of DynamoDB that a record tells of; None if it tells of something else."""
+    """The throttle of DynamoDB that a record tells of; None for anything else. Raises `ValueError`."""
     text = record.text
-    if not any(mark in text for mark in _MARKS):
+    if not is_marked(text):
         return None
-    second = record.at.replace(microsecond=0) if record.at else None
     operation = _operation(text)
     if (found := _REASON.search(text)) is not None:
         resource = _resource(text, found)
         reason, direction = found["reason"], Direction(found["direction"].lower())
-        return LoggedThrottle(second, operation, direction, reason, *_names(resource))
+        return LoggedThrottle(record.second(), operation, direction, reason, *_names(resource))
     if not _CODE.search(text) or not (_DYNAMODB.search(text) or operation):
         return None
     if operation is None and "allowed throughput" in text:  # of the control plane
         return None
     direction_of = metrics.direction_of(operation, None) or _OF_PARTS.get(operation or "")
-    return LoggedThrottle(second, operation, direction_of, None, *_names(_ARN.search(text)))
+    return LoggedThrottle(record.second(), operation, direction_of, None, *_names(_ARN.search(text)))
 
 
 _OF_PARTS: Final = {

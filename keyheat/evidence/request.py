@@ -66,12 +66,12 @@ def evidence_for(asked: EvidenceRequest, *, clock: Clock, progress: Progress) ->
             show_keys=asked.show_keys,
         )  # fmt: skip
     log = read_logs(asked.logs, asked.zone) if asked.logs else None
-    name = asked.table or _table_in(log)
+    name = asked.table or logged_table(log)
     known = with_indexes(TableFacts(name=name, replicas=asked.replicas), asked.indexes)
     if asked.metrics:
         return sound(_of_files(asked, known, log, datetime.fromtimestamp(clock(), UTC)))
     now = datetime.fromtimestamp(clock(), UTC)
-    window, ends_now = _window(asked, log.window if log else None, now)
+    window, ends_now = _window(asked, log.around(now) if log else None, now)
     found = collection.collect_table(
         known, window, region=asked.region, profile=asked.profile, endpoint_url=asked.endpoint_url,
         clock=clock, progress=progress, show_keys=asked.show_keys, wait=not ends_now,
@@ -80,7 +80,7 @@ def evidence_for(asked: EvidenceRequest, *, clock: Clock, progress: Progress) ->
     return sound(found)
 
 
-def _table_in(log: ThrottleLog | None) -> str:
+def logged_table(log: ThrottleLog | None) -> str:
     """The one table that logs name. Raises `ValueError` where there is none, or several."""
     tables = log.tables if log else {}
     if len(tables) == 1:
@@ -93,7 +93,7 @@ def _table_in(log: ThrottleLog | None) -> str:
         if named
         else "the logs name no table by its ARN"
     )
-    raise ValueError(f"{why}; say --table")
+    raise ValueError(f"{why}; say which table")
 
 
 def _records(log: ThrottleLog | None, table: TableFacts, region: str | None, window: Window) -> Records:

@@ -1,7 +1,7 @@
 """What a live table was asked for, as CloudWatch counted it: requests by operation, their peak, their size.
 
 hours of the days --> the one that throttled most, else the busiest --> its busiest minute: the rates
-of a scenario
+of a scenario. Of an incident, the evidence's own window --> the period that throttled most.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +14,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from keyheat.answer_shape import bounded_pages
 from keyheat.intake.tables import NotTaken
 from keyheat.model.limits import EVENTUAL_READ_FACTOR
-from keyheat.runs.formats import HotKey, Window
-from keyheat.runs.metrics import NAMESPACE
+from keyheat.runs.formats import Evidence, HotKey, Window
+from keyheat.runs.metrics import LATENCY, NAMESPACE, consumed, throttle_events
+from keyheat.words import Direction
 
 HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
@@ -62,6 +63,8 @@ class MeasuredTraffic:
     metrics_asked: int
     notes: tuple[str, ...]
     hot_keys: tuple[HotKey, ...] = ()  # those that Contributor Insights names in that hour
+    period_s: int = MINUTE_S  # of the peak
+    hot_share: float | None = None  # assumed of one key, where a partition throttled and no key is named
 
     @property
     def hour(self) -> Window:
@@ -187,6 +190,51 @@ class _Asking:
             asked["NextToken"] = page["NextToken"]
 
 
+def incident(evidence: Evidence) -> MeasuredTraffic | None:
+    """What a table was asked for in the period that throttled most, by evidence; None without metrics.
+
+    Rates are those of a table at scale 1.
+    """
+    found = {
+        Metric(one.metric, one.statistic, one.operation, one.index): dict(one.points)
+        for one in evidence.series
+        if one.dimension is None
+    }
+    used = [Metric(consumed(side), "Sum") for side in Direction]
+    refused = [Metric(throttle_events(side), "Sum") for side in Direction]
+    moment = _busiest(found, refused) or _busiest(found, used)
+    if moment is None:
+        return None
+    periods = [one.period_s for one in evidence.series if one.metric in map(consumed, Direction)]
+    period_s = min(periods, default=MINUTE_S)
+    days = (evidence.window.end - evidence.window.start).total_seconds() / DAY_S
+    indexes = [index.name for index in evidence.table.indexes]
+    scaled_s = period_s * evidence.scale
+    accepted = [metric for metric in found if metric.name == LATENCY and found[metric]]
+    tasks = tuple(_tasks(found, found, moment, scaled_s, days * evidence.scale, indexes)) if accepted else ()
+    return MeasuredTraffic(
+        days=days,
+        peak_at=moment,
+        tasks=tasks or tuple(_by_units(found, moment, scaled_s, days * evidence.scale)),
+        units_per_write=_units_per_write(found, moment),
+        throttled=bool(_count(found, refused, moment)),
+        metrics_asked=0,
+        notes=() if tasks else ("no operation is counted, so each request is taken for one unit",),
+        period_s=period_s,
+    )
+
+
+def _by_units(
+    found: Mapping[Metric, Points], moment: datetime, period_s: float, days: float
+) -> Iterator[TaskRate]:
+    """Single writes and reads of one unit: as many as were consumed, and throttled."""
+    for side, operation in ((Direction.WRITE, "PutItem"), (Direction.READ, "GetItem")):
+        counted = [Metric(consumed(side), "Sum"), Metric(throttle_events(side), "Sum")]
+        mean = sum(sum(found.get(metric, {}).values()) for metric in counted) / (days * DAY_S)
+        if mean:
+            yield TaskRate(operation, _count(found, counted, moment) / period_s, mean)
+
+
 def _busiest(found: Mapping[Metric, Points], sent: Sequence[Metric]) -> datetime | None:
     """The period with most of these requests; the latest of several, None without any."""
     moments = {at for metric in sent for at, count in found.get(metric, {}).items() if count}
@@ -201,7 +249,7 @@ def _tasks(
     hours: Mapping[Metric, Points],
     rates: Mapping[Metric, Points],
     moment: datetime,
-    period_s: int,
+    period_s: float,
     days: float,
     indexes: Sequence[str],
 ) -> Iterator[TaskRate]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from keyheat.intake.description import table_of
-from keyheat.intake.measured import DAY_S, TASKS, MeasuredTraffic
+from keyheat.intake.measured import DAY_S, MINUTE_S, TASKS, MeasuredTraffic
 from keyheat.intake.scaling import within
 from keyheat.intake.tables import SourceTable
 from keyheat.model.limits import WRITE_UNIT_BYTES
@@ -93,8 +93,9 @@ def _measured(traffic: MeasuredTraffic | None) -> Iterator[str]:
         return
     seen = span(traffic.days * DAY_S)
     peak, mean = f"{traffic.peak_per_s:,.4g}", f"{traffic.mean_per_s:,.4g}"
-    within = "the hour that throttled most" if traffic.throttled else seen
-    yield f"# By CloudWatch, the busiest minute of {within} was {traffic.peak_at:%FT%RZ}:"
+    within = "the hour that throttled most" if traffic.throttled and traffic.metrics_asked else seen
+    busiest = "minute" if traffic.period_s == MINUTE_S else span(traffic.period_s)
+    yield f"# By CloudWatch, the busiest {busiest} of {within} was {traffic.peak_at:%FT%RZ}:"
     throttled = ", throttled ones among them" if traffic.throttled else ""
     yield f"# {peak} requests/s, as below{throttled}, where the mean of {seen} was {mean}."
     yield from (f"# Not taken: {note}" for note in traffic.notes)
@@ -193,6 +194,14 @@ def _keys(demand: Demand) -> Iterator[str]:
             yield f"hot_keys = {len(hot)}  # {ASSUMED}: they share it evenly"
         yield f"keys = {demand.keys or VALUES:_}{_mark(demand.keys)}"
         return
+    if demand.measured and demand.measured.hot_share:
+        yield 'kind = "hot_key"'
+        yield (
+            f"share = {demand.measured.hot_share:.3g}  # {ASSUMED}: no key is named; with this share, one "
+            "key throttles as much"
+        )
+        yield f"keys = {demand.keys or VALUES:_}{_mark(demand.keys)}"
+        return
     yield f'kind = "zipf"        # {ASSUMED}: a few partition keys take much; or "uniform", "hot_key" ...'
     yield f"keys = {demand.keys or VALUES:_}{_mark(demand.keys)}"
     yield f"exponent = 0.8       # {ASSUMED}"
@@ -250,7 +259,8 @@ def _measured_tasks(traffic: MeasuredTraffic) -> Iterator[str]:
     for task in traffic.tasks:
         more = [f"index = {_quoted(task.index)}"] if task.index else []
         rate = max(task.per_s, task.mean_per_s, LEAST_PER_S)  # it may have been busier at another time
-        yield from _task(TASKS[task.operation], rate, f"{task.mean_per_s:.3g}/s in the mean", more)
+        mean = f"{task.mean_per_s:.3g}" if task.mean_per_s < 1_000 else f"{task.mean_per_s:,.0f}"
+        yield from _task(TASKS[task.operation], rate, f"{mean}/s in the mean", more)
 
 
 def _task(operation: str, per_s: float, comment: str, more: Sequence[str] = ()) -> Iterator[str]:

@@ -10,8 +10,10 @@ from keyheat.intake.faults import indexes_of, lacks, named
 from keyheat.intake.scaling import Scaling, steered
 from keyheat.intake.vocabulary import Attributes
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
+from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.table_facts import mode_of
 from keyheat.scenario.spec.part import is_number
+from keyheat.words import Capacity
 
 
 class NotTaken(ValueError):
@@ -79,6 +81,45 @@ def taken(
         notes=tuple(dict.fromkeys((*unique, *map(in_a_line, left_out(found))))),
         remarks=tuple(map(in_a_line, states(found))),
     )
+
+
+def of_facts(facts: TableFacts) -> SourceTable:
+    """A table of which only its mode, capacities and index names are known, as `SourceTable`.
+
+    Raises `NotTaken` where its mode or capacity is not known.
+    """
+    if facts.billing_mode is None or (facts.billing_mode == "PROVISIONED" and facts.provisioned is None):
+        raise NotTaken(
+            f"the evidence does not say what {facts.name} has: collect it with --describe-json, "
+            "or name a file that describes the table"
+        )
+
+    def owner(part: TableFacts | IndexFacts, key: str) -> dict[str, Any]:
+        return {
+            "KeySchema": [{"AttributeName": key, "KeyType": "HASH"}],
+            "ProvisionedThroughput": _units(part.provisioned, "{}CapacityUnits"),
+            "OnDemandThroughput": _units(part.max_on_demand, "Max{}RequestUnits"),
+            "WarmThroughput": _units(part.warm, "{}UnitsPerSecond"),
+        }
+
+    keys = ["pk", *(f"index_{number}" for number in range(1, 1 + len(facts.indexes)))]
+    description = {
+        "TableName": facts.name,
+        "BillingMode": facts.billing_mode,
+        "AttributeDefinitions": [{"AttributeName": key, "AttributeType": "S"} for key in keys],
+        **owner(facts, keys[0]),
+        "GlobalSecondaryIndexes": [
+            {"IndexName": index.name, "Projection": {"ProjectionType": "ALL"}, **owner(index, key)}
+            for index, key in zip(facts.indexes, keys[1:], strict=True)
+        ],
+    }
+    said = "the names of key attributes are assumed, and that indexes project all: a description has them"
+    return SourceTable(description=described(description), address=facts.name, remarks=(said,))
+
+
+def _units(pair: Capacity | None, name: str) -> dict[str, int] | None:
+    sides = {"Read": pair.read, "Write": pair.write} if pair else {}
+    return {name.format(side): max(1, round(rate)) for side, rate in sides.items() if rate} or None
 
 
 def in_a_line(text: str) -> str:

@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from keyheat.words import Constraint
+
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-Tone = Literal["good", "bad", "unknown", "neutral"]
-"""Whether an answer is good news, bad news, undecided, or no news at all."""
+Tone = Constraint | Literal["burst", "invalid"]
+"""The colour of an answer: a limit that throttled, `none` for good news, `burst` for good news that will not
+last, `invalid` where the evidence does not decide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +42,12 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A plotly figure with its title, and in one sentence what it shows."""
+    """A plotly figure with its title, in one sentence what it shows, and its numbers."""
 
     title: str
     summary: str
     figure: "go.Figure"
+    table: Table | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,29 +1,32 @@
 """The diagnosis of a table that somebody else loads, as an answer."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 import pandas as pd
 
-from keyheat.analysis.advice.commands import bill_of, command_of
+from keyheat.analysis.advice.commands import NOT_SCALED, bill_of, command_of, insights_command
 from keyheat.analysis.changes import Changes
+from keyheat.analysis.elsewhere import answered_as_ever
 from keyheat.analysis.report.facts import Facts, facts_of
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import read_record
+from keyheat.evidence.contributors import CONTRIBUTORS, OFF
+from keyheat.evidence.scaling import ScalingFound
 from keyheat.numbers import a_month
 from keyheat.plan.prices import Billing
-from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Window, diagnosis_json
+from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Verdict, Window, diagnosis_json
 from keyheat.show.answer import Answer, Fact, Table, Tone
 from keyheat.wording.advice import in_short, now_of
 from keyheat.wording.answers import answers_of
 from keyheat.wording.changes import changed_rows, changed_words, not_held
-from keyheat.wording.constraints import in_two_words
+from keyheat.wording.constraints import in_two_words, tone_of
 from keyheat.wording.verdict import verdict_sentence
-from keyheat.words import BROKEN, DONE, INVALID, capital
+from keyheat.words import BROKEN, DONE, INVALID, capital, index_of, whose
 
-MOST_LIMITS: Final = 3  # further limits of a table that are named beside the first
+NOT_IN_BRIEF: Final = frozenset({"Since when", "How bad", "What it costs", "Confidence"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,7 @@ class DiagnosedTable:
     region: str
     options: str  # of an AWS CLI command that leads to the table
     billing: Billing
+    scaled: ScalingFound = NOT_SCALED
     changes: Changes | None = None  # from the time before; None: nothing throttled, or nothing is known
 
     @property
@@ -61,8 +65,8 @@ def diagnosis_answer(found: DiagnosedTable) -> Answer:
     diagnosis = run.diagnosis
     return Answer(
         title=found.table.name,
-        label=in_two_words(diagnosis.verdict, on_burst=facts.on_burst),
-        tone=_tone(run),
+        label=_label(diagnosis.verdict, facts),
+        tone=_tone(diagnosis.verdict, facts),
         sentence=verdict_sentence(diagnosis.verdict, facts, diagnosis.generator),
         context=context_of(found.region, found.evidence.window, up_to_now=found.evidence.up_to_now),
         facts=tuple(_facts(found, facts)),
@@ -72,19 +76,42 @@ def diagnosis_answer(found: DiagnosedTable) -> Answer:
     )
 
 
+def in_brief(found: DiagnosedTable, link: str) -> Answer:
+    """The same in a few lines, beside other tables; `link` leads to the whole of it."""
+    whole = diagnosis_answer(found)
+    named = {fact.name: fact.value for fact in whole.facts}
+    since = named["Since when"].replace(":00", "") if found.run.diagnosis.labels else ""
+    bad = next(fact for fact in whole.facts if fact.name == "How bad")
+    parts = (found.region, since, bad.value, *bad.beside[:1], f"confidence {named['Confidence']}")
+    facts = tuple(fact for fact in whole.facts if fact.name not in NOT_IN_BRIEF)
+    return replace(
+        whole, context=" · ".join(filter(None, parts)), facts=facts, tables=(), notes=(), link=link
+    )
+
+
+def _label(verdict: Verdict, facts: Facts) -> str:
+    """What throttled and by which limit, as in `Writes of index by_day, partition limit`."""
+    limit = in_two_words(verdict, on_burst=facts.on_burst)
+    if verdict.direction is None:
+        return limit
+    of_index = f" of {whose(verdict.resource)}" if index_of(verdict.resource) else ""
+    return f"{verdict.direction.capitalize()}s{of_index}, {limit[0].lower()}{limit[1:]}"
+
+
+def _tone(verdict: Verdict, facts: Facts) -> Tone:
+    tone: Tone = tone_of(verdict, on_burst=facts.on_burst)  # type: ignore[assignment]  # one of these
+    return tone
+
+
 def context_of(region: str, window: Window, *, up_to_now: bool) -> str:
     """Where and when, as in `eu-west-1, 2026-11-20 06:50 to 07:49 UTC (newest minute published)`."""
     newest = " (newest minute published)" if up_to_now else ""
-    return f"{region}, {_span(window.start, window.end)} UTC{newest}"
+    where = f"{region}, " if region else ""
+    return f"{where}{_span(window.start, window.end)} UTC{newest}"
 
 
 def _span(start: datetime, end: datetime) -> str:
     return f"{start:%F %R} to {end:%R}" if start.date() == end.date() else f"{start:%F %R} to {end:%F %R}"
-
-
-def _tone(run: ReportRun) -> Tone:
-    tones: dict[int, Tone] = {DONE: "good", BROKEN: "bad", INVALID: "unknown"}
-    return tones[exit_code_of(run)]
 
 
 def _facts(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
@@ -100,9 +127,32 @@ def _facts(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
             yield from _tonight(found, now) if now is not None else (fact,)
         else:
             yield fact
+        if one.id == "bad":
+            yield from _which_key(found, facts)
         if one.id == "bad" and found.changes is not None:
             unknown = filter(None, [not_held(found.changes)])
             yield Fact(name="What changed", value=changed_words(found.changes), beside=tuple(unknown))
+
+
+def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
+    """How to have the keys named, where a partition throttles and nothing names them."""
+    verdict = found.run.diagnosis.verdict
+    off = f"{CONTRIBUTORS}: {OFF}" in found.evidence.missing
+    if not off or facts.hot_key is not None or verdict.constraint not in ("partition", "undetermined"):
+        return
+    prices = found.billing.prices.contributor_insights
+    price = (
+        f"{a_month(prices.rule_per_month)} a month for each rule, {a_month(prices.events_per_million)} for a "
+        "million throttled requests"
+        if prices is not None
+        else "its price is not in this price list"
+    )
+    yield Fact(
+        name="Which key",
+        value="Not known: Contributor Insights is off",
+        beside=(f"This turns it on for what comes; {price}",),
+        command=insights_command(found.table, index_of(verdict.resource), found.options),
+    )
 
 
 def _tonight(found: DiagnosedTable, now: Recommendation) -> Iterator[Fact]:
@@ -116,7 +166,7 @@ def _tonight(found: DiagnosedTable, now: Recommendation) -> Iterator[Fact]:
         name="Now",
         value=capital(in_short(now)),
         beside=tuple(filter(None, (now.why, price))),
-        command=command_of(now, found.table, found.options),
+        command=command_of(now, found.table, found.options, found.scaled),
     )
 
 
@@ -129,7 +179,11 @@ def _notes(found: DiagnosedTable) -> Iterator[str]:
     """Why, what else it may be, and what could not be had."""
     diagnosis = found.run.diagnosis
     yield from diagnosis.verdict.because
+    if diagnosis.verdict.constraint == "none" and (said := answered_as_ever(found.evidence)):
+        yield said
     if diagnosis.verdict.settled_by:
         yield diagnosis.verdict.settled_by
     for line in diagnosis.coverage.missing:
         yield f"Missing: {line}"
+    if found.scaled.problem is not None:
+        yield f"Missing: {found.scaled.problem}"

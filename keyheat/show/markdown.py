@@ -24,11 +24,11 @@ def _lines(answer: Answer, heading: str) -> Iterator[str]:
         yield from _code(fact.command, "  ")
     for table in answer.tables:
         yield from _table(table)
-    yield from [""] if answer.notes else []
-    yield from (f"- {plain_in_markdown(note)}" for note in answer.notes)
     for part in answer.parts:
         yield ""
         yield from _lines(part, f"{heading}#")
+    yield from [""] if answer.notes else []
+    yield from (f"- {plain_in_markdown(note)}" for note in answer.notes)
     yield from _code("\n".join(answer.commands), "")
 
 

@@ -1,16 +1,16 @@
 """An answer in a terminal, by rich."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from keyheat.show.answer import Answer, Fact, Table, Tone
-from keyheat.terminal.layout import Paragraph
+from keyheat.show.answer import Answer, Fact, Table
+from keyheat.terminal.layout import COLOURS, Paragraph
 
-STYLES: Final[dict[Tone, str]] = {"good": "green", "bad": "red", "unknown": "yellow", "neutral": ""}
+STYLES: Final[Mapping[str, str]] = {**COLOURS, "burst": "yellow", "invalid": "yellow"}
 
 
 def text_of(answer: Answer) -> RenderableType:
@@ -30,10 +30,10 @@ def _lines(answer: Answer, indent: str = "") -> Iterator[RenderableType]:
         yield from _facts(answer.facts, indent)
     for table in answer.tables:
         yield from _table(table, indent)
-    yield from _block(answer.notes, indent)
     for part in answer.parts:
         yield Text("")
         yield from _lines(part, indent)
+    yield from _block(answer.notes, indent)
     if answer.commands:
         yield Text("")
         yield from (Text(f"{indent}{command}", style="bold") for command in answer.commands)

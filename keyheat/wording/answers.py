@@ -61,7 +61,7 @@ def _since(run: ReportRun, facts: Facts) -> Answer:
         unknown = facts.run_throttles or _throttles_unknown(run, facts)
         return answer(said=NOTHING if unknown else "Never")
     first_s, last_s = spans[0][0], spans[-1][1]
-    say, throttled = saying(first_s, last_s), span(sum(end - start for start, end in spans))
+    say, throttled = saying(first_s, last_s), span(_throttled_s(run))
     if began_s is None or ended_s is None:
         return answer(said=f"{say(first_s)} to {say(last_s)}", beside=(f"throttled for {throttled}",))
     pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
@@ -103,12 +103,20 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
     if facts.run_attempts and not _throttles_unknown(run, facts):
         throttled = whole(facts.run_throttles) if facts.run_throttles else "none"
         yield f"{throttled} of {whole(facts.run_attempts)}"
+    if run.alone and facts.labelled:
+        yield f"{measured(facts.labelled / _throttled_s(run))} a second while throttled"
     if facts.of_constraint:
         yield from _of_constraint(facts, NAMES[run.diagnosis.verdict.constraint].lower())
     if run.manifest and (cost := run.manifest.retry_cost) is not None:
         yield from _with_retries(cost)
     if not facts.units_hold:
         yield "its units are not judged: they may not be DynamoDB's"
+
+
+def _throttled_s(run: ReportRun) -> float:
+    """How long anything was throttled, in seconds."""
+    spans = joined((one.start.timestamp(), one.end.timestamp()) for one in run.diagnosis.labels)
+    return sum(end - start for start, end in spans)
 
 
 def _of_constraint(facts: Facts, name: str) -> Iterator[str]:

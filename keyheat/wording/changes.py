@@ -74,7 +74,7 @@ def changed_rows(found: Changes) -> list[dict[str, str]]:
         "throttles": [whole(one.throttles) for one in periods],
     }
     for operation in sorted({name for one in periods for name in one.per_operation}):
-        rows[f"{operation}/s"] = [measured(one.per_operation.get(operation, 0.0)) for one in periods]
+        rows[f"{operation} accepted/s"] = [measured(one.per_operation.get(operation, 0.0)) for one in periods]
     return [
         {found.resource.title: name, **dict(zip((one.name for one in periods), values, strict=True))}
         for name, values in rows.items()

@@ -151,8 +151,15 @@ def _account(facts: Facts) -> str:
 
 def _undetermined(facts: Facts) -> str:
     if facts.whose_unknown:
-        said = f"{some(facts.throttles, 'throttle')} of {facts.resource.direction}s"
-        return f"{said} were counted, and the evidence does not say that {facts.resource.place} refused them."
+        who = "the client" if facts.by_client else "ThrottledRequests"
+        said = f"{who} counts {some(facts.throttles, 'throttle')} of {facts.resource.direction}s"
+        look = (
+            "look at Streams, Kinesis and KMS, the retry quota of the SDK, and other Regions and accounts"
+            if facts.by_client
+            else "look at its indexes"
+        )
+        place = facts.resource.place
+        return f"{capital(said)}, and CloudWatch does not say that {place} refused them: {look}."
     if facts.throttles:
         times = some(facts.throttles, "time")
         return f"{_subject(facts)} were throttled {times}, and the evidence does not say by which limit."
@@ -162,6 +169,8 @@ def _undetermined(facts: Facts) -> str:
 def _none(facts: Facts) -> str:
     unit = UNITS[facts.resource.direction]
     nothing = "Nothing was throttled" if not facts.elsewhere else "No read or write was throttled"
+    if facts.other_causes:
+        return f"{nothing}, but {'; and '.join(facts.other_causes)}."
     if facts.consumed_per_s is None:
         return f"{nothing}."
     went = f"{nothing}: {rate(facts.consumed_per_s, unit)} went through"

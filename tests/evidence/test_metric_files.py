@@ -1,6 +1,6 @@
 """Metrics that people have already: whose they are, over which periods, sums or rates, and what is refused.
 
-The console's CSV has no reference; its layout here is the reader's own (docs/evidence.md says so).
+The console's CSV has no reference; its layout here is the reader's own (docs/diagnose.md says so).
 """
 
 import json

@@ -53,8 +53,10 @@ def verdict(constraint, *, valid=True):
         ("undetermined", {},
          "Writes were throttled 2,460 times, and the evidence does not say by which limit."),
         ("undetermined", {"whose_unknown": True},
-         "2,460 throttles of writes were counted, and the evidence does not say that the table refused "
-         "them."),
+         "ThrottledRequests counts 2,460 throttles of writes, and CloudWatch does not say that the table "
+         "refused them: look at its indexes."),
+        ("none", {"other_causes": ("9 GetRecords requests were",), "elsewhere": 9},
+         "No read or write was throttled, but 9 GetRecords requests were."),
         ("undetermined", {"throttles": 0},
          "The evidence is not enough to say whether anything was throttled."),
         ("none", {},

@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Any, Final
 
+from keyheat.evidence.scaling import ScalingFound
 from keyheat.plan.prices import MONTH_S, Billing, provisioned_dollars
 from keyheat.runs.formats import IndexFacts, MonthlyBill, Recommendation, TableFacts
-from keyheat.words import Capacity, Direction, index_of
+from keyheat.words import Capacity, Direction, Resource, index_of
 
+RAISED: Final = ("raise_capacity", "raise_minimum")
+NOT_SCALED: Final = ScalingFound()
 UPDATE: Final = "aws dynamodb update-table"
 SETTINGS: Final = {
     "raise_capacity": ("provisioned-throughput", "ReadCapacityUnits", "WriteCapacityUnits"),
@@ -26,11 +29,16 @@ NAMES: Final = {
 }
 
 
-def command_of(advice: Recommendation, table: TableFacts, where: str) -> str | None:
+def command_of(
+    advice: Recommendation, table: TableFacts, where: str, scaled: ScalingFound = NOT_SCALED
+) -> str | None:
     """The command, on two lines; None where no command does it, or the present capacity is not known.
 
-    `where` are the options that lead to the table's Region or endpoint.
+    `where` are the options that lead to the table's Region or endpoint. What is `scaled` automatically gets
+    another range: a capacity that is set would be undone.
     """
+    if (command := _scaling(advice, table, where, scaled)) is not None:
+        return command
     if advice.action == "on_demand":
         change: str | None = "--billing-mode PAY_PER_REQUEST"
     else:
@@ -38,6 +46,33 @@ def command_of(advice: Recommendation, table: TableFacts, where: str) -> str | N
     if change is None:
         return None
     return f"{UPDATE} --table-name {shlex.quote(table.name)} {where} \\\n  {change}"
+
+
+def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: ScalingFound) -> str | None:
+    """The command that keeps a minimum of auto scaling; None where it is off."""
+    if advice.action not in RAISED or advice.units is None or advice.direction is None:
+        return None
+    index = index_of(advice.resource)
+    found = scaled.of(Resource(index, advice.direction))
+    if found is None:
+        return None
+    least, kind = ceil(advice.units), "index" if index else "table"
+    resource = f"table/{table.name}" + (f"/index/{index}" if index else "")
+    return (
+        f"aws application-autoscaling register-scalable-target --service-namespace dynamodb {where} \\\n"
+        f"  --resource-id {shlex.quote(resource)} "
+        f"--scalable-dimension dynamodb:{kind}:{advice.direction.title()}CapacityUnits "
+        f"--min-capacity {least} --max-capacity {max(least, found.most)}"
+    )
+
+
+def insights_command(table: TableFacts, index: str | None, where: str) -> str:
+    """The command that has Contributor Insights name the throttled keys of what comes."""
+    name, of_index = shlex.quote(table.name), f" --index-name {shlex.quote(index)}" if index else ""
+    return (
+        f"aws dynamodb update-contributor-insights --table-name {name}{of_index} {where} \\\n"
+        "  --contributor-insights-action ENABLE --contributor-insights-mode THROTTLED_KEYS"
+    )
 
 
 def _capacity(advice: Recommendation, table: TableFacts) -> str | None:

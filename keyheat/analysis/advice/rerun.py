@@ -3,16 +3,17 @@
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
+from keyheat.analysis.advice.as_it_was import as_it_was, assumptions, scenario_of_table
 from keyheat.analysis.checks import throttle_share
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.plan.prices import Billing
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Evidence, IndexFacts, Label, TableFacts
-from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.runs.formats import Evidence, Label
+from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.variants import lasting
 from keyheat.simulator.alterations import Altered, Change, in_shards, spreads_itself
@@ -22,7 +23,7 @@ from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import traffic_of
-from keyheat.words import READ, WRITE, Capacity, Direction, index_of
+from keyheat.words import READ, WRITE, Direction, index_of
 
 OPERATIONS: dict[Direction, str] = {READ: "Query", WRITE: "PutItem"}
 
@@ -205,6 +206,7 @@ class Rerun:
     billing: Billing
     behaviour: Behaviour = DEFAULT  # of the table: with what burst it begins
     known: KnownOutcomes = field(default_factory=KnownOutcomes, repr=False, compare=False)
+    assumed: tuple[str, ...] = ()  # of a demand that evidence shows, in sentences
 
     def as_it_was_sent(self, before: SimulationOutcome) -> SimulationOutcome | None:
         """What the run itself is held against: `before`, and where its client retried the same with retries.
@@ -294,7 +296,8 @@ def rerun_of(
         )
     first_s = max(int(evidence.window.start.timestamp()), int(heaviest.start.timestamp()) - BEFORE_S)
     seconds = min(int(evidence.window.end.timestamp()) - first_s, MOST_S)
-    made = scenario_of_table(evidence.table, seconds, scale=evidence.scale)
+    table = as_it_was(evidence.table, arranged, heaviest.start.timestamp())
+    made = scenario_of_table(table, seconds, scale=evidence.scale)
     if made is None:
         return None
     load = demanded(arranged, heats, first_s, seconds)
@@ -304,6 +307,7 @@ def rerun_of(
     return Rerun(
         scenario=made, traffic=lambda _shards: load, measured=measured, billing=billing,
         behaviour=_with_burst(arranged, heaviest, first_s),
+        assumed=tuple(assumptions(arranged, heats, heaviest, first_s, seconds)),
     )  # fmt: skip
 
 
@@ -341,44 +345,6 @@ def _is_known(scenario: Scenario) -> bool:
     except ScenarioError:
         return False
     return True
-
-
-def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) -> Scenario | None:
-    """A table that was described, as a scenario; None where its capacity is not known."""
-    if table.billing_mode is None:
-        return None
-    capacities = [table.provisioned, *(index.provisioned for index in table.indexes)]
-    if table.billing_mode == "PROVISIONED" and None in capacities:
-        return None
-    raw = {
-        "format": "keyheat.scenario/1",
-        "name": "evidence",
-        "question": "What if the demand that was seen met this table?",
-        "loadtest": "evidence",
-        "table": {"name": table.name, "billing_mode": table.billing_mode, **_capacities(table)},
-        "keys": {"kind": "uniform"},
-        "load": {"duration_s": seconds},
-        "local": {"scale": scale},
-    }
-    raw["table"]["indexes"] = [  # type: ignore[index]
-        {"name": index.name, "partition_key": f"of_{number}", **_capacities(index)}
-        for number, index in enumerate(table.indexes)
-    ]
-    try:
-        return scenario_from_dict(raw, "evidence")
-    except ScenarioError:
-        return None
-
-
-def _capacities(facts: TableFacts | IndexFacts) -> dict[str, Any]:
-    pairs = {"provisioned": facts.provisioned, "max_on_demand": facts.max_on_demand, "warm": facts.warm}
-    return {name: _whole(pair) for name, pair in pairs.items() if pair is not None}
-
-
-def _whole(pair: Capacity) -> dict[str, int]:
-    """Units as a table is given them: whole ones, one at least."""
-    sides = {"read": pair.read, "write": pair.write}
-    return {side: max(1, round(rate)) for side, rate in sides.items() if rate is not None}
 
 
 def _measured(arranged: EvidenceTimeline, seconds: range) -> float | None:

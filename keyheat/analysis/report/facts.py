@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from keyheat.analysis.elsewhere import other_causes
 from keyheat.analysis.report.rates import by_minute, maximum, provisioned
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import SecondsRecord, rows_of
@@ -64,7 +65,9 @@ class Facts:
     units_hold: bool = True  # False: the endpoint counts units in its own way
     region: str | None = None  # of a global table
     elsewhere: int = 0  # throttled requests that are no reads or writes of the table, such as its stream's
+    other_causes: tuple[str, ...] = ()  # what else troubled the application, as clauses
     whose_unknown: bool = False  # whether nobody knows which resource refused what was throttled
+    by_client: bool = False  # whether the client counted those, rather than CloudWatch
     beside: tuple[tuple[str, float], ...] = ()  # other limits in words, with their shares of what is labelled
 
     @property
@@ -120,6 +123,8 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
         units_hold=run.units_hold,
         region=run.diagnosis.region,
         elsewhere=sum(throttled_elsewhere(run.evidence).values()) if run.evidence else 0,
+        other_causes=other_causes(run.evidence) if run.evidence else (),
+        by_client=bool(run.evidence and (run.evidence.seconds or run.evidence.throttles)),
         whose_unknown=bool(mine) and max(mine, key=lambda label: label.throttles).rule == WHOSE,
         beside=tuple(_others(run)),
     )

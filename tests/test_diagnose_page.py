@@ -1,4 +1,4 @@
-"""Every command of docs/evidence.md, on a table of this process and its clock; the AWS CLI's by boto3.
+"""The other ways in of docs/diagnose.md, on a table of this process and its clock; the AWS CLI's by boto3.
 
 The page's window is moved to the time of that table; nothing else is changed.
 """
@@ -21,9 +21,9 @@ from keyheat.evidence import collection
 from keyheat.runs.plausibility import read_evidence
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
-PAGE = (Path(__file__).parents[1] / "docs" / "evidence.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs" / "diagnose.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-LIVE, DELETED, ASKED, FILES, BY_HAND = [block.splitlines() for block in BLOCKS]
+_SURVEY, _TABLE, LIVE, DELETED, ASKED, FILES, BY_HAND = [block.splitlines() for block in BLOCKS]
 BEGIN_S, END_S = START_S + 300, START_S + 2_100
 CAPACITY = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 4_000}
 Verb = Callable[..., Any]

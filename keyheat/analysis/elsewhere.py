@@ -1,0 +1,91 @@
+"""What troubled an application although none of its reads and writes was throttled.
+
+Requests of other operations that were throttled, errors inside DynamoDB, and requests that it answered late:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Final
+
+from keyheat.analysis.verdict import throttled_elsewhere
+from keyheat.numbers import milliseconds, some
+from keyheat.runs.formats import Evidence, Series
+from keyheat.runs.metrics import LATENCY
+
+SYSTEM_ERRORS: Final = "SystemErrors"
+SLOW_RATIO: Final = 3.0  # of a minute's mean latency to the median minute, from which it was slow
+SLOW_MS: Final = 20.0  # and at least so much above it
+LEAST_SLOW: Final = 3  # minutes in a row
+
+
+def other_causes(evidence: Evidence) -> tuple[str, ...]:
+    """Clauses that follow `Nothing was throttled, but`, the gravest first."""
+    return (*_streams(evidence), *_errors(evidence), *_late(evidence))
+
+
+def _streams(evidence: Evidence) -> Iterator[str]:
+    for operation, count in throttled_elsewhere(evidence).items():
+        look = "; look at the readers of its stream" if operation == "GetRecords" else ""
+        yield f"{some(count, f'{operation} request')} {'was' if count == 1 else 'were'}{look}"
+
+
+def _errors(evidence: Evidence) -> Iterator[str]:
+    for series in evidence.series:
+        failed = [(at, count) for at, count in series.points if count]
+        if series.metric == SYSTEM_ERRORS and failed:
+            count = round(sum(count for _at, count in failed))
+            span = _span([at for at, _count in failed], series.period_s)
+            yield (
+                f"{some(count, f'{series.operation} request')} failed inside DynamoDB (SystemErrors) {span}; "
+                "retry them, and look at the AWS Health Dashboard"
+            )
+
+
+def _late(evidence: Evidence) -> Iterator[str]:
+    for series in _latencies(evidence):
+        usual_ms = median(value for _at, value in series.points)
+        slow = _longest(series, max(SLOW_RATIO * usual_ms, usual_ms + SLOW_MS))
+        if len(slow) >= LEAST_SLOW:
+            worst_ms = median(value for _at, value in slow)
+            span = _span([at for at, _value in slow], series.period_s)
+            yield (
+                f"DynamoDB took {milliseconds(worst_ms)} for a {series.operation} {span}, and "
+                f"{milliseconds(usual_ms)} otherwise; look at item sizes and at the AWS Health Dashboard"
+            )
+
+
+def answered_as_ever(evidence: Evidence) -> str | None:
+    """That DynamoDB was not late, so that a slow client is slow on its own side; None if it may have been."""
+    known = list(_latencies(evidence))
+    if not known or any(_late(evidence)):
+        return None
+    slowest = max(known, key=lambda series: max(value for _at, value in series.points))
+    most_ms = max(value for _at, value in slowest.points)
+    return (
+        f"DynamoDB answered every operation within {milliseconds(most_ms)} in the mean of each minute: a "
+        "client that waits longer waits for its network, its connections or its own retries."
+    )
+
+
+def _latencies(evidence: Evidence) -> Iterator[Series]:
+    for series in evidence.series:
+        if (series.metric, series.statistic) == (LATENCY, "Average") and series.points:
+            yield series
+
+
+def _longest(series: Series, beyond_ms: float) -> Sequence[tuple[datetime, float]]:
+    """The longest run of periods whose mean is beyond a limit."""
+    best: list[tuple[datetime, float]] = []
+    run: list[tuple[datetime, float]] = []
+    for at, value in series.points:
+        follows = not run or at - run[-1][0] == timedelta(seconds=series.period_s)
+        run = [*(run if follows else ()), (at, value)] if value > beyond_ms else []
+        best = max(best, run, key=len)
+    return best
+
+
+def _span(moments: Sequence[datetime], period_s: int) -> str:
+    end = max(moments) + timedelta(seconds=period_s)
+    return f"from {min(moments):%H:%M} to {end:%H:%M} UTC"

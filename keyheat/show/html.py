@@ -1,0 +1,37 @@
+"""An answer as a page: one file that loads nothing, with a card for each part."""
+
+from datetime import datetime
+
+from keyheat.pages.charts.figures import Chart, PageTable
+from keyheat.pages.page import figures_json, library, page, said_at
+from keyheat.show.answer import Answer, Figure, Table
+
+
+def html_of(answer: Answer, generated_at: datetime) -> str:
+    """The page. Links of parts are relative to it; figures bring the library that draws them."""
+    charts = [_chart(number, one) for number, one in enumerate(answer.figures)]
+    return page(
+        "show.html.j2",
+        answer=answer,
+        charts=charts,
+        tables=[_table(one) for one in answer.tables],
+        figures=figures_json(charts),
+        plotlyjs=library(None if charts else ""),
+        generated_at=said_at(generated_at),
+    )
+
+
+def _chart(number: int, figure: Figure) -> Chart:
+    return Chart(
+        id=f"figure-{number}", title=figure.title, summary=figure.summary, figure=figure.figure,
+        table=_table(figure.table) if figure.table else None,
+    )  # fmt: skip
+
+
+def _table(table: Table) -> PageTable:
+    frame = table.frame
+    return PageTable(
+        caption=table.title,
+        columns=tuple(map(str, frame.columns)),
+        rows=tuple(tuple(map(str, row)) for row in frame.itertuples(index=False)),
+    )

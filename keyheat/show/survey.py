@@ -1,0 +1,146 @@
+"""The tables of one or several Regions that throttled, as an answer with a part for each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from keyheat.evidence.survey import Survey
+from keyheat.numbers import some, whole
+from keyheat.pages.charts.figures import amounts, figure, iso, safe, times
+from keyheat.pages.style import colour_of, pattern
+from keyheat.runs.formats import Window
+from keyheat.show.answer import Answer, Figure, Table
+from keyheat.show.diagnosis import DiagnosedTable, context_of, exit_code_of, in_brief
+from keyheat.words import BROKEN, DONE, INVALID
+
+MOST_NAMED: Final = 10
+MOST_DRAWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyedRegion:
+    """What was found in one Region: every table, and those that throttled as they were diagnosed."""
+
+    region: str
+    survey: Survey
+    diagnosed: tuple[tuple[DiagnosedTable, str], ...]  # each with the link to its report
+
+    @property
+    def throttled(self) -> tuple[tuple[DiagnosedTable, str], ...]:
+        """Those of which the close look says so, too."""
+        return tuple(one for one in self.diagnosed if exit_code_of(one[0].run) != DONE)
+
+
+def survey_exit_code(regions: Sequence[SurveyedRegion], missing: Sequence[str] = ()) -> int:
+    """0: nothing throttled; 1: something did; 3: something may have, and the evidence does not decide."""
+    codes = {exit_code_of(found.run) for region in regions for found, _link in region.throttled}
+    if BROKEN in codes:
+        return BROKEN
+    unknown = missing or any(region.survey.undecided for region in regions)
+    return INVALID if codes or unknown else DONE
+
+
+def survey_answer(
+    regions: Sequence[SurveyedRegion], window: Window, *, up_to_now: bool, missing: Sequence[str] = ()
+) -> Answer:
+    """Which tables throttled, the worst first. `missing` says which Regions could not be asked."""
+    found = sorted(
+        (one for region in regions for one in region.throttled), key=lambda one: -_throttles(one[0])
+    )
+    parts = tuple(in_brief(table, link) for table, link in found)
+    total = sum(len(region.survey.tables) for region in regions)
+    code = survey_exit_code(regions, missing)
+    names = ", ".join(region.region for region in regions)
+    return Answer(
+        title="Throttled tables",
+        sentence=_sentence(len(parts), sum(map(_goes_on, found)), total, code),
+        tone=parts[0].tone if parts else "none" if code == DONE else "invalid",
+        context=context_of(names, window, up_to_now=up_to_now),
+        figures=tuple(_figures(regions, window)),
+        notes=(*_calm(regions), *missing, *(line for region in regions for line in region.survey.missing)),
+        parts=parts,
+        data={
+            "exit_code": code,
+            "tables": total,
+            "throttled": [part.title for part in parts],
+        },
+    )
+
+
+def _throttles(found: DiagnosedTable) -> int:
+    return sum(label.throttles for label in found.run.diagnosis.labels)
+
+
+def _goes_on(found: tuple[DiagnosedTable, str]) -> bool:
+    """Whether a table throttled in the newest minute."""
+    evidence, labels = found[0].evidence, found[0].run.diagnosis.labels
+    return evidence.up_to_now and any(label.end >= evidence.window.end for label in labels)
+
+
+def _sentence(throttled: int, going_on: int, total: int, code: int) -> str:
+    if not throttled:
+        unsure = " that could be asked" if code != DONE else ""
+        return f"None of {some(total, 'table')}{unsure} throttled."
+    return f"{throttled:,} of {some(total, 'table')} throttled{_still(throttled, going_on)}."
+
+
+def _still(throttled: int, going_on: int) -> str:
+    """How many of those that throttled did so in the newest minute."""
+    if not going_on:
+        return ""
+    if going_on < throttled:
+        return f", {going_on:,} of them to the newest minute"
+    return ", and still does" if throttled == 1 else ", and still do"
+
+
+def _calm(regions: Sequence[SurveyedRegion]) -> Iterator[str]:
+    """The tables that did not throttle, by name where they are few."""
+    for region in regions:
+        throttled = {found.table.name for found, _link in region.throttled}
+        calm = [table.name for table in region.survey.tables if table.name not in throttled]
+        if calm:
+            more = f" and {len(calm) - MOST_NAMED:,} more" if len(calm) > MOST_NAMED else ""
+            names = ", ".join(calm[:MOST_NAMED])
+            yield f"No throttle events in {region.region}: {names}{more}."
+
+
+def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figure]:
+    """Throttle events of each table over the window."""
+    found = [(region, table) for region in regions for table in region.survey.throttled][:MOST_DRAWN]
+    if not found:
+        return
+    start_s, end_s = window.start.timestamp(), window.end.timestamp()
+    made = figure(height=260, barmode="stack", xaxis=times(start_s, end_s), yaxis=amounts())
+    for region, table in found:
+        made.add_trace(_bars(region, table.name, dict(table.throttles)))
+    yield Figure(
+        title="Throttle events by table",
+        summary=f"{whole(sum(table.total for _region, table in found))} throttle events, each table in the "
+        "colour of its limit.",
+        figure=made,
+        table=Table(
+            title="Throttle events by table",
+            frame=pd.DataFrame(
+                [{"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in found]
+            ),
+        ),
+    )
+
+
+def _bars(region: SurveyedRegion, name: str, throttles: dict[datetime, float]) -> go.Bar:
+    verdicts = {one.table.name: one.run.diagnosis.verdict for one, _link in region.diagnosed}
+    constraint = verdicts[name].constraint if name in verdicts else "undetermined"
+    width_ms = region.survey.period_s * 1000
+    moments = sorted(throttles)
+    return go.Bar(
+        x=[iso(at.timestamp()) for at in moments],
+        y=[throttles[at] for at in moments],
+        width=width_ms,
+        offset=0,
+        marker={"color": colour_of(constraint), "pattern": pattern(constraint)},
+        hovertemplate=f"%{{x}}<br>%{{y:,}} throttle events of {safe(name)}<extra></extra>",
+    )

@@ -1,0 +1,150 @@
+"""What changed from the time before, and what troubled an application although nothing throttled."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from keyheat.analysis.changes import changes
+from keyheat.analysis.elsewhere import answered_as_ever, other_causes
+from keyheat.runs import metrics
+from keyheat.runs.formats import Evidence, IndexFacts, Label, Series, TableFacts, Window
+from keyheat.wording.changes import changed_words, not_held
+from keyheat.words import WRITE, Capacity, Resource
+
+START = datetime(2026, 11, 26, 2, tzinfo=UTC)
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
+WRITES = Resource(None, WRITE)
+
+
+def series(metric: str, values: list[float], start: datetime = START, **more: object) -> Series:
+    points = tuple((start + MINUTE * place, value) for place, value in enumerate(values))
+    return Series(**{"metric": metric, "statistic": "Sum", "period_s": 60, "points": points, **more})
+
+
+def evidence(
+    per_s: list[float],
+    throttles: list[float],
+    *more: Series,
+    start: datetime = START,
+    provisioned: float | None = 2_000,
+    indexes: tuple[str, ...] = (),
+) -> Evidence:
+    set_to = [] if provisioned is None else [provisioned] * (-(-len(per_s) // 5))
+    points = tuple((start + MINUTE * 5 * place, value) for place, value in enumerate(set_to))
+    capacity = None if provisioned is None else Capacity(read=5.0, write=provisioned)
+    return Evidence(
+        table=TableFacts(
+            name="orders", provisioned=capacity,
+            billing_mode="PAY_PER_REQUEST" if provisioned is None else "PROVISIONED",
+            indexes=tuple(IndexFacts(name=name) for name in indexes),
+        ),
+        window=Window(start=start, end=start + MINUTE * max(1, len(per_s))),
+        series=(
+            series(metrics.consumed(WRITE), [60 * rate for rate in per_s], start),
+            series(metrics.throttle_events(WRITE), throttles, start),
+            Series(
+                metric=metrics.provisioned(WRITE), statistic="Average", period_s=300, points=points
+            ),
+            *more,
+        ),
+    )  # fmt: skip
+
+
+def label(first: int, last: int) -> Label:
+    return Label(
+        start=START + MINUTE * first, end=START + MINUTE * last, resource="table", direction=WRITE,
+        constraint="partition", throttles=60, grade="cause_metric", confidence=0.98, because=("it was",),
+    )  # fmt: skip
+
+
+def words(now: Evidence, *earlier: tuple[str, Evidence], first: int = 10) -> str:
+    found = changes(now, [label(first, 20)], WRITES, earlier)
+    assert found is not None
+    return changed_words(found)
+
+
+STEADY = evidence([310] * 20, [0] * 20, start=START - DAY)
+ROSE = evidence([310] * 10 + [1_900] * 10, [0] * 10 + [6] * 10)
+
+
+def test_demand_that_rose_is_said_with_its_time_and_that_capacity_did_not_change() -> None:
+    said = words(ROSE, ("a day before", STEADY))
+    assert said == (
+        "Writes rose from 310 WCU/s just before to at least 1,900 WCU/s at 02:10; capacity did not change."
+    )
+
+
+def test_what_throttled_from_the_beginning_is_compared_with_the_day_before() -> None:
+    said = words(ROSE, ("in the hours before", evidence([], [])), ("a day before", STEADY), first=2)
+    assert said.startswith("Writes rose from 310 WCU/s a day before to at least")
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "said"),
+    [
+        (4_000, 2_000, "Capacity was lowered from 4,000 to 2,000 WCU."),
+        (1_000, 2_000, "Capacity was raised from 1,000 to 2,000 WCU."),
+        (4_000, None, "It is on demand now, and had 4,000 WCU provisioned."),
+    ],
+)
+def test_a_limit_that_changed_is_said(then: float, now: float | None, said: str) -> None:
+    before = evidence([900] * 20, [0] * 20, start=START - DAY, provisioned=then)
+    found = words(evidence([900] * 20, [6] * 20, provisioned=now), ("a day before", before), first=0)
+    assert found == f"Writes were at 900 WCU/s a day before as well. {said}"
+
+
+def test_a_new_index_and_another_mix_of_operations_are_said() -> None:
+    def puts(start: datetime, put: float, update: float) -> tuple[Series, ...]:
+        return tuple(
+            series(metrics.LATENCY, [count] * 20, start, statistic="SampleCount", operation=operation)
+            for operation, count in (("PutItem", put), ("UpdateItem", update))
+        )
+
+    index = series(metrics.consumed(WRITE), [60.0] * 20, index="by_day")
+    now = evidence([900] * 20, [6] * 20, *puts(START, 20, 80), index, indexes=("by_day",))
+    before = evidence([900] * 20, [0] * 20, *puts(START - DAY, 100, 0), start=START - DAY)
+    found = words(now, ("a day before", before), first=0)
+    assert "Index by_day is new." in found
+    assert "PutItem is 20 % of the requests, and was 100 %." in found
+
+
+def test_where_cloudwatch_holds_nothing_that_is_said_and_nothing_is_zero() -> None:
+    found = changes(ROSE, [label(0, 20)], WRITES, [("a week before", evidence([], []))])
+    assert found is not None
+    assert changed_words(found) == "CloudWatch holds nothing of the time before."
+    assert not_held(found) == "CloudWatch holds nothing of it a week before."
+
+
+def calm(*more: Series) -> Evidence:
+    return evidence([10] * 20, [0] * 20, *more)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            series("SystemErrors", [0.0] * 5 + [17.0] * 2, operation="GetItem"),
+            "34 GetItem requests failed inside DynamoDB (SystemErrors) from 02:05 to 02:07 UTC",
+        ),
+        (
+            series(
+                metrics.LATENCY, [4.0] * 12 + [90.0] * 4 + [4.0] * 4, statistic="Average", operation="Query"
+            ),
+            "DynamoDB took 90 ms for a Query from 02:12 to 02:16 UTC, and 4 ms otherwise",
+        ),
+        (
+            series(metrics.THROTTLED_REQUESTS, [45.0] * 2, operation="GetRecords"),
+            "90 GetRecords requests were; look at the readers of its stream",
+        ),
+    ],
+)
+def test_what_else_troubled_an_application_is_a_clause_of_the_first_sentence(more: Series, said: str) -> None:
+    (clause,) = other_causes(calm(more))
+    assert clause.startswith(said)
+
+
+def test_a_service_that_answers_as_ever_leaves_the_client_to_look_at() -> None:
+    quick = series(metrics.LATENCY, [4.0] * 19 + [6.0], statistic="Average", operation="GetItem")
+    assert other_causes(calm(quick)) == ()
+    assert "within 6 ms" in (answered_as_ever(calm(quick)) or "")
+    assert answered_as_ever(calm()) is None

@@ -1,0 +1,108 @@
+"""An incident of a real table as a scenario: its demand, its keys and its capacity, and what is assumed."""
+
+import tomllib
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.diagnosis import diagnosed
+from keyheat.runs.formats import Evidence, HotKey, write_diagnosis, write_evidence
+from keyheat.scenario.scenario import scenario_from_dict
+from keyheat.words import WRITE
+from tests.analysis.handwritten import START, consumed, events, evidence, provisioned, series
+
+Verb = Callable[..., Any]
+UNKNOWN = {"billing_mode": None}
+CALM, HOT = 300.0, 1_100.0
+THROTTLES = events(0, 0, 6_000, 3_000, 0)
+RATES = consumed(CALM, CALM, HOT, HOT, CALM)
+READS = series("ProvisionedReadCapacityUnits", 50, statistic="Average")
+CAUSE = series("WriteKeyRangeThroughputThrottleEvents", 0, 0, 6_000, 3_000, 0)
+KEY = HotKey(key="0f" * 20, share=0.7, throttles=9_000, units_per_s=1_050, direction=WRITE)
+
+
+def operation(name: str, metric: str, statistic: str, *per_minute: float) -> dict[str, Any]:
+    return {**series(metric, *per_minute, statistic=statistic), "operation": name}
+
+
+OPERATIONS = (
+    operation("UpdateItem", "SuccessfulRequestLatency", "SampleCount", 9_000, 9_000, 33_000, 33_000, 9_000),
+    operation("UpdateItem", "ThrottledRequests", "Sum", 0, 0, 6_000, 3_000, 0),
+)
+
+
+def incident(folder: Path, found: Evidence, *keys: HotKey) -> Path:
+    """A folder as `diagnose` leaves it, with these hot keys named."""
+    folder.mkdir()
+    write_evidence(folder / "evidence.json", found)
+    diagnosis = diagnosed(found)
+    write_diagnosis(folder / "diagnosis.json", diagnosis.model_copy(update={"hot_keys": keys}))
+    return folder
+
+
+def replayed(verb: Verb, folder: Path, *more: str) -> tuple[dict[str, Any], str]:
+    file = folder.with_suffix(".toml")
+    said = verb("init", "--from-diagnosis", folder, *more, "--out", file)
+    assert said.code == 0, said.err
+    text = file.read_text()
+    raw = tomllib.loads(text)
+    scenario_from_dict(raw, str(file))
+    return raw, text
+
+
+def test_an_incident_is_a_scenario_of_its_worst_minute_with_its_capacity_then(
+    verb: Verb, tmp_path: Path
+) -> None:
+    """The table is not described: CloudWatch published what it had."""
+    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, *OPERATIONS, table=UNKNOWN)
+    raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
+    assert raw["table"]["provisioned"] == {"read": 50, "write": 4_000}
+    assert raw["tasks"] == [{"operation": "update", "per_s": (33_000 + 6_000) / 60}]
+    assert (raw["keys"]["kind"], raw["keys"]["share"]) == ("hot_key", 0.7)
+    assert "# 0f0f0f0f0f0…: " in text
+    assert f"was {START + timedelta(minutes=2):%FT%RZ}" in text
+    assert raw["load"]["item_bytes"] == round((66_000 / 33_000 - 0.5) * 1_024)
+    assert "names of key attributes are assumed" in text
+
+
+def test_a_hot_key_that_nobody_names_has_the_share_that_throttles_as_much(verb: Verb, tmp_path: Path) -> None:
+    """Without operations, a unit is a request."""
+    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, table=UNKNOWN)
+    raw, text = replayed(verb, incident(tmp_path / "inc", found))
+    assert raw["tasks"] == [{"operation": "put", "per_s": HOT + 100}]
+    assert raw["keys"]["share"] == pytest.approx((1_000 + 100) / (HOT + 100), abs=1e-3)
+    assert "ASSUMED: no key is named" in text
+    assert "each request is taken for one unit" in text
+
+
+def test_a_description_of_the_table_gives_its_keys(verb: Verb, tmp_path: Path) -> None:
+    description = tmp_path / "table.json"
+    description.write_text(
+        '{"Table": {"TableName": "orders", "KeySchema": [{"AttributeName": "customer", "KeyType": "HASH"}], '
+        '"AttributeDefinitions": [{"AttributeName": "customer", "AttributeType": "S"}], '
+        '"ProvisionedThroughput": {"ReadCapacityUnits": 50, "WriteCapacityUnits": 900}}}'
+    )
+    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, table=UNKNOWN)
+    raw, _text = replayed(verb, incident(tmp_path / "inc", found, KEY), str(description))
+    assert (raw["table"]["partition_key"], raw["table"]["provisioned"]["write"]) == ("customer", 900)
+    assert raw["keys"]["share"] == 0.7
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (evidence(THROTTLES, RATES, table=UNKNOWN), "does not say what orders has"),
+        (evidence(provisioned(4_000), READS, table=UNKNOWN), "no metrics of its table"),
+    ],
+    ids=["capacity", "demand"],
+)
+def test_an_incident_that_does_not_say_enough_is_refused(
+    verb: Verb, tmp_path: Path, found: Evidence, message: str
+) -> None:
+    said = verb("init", "--from-diagnosis", incident(tmp_path / "inc", found), "--out", tmp_path / "x.toml")
+    assert said.code == 2
+    assert message in said.err
+    assert not (tmp_path / "x.toml").exists()

@@ -1,0 +1,102 @@
+"""`keyheat diagnose` against moto's server: shapes of answers that nobody here wrote."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from tests.load.probe.endpoints import moto
+
+pytestmark = [pytest.mark.opens, pytest.mark.slow]
+TABLES, MINUTES = 130, 20
+Verb = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """An account with more tables than a page of ListTables; one throttles, at its table's capacity."""
+    with moto() as url:
+        where = {
+            "endpoint_url": url, "region_name": "us-east-1",
+            "aws_access_key_id": "a", "aws_secret_access_key": "b",
+        }  # fmt: skip
+        ddb = boto3.client("dynamodb", **where)
+        for number in range(TABLES):
+            create(ddb, f"table-{number:03}")
+        measure(boto3.client("cloudwatch", **where), "table-117")
+        boto3.client("application-autoscaling", **where).register_scalable_target(
+            ServiceNamespace="dynamodb", ResourceId="table/table-117",
+            ScalableDimension="dynamodb:table:WriteCapacityUnits", MinCapacity=5, MaxCapacity=15,
+        )  # fmt: skip
+        yield url
+
+
+def create(ddb: Any, name: str) -> None:
+    capacity = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 15}
+    ddb.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": part, "AttributeType": "S"} for part in ("pk", "day")],
+        ProvisionedThroughput=capacity,
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "by_day",
+                "KeySchema": [{"AttributeName": "day", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+                "ProvisionedThroughput": capacity,
+            }
+        ],
+    )
+
+
+def measure(cloudwatch: Any, table: str) -> None:
+    """The last minutes of a table that is held at 15 units a second."""
+    minute = datetime.now(UTC).replace(second=0, microsecond=0)
+    for name, value in (
+        ("ConsumedWriteCapacityUnits", 900.0),
+        ("WriteThrottleEvents", 300.0),
+        ("WriteProvisionedThroughputThrottleEvents", 300.0),
+    ):
+        cloudwatch.put_metric_data(
+            Namespace="AWS/DynamoDB",
+            MetricData=[
+                {
+                    "MetricName": name,
+                    "Dimensions": [{"Name": "TableName", "Value": table}],
+                    "Timestamp": minute - timedelta(minutes=number),
+                    "Value": value,
+                }
+                for number in range(1, MINUTES)
+            ],
+        )
+
+
+def test_the_table_that_throttles_is_found_behind_the_first_page(
+    verb: Verb, url: str, tmp_path: Path
+) -> None:
+    said = verb("diagnose", "--all", "--endpoint-url", url, "--region", "us-east-1", "--out", tmp_path)
+    assert said.code == 1, said.out + said.err
+    assert f"Requesting {4 * TABLES} metrics" in said.err, "two batches of them"
+    assert said.says(f"1 of {TABLES} tables throttled")
+    assert said.says("table-117  Writes, table capacity")
+    assert (tmp_path / "table-117" / "report.html").is_file()
+
+
+def test_auto_scaling_is_told_where_it_would_undo_a_change(verb: Verb, url: str, tmp_path: Path) -> None:
+    said = verb("diagnose", "table-117", "--endpoint-url", url, "--region", "us-east-1", "--out", tmp_path)
+    assert said.code == 1, said.out + said.err
+    assert "aws application-autoscaling register-scalable-target" in said.out
+    assert "--resource-id table/table-117" in said.out
+    assert "--scalable-dimension dynamodb:table:WriteCapacityUnits --min-capacity 29" in said.out
+
+
+def test_a_table_that_is_not_there_names_the_nearest(verb: Verb, url: str, tmp_path: Path) -> None:
+    said = verb(
+        "diagnose", "table-17", "--endpoint-url", url, "--region", "us-east-1", "--out", tmp_path / "no"
+    )
+    assert (said.code, (tmp_path / "no").exists()) == (2, False)
+    assert "no table 'table-17' in us-east-1" in said.line
+    assert "table-117" in said.line
