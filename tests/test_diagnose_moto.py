@@ -7,7 +7,6 @@ from typing import Any
 
 import boto3
 import pytest
-
 from tests.load.probe.endpoints import moto
 
 pytestmark = [pytest.mark.opens, pytest.mark.slow]
