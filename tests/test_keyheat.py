@@ -230,7 +230,7 @@ WRONG_USE = [
     (("queries", "--table", "t", "--start", "2020-11-20T12:00Z"), "CloudWatch keeps 455 days"),
     (("queries", "--table", "t", "--start", "2200-01-01T00:00Z"), "is in the future"),
     (("queries", "--table", "t", *(f"--index=i{n}" for n in range(22))), "AWS takes 500 at once"),
-    (("collect", "--table", "t"), "say which"),
+    (("collect", "--table", "t"), "say when"),
     (("collect", "--table", "t", "--start", "2200-01-01T00:00Z", "--end", "2200-01-02T00:00Z"), "future"),
     (("collect", "--table", "t", "--start", "2026-01-01T00:00Z", "--end", "2026-01-01T00:00Z"), "not after"),
 ]

@@ -9,8 +9,7 @@ from typing import Any, Final
 from gevent.pywsgi import WSGIServer
 
 from keyheat.addresses import Hosts
-from keyheat.load.live.run import LiveRun
-from keyheat.metrics import TEXT, prometheus_text
+from keyheat.metrics import TEXT, Metric, prometheus_text
 
 HERE: Final = "127.0.0.1"
 PATH: Final = "/metrics"
@@ -46,7 +45,7 @@ def metrics_port(options: Namespace, errors: list[str]) -> MetricsPort | None:
 class MetricsPage:
     """`/metrics`, as a WSGI application; it answers to its own name alone, as every page of ours."""
 
-    live: LiveRun
+    metrics: Callable[[], tuple[Metric, ...]]
     hosts: Hosts
 
     def __call__(self, environ: Mapping[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
@@ -63,12 +62,14 @@ class MetricsPage:
             return "403 Forbidden", b"keyheat: this page answers to its own name alone (--allow-host NAME)\n"
         if environ["PATH_INFO"] != PATH:
             return "404 Not Found", f"keyheat: the metrics are at {PATH}\n".encode()
-        return "200 OK", prometheus_text(self.live.metrics())
+        return "200 OK", prometheus_text(self.metrics())
 
 
-def serve_metrics(at: MetricsPort, live: LiveRun, say: Callable[[str], None]) -> None:
+def serve_metrics(
+    at: MetricsPort, metrics: Callable[[], tuple[Metric, ...]], say: Callable[[str], None]
+) -> None:
     """Listen until the process ends. Raises `CannotListen`."""
-    server = WSGIServer((at.host, at.port), MetricsPage(live, Hosts(at.names)), log=None, error_log=None)
+    server = WSGIServer((at.host, at.port), MetricsPage(metrics, Hosts(at.names)), log=None, error_log=None)
     try:
         server.start()
     except OSError as error:

@@ -136,7 +136,7 @@ def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
             idle=without_tasks(environment.user_classes, environment.parsed_options),
         )
         if checked.metrics is not None:
-            serve_metrics(checked.metrics, live, RunProgress(checked.progress).say)
+            serve_metrics(checked.metrics, live.metrics, RunProgress(checked.progress).say)
         return with_endpoint(consented(preflight(checked, environment.user_classes)))
     except KeyboardInterrupt:
         tell("keyheat: interrupted; nothing was started")

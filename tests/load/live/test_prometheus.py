@@ -55,7 +55,7 @@ def answer(page: MetricsPage, path: str, **headers: str) -> tuple[str, str]:
 
 
 def test_the_page_answers_to_its_own_name_alone() -> None:
-    page = MetricsPage(Live(), Hosts(frozenset({"proxy.example"})))
+    page = MetricsPage(Live().metrics, Hosts(frozenset({"proxy.example"})))
     status, body = answer(page, "/metrics")
     assert status == "200 OK"
     assert "keyheat_load_users 3.0" in body

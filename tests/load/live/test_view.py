@@ -109,7 +109,7 @@ def test_keys_are_named_where_the_run_shows_them() -> None:
         ({PARTITION: 10}, ThrottledKey("k", 0.97), "all by a partition limit, 97 % of them on key k."),
         ({PARTITION: 10}, ThrottledKey("k", 0.2), "all by a partition limit, on many keys."),
         ({INDEX: 8, PARTITION: 2}, None, "80 % by the provisioned throughput of index by-day."),
-        ({None: 10}, None, "all by a limit that the answers do not name of the table."),
+        ({None: 10}, None, "all by a limit that the evidence does not tell of the table."),
     ],
 )
 def test_sentences(reasons: dict[str | None, int], hot: ThrottledKey | None, text: str) -> None:
