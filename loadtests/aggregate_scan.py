@@ -8,7 +8,6 @@ from keyheat.load.users.aggregation import OrderUser, ReportUser
 class PlacingUser(OrderUser):
     """Places orders, and does nothing for the totals (`configs/scenarios/aggregate-scan.toml`)."""
 
-    beside = ("keyheat.load.aggregation.check", "scanned")
     simulator = "keyheat.simulator.traffic.aggregates:scanned"
 
     @task

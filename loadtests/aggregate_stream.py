@@ -2,12 +2,25 @@
 
 from locust import task
 
-from keyheat.load.users.aggregation import StreamedOrderUser
+from keyheat.load.users.aggregation import OrderUser
+from keyheat.load.users.stream import StreamUser
 
 
-class PlacingUser(StreamedOrderUser):
-    """Places orders; a process of its own counts them (`configs/scenarios/aggregate-stream.toml`)."""
+class PlacingUser(OrderUser):
+    """Places orders, and does nothing for the totals (`configs/scenarios/aggregate-stream.toml`)."""
+
+    simulator = "keyheat.simulator.traffic.aggregates:from_stream"
 
     @task
     def place_order(self) -> None:
         self.place()
+
+
+class CountingUser(StreamUser):
+    """Adds up what the stream shows: one user, however many place orders."""
+
+    fixed_count = 1
+
+    @task
+    def count_what_came(self) -> None:
+        self.count_orders()

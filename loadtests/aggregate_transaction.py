@@ -8,7 +8,6 @@ from keyheat.load.users.aggregation import OrderUser
 class PlacingUser(OrderUser):
     """Places orders together with their totals (`configs/scenarios/aggregate-transaction.toml`)."""
 
-    beside = ("keyheat.load.aggregation.check", "beside-orders")
     simulator = "keyheat.simulator.traffic.aggregates:in_transactions"
 
     @task

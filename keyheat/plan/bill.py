@@ -25,7 +25,7 @@ from keyheat.plan.charges import (
 from keyheat.plan.forecast import forecast
 from keyheat.plan.prices import Prices
 from keyheat.plan.quotas import GivenCapacity, given_to
-from keyheat.plan.totals import LoadTotals, ResourceSide, expected, reads_all_after
+from keyheat.plan.totals import LoadTotals, ResourceSide, expected
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.words import Capacity, Direction
@@ -83,7 +83,6 @@ def bill_of_run(
         *charges.capacity(provisioned, prices, hours),
         *charges.consumed(given, prices, units),
         *charges.replication(scenario.table, provisioned, given, prices, units, hours),
-        *charges.check(scenario, given, prices, reads_all=reads_all_after(scenario, folder)),
         *charges.pre_warming(made, prices),
         *charges.stream_reads(scenario, prices),
         *charges.metrics(prices, metric_requests),

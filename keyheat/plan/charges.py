@@ -194,21 +194,6 @@ def replication(
         )
 
 
-def check(
-    scenario: Scenario, given: Sequence[GivenCapacity], prices: Prices, *, reads_all: bool
-) -> Iterator[Line]:
-    """The scan of all orders after the load, strongly consistent, of the load tests that add them up."""
-    load, own = scenario.load, given[0]
-    if reads_all and own.on_demand_from_s is not None:
-        requests = load.rate_shape().total(load.duration_s)
-        yield Line(
-            what=f"RCU of the check after the load, {own.name}",
-            quantity=requests * load.mean_item_bytes / limits.READ_UNIT_BYTES,
-            unit="RCU",
-            each_dollars=unit_dollars(Direction.READ, prices),
-        )
-
-
 def cleaning(
     given: Sequence[GivenCapacity], prices: Prices, units: "Mapping[ResourceSide, float]", table_bytes: float
 ) -> Iterator[Line]:

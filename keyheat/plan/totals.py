@@ -23,7 +23,6 @@ from keyheat.scenario.variants import lasting
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.masses import Masses
-from keyheat.simulator.rehearsal.ask import loadtest_of
 from keyheat.simulator.shares import PartitionShares
 from keyheat.simulator.traffic import traffic_of
 from keyheat.words import Direction
@@ -176,14 +175,6 @@ def _going_on(scenario: Scenario, folder: Path, scale: float) -> LoadTotals | No
             for one in hour.operations
         ),
     )
-
-
-def reads_all_after(scenario: Scenario, folder: Path = Path()) -> bool:
-    """Whether a process beside the load reads the whole table once it is over, as far as anybody can say."""
-    try:
-        return scenario.load.arrivals != "trace" and loadtest_of(scenario, folder).reads_all
-    except ScenarioError:
-        return False
 
 
 def _served(flow: Flow) -> FlowAnswer:

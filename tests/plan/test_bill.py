@@ -187,12 +187,6 @@ def test_cleaning_up_reads_the_whole_table() -> None:
     assert provisioned.dollars == 0
 
 
-def test_the_check_after_a_load_reads_every_order() -> None:
-    check = line(billed(on_demand("aggregate-transaction")), "check after the load")
-    assert check.quantity == pytest.approx(50_000 * 1_000 / 4_096)
-    assert not any("check" in one.what for one in billed(on_demand("hotkey")).lines)
-
-
 @pytest.mark.parametrize("name", BILLED)
 def test_the_meter_never_shows_more_than_the_bill(name: str) -> None:
     bill = billed(name)

@@ -24,7 +24,6 @@ from keyheat.load.run.progress import RunProgress
 from keyheat.load.run.testbed import Testbed
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.workers import Gatherer
-from keyheat.load.sidecar import FINISH_WITHIN_S, Assignment, Sidecars
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import Target
 from keyheat.model.limits import MINUTE_S
@@ -32,8 +31,6 @@ from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.manifest import Stop
 from keyheat.runs.parquet import do_without_pandas
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE, has_capacity_model
-
-INTERRUPTED_FINISH_S = 20.0  # after Ctrl-C nobody wants to wait for long
 
 
 @dataclass(slots=True)
@@ -52,7 +49,6 @@ class LoadRun:
     load: Load | None = None  # where this process sends itself
     gatherer: Gatherer | None = None  # where workers send
     at_end: Callable[[], None] = lambda: None  # the last look at the record
-    beside: Sidecars = field(default_factory=Sidecars)
     timeline: TableTimeline | None = None  # where the scenario has one
     watch: LoadWatch | None = None  # while it loads, and after
     _greenlets: list[gevent.Greenlet] = field(default_factory=list)
@@ -70,14 +66,12 @@ class LoadRun:
         try:
             self._begin(environment, distributed)
         except BaseException:
-            self.beside.kill()
             self.ground.forget()
             raise
 
     def _begin(self, environment: Any, distributed: bool) -> None:
         processes = len(environment.runner.clients) if distributed else 1
         target = self.ground.prepare(processes=processes, users=self.users, lasts_s=self.duration_s or 0.0)
-        self._begin_beside(environment, target)
         self._begin_load(environment, target, distributed)
         self.ground.loaded()
         until = f"for {self.duration_s:g} s" if self.duration_s else "until it is stopped"
@@ -103,13 +97,6 @@ class LoadRun:
         self._greenlets += [gevent.spawn(self._show_seconds), gevent.spawn(self.watch.follow)]
         if self.timeline is not None:
             self._greenlets.append(gevent.spawn(self.timeline.follow))
-
-    def _begin_beside(self, environment: Any, target: Target) -> None:
-        """Start the processes that the users want beside them: once, however many workers there are."""
-        assignment = Assignment(
-            run_id=self.run_id, url=target.url, region=target.region, scenario=self.plan.scenario
-        )
-        self.beside.start(environment.user_classes, assignment)
 
     def _order(self, target: Target) -> Order:
         return Order(
@@ -165,11 +152,6 @@ class LoadRun:
         stopped_s = self.ground.clock()
         try:
             self._gather()
-            within_s = INTERRUPTED_FINISH_S if interrupted else FINISH_WITHIN_S
-            given_up = self.ground.stages.cancelled
-            words = self.beside.finish(self.record, given_up=given_up, within_s=within_s)
-            for line in words:
-                self.progress.say(line)
             self.record.health.problems += problems
             # Workers stop a little later than the master.
             ended_s = min(self.ground.clock(), max(stopped_s, self.record.seconds.last() + 1))
@@ -181,7 +163,6 @@ class LoadRun:
             self.progress.say(str(problem))
             code = WRONG_USE if isinstance(problem, CannotWrite) else INVALID
         finally:
-            self.beside.kill()
             self.ground.leave()
             self.ground.over()
             self.at_end()

@@ -11,11 +11,11 @@ import orjson
 from gevent.pool import Pool
 from locust.exception import StopUser
 
-from keyheat.load.aggregation.orders import (
+from keyheat.load.transport.answer import Answer
+from keyheat.load.users.orders import (
     DAY,
     PRODUCT,
     QUANTITY,
-    VIEWS,
     Of,
     OrderTally,
     OrderTotals,
@@ -26,7 +26,6 @@ from keyheat.load.aggregation.orders import (
     total_key,
     total_update,
 )
-from keyheat.load.transport.answer import Answer
 from keyheat.load.users.outcomes import RequestPart, Transaction, consumed
 from keyheat.load.users.user import TableUser
 from keyheat.model.units import write_units
@@ -50,8 +49,7 @@ class OrderUser(TableUser):
     """Places orders, each of one product; by itself, or together with the total that it changes."""
 
     abstract = True
-    reads_all_after = True
-    only_ours = "the check of the totals reads the whole table, and takes its keys for text"
+    only_ours = "its orders have keys of text that name the run"
 
     @classmethod
     def lacks(cls, scenario: Scenario) -> Iterator[str]:
@@ -113,23 +111,6 @@ class OrderUser(TableUser):
         if answer.accepted:
             self.count("orders.placed")
             self.count("orders.units", consumed(answer)[0])
-
-
-class StreamedOrderUser(OrderUser):
-    """Places orders; a process beside the load reads the table's stream and keeps the totals."""
-
-    abstract = True
-    simulator = "keyheat.simulator.traffic.aggregates:from_stream"
-    beside = ("keyheat.load.aggregation.consumer",)
-
-    @classmethod
-    def lacks(cls, scenario: Scenario) -> Iterator[str]:
-        """A stream that shows the orders, and a table for the totals."""
-        yield from super().lacks(scenario)
-        if scenario.table.stream not in VIEWS:
-            yield f"the totals come from the table's stream: say one of {', '.join(VIEWS)} @ $.table.stream"
-        if not scenario.companions:
-            yield "the totals need a table of their own @ $.companions"
 
 
 SEGMENTS = 4

@@ -69,12 +69,6 @@ class TableUser(locust.User):
     """The indexes that it names: on a table that is there already, they are as the scenario says."""
     only_ours = ""
     """Why it loads no table of somebody else's; empty: it may."""
-    beside: tuple[str, ...] = ()
-    """A process to run beside the load, `python -m` and these: see `keyheat.load.sidecar`."""
-
-    reads_all_after = False
-    """Whether a process beside the load reads the whole table once it is over."""
-
     simulator: str | None = None
     """The function of the simulator that stands for these users, as `module:name`. They need one where what
     they send follows from what they are answered; of all others a rehearsal of their tasks says it."""
@@ -197,12 +191,19 @@ class TableUser(locust.User):
         return answer
 
     def send_aside(
-        self, operation: str, body: bytes, *, key: str, direction: DirectionName, units: float
+        self,
+        operation: str,
+        body: bytes,
+        *,
+        key: str,
+        direction: DirectionName,
+        units: float,
+        table: str | None = None,
     ) -> Answer:
         """Send one request that is no part of the load: a report, say, which comes at a time of its own."""
         if self.load.stopping:
             raise locust.exception.StopUser
-        request = _Request(operation, body, key, direction, units, None, None)
+        request = _Request(operation, body, key, direction, units, table, None)
         return self._attempt(request, self.load.clock(), 0)
 
     def _call(self, retries: "Retries", request: "_Request", late_us: int, cost: float) -> Answer:

@@ -58,17 +58,11 @@ WORDS: Final[Mapping[str, CountedName]] = {
     "cache.units_saved": CountedName("not consumed, thanks to the cache", "RCU"),
     "orders.placed": CountedName("orders placed"),
     "orders.units": CountedName("consumed for orders, totals included", "units"),
-    "orders.counted": CountedName("orders found in the totals at the end"),
-    "orders.missing": CountedName("orders that the totals lack"),
-    "totals.kept": CountedName("totals that were kept"),
-    "totals.wrong": CountedName("totals that differ from the orders in the table"),
-    "totals.check_units": CountedName("consumed by the check of the totals, after the load", "RCU"),
+    "orders.counted": CountedName("orders in the totals when the load ended"),
     "totals.reports": CountedName("reports made by reading the whole table"),
     "totals.incomplete_reports": CountedName("reports that lack a part: it was throttled"),
     "totals.updates": CountedName("updates of totals"),
     "totals.repeated": CountedName("updates that an earlier try had made already"),
-    "totals.delay_mean_s": CountedName("from an order to its total, on average", "s"),
-    "totals.delay_max_s": CountedName("from an order to its total, at most", "s"),
     "shards.ended_with": CountedName("shards of the key that had most, at the end"),
     "shards.increments": CountedName("times that a key got more shards"),
     "shards.conflicts": CountedName("updates lost to another writer's (the optimistic lock)"),
@@ -119,7 +113,7 @@ def counts_of(counted: Mapping[str, float]) -> LoadTestCounts | None:
 
 def is_wrong(name: str, number: float) -> bool:
     """Whether a counted number says that something read or added up was wrong."""
-    return (name in WRONG or name == "totals.wrong") and number > 0
+    return name in WRONG and number > 0
 
 
 def word_of(name: str) -> CountedName:
@@ -161,11 +155,7 @@ def _wrong(counted: Mapping[str, float]) -> list[str]:
         if (number := round(counted.get(name, 0.0)))
     ]
     checked = some(round(counted.get("reads.checked", 0.0)), "checked read")
-    reads = [f"Wrong reads: of what {checked} should have got, {', '.join(found)}."] if found else []
-    if totals := round(counted.get("totals.wrong", 0.0)):
-        kept = whole(counted.get("totals.kept"))
-        return [*reads, f"Wrong totals: {totals:,} of {kept} differ from the orders in the table."]
-    return reads
+    return [f"Wrong reads: of what {checked} should have got, {', '.join(found)}."] if found else []
 
 
 def _right(counted: Mapping[str, float]) -> list[str]:
@@ -189,7 +179,8 @@ def _orders(counted: Mapping[str, float], placed: float) -> list[str]:
     if "orders.units" in counted:
         said.append(f"One order took {measured(counted['orders.units'] / placed)} units.")
     if "orders.counted" in counted:
-        said.append(f"{whole(counted['orders.counted'])} of {whole(placed)} orders are in the totals.")
+        in_totals = f"{whole(counted['orders.counted'])} of {whole(placed)} orders"
+        said.append(f"{in_totals} were in the totals when the load ended.")
     return said
 
 

@@ -83,7 +83,6 @@ def _rehearse(stage: Stage, path: Path, scenario: Scenario, folder: Path) -> Reh
         loadtest=RehearsedLoadTest(
             users=learnt,
             asks_for_shards=rehearsal.asked_for_shards,
-            reads_all=any(one.reads_all_after for one in users),
             counts=tuple(sorted(rehearsal.counts.items())),
         )
     )

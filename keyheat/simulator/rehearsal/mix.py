@@ -120,7 +120,6 @@ class RehearsedLoadTest:
     users: tuple[UserClass, ...]
     asks_for_shards: bool  # what it sends follows from the scenario's number of shards
     counts: tuple[tuple[str, float], ...] = ()  # what it counts whatever comes of its requests
-    reads_all: bool  # a process beside it reads the whole table after the load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,7 +115,7 @@ def _totals(products: Masses, run: str) -> Masses:
 
 
 def from_stream(setting: TrafficSetting) -> LoadTest:
-    """Orders are put; every two seconds a process adds what came to each total that it changes."""
+    """Orders are put; every two seconds one user adds what came to each total that it changes."""
     orders, totals_table = even_masses(), setting.companion("for the totals")
     since = Written(setting.keys)
 
@@ -129,7 +129,7 @@ def from_stream(setting: TrafficSetting) -> LoadTest:
         flush: tuple[TaskRequest, ...] = ()
         if setting.at_s % FLUSH_EVERY_S < 1.0 and since.items:
             flush = (_flush(setting, since, totals_table.name),)
-        return [replace(one_task(replace(item, told=told)), aside=flush)]
+        return [one_task(replace(item, told=told)), Users((), fixed_count=1, aside=flush)]
 
     return users
 

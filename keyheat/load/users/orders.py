@@ -3,7 +3,7 @@
 Keys begin with the run, so that a table which was loaded before counts nothing twice.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +13,7 @@ from keyheat.scenario.spec.tables import TableSpec
 
 VIEWS = ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")  # of a stream, that show what an order is of
 PRODUCT, DAY, QUANTITY, ORDERS, FILLER = "product", "day", "quantity", "orders", "filler"
+FLUSH = "flush"
 Item = dict[str, Any]
 Of = tuple[str, str]
 """What a total is of: a product and a day."""
@@ -45,14 +46,9 @@ def order_prefix(run_id: str) -> str:
     return f"{run_id}/order/"
 
 
-def total_prefix(run_id: str) -> str:
-    """What the keys of a run's totals begin with."""
-    return f"{run_id}/total/"
-
-
 def total_key(run_id: str, of: Of) -> str:
     """The key of one total."""
-    return f"{total_prefix(run_id)}{of[0]}/{of[1]}"
+    return f"{run_id}/total/{of[0]}/{of[1]}"
 
 
 def order_item(table: TableSpec, run_id: str, number: str, of: Of, *, quantity: int, size_bytes: int) -> Item:
@@ -84,37 +80,8 @@ def add_order(totals: OrderTotals, item: Mapping[str, Any]) -> None:
     totals.setdefault(_of(item), OrderTally()).add(1, int(item[QUANTITY]["N"]))
 
 
-def add_total(totals: OrderTotals, item: Mapping[str, Any]) -> None:
-    """Take over a total that was kept."""
-    totals.setdefault(_of(item), OrderTally()).add(int(item[ORDERS]["N"]), int(item[QUANTITY]["N"]))
-
-
 def _of(item: Mapping[str, Any]) -> Of:
     return item[PRODUCT]["S"], item[DAY]["S"]
-
-
-def orders_in(totals: Mapping[Of, OrderTally]) -> int:
-    """Orders in all."""
-    return sum(tally.orders for tally in totals.values())
-
-
-def wrong(kept: Mapping[Of, OrderTally], truth: Mapping[Of, OrderTally]) -> int:
-    """How many totals are not what the orders come to, those that are missing among them."""
-    return sum(kept.get(of) != truth.get(of) for of in kept.keys() | truth.keys())
-
-
-def sorted_items(
-    items: Iterable[Mapping[str, Any]], table: TableSpec, run_id: str
-) -> tuple[OrderTotals, OrderTotals]:
-    """What a run's orders come to, and the totals that are kept among them."""
-    truth, kept = OrderTotals(), OrderTotals()
-    for item in items:
-        key = item[table.partition_key]["S"]
-        if key.startswith(order_prefix(run_id)):
-            add_order(truth, item)
-        elif key.startswith(total_prefix(run_id)):
-            add_total(kept, item)
-    return truth, kept
 
 
 def total_update(table: TableSpec, run_id: str, of: Of, tally: OrderTally) -> Item:
@@ -130,4 +97,15 @@ def total_update(table: TableSpec, run_id: str, of: Of, tally: OrderTally) -> It
             ":o": {"N": str(tally.orders)},
             ":q": {"N": str(tally.quantity)},
         },
+    }
+
+
+def guarded(update: Mapping[str, Any], flush: str) -> dict[str, Any]:
+    """The update with the mark of its flush, refused where the mark is there already."""
+    return {
+        **update,
+        "UpdateExpression": update["UpdateExpression"].replace("SET ", "SET #f = :f, ", 1),
+        "ConditionExpression": "attribute_not_exists(#f) OR #f <> :f",
+        "ExpressionAttributeNames": {**update["ExpressionAttributeNames"], "#f": FLUSH},
+        "ExpressionAttributeValues": {**update["ExpressionAttributeValues"], ":f": {"S": flush}},
     }
