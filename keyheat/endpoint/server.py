@@ -19,7 +19,6 @@ from keyheat.endpoint.faults.page import FaultsPage
 from keyheat.endpoint.http import Connection, Connections, Headers, response
 from keyheat.endpoint.metrics import MetricsPage
 from keyheat.endpoint.options import ClientBounds
-from keyheat.endpoint.other_services import OtherServices
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.router import Guard, Router
 from keyheat.endpoint.service import Handler
@@ -132,7 +131,6 @@ def build_router(
         operations=named,
         regions=regions,
         pages=(
-            OtherServices(regions.home.account_id),
             CloudWatchPage(regions),
             faults,
             StatePage(regions, clock),

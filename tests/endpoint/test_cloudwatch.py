@@ -193,7 +193,7 @@ def test_boto3_pages_by_itself(app: ServiceApp) -> None:
 @pytest.mark.parametrize(
     ("queries", "more", "code", "says"),
     [
-        ([{"Id": "a", "Expression": "SUM(METRICS())"}], {}, "ValidationError", "there is no metric"),
+        ([{"Id": "a", "Expression": "SUM(METRICS())"}], {}, "ValidationError", "no expressions"),
         ([query(Id="A")], {}, "ValidationError", "Id"),
         ([query(), query()], {}, "ValidationError", "not unique"),
         ([query(stat="tm99")], {}, "ValidationError", "Stat"),
@@ -210,78 +210,6 @@ def test_wrong_queries_are_refused(app: ServiceApp, queries: Any, more: Any, cod
     found, message = error_of(get, app, *queries, **more)
     assert found == code
     assert says in message
-
-
-WRITES, READS, NONE = query(Id="m1"), query(Id="m2", period_s=120), query("NoSuchMetric", Id="m3")
-
-
-@pytest.mark.parametrize(
-    ("expression", "minutes"),
-    [
-        ("m1/60", {0: 10 / 60, 1: 10 / 60, 2: 10 / 60}),
-        ("100*(m1/(m1+m1))", {0: 50.0, 1: 50.0, 2: 50.0}),
-        ("-m1 + 3", {0: -7.0, 1: -7.0, 2: -7.0}),
-        ("m1/PERIOD(m1)", {0: 10 / 60, 1: 10 / 60, 2: 10 / 60}),
-        ("SUM(METRICS())", {0: 30.0, 1: 10.0, 2: 20.0}),
-        ('SUM(METRICS("m1"))', {0: 10.0, 1: 10.0, 2: 10.0}),
-        ("MAX([m1, m2])", {0: 20.0, 1: 10.0, 2: 10.0}),
-        ("AVG([m1, m2])", {0: 15.0, 1: 10.0, 2: 10.0}),
-        ("m1 - MIN(m1)", {0: 0.0, 1: 0.0, 2: 0.0}),
-        ("m1/(m1-m1)", {}),
-        ("m1+m3", {}),
-        ("e0*2", {0: 22.0, 1: 22.0, 2: 22.0}),
-        ("FILL(m3, 7) * 2", {0: 14.0, 1: 14.0, 2: 14.0}),
-    ],
-)
-def test_metrics_are_worked_out_of_others(
-    app: ServiceApp, expression: str, minutes: dict[int, float]
-) -> None:
-    more = [{"Id": name, "Expression": text} for name, text in (("e0", "m1+1"), ("e1", expression))]
-    queries = [*({**one, "ReturnData": False} for one in (WRITES, READS, NONE, more[0])), more[1]]
-    (result,) = get(app, *queries, ScanBy="TimestampAscending")["MetricDataResults"]
-    at = [int((moment - START).total_seconds() // 60) for moment in result["Timestamps"]]
-    assert dict(zip(at, result["Values"], strict=True)) == pytest.approx(minutes)
-
-
-def test_what_is_used_of_what_is_provisioned_goes_by_the_last_setting_that_was_told(app: ServiceApp) -> None:
-    """A setting has a datapoint each five minutes, and the units of every minute are held against it."""
-    provisioned = query("ProvisionedWriteCapacityUnits", "Maximum", Id="m4")
-    found = {}
-    for identifier, text in (
-        ("e1", "100*(m1/PERIOD(m1))/m4"),
-        ("e2", "100*(m1/PERIOD(m1))/FILL(m4, REPEAT)"),
-    ):
-        asked = {"Id": identifier, "Expression": text}
-        queries = [*({**one, "ReturnData": False} for one in (WRITES, provisioned)), asked]
-        found[identifier] = get(app, *queries)["MetricDataResults"][0]["Values"]
-    each = 100 * 10 / 60 / 50
-    assert found == {"e1": pytest.approx([each]), "e2": pytest.approx([each] * 3)}
-
-
-@pytest.mark.parametrize(
-    ("expression", "says"),
-    [
-        ("METRICS()", "several series"),
-        ("SUM(m1)", "comes to a number"),
-        ("e1+1", "refers to itself"),
-        ("m9", "no query has the id m9"),
-        ("m1 ** 2", "not served here"),
-        ("m1 +", "cannot be read"),
-        ("(" * 1_000, "cannot be read"),
-        ("m1 + " + "9" * 1_000, "cannot be read"),
-        ("__import__('os')", "not served here"),
-        ("m1.real", "not served here"),
-        ("'a' + m1", "a word stands"),
-        ("1/0 + m1", "divides by zero"),
-        ("METRICS() / 60", "SUM or AVG make one"),
-        ("m1" + " " * 3_000 + "+1", "more than 2,048"),
-    ],
-)
-def test_an_expression_that_is_not_served_says_why(app: ServiceApp, expression: str, says: str) -> None:
-    code, message = error_of(get, app, WRITES, {"Id": "e1", "Expression": expression})
-    assert code == "ValidationError"
-    assert says in message
-    assert "SUM, AVG, MIN, MAX, FILL" in message
 
 
 def test_get_metric_statistics_counts_periods_from_the_start(app: ServiceApp) -> None:

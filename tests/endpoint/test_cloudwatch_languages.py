@@ -1,14 +1,10 @@
-"""CloudWatch in JSON and in Query with its answer in XML; boto3, in the other tests, speaks CBOR."""
+"""CloudWatch in JSON; boto3, in the other tests, speaks CBOR."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 import orjson
 import pytest
-from botocore.loaders import Loader
-from botocore.model import ServiceModel
-from botocore.parsers import create_parser
 
 from tests.endpoint.asking import (
     START,
@@ -40,14 +36,6 @@ def in_json(app: ServiceApp, operation: str, request: Any, headers: Any = SIGNED
     return status, orjson.loads(body)
 
 
-def in_query(app: ServiceApp, **form: str) -> tuple[int, str]:
-    headers = {**SIGNED, b"content-type": b"application/x-www-form-urlencoded; charset=utf-8"}
-    raw = app.router.answer(b"POST", b"/", headers, urlencode({"Version": "2010-08-01", **form}).encode())
-    status, answered, body = taken_apart(raw)
-    assert answered["content-type"] == "text/xml"
-    return status, body.decode()
-
-
 def test_json_gives_times_as_numbers(app: ServiceApp) -> None:
     status, body = in_json(
         app,
@@ -57,68 +45,6 @@ def test_json_gives_times_as_numbers(app: ServiceApp) -> None:
     assert status == 200
     assert body["MetricDataResults"][0]["Timestamps"] == [START_S]
     assert body["MetricDataResults"][0]["Values"] == [10.0]
-
-
-def test_query_is_answered_in_xml(app: ServiceApp) -> None:
-    member = "MetricDataQueries.member.1."
-    dimension = member + "MetricStat.Metric.Dimensions.member.1."
-    status, body = in_query(
-        app,
-        Action="GetMetricData",
-        StartTime="2027-01-15T08:00:00Z",
-        EndTime="2027-01-15T08:01:00Z",
-        **{
-            member + "Id": "a",
-            member + "ReturnData": "true",
-            member + "MetricStat.Stat": "Sum",
-            member + "MetricStat.Period": "60",
-            member + "MetricStat.Metric.Namespace": "AWS/DynamoDB",
-            member + "MetricStat.Metric.MetricName": "ConsumedWriteCapacityUnits",
-            dimension + "Name": "TableName",
-            dimension + "Value": "orders",
-        },
-    )
-    assert status == 200
-    assert "<Timestamps><member>2027-01-15T08:00:00Z</member></Timestamps>" in body
-    assert "<Values><member>10.0</member></Values>" in body
-    assert "<GetMetricDataResponse xmlns=" in body
-
-
-def test_query_errors_are_xml(app: ServiceApp) -> None:
-    status, body = in_query(app, Action="GetMetricData")
-    assert status == 400
-    assert "<Type>Sender</Type><Code>ValidationError</Code>" in body
-    status, body = in_query(app, Action="DescribeAlarms")
-    assert "<Code>InvalidAction</Code>" in body
-
-
-def test_botocore_reads_the_xml(app: ServiceApp) -> None:
-    """botocore's own parser for Query, fed with our XML: names, lists, times and maps are where it looks."""
-    model = ServiceModel(Loader().load_service_model("cloudwatch", "service-2"))
-    app.cloudwatch.put_metric_data(Namespace="app", MetricData=[{"MetricName": "m", "Value": 5.0}])
-    app.clock.advance(60)
-    status, body = in_query(
-        app,
-        Action="GetMetricStatistics",
-        Namespace="app",
-        MetricName="m",
-        StartTime="2027-01-15T08:00:00Z",
-        EndTime="2027-01-15T09:00:00Z",
-        Period="60",
-        **{"Statistics.member.1": "Sum", "ExtendedStatistics.member.1": "p50"},
-    )
-    shape = model.operation_model("GetMetricStatistics").output_shape
-    parsed = create_parser("query").parse(
-        {"body": body.encode(), "headers": {}, "status_code": status}, shape
-    )
-    assert parsed["Datapoints"] == [
-        {
-            "Timestamp": START + timedelta(minutes=3),
-            "Sum": 5.0,
-            "Unit": "None",
-            "ExtendedStatistics": {"p50": 5.0},
-        }
-    ]
 
 
 def test_an_unsigned_request_is_refused(app: ServiceApp) -> None:
@@ -135,8 +61,6 @@ def test_an_unsigned_request_is_refused(app: ServiceApp) -> None:
         (b"/service/GraniteServiceVersion20100801/operation/Nonsense", {}, b"\xa0"),
         (b"/", {b"x-amz-target": b"GraniteServiceVersion20100801.ListMetrics"}, b"{"),
         (b"/", {b"x-amz-target": b"GraniteServiceVersion20100801.ListMetrics"}, b"[]"),
-        (b"/?Action=PutMetricData&MetricData=1&MetricData.member.1.MetricName=a", {}, b""),
-        (b"/?Action=PutMetricData&Namespace=a&MetricData.member.1=a", {}, b""),
         (
             b"/",
             {b"x-amz-target": b"GraniteServiceVersion20100801.ListMetrics", b"content-encoding": b"gzip"},

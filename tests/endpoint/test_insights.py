@@ -11,7 +11,7 @@ from keyheat.endpoint.cloudwatch.insights import STATISTICS
 from keyheat.endpoint.contributors import KEPT, MOST_KEYS, KeyCounts
 from keyheat.model.transactions import IndexWrite
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
-from tests.endpoint.test_cloudwatch_languages import in_json, in_query
+from tests.endpoint.test_cloudwatch_languages import in_json
 
 START = datetime.fromtimestamp(START_S, UTC)
 
@@ -424,7 +424,7 @@ def rule_pages(app: ServiceApp, most: int) -> Iterator[list[dict[str, Any]]]:
         token = {"NextToken": page["NextToken"]}
 
 
-def test_a_report_in_json_and_in_query(app: ServiceApp) -> None:
+def test_a_report_in_json(app: ServiceApp) -> None:
     turn(app)
     put(app, "<ann>", 1)
     app.clock.advance(60)
@@ -439,13 +439,6 @@ def test_a_report_in_json_and_in_query(app: ServiceApp) -> None:
             "Datapoints": [{"Timestamp": START_S, "ApproximateValue": 3.0}],
         }
     ]
-    form = {name: str(value) for name, value in asked.items()}
-    times = {"StartTime": "2027-01-15T08:00:00Z", "EndTime": "2027-01-15T08:01:00Z"}
-    metrics = {"Metrics.member.1": "MaxContributorValue"}
-    status, text = in_query(app, Action="GetInsightRuleReport", **(form | times | metrics))
-    assert status == 200
-    assert "<Keys><member>&lt;ann&gt;</member></Keys>" in text
-    assert "<MaxContributorValue>3.0</MaxContributorValue>" in text
     status, body = in_json(app, "GetInsightRuleReport", {**asked, "RuleName": "absent"})
     assert (status, body["__type"]) == (404, "com.amazonaws.cloudwatch#ResourceNotFoundException")
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import orjson
 
-from keyheat.endpoint.cloudwatch.expressions import MetricMath, MetricSeries, checked_expression
 from keyheat.endpoint.cloudwatch.insights import describe_insight_rules, get_insight_rule_report
 from keyheat.endpoint.cloudwatch.metrics import (
     MINUTE_S,
@@ -54,16 +53,6 @@ Measured = list[tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MathQuery:
-    """One MetricDataQuery that is worked out of others."""
-
-    id: str
-    expression: str
-    label: str
-    returned: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricQuery:
     """One MetricDataQuery: a statistic of a metric per period."""
 
@@ -74,9 +63,6 @@ class MetricQuery:
     unit: str | None
     label: str
     returned: bool
-
-
-Query = MetricQuery | MathQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +92,13 @@ def get_metric_data(metrics: Metrics, parameters: Parameters) -> dict[str, Any]:
         )
     page = _page(optional_text(parameters, "NextToken")) or MetricPage(0, metrics.published_until_s())
     view = metrics.view(start_s, min(end_s, page.until_s))
-    metric_queries = {query.id: query for query in queries if isinstance(query, MetricQuery)}
-
-    def series(identifier: str) -> MetricSeries:
-        query = metric_queries[identifier]
-        return MetricSeries(dict(_measured(query, view)), query.period_s)
-
-    math = MetricMath(
-        [*metric_queries],
-        {query.id: query.expression for query in queries if isinstance(query, MathQuery)},
-        series,
-        int(start_s),
-        int(min(end_s, page.until_s)),
-    )
     measured = [
-        (query, _ordered(query, view, math, descending=descending)) for query in queries if query.returned
+        (query, _measured(query, view)[:: -1 if descending else 1]) for query in queries if query.returned
     ]
     return _in_pages(measured, page, most)
 
 
-def _queries(parameters: Parameters) -> list[Query]:
+def _queries(parameters: Parameters) -> list[MetricQuery]:
     raw = structures(parameters, "MetricDataQueries")
     if not raw:
         raise validation("The parameter MetricDataQueries is required.")
@@ -137,19 +110,12 @@ def _queries(parameters: Parameters) -> list[Query]:
     return queries
 
 
-def _query(raw: Parameters) -> Query:
+def _query(raw: Parameters) -> MetricQuery:
     identifier = text(raw, "Id")
     if ID.fullmatch(identifier) is None:
         raise validation(f'The value "{identifier}" for parameter "Id" does not match ^[a-z][a-zA-Z0-9_]*$.')
-    if raw.get("Expression") is not None:
-        return MathQuery(
-            id=identifier,
-            expression=checked_expression(raw["Expression"]),
-            label=optional_text(raw, "Label") or identifier,
-            returned=flag(raw, "ReturnData", True),
-        )
     if raw.get("MetricStat") is None:
-        raise validation(f"The query {identifier} needs a MetricStat.")
+        raise validation(f"The query {identifier} needs a MetricStat: the local endpoint has no expressions.")
     stat = structure(raw["MetricStat"], "MetricStat")
     metric = structure(stat.get("Metric"), "Metric")
     name = text(metric, "MetricName")
@@ -187,15 +153,6 @@ def _descending(parameters: Parameters) -> bool:
     return order == "TimestampDescending"
 
 
-def _ordered(query: Query, view: MetricsView, math: MetricMath, *, descending: bool) -> Measured:
-    """The values of a query, in the order asked for."""
-    if isinstance(query, MetricQuery):
-        measured = _measured(query, view)
-    else:
-        measured = [*math.series(query.id).values.items()]
-    return measured[::-1] if descending else measured
-
-
 def _measured(query: MetricQuery, view: MetricsView) -> Measured:
     """The statistic per period."""
     periods = by_period(view.points(query.metric, query.unit), query.period_s)
@@ -203,7 +160,7 @@ def _measured(query: MetricQuery, view: MetricsView) -> Measured:
     return [(start_s, value) for start_s, value in values if value is not None]
 
 
-def _in_pages(measured: list[tuple[Query, Measured]], page: MetricPage, most: int) -> dict[str, Any]:
+def _in_pages(measured: list[tuple[MetricQuery, Measured]], page: MetricPage, most: int) -> dict[str, Any]:
     """The page's part of all datapoints; a query without any is in the first page, and complete."""
     results, skip, left = [], page.offset, most
     for query, points in measured:
@@ -220,7 +177,7 @@ def _in_pages(measured: list[tuple[Query, Measured]], page: MetricPage, most: in
     return answer
 
 
-def _result(query: Query, points: Measured, is_whole: bool) -> dict[str, Any]:
+def _result(query: MetricQuery, points: Measured, is_whole: bool) -> dict[str, Any]:
     return {
         "Id": query.id,
         "Label": query.label,
@@ -250,12 +207,6 @@ Answer = dict[str, Any]
 Operation = Callable[[Metrics, Parameters], Answer]
 
 
-def put_metric_data(metrics: Metrics, parameters: Parameters) -> Answer:
-    """PutMetricData."""
-    metrics.own.put(parameters, metrics.service.now_s())
-    return {}
-
-
 def list_metrics(metrics: Metrics, parameters: Parameters) -> Answer:
     """ListMetrics: those with a datapoint in the last two weeks, or the last three hours."""
     now_s = metrics.service.now_s()
@@ -282,11 +233,11 @@ def get_metric_statistics(metrics: Metrics, parameters: Parameters) -> Answer:
     start_s = int(moment_s(parameters, "StartTime") // MINUTE_S * MINUTE_S)
     end_s = moment_s(parameters, "EndTime")
     period_s = _period_s(parameters, start_s, end_s)
-    simple, extended = _statistics(parameters)
+    statistics = _statistics(parameters)
     view = metrics.view(start_s, end_s)
     points = by_period(view.points(key, optional_text(parameters, "Unit")), period_s, start_s)
     unit = view.unit(key)
-    return {"Label": key.name, "Datapoints": [_datapoint(point, unit, simple, extended) for point in points]}
+    return {"Label": key.name, "Datapoints": [_datapoint(point, unit, statistics) for point in points]}
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -295,7 +246,6 @@ OPERATIONS: dict[str, Operation] = {
     "GetMetricData": get_metric_data,
     "GetMetricStatistics": get_metric_statistics,
     "ListMetrics": list_metrics,
-    "PutMetricData": put_metric_data,
 }
 
 
@@ -345,7 +295,8 @@ def _period_s(parameters: Parameters, start_s: float, end_s: float) -> int:
     return period_s
 
 
-def _statistics(parameters: Parameters) -> tuple[list[str], list[str]]:
+def _statistics(parameters: Parameters) -> list[str]:
+    """The statistics; there are no percentiles of the metrics of a table here."""
     simple, extended = items(parameters, "Statistics"), items(parameters, "ExtendedStatistics")
     if not simple and not extended:
         raise combination(
@@ -357,14 +308,12 @@ def _statistics(parameters: Parameters) -> tuple[list[str], list[str]]:
     for name in extended:
         if not isinstance(name, str) or name in SIMPLE_STATISTICS or not is_statistic(name):
             raise invalid(f"The value {name} for parameter ExtendedStatistics is invalid.")
-    return simple, extended
+    return simple
 
 
-def _datapoint(point: MetricPoint, unit: str, simple: list[str], extended: list[str]) -> Answer:
+def _datapoint(point: MetricPoint, unit: str, statistics: list[str]) -> Answer:
     answer: Answer = {"Timestamp": datetime.fromtimestamp(point.start_s, UTC), "Unit": unit}
-    answer |= {name: value for name in simple if (value := statistic(point, name)) is not None}
-    percentiles = {name: value for name in extended if (value := statistic(point, name)) is not None}
-    return answer | ({"ExtendedStatistics": percentiles} if percentiles else {})
+    return answer | {name: value for name in statistics if (value := statistic(point, name)) is not None}
 
 
 def call(metrics: Metrics, operation: str, parameters: Parameters) -> Answer:

@@ -1,11 +1,11 @@
-"""Reading request parameters, which come as CBOR, as JSON or, all text, as a form; and CloudWatch's errors.
+"""Reading request parameters, which come as CBOR or as JSON; and CloudWatch's errors.
 
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CommonErrors.html
 """
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from keyheat.endpoint.errors import ServiceError
@@ -56,20 +56,11 @@ def number(parameters: Parameters, name: str, default: float | None = None) -> f
     value = parameters.get(name, default)
     if value is None:
         raise missing(name)
-    return as_number(value, name)
-
-
-def as_number(value: object, name: str) -> float:
-    """A finite number from a number or a text."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise invalid(f"The value for parameter {name} must be a number.")
-    try:
-        read = float(value)
-    except ValueError:
-        raise invalid(f"The value {value} for parameter {name} is invalid.") from None
-    if not math.isfinite(read):
+    if not math.isfinite(value):
         raise invalid(f"The value {value} for parameter {name} is invalid.")
-    return read
+    return float(value)
 
 
 def whole(parameters: Parameters, name: str, default: int | None = None) -> int:
@@ -81,33 +72,23 @@ def whole(parameters: Parameters, name: str, default: int | None = None) -> int:
 
 
 def flag(parameters: Parameters, name: str, default: bool) -> bool:
-    """True or false, as such or as text."""
+    """True or false."""
     value = parameters.get(name, default)
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
     if not isinstance(value, bool):
         raise invalid(f"The value for parameter {name} must be true or false.")
     return value
 
 
 def moment_s(parameters: Parameters, name: str, default: float | None = None) -> float:
-    """A time as epoch seconds, from a timestamp, a number or ISO 8601 text."""
+    """A time as epoch seconds, from a timestamp or a number."""
     value = parameters.get(name, default)
-    if isinstance(value, datetime):
-        return value.timestamp()
-    if isinstance(value, str):
-        try:
-            read = datetime.fromisoformat(value)
-        except ValueError:
-            return number(parameters, name)
-        return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
-    return number({name: value}, name)
+    return value.timestamp() if isinstance(value, datetime) else number({name: value}, name)
 
 
 def items(parameters: Parameters, name: str) -> list[Any]:
     """A list; empty where absent."""
     value = parameters.get(name)
-    if value is None or value == "":
+    if value is None:
         return []
     if not isinstance(value, list):
         raise invalid(f"The value for parameter {name} must be a list.")
