@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
-.PHONY: help demo install dev wheel compiled quick test nightly test-aws check lint types bench month gallery attacks soak accuracy fidelity clients install-clients rules lock schema clean
+.PHONY: help demo install dev wheel compiled quick test nightly test-aws check lint types bench month gallery attacks soak accuracy trial fidelity clients install-clients rules lock schema clean
 .DEFAULT_GOAL := help
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo "make attacks   what a hostile neighbour sends, where it takes too long for a test (about a minute)"
 	@echo "make soak      20 minutes at 3,000/s with a fault every few seconds: nothing leaks, hangs or is lost"
 	@echo "make accuracy  docs/accuracy.md: how often labels are right, on random tables (a few minutes)"
+	@echo "make trial     does the local table do what the model says? in an account: python -m tools.trial --target aws (less than \$$1)"
 	@echo "make fidelity  docs/fidelity.md: the model held against what others measured"
 	@echo "make clients   docs/clients.md: boto3, the JavaScript SDK and others on the local table (about 2 minutes)"
 	@echo "make rules     docs/rules.md and docs/examples/*.txt: every labelling rule, and what its example says"
@@ -116,7 +117,7 @@ month: dev
 	$(BIN)/python -m benchmarks.month
 
 gallery: dev
-	$(BIN)/python -m tests.gallery
+	$(BIN)/python -m tools.gallery
 
 attacks: dev
 	$(BIN)/python -m benchmarks.attacks
@@ -126,8 +127,11 @@ bench: dev
 	if command -v cc >/dev/null; then $(MAKE) compiled; fi
 	$(BIN)/python -m benchmarks
 
-accuracy: install
-	$(BIN)/keyheat accuracy --seed 31415 --scenarios 1000 --write docs/accuracy.md
+accuracy: dev
+	$(BIN)/python -m tools.accuracy --seed 31415 --scenarios 1000 --write docs/accuracy.md
+
+trial: dev
+	$(BIN)/python -m tools.trial
 
 fidelity: dev
 	$(BIN)/python -m tests.calibration.fidelity --write

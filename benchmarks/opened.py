@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from benchmarks._table import Row, show
 from keyheat.pages.run.report import write_report
-from keyheat.pages.samples.cases import HOT_KEY
-from keyheat.pages.samples.make import make_run
+from tools.samples.cases import HOT_KEY
+from tools.samples.make import make_run
 
 SLOWDOWN: Final = 6
 TIMES: Final = 5

@@ -19,9 +19,9 @@ import pyarrow as pa
 from benchmarks._table import Row, show
 from keyheat import runfiles
 from keyheat.pages.run.report import write_report
-from keyheat.pages.samples.cases import HOT_KEY
-from keyheat.pages.samples.make import make_run
 from keyheat.runs import parquet
+from tools.samples.cases import HOT_KEY
+from tools.samples.make import make_run
 
 DAY_S = 86_400
 FRAMES = """async () => {

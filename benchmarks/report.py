@@ -14,8 +14,8 @@ from time import perf_counter
 import pyarrow.parquet as pq
 
 from benchmarks._table import Row, show
-from keyheat.pages.samples.cases import HOT_KEY
-from keyheat.pages.samples.make import make_run
+from tools.samples.cases import HOT_KEY
+from tools.samples.make import make_run
 
 HOUR_S = 3_600
 THROTTLES = 1_000_000

@@ -30,8 +30,7 @@ from keyheat.inputs import read_file
 
 RUN = "keyheat.run/1"
 SECONDS = "keyheat.seconds/1"
-THROTTLES = "keyheat.throttles/2"  # 2026-11; 1 has no column `count`: each of its rows is one attempt
-THROTTLES_1 = "keyheat.throttles/1"
+THROTTLES = "keyheat.throttles/1"
 LATENCY = "keyheat.latency/1"
 KEYS = "keyheat.keys/1"
 PARTITIONS = "keyheat.partitions/1"

@@ -3,15 +3,17 @@
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import click
 import pytest
 from hypothesis import HealthCheck, settings
 
-from keyheat.cli.main import main
-from keyheat.pages.samples.cases import CASES
-from keyheat.pages.samples.make import make_run
+from keyheat.cli.main import cli, main
 from tests.browsing import browser, new_page, opener, visit  # noqa: F401  # fixtures of every folder below
+from tools.samples.cases import CASES
+from tools.samples.make import make_run
 
 pytest_plugins = ["tests.opened"]
 
@@ -71,17 +73,23 @@ class Said:
 
 
 @pytest.fixture
-def verb(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
-    """Runs a verb of the command line in this process: `verb("analyze", folder)`."""
+def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Runs a command in this process: `tool(accuracy, "--seed", 1)`."""
 
-    def run(*arguments: object) -> Said:
+    def run(command: click.Command, *arguments: object) -> Said:
         capsys.readouterr()
-        code = main([str(argument) for argument in arguments])
+        code = main([str(argument) for argument in arguments], command)
         said = capsys.readouterr()
         assert "Traceback" not in said.err, said.err
         return Said(code, said.out, said.err)
 
     return run
+
+
+@pytest.fixture
+def verb(tool: Callable[..., Said]) -> Callable[..., Said]:
+    """Runs a verb of the command line in this process: `verb("analyze", folder)`."""
+    return partial(tool, cli)
 
 
 @pytest.fixture

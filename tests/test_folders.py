@@ -11,10 +11,10 @@ import pytest
 from keyheat import runfiles
 from keyheat.cli.run import launch
 from keyheat.load.run.launch import Launched
-from keyheat.pages.samples.cases import CASES
-from keyheat.pages.samples.make import make_run
 from keyheat.runs.claims import hold
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, started
+from tools.samples.cases import CASES
+from tools.samples.make import make_run
 
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]

@@ -28,17 +28,15 @@ MAY_IMPORT = {
     "intake": {"model", "scenario", "runs"},
     "load": {"model", "scenario", "intake", "simulator", "plan", "endpoint", "sharding", "runs"},
     "analysis": {"model", "scenario", "simulator", "plan", "runs", "evidence"},
-    "accuracy": {"model", "scenario", "simulator", "runs", "evidence", "analysis"},
     "regression": {"model", "scenario", "simulator", "runs", "analysis"},
-    "trial": {"model", "scenario", "simulator", "runs"},
-    "wording": {"model", "scenario", "simulator", "plan", "runs", "analysis", "trial"},
+    "wording": {"model", "scenario", "simulator", "plan", "runs", "analysis"},
     "pages": {
-        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "accuracy", "regression",
-        "trial", "wording",
+        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression",
+        "wording",
     },
     "terminal": {
-        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "accuracy", "regression",
-        "trial", "wording",
+        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression",
+        "wording",
     },
     "show": {
         "model", "plan", "runs", "evidence", "analysis", "pages", "terminal", "wording",
@@ -48,7 +46,7 @@ MAY_IMPORT = {
     },
     "cli": {
         "model", "scenario", "intake", "simulator", "plan", "endpoint", "load", "runs", "evidence",
-        "analysis", "accuracy", "regression", "pages", "show", "terminal", "testing", "trial", "wording",
+        "analysis", "regression", "pages", "show", "terminal", "testing", "wording",
     },
 }  # fmt: skip
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}

@@ -25,8 +25,6 @@ from keyheat.cli.main import main
 from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
 from keyheat.pages.page import save
 from keyheat.pages.run.report import render, write_report
-from keyheat.pages.samples.cases import CASES
-from keyheat.pages.samples.make import make_run
 from keyheat.pages.series import RunColumn, groups_of
 from keyheat.pages.sweep import Sweep
 from keyheat.plan.forecast import forecast
@@ -40,6 +38,8 @@ from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.terminal import diagnosis as terminal
 from keyheat.terminal.regression import _runs as suite_rows
 from tests.made_runs import load_evidence
+from tools.samples.cases import CASES
+from tools.samples.make import make_run
 
 pytestmark = pytest.mark.slow
 

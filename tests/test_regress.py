@@ -12,10 +12,10 @@ import pytest
 import keyheat.cli.suite
 from keyheat.cli.run import How
 from keyheat.load.run.jobs import Job
-from keyheat.pages.samples.cases import CASES
-from keyheat.pages.samples.make import make_run as make_sample
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History
+from tools.samples.cases import CASES
+from tools.samples.make import make_run as make_sample
 
 pytestmark = pytest.mark.slow
 

@@ -1,7 +1,6 @@
-"""Verbs about Keyheat: the load tests it ships, how right its labels are, and schemas."""
+"""Verbs about Keyheat: the load tests it ships, and schemas."""
 
 import ast
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -14,80 +13,13 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from keyheat.accuracy.worlds import WorldsName
-from keyheat.cli.options import a_path, in_json
-from keyheat.masking import shown
+from keyheat.cli.options import in_json
 from keyheat.runfiles import write_atomically
 from keyheat.scenario.scenario import SCENARIOS
 from keyheat.scenario.spec.part import FILE
 from keyheat.shipped import shipped
-from keyheat.terminal.console import answer, bars, err, in_words, out, print_json
-from keyheat.words import BROKEN, DONE
-
-
-@click.command()
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
-@click.option("--scenarios", "count", type=click.IntRange(min=1), default=300, show_default=True)
-@click.option(
-    "--worlds",
-    type=click.Choice(["wide", "nominal"]),
-    default="wide",
-    show_default=True,
-    help="tables and loads as they come, or as the model has them",
-)
-@click.option("--only", type=click.IntRange(min=0), help="explain this one: scenario, truth, labels")
-@click.option("--jobs", type=click.IntRange(min=1), help="processes  [default: one for each core]")
-@click.option("--write", "page", type=a_path, help="write the whole result as a Markdown page")
-@in_json("the scores")
-def accuracy(
-    seed: int, count: int, worlds: WorldsName, only: int | None, jobs: int | None, page: Path | None
-) -> int:
-    """How right the labels are: random tables are simulated, evidence is hidden, labels are counted.
-
-    Exit code 1 where a goal is missed.
-    """
-    from keyheat.accuracy.run import outcomes, together
-    from keyheat.accuracy.tally import missed, score_all
-    from keyheat.pages.accuracy import markdown
-    from keyheat.terminal import accuracy as shown_as
-    from keyheat.terminal.progress import counted
-
-    if only is not None:
-        if page is not None or not in_words():
-            raise click.UsageError("--only explains one scenario in words: leave --write and --json out")
-        return _explain(seed, only, worlds)
-    jobs = min(jobs or os.cpu_count() or 1, count)
-    found = together(
-        list(counted(outcomes(seed, range(count), worlds=worlds, jobs=jobs), count, "scenarios", bars))
-    )
-    scores = score_all(found.answered, found.judged)
-    short = tuple(missed(scores, worlds))
-    if page is not None:
-        text = markdown(scores, short, seed=seed, count=count, worlds=worlds).encode()
-        write_atomically(page, lambda file: file.write(text))
-        err.print(f"Page: {shown(page.resolve())}")
-    answer(
-        lambda: shown_as.plain(scores, short, seed=seed, count=count, worlds=worlds),
-        lambda: shown_as.table(scores, worlds),
-    )
-    for goal in short:
-        err.print(f"missed: {goal}")
-    return BROKEN if short else DONE
-
-
-def _explain(seed: int, number: int, worlds: WorldsName) -> int:
-    """One scenario in full."""
-    from keyheat.accuracy.draw import draw
-    from keyheat.accuracy.run import labels_of, play
-    from keyheat.accuracy.score import BEST
-    from keyheat.accuracy.worlds import worlds_of
-    from keyheat.analysis.thresholds import load_thresholds
-    from keyheat.terminal import accuracy as shown_as
-
-    played, numbers = play(draw(seed, number, worlds_of(worlds))), load_thresholds()
-    labels = {best: labels_of(played, best, numbers) for best in BEST}
-    out.print(shown_as.explained(played, labels))
-    return DONE
+from keyheat.terminal.console import answer, print_json
+from keyheat.words import DONE
 
 
 @click.command()

@@ -130,7 +130,6 @@ MENU: Menu = {
     },
     "Is it still as good as it was?": {
         "regress": ("regress", "run a suite, and hold it against the last good time"),
-        "trial": ("trial", "does DynamoDB do in your account what the model says? (5 minutes, $1)"),
         "history": ("history", "every session that there was, baselines, trends"),
     },
     "Tidying up": {
@@ -139,13 +138,12 @@ MENU: Menu = {
     },
     "About Keyheat": {
         "loadtests": ("about", "the load tests that are shipped; copies one to edit"),
-        "accuracy": ("about", "how right the labels are, on random tables"),
         "schema": ("about", "the JSON Schema of a scenario's or a suite's file, for editors"),
     },
 }
 
 NEEDS = {
-    **dict.fromkeys(("demo", "run", "sweep", "trial"), ("load", "report")),
+    **dict.fromkeys(("demo", "run", "sweep"), ("load", "report")),
     **dict.fromkeys(("diagnose", "simulate", "report", "export", "compare", "runs", "fix"), ("report",)),
     "regress": ("regress", "report"),
 }
@@ -160,14 +158,17 @@ cli = Verbs(
 click.version_option(package_name="keyheat", prog_name="keyheat")(cli)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb and give its exit code. What a person can mend is one clear message, not a traceback."""
+def main(arguments: Sequence[str] | None = None, command: click.Command = cli) -> int:
+    """Run one verb and give its exit code. What a person can mend is one clear message, not a traceback.
+
+    `command` is another one than the menu of `keyheat`.
+    """
     speak_plainly()
     _speak("speak_json", False)
     if (name := _not_text(sys.argv[1:] if arguments is None else arguments)) is not None:
         return _complain(f"{name} is not UTF-8: rename the file or folder", WRONG_USE)
     try:
-        return cli.main(arguments, prog_name="keyheat", standalone_mode=False) or DONE
+        return command.main(arguments, prog_name=command.name or "keyheat", standalone_mode=False) or DONE
     except click.ClickException as error:
         return _show(error)
     except (click.Abort, KeyboardInterrupt):

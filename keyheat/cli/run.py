@@ -278,7 +278,7 @@ def _shown(folder: Path) -> str:
     return shown(report if report.exists() else folder)
 
 
-FORMAT = "keyheat.runs/2"
+FORMAT = "keyheat.runs/1"
 
 
 def tell_runs(jobs: Sequence[Job], codes: Sequence[int], code: int, **more: object) -> None:

@@ -14,7 +14,6 @@ from keyheat.runfiles import (
     PARTITIONS,
     SECONDS,
     THROTTLES,
-    THROTTLES_1,
     FileProblem,
     bytes_of,
     check_format,
@@ -114,10 +113,7 @@ def read_table(path: Path, format_name: str) -> pa.Table:
             f"{path} is not a whole Parquet file ({error}); make it again or restore it"
         ) from error
     found = (table.schema.metadata or {}).get(b"format", b"").decode()
-    if (found, format_name) == (THROTTLES_1, THROTTLES):
-        table = table.append_column("count", pa.repeat(pa.scalar(1, pa.int64()), len(table)))
-    else:
-        check_format(path, found, format_name)
+    check_format(path, found, format_name)
     try:
         return table.cast(SCHEMAS[format_name])  # Parquet has no seconds: they come back as milliseconds
     except (pa.ArrowException, ValueError) as error:

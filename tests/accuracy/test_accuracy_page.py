@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 
-from keyheat.accuracy.run import outcomes, together
-from keyheat.accuracy.score import BEST
-from keyheat.accuracy.tally import GOALS, score_all
+from tools.accuracy.__main__ import accuracy
+from tools.accuracy.run import outcomes, together
+from tools.accuracy.score import BEST
+from tools.accuracy.tally import GOALS, score_all
 
 pytestmark = pytest.mark.slow
 
 PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
-COMMAND = re.compile(r"keyheat accuracy --worlds wide --seed \d+ --scenarios \d+ --write docs/accuracy\.md")
+COMMAND = re.compile(
+    r"python -m tools\.accuracy --worlds wide --seed \d+ --scenarios \d+ --write docs/accuracy\.md"
+)
 SEED, COUNT = 105, 28  # each situation of the nominal world is among them, and they are quick
-Verb = Callable[..., Any]
+Tool = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +29,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("accuracy") / "accuracy.md"
 
 
-def test_the_goals_hold_on_a_small_part(verb: Verb, written: Path) -> None:
+def test_the_goals_hold_on_a_small_part(tool: Tool, written: Path) -> None:
     part = ("--worlds", "nominal", "--seed", SEED, "--scenarios", COUNT)
-    said = verb("accuracy", *part, "--jobs", 1, "--json", "--write", written)
+    said = tool(accuracy, *part, "--jobs", 1, "--json", "--write", written)
     found = json.loads(said.out)
     assert found["missed_goals"] == [], said.err
     assert said.code == 0
@@ -62,16 +65,16 @@ def test_the_page_was_made_by_its_own_command() -> None:
     assert shlex.split(command)[5] != str(SEED)  # nothing is tuned on what the page shows
 
 
-def test_one_scenario_is_explained(verb: Verb) -> None:
-    said = verb("accuracy", "--seed", SEED, "--only", 1)
+def test_one_scenario_is_explained(tool: Tool) -> None:
+    said = tool(accuracy, "--seed", SEED, "--only", 1)
     assert said.code == 0
     assert said.says("Scenario 1:")
     assert said.says("What really throttled")
     assert said.says("Labels by CloudWatch's minutes alone")
 
 
-def test_one_scenario_has_no_scores(verb: Verb) -> None:
-    said = verb("accuracy", "--only", 1, "--json")
+def test_one_scenario_has_no_scores(tool: Tool) -> None:
+    said = tool(accuracy, "--only", 1, "--json")
     assert said.code == 2
     assert "--only" in said.err
 

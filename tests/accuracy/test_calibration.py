@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyheat.accuracy.run import outcomes, together
+from tools.accuracy.run import outcomes, together
 
 pytestmark = pytest.mark.slow
 

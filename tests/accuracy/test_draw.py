@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from keyheat.accuracy.draw import draw
-from keyheat.accuracy.situations import SITUATIONS
-from keyheat.accuracy.streams import RandomTraffic, RequestStream, even, zipf
 from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.words import Direction
+from tools.accuracy.draw import draw
+from tools.accuracy.situations import SITUATIONS
+from tools.accuracy.streams import RandomTraffic, RequestStream, even, zipf
 
 
 def test_a_scenario_follows_from_its_seed_and_number() -> None:

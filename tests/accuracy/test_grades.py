@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from keyheat.accuracy.draw import Loss
-from keyheat.accuracy.score import CAUSES, left
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series, TableFacts, ThrottleCount, Window
+from tools.accuracy.draw import Loss
+from tools.accuracy.score import CAUSES, left
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keyheat.accuracy.score import MISSED, answers, is_sprinkle, judged
-from keyheat.accuracy.truth import Refused, TrueRecord, true_spans
 from keyheat.analysis.thresholds import NoiseThresholds
 from keyheat.runs.formats import Label
 from keyheat.words import Constraint
+from tools.accuracy.score import MISSED, answers, is_sprinkle, judged
+from tools.accuracy.truth import Refused, TrueRecord, true_spans
 
 START = 1_800_000_000
 WHOSE = ("table", "write")

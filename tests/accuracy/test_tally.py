@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from keyheat.accuracy.score import BEST, Best, LabelScore, SpanScore
-from keyheat.accuracy.tally import Share, calibration, calibration_error, missed, score, score_all
 from keyheat.words import Constraint
+from tools.accuracy.score import BEST, Best, LabelScore, SpanScore
+from tools.accuracy.tally import Share, calibration, calibration_error, missed, score, score_all
 
 
 def answer(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from keyheat.accuracy.truth import TrueRecord, records, true_spans, with_quota
+from tools.accuracy.truth import TrueRecord, records, true_spans, with_quota
 
 WHOSE = ("table", "write")
 

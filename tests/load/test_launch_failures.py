@@ -13,9 +13,9 @@ from keyheat.cli.main import main
 from keyheat.cli.run import How, tell_once
 from keyheat.load.run import launch
 from keyheat.load.run.launch import Launched, LaunchProgress
-from keyheat.pages.samples.cases import CASES
-from keyheat.pages.samples.make import make_run
 from keyheat.runfiles import FILES, RUN
+from tools.samples.cases import CASES
+from tools.samples.make import make_run
 
 Verb = Callable[..., Any]
 BROKEN = """

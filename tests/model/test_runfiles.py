@@ -7,7 +7,6 @@ from typing import IO, Any
 
 import orjson
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,16 +100,8 @@ def test_a_truncated_table_is_explained(tmp_path: Path, kept: int) -> None:
 def test_a_table_of_another_format_is_explained(tmp_path: Path) -> None:
     path = tmp_path / "seconds.parquet"
     write_table(path, runfiles.SECONDS, seconds())
-    with pytest.raises(FileProblem, match=r"keyheat\.throttles/2"):
+    with pytest.raises(FileProblem, match=r"keyheat\.throttles/1"):
         read_table(path, runfiles.THROTTLES)
-
-
-def test_each_row_of_the_first_throttles_file_is_one_attempt(tmp_path: Path) -> None:
-    path, row = tmp_path / "throttles.parquet", {"direction": "write", "units": 2.0}
-    now = pa.Table.from_pylist([{**row, "count": 1}, {**row, "count": 1}], schema=parquet.THROTTLES_SCHEMA)
-    first = now.drop_columns(["count"]).replace_schema_metadata({"format": runfiles.THROTTLES_1})
-    write_atomically(path, lambda file: pq.write_table(first, file))
-    assert read_table(path, runfiles.THROTTLES).equals(now.replace_schema_metadata(None))
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:

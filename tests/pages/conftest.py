@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.pages.samples.cases import CASES
-from keyheat.pages.samples.make import make_run
+from tools.samples.cases import CASES
+from tools.samples.make import make_run
 
 GENERATED_AT = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
 

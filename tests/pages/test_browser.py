@@ -8,13 +8,13 @@ import pytest
 
 from keyheat.pages.comparison import write_comparison
 from keyheat.pages.run.report import write_report
-from keyheat.pages.samples.cases import CASES
 from keyheat.pages.series import RunEntry, write_index
 from keyheat.pages.sweep import write_sweep
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import load_scenario
 from tests.browsing import all_drawn
 from tests.pages.axe import violations
+from tools.samples.cases import CASES
 
 SHARDED = Path(__file__).parents[2] / "configs" / "scenarios" / "sharded.toml"
 NAMES = [case.name for case in CASES]

@@ -9,13 +9,13 @@ import pytest
 from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.analysis.verdict import with_company
 from keyheat.pages.run.report import render
-from keyheat.pages.samples.cases import HOT_KEY
-from keyheat.pages.samples.make import make_run
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence, TableFacts
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
+from tools.samples.cases import HOT_KEY
+from tools.samples.make import make_run
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 

@@ -7,8 +7,8 @@ from itertools import pairwise, product
 
 import pytest
 
-from tests.gallery import MADE_UP, NARROW_PX, PAGES, PAPER_PX, SIMULATED, WIDE_PX, index_of, shots_of, take
 from tests.pages.axe import violations
+from tools.gallery import MADE_UP, NARROW_PX, PAGES, PAPER_PX, SIMULATED, WIDE_PX, index_of, shots_of, take
 
 ELSEWHERE = {"run-datekey", "run-sharded", "run-too-small", "run-undetermined", "regression-good"}
 """Pages of a kind that is looked at already: they have the gallery's pictures, and tests of their own."""

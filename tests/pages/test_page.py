@@ -10,10 +10,10 @@ import pytest
 from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.pages import style
 from keyheat.pages.run.report import render, write_report
-from keyheat.pages.samples.cases import CASES
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.formats import read_diagnosis
 from keyheat.runs.plausibility import read_evidence
+from tools.samples.cases import CASES
 
 GOLDEN = Path(__file__).parent / "golden"
 HOSTILE = "</script><img src=x onerror=alert(1)>&\"'"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.pages.samples.cases import CASES
-from keyheat.pages.samples.make import make_run
 from keyheat.pages.sweep import write_sweep
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import load_scenario
+from tools.samples.cases import CASES
+from tools.samples.make import make_run
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from keyheat.accuracy.streams import even
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.evidence.simulated import evidence_of
 from keyheat.intake.scenario import Demand, scenario_text
@@ -24,6 +23,7 @@ from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic.replicated import Replicated
 from keyheat.words import WRITE, Direction
+from tools.accuracy.streams import even
 
 REGIONS = ["eu-west-1", "us-east-1", "ap-southeast-2"]
 

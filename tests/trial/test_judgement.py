@@ -2,9 +2,9 @@
 
 import pytest
 
-from keyheat.trial.judgement import SHOWS, Judgement, judged
-from keyheat.trial.scenarios import NAMES
 from tests.trial.worlds import observed
+from tools.trial.judgement import SHOWS, Judgement, judged
+from tools.trial.scenarios import NAMES
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from keyheat.runfiles import FileProblem
-from keyheat.trial.record import Trial, observation, read_trial, region_of, write_trial
 from tests.trial.worlds import trial_of
+from tools.trial.record import Trial, observation, read_trial, region_of, write_trial
 
 PAGE = (Path(__file__).parents[2] / "docs" / "trial.md").read_text(encoding="utf-8")
 SECRET = "arn:aws:dynamodb:eu-west-1:123456789012:table/orders"

@@ -1,4 +1,4 @@
-"""keyheat trial, as docs/trial.md has it: its commands, its files, what it refuses, its exit codes."""
+"""tools.trial, as docs/trial.md has it: its commands, its files, what it refuses, its exit codes."""
 
 import json
 import re
@@ -9,30 +9,30 @@ from typing import Any
 
 import pytest
 
-from keyheat.cli import trial as verb_of_trial
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.run import launch
 from keyheat.load.run.jobs import Job
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.model.behaviour import behaving
-from keyheat.pages.trial import write_page
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import load_scenario
-from keyheat.trial.judgement import judged
-from keyheat.trial.record import read_trial, write_trial
-from keyheat.trial.scenarios import NAMES
 from keyheat.words import INTERRUPTED
 from tests.browsing import all_drawn
 from tests.pages.axe import violations
 from tests.trial.worlds import observed, trial_of, written_run
+from tools.trial import __main__ as verb_of_trial
+from tools.trial.judgement import judged
+from tools.trial.page import write_page
+from tools.trial.record import read_trial, write_trial
+from tools.trial.scenarios import NAMES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "trial.md").read_text(encoding="utf-8")
-Verb = Callable[..., Any]
-REHEARSED, OTHERWISE = "keyheat trial", "keyheat local --port 8000 --behaviour burst_s=120"
-ON_IT = "keyheat trial --target http://127.0.0.1:8000 --only burst-spent"
-AGAIN = "keyheat trial --from trial.json"
+Tool = Callable[..., Any]
+REHEARSED, OTHERWISE = "python -m tools.trial", "keyheat local --port 8000 --behaviour burst_s=120"
+ON_IT = "python -m tools.trial --target http://127.0.0.1:8000 --only burst-spent"
+AGAIN = "python -m tools.trial --from trial.json"
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
 pytestmark = pytest.mark.slow
 
@@ -70,8 +70,8 @@ def test_the_page_shows_these_commands() -> None:
     assert shown == {REHEARSED, OTHERWISE, ON_IT, AGAIN}
 
 
-def test_a_rehearsal_from_beginning_to_end(verb: Verb, loads: list[Job], home: Path) -> None:
-    said = verb(*REHEARSED.split()[1:])
+def test_a_rehearsal_from_beginning_to_end(tool: Tool, loads: list[Job], home: Path) -> None:
+    said = tool(verb_of_trial.trial, *REHEARSED.split()[3:])
     assert said.code == 0, said.err
     assert said.says("The local table did what the model says, in 6 scenarios of 6.")
     assert max(map(len, said.out.splitlines())) <= 80
@@ -87,12 +87,12 @@ def test_a_rehearsal_from_beginning_to_end(verb: Verb, loads: list[Job], home: P
     assert len({job.scenario.table.name for job in loads}) == len(NAMES)
 
 
-def test_a_file_of_somebody_is_held_against_the_model(verb: Verb, home: Path) -> None:
+def test_a_file_of_somebody_is_held_against_the_model(tool: Tool, home: Path) -> None:
     """The same answer as where it was made, and another one for another behaviour."""
     write_trial(
         home / "trial.json", trial_of(observed(["maximum-on-demand"], "quota_depth_s=3"), complete=False)
     )
-    said = verb(*AGAIN.split()[1:], "--json", "--out", "again")
+    said = tool(verb_of_trial.trial, *AGAIN.split()[3:], "--json", "--out", "again")
     assert said.code == 1, said.err
     told = json.loads(said.out)
     assert told["differing"] == ["maximum-on-demand"]
@@ -103,15 +103,15 @@ def test_a_file_of_somebody_is_held_against_the_model(verb: Verb, home: Path) ->
     assert (home / "again" / "trial.html").exists()
 
 
-def test_a_file_that_is_none_is_exit_code_3(verb: Verb, home: Path) -> None:
+def test_a_file_that_is_none_is_exit_code_3(tool: Tool, home: Path) -> None:
     (home / "trial.json").write_text("{}")
-    said = verb("trial", "--from", "trial.json")
+    said = tool(verb_of_trial.trial, "--from", "trial.json")
     assert said.code == 3
     assert "keyheat.trial/1" in said.line
 
 
 @pytest.mark.opens
-def test_an_endpoint_with_another_behaviour_is_found_by_a_real_load(verb: Verb, home: Path) -> None:
+def test_an_endpoint_with_another_behaviour_is_found_by_a_real_load(tool: Tool, home: Path) -> None:
     """As the page says, on a free port; of the shortest scenario, to spare half a minute."""
     setting = "quota_depth_s=4"
     assert OTHERWISE.split()[-1].startswith("burst_s=")
@@ -119,7 +119,7 @@ def test_an_endpoint_with_another_behaviour_is_found_by_a_real_load(verb: Verb, 
         asked = ON_IT.replace("http://127.0.0.1:8000", endpoint.url).replace(
             "burst-spent", "maximum-on-demand"
         )
-        said = verb(*asked.split()[1:], "--json", "--out", "t")
+        said = tool(verb_of_trial.trial, *asked.split()[3:], "--json", "--out", "t")
     told = json.loads(said.out)
     if told["trial"]["scenarios"][0]["state"] == "generator":
         assert said.code == 3
@@ -136,59 +136,59 @@ def test_the_behaviour_of_the_page_is_undetermined_by_that_scenario_alone() -> N
 
 
 def test_a_trial_that_is_ended_keeps_what_was_measured(
-    verb: Verb, home: Path, monkeypatch: pytest.MonkeyPatch
+    tool: Tool, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def make_run(job: Job, _how: object, *, place: tuple[int, int]) -> int:
         return INTERRUPTED if place[0] == 2 else written_run(job)
 
     monkeypatch.setattr(verb_of_trial, "make_run", make_run)
-    said = verb("trial", "--out", "t")
+    said = tool(verb_of_trial.trial, "--out", "t")
     assert said.code == INTERRUPTED
     shared = read_trial(home / "t" / "trial.json")
     assert (shared.complete, [one.scenario for one in shared.scenarios]) == (False, ["hot-key"])
     assert said.says("Not all six scenarios were run")
 
 
-def test_a_generator_that_was_the_limit_is_exit_code_3(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_generator_that_was_the_limit_is_exit_code_3(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verb_of_trial, "make_run", lambda job, _how, place: written_run(job, bound=True))
-    said = verb("trial", "--only", "maximum-on-demand")
+    said = tool(verb_of_trial.trial, "--only", "maximum-on-demand")
     assert said.code == 3
     assert said.says("maximum-on-demand is not compared: the load generator was the limit.")
 
 
-def test_a_run_that_was_stopped_is_not_compared(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_was_stopped_is_not_compared(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         verb_of_trial, "make_run", lambda job, _how, place: written_run(job, status="stopped")
     )
-    said = verb("trial", "--only", "maximum-on-demand")
+    said = tool(verb_of_trial.trial, "--only", "maximum-on-demand")
     assert said.code == 3
     assert said.says("it was stopped before its end")
 
 
 def test_a_run_that_came_to_nothing_is_not_taken_for_agreement(
-    verb: Verb, monkeypatch: pytest.MonkeyPatch
+    tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         verb_of_trial, "make_run", lambda job, _how, place: written_run(job) if place[0] == 1 else 3
     )
-    said = verb("trial", "--only", "maximum-on-demand", "--only", "burst-spent", "--out", "t")
+    said = tool(verb_of_trial.trial, "--only", "maximum-on-demand", "--only", "burst-spent", "--out", "t")
     assert said.code == 3
     assert said.line == "keyheat: burst-spent says nothing: it came to no result"
     assert [one.scenario for one in read_trial(Path("t/trial.json")).scenarios] == ["maximum-on-demand"]
 
 
 def test_what_ends_before_it_begins_leaves_no_page(
-    verb: Verb, home: Path, monkeypatch: pytest.MonkeyPatch
+    tool: Tool, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verb_of_trial, "make_run", lambda *_job, place: 4)
-    assert verb("trial", "--out", "t").code == 4
+    assert tool(verb_of_trial.trial, "--out", "t").code == 4
     assert not list((home / "t").glob("trial.*"))
 
 
 @pytest.mark.opens
 @pytest.mark.usefixtures("credentials")
 def test_one_that_costs_money_is_planned_agreed_to_and_leaves_nothing_behind(
-    verb: Verb, home: Path, monkeypatch: pytest.MonkeyPatch
+    tool: Tool, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that is done in an account, with requests that go to loopback: no target is on this machine."""
     monkeypatch.setattr(Target, "local", property(lambda _self: False))
@@ -196,8 +196,8 @@ def test_one_that_costs_money_is_planned_agreed_to_and_leaves_nothing_behind(
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     with EndpointProcess.start(more=("--behaviour", "quota_depth_s=4")) as endpoint:
         asked = ("trial", "--target", endpoint.url, "--only", "maximum-on-demand", "--out", "t")
-        refused = verb(*asked)
-        said = verb(*asked, "--yes", "--json")
+        refused = tool(verb_of_trial.trial, *asked[1:])
+        said = tool(verb_of_trial.trial, *asked[1:], "--yes", "--json")
         left = make_client(target_at(endpoint.url, region="us-east-1")).list_tables()["TableNames"]
     assert refused.code == 4
     assert "--yes" in refused.line
@@ -220,8 +220,8 @@ def as_remote(command: Callable[..., list[str]]) -> Callable[..., list[str]]:
 
 
 @pytest.mark.usefixtures("credentials")
-def test_it_is_refused_where_nobody_agrees(verb: Verb, loads: list[Job], home: Path) -> None:
-    said = verb("trial", "--target", AWS, "--out", "t")
+def test_it_is_refused_where_nobody_agrees(tool: Tool, loads: list[Job], home: Path) -> None:
+    said = tool(verb_of_trial.trial, "--target", AWS, "--out", "t")
     assert said.code == 4
     assert "--yes" in said.line
     assert not loads
@@ -229,22 +229,22 @@ def test_it_is_refused_where_nobody_agrees(verb: Verb, loads: list[Job], home: P
 
 
 @pytest.mark.usefixtures("credentials")
-def test_it_is_refused_where_it_costs_more(verb: Verb, loads: list[Job]) -> None:
-    said = verb("trial", "--target", AWS, "--max-dollars", "0.1", "--yes")
+def test_it_is_refused_where_it_costs_more(tool: Tool, loads: list[Job]) -> None:
+    said = tool(verb_of_trial.trial, "--target", AWS, "--max-dollars", "0.1", "--yes")
     assert said.code == 4
     assert re.search(r"the trial costs at most 0\.4\d dollars, and 0\.1 may be spent", said.line)
     assert not loads
 
 
-def test_more_than_a_dollar_is_wrong_use(verb: Verb) -> None:
-    assert verb("trial", "--max-dollars", "2").code == 2
-    assert verb("trial", "--only", "nothing").code == 2
+def test_more_than_a_dollar_is_wrong_use(tool: Tool) -> None:
+    assert tool(verb_of_trial.trial, "--max-dollars", "2").code == 2
+    assert tool(verb_of_trial.trial, "--only", "nothing").code == 2
 
 
 @pytest.mark.usefixtures("credentials")
-def test_all_runs_together_are_stopped_at_the_dollars(verb: Verb, loads: list[Job]) -> None:
+def test_all_runs_together_are_stopped_at_the_dollars(tool: Tool, loads: list[Job]) -> None:
     """Each has what its plan says, and an equal part of the rest."""
-    said = verb("trial", "--target", AWS, "--max-dollars", "0.8", "--yes", "--out", "t")
+    said = tool(verb_of_trial.trial, "--target", AWS, "--max-dollars", "0.8", "--yes", "--out", "t")
     assert said.code == 0, said.err
     assert sum(job.scenario.budget.dollars for job in loads) == pytest.approx(0.8)
     shared = read_trial(Path("t/trial.json"))

@@ -9,8 +9,8 @@ from keyheat.model.behaviour import DEFAULT, Behaviour, behaving
 from keyheat.plan.bill import bill_of_run
 from keyheat.plan.prices import load_prices
 from keyheat.simulator.simulate import simulate
-from keyheat.trial.judgement import SHOWS, _scaled
-from keyheat.trial.scenarios import FOLDER, NAMES, as_sent, file_of, on_new_table, trial_scenario
+from tools.trial.judgement import SHOWS, _scaled
+from tools.trial.scenarios import FOLDER, NAMES, as_sent, file_of, on_new_table, trial_scenario
 
 
 def test_each_has_a_file_and_no_file_is_left_over() -> None:

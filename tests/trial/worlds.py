@@ -14,10 +14,10 @@ from keyheat.runfiles import EVIDENCE, FILES, RUN
 from keyheat.runs.formats import write_evidence
 from keyheat.simulator.folder import write_run
 from keyheat.simulator.simulate import Simulation
-from keyheat.trial.record import Observed, ScenarioName, Trial, observed_simulation
-from keyheat.trial.scenarios import FOLDER, trial_scenario
 from tests.asked_endpoint import AskedEndpoint
 from tests.one_by_one import asked_one_by_one
+from tools.trial.record import Observed, ScenarioName, Trial, observed_simulation
+from tools.trial.scenarios import FOLDER, trial_scenario
 
 SEED = 5
 

@@ -1,6 +1,6 @@
 """A snapshot: every table with its items, as lines of JSON; and an endpoint that becomes what one says.
 
-    {"format": "keyheat.snapshot/2", "tables": 2}
+    {"format": "keyheat.snapshot/1", "tables": 2}
     {"region": "us-east-1", "create": {"TableName": ...}, "time_to_live": null, "tags": {}, "items": 1}
     {"pk": {"S": "a"}}
     {"region": "us-east-1", "create": ...}
@@ -28,8 +28,7 @@ from keyheat.endpoint.tables.catalog import Catalog, Table
 from keyheat.endpoint.tables.create import create_table
 from keyheat.endpoint.tables.describe import describe
 
-FORMAT: Final = "keyheat.snapshot/2"
-READ: Final = ("keyheat.snapshot/1", FORMAT)
+FORMAT: Final = "keyheat.snapshot/1"
 ACCEPTED: Final = f"accepted is what GET /_keyheat/snapshot gives, which begins with its format, {FORMAT}"
 
 
@@ -93,7 +92,7 @@ MEMBERS: Final[Mapping[str, tuple[type | None, ...]]] = {
 def _restored(regions: Regions, content: bytes) -> None:
     lines = enumerate(BytesIO(content), 1)
     _, head = _object(lines, "its format")
-    if head.get("format") not in READ:
+    if head.get("format") != FORMAT:
         raise NoSnapshot("its first line does not say its format")
     tables = head.get("tables")
     if type(tables) is not int or tables < 0:
@@ -116,8 +115,7 @@ def _object(lines: Lines, what: str) -> tuple[int, dict[str, Any]]:
 
 
 def _table(regions: Regions, lines: Lines) -> None:
-    number, said = _object(lines, "its last table")
-    about = {"region": regions.home.region, **said}
+    number, about = _object(lines, "its last table")
     wrong = [name for name, kinds in MEMBERS.items() if not _is_one_of(about.get(name, ...), kinds)]
     if wrong or not all(isinstance(value, str) for value in about["tags"].values()):
         raise NoSnapshot(f"{', '.join(wrong) or 'tags'}: not what a table has @ line {number:,}")

@@ -122,7 +122,7 @@ class OrphanSearch:
         self, description: dict[str, Any], tags: dict[str, str], expires: datetime | None
     ) -> str | None:
         if expires is None:
-            return f"it has no tag {EXPIRES}: an older version made it"
+            return f"it has no tag {EXPIRES}"
         if expires > self.now:
             return "its time is not over"
         if description["TableStatus"] != "ACTIVE":

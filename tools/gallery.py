@@ -1,7 +1,7 @@
 """Every kind of page, made of made-up runs, as pictures: wide and narrow, light, dark and on paper.
 
-python -m tests.gallery                 pages and pictures in reports/samples, and index.html over all of them
-python -m tests.gallery FOLDER          the same in another folder
+python -m tools.gallery                 pages and pictures in reports/samples, and index.html over all of them
+python -m tools.gallery FOLDER          the same in another folder
 
 It is for the eye: what a page must be, whoever changes it, tests/pages/test_gallery.py holds it to.
 """
@@ -34,17 +34,13 @@ from keyheat.pages.run.report import render, write_report
 from keyheat.pages.runs.found import find_runs
 from keyheat.pages.runs.index import Runs, write_runs
 from keyheat.pages.runs.rows import rows_of
-from keyheat.pages.samples.cases import CASES
-from keyheat.pages.samples.make import make_run
 from keyheat.pages.series import RunColumn, RunEntry, write_index
 from keyheat.pages.sweep import write_sweep
-from keyheat.pages.trial import write_page
 from keyheat.pages.whatif import write_whatif
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
-from keyheat.trial.judgement import judged
 from keyheat.wording.fix import Fix
 from keyheat.wording.knee import KneeAnswer
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
@@ -52,6 +48,10 @@ from tests.made_runs import FIRST, load_evidence, summary, written
 from tests.pages.test_answer_pages import retries_of_hotkey, shards_of_hotkey, step
 from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
+from tools.samples.cases import CASES
+from tools.samples.make import make_run
+from tools.trial.judgement import judged
+from tools.trial.page import write_page
 
 SCENARIOS: Final = Path(__file__).parents[1] / "configs" / "scenarios"
 STATIC: Final = Path(__file__).parents[1] / "keyheat" / "load" / "live" / "static"

@@ -9,17 +9,17 @@ from functools import partial
 from multiprocessing import get_context, parent_process
 from threading import Thread
 
-from keyheat.accuracy import score, truth
-from keyheat.accuracy.draw import RandomScenario, draw
-from keyheat.accuracy.score import BEST, Best, LabelScore, SpanScore
-from keyheat.accuracy.truth import TrueRecord, TrueSpan, Whose
-from keyheat.accuracy.worlds import WorldsName, worlds_of
 from keyheat.analysis.analyzers import labels_of as labels_in
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.run import Run
 from keyheat.simulator.simulate import SIMULATED_START_S, simulate
+from tools.accuracy import score, truth
+from tools.accuracy.draw import RandomScenario, draw
+from tools.accuracy.score import BEST, Best, LabelScore, SpanScore
+from tools.accuracy.truth import TrueRecord, TrueSpan, Whose
+from tools.accuracy.worlds import WorldsName, worlds_of
 
 NOTHING = TrueRecord()
 

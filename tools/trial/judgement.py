@@ -18,8 +18,8 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.limits import WRITE_UNIT_BYTES
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.simulator.simulate import simulate
-from keyheat.trial.record import STEP_S, Observed, ScenarioName, observed_simulation
-from keyheat.trial.scenarios import FOLDER, as_sent, trial_scenario
+from tools.trial.record import STEP_S, Observed, ScenarioName, observed_simulation
+from tools.trial.scenarios import FOLDER, as_sent, trial_scenario
 
 FIRST, AT_LIMIT = "first throttle, s", "seconds at the limit"
 TIMES: Final = {FIRST: 1.5, AT_LIMIT: 2.0}

@@ -6,17 +6,17 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final, TypeVar
 
-from keyheat.accuracy import streams
-from keyheat.accuracy.draft import Draft, a_kind
-from keyheat.accuracy.situations import BESIDE, SITUATIONS, a_situation
-from keyheat.accuracy.streams import RandomTraffic, RequestStream, a_duration_s, between, some_keys
-from keyheat.accuracy.worlds import NOMINAL, WIDE, Publication, Worlds
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series, ThrottleCount, Window
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.words import Direction
+from tools.accuracy import streams
+from tools.accuracy.draft import Draft, a_kind
+from tools.accuracy.situations import BESIDE, SITUATIONS, a_situation
+from tools.accuracy.streams import RandomTraffic, RequestStream, a_duration_s, between, some_keys
+from tools.accuracy.worlds import NOMINAL, WIDE, Publication, Worlds
 
 
 def disturb(draft: Draft) -> None:

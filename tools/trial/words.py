@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from keyheat.model.behaviour import DEFAULT
 from keyheat.numbers import some
-from keyheat.trial.judgement import Explanation, Guess, Judgement, comparable
-from keyheat.trial.record import Trial
 from keyheat.words import capital
+from tools.trial.judgement import Explanation, Guess, Judgement, comparable
+from tools.trial.record import Trial
 
 WHO: Final = {"aws": "DynamoDB", "local": "The local table", "endpoint": "The endpoint"}
 SAYS_NOTHING: Final = {

@@ -14,14 +14,14 @@ from typing import Final, Literal
 
 import numpy as np
 
-from keyheat.accuracy import streams
-from keyheat.accuracy.streams import Rates, between
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Cause
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Series
 from keyheat.words import Direction
+from tools.accuracy import streams
+from tools.accuracy.streams import Rates, between
 
 WorldsName = Literal["wide", "nominal"]
 COUNTED_BY_MINUTE: Final = frozenset(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
 
-from keyheat.accuracy.score import BEST, MISSED, Best, LabelScore, SpanScore
-from keyheat.accuracy.worlds import WorldsName
+from tools.accuracy.score import BEST, MISSED, Best, LabelScore, SpanScore
+from tools.accuracy.worlds import WorldsName
 
 CONSTRAINTS: Final = ("partition", "table", "max_on_demand", "account")
 NOTHING: Final = "none"  # the truth of a false alarm

@@ -23,12 +23,12 @@ from datetime import datetime
 from math import floor
 from typing import Final, Literal
 
-from keyheat.accuracy.truth import TrueRecord, TrueSpan, Whose
 from keyheat.analysis.thresholds import NoiseThresholds
 from keyheat.model.resources import Cause
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Label, SecondCount, ThrottleCount
 from keyheat.words import Constraint, Direction, Grade
+from tools.accuracy.truth import TrueRecord, TrueSpan, Whose
 
 Best = Literal["reasons", "causes", "seconds", "minutes"]
 """The best evidence that is left."""

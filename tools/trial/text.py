@@ -5,9 +5,9 @@ from rich.table import Table
 
 from keyheat.numbers import whole
 from keyheat.terminal.layout import set_out
-from keyheat.trial.judgement import FIRST, Judgement
-from keyheat.trial.record import Trial
-from keyheat.wording.trial import notes_of, sentence_of
+from tools.trial.judgement import FIRST, Judgement
+from tools.trial.record import Trial
+from tools.trial.words import notes_of, sentence_of
 
 
 def trial_text(trial: Trial, judgement: Judgement) -> RenderableType:

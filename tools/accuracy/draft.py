@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Literal
 
-from keyheat.accuracy.streams import Rates, RequestStream, after_pause, even
-from keyheat.accuracy.worlds import Worlds
 from keyheat.model import limits
 from keyheat.simulator.flow import Flow, IndexFlow
 from keyheat.simulator.masses import Masses
 from keyheat.words import Direction
+from tools.accuracy.streams import Rates, RequestStream, after_pause, even
+from tools.accuracy.worlds import Worlds
 
 WRITE_UNITS: Final = (1, 1, 1, 1, 2, 3, 5, 8)
 READ_UNITS: Final = (1, 1, 1, 2, 4)

@@ -8,13 +8,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from keyheat.accuracy.run import SimulatedScenario
-from keyheat.accuracy.score import BEST, LEFT, Best
-from keyheat.accuracy.tally import SURE, GradeScore, Share, goal_of
-from keyheat.accuracy.worlds import WorldsName
 from keyheat.numbers import clock, some
 from keyheat.runs.formats import Label
 from keyheat.terminal.layout import COLOURS, Paragraph
+from tools.accuracy.run import SimulatedScenario
+from tools.accuracy.score import BEST, LEFT, Best
+from tools.accuracy.tally import SURE, GradeScore, Share, goal_of
+from tools.accuracy.worlds import WorldsName
 
 COLUMNS: Final = ("spans", "right", "decided", "of those", "of sure", "false", "off by")
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from keyheat.accuracy.draw import CHANCE_ROWS, SITUATION_ROWS, SIZES
-from keyheat.accuracy.score import LEFT
-from keyheat.accuracy.tally import ANSWERS, CONSTRAINTS, NOTHING, SURE, GradeScore, Share, goal_of
-from keyheat.accuracy.worlds import WORLDS, WorldsName, worlds_of
+from tools.accuracy.draw import CHANCE_ROWS, SITUATION_ROWS, SIZES
+from tools.accuracy.score import LEFT
+from tools.accuracy.tally import ANSWERS, CONSTRAINTS, NOTHING, SURE, GradeScore, Share, goal_of
+from tools.accuracy.worlds import WORLDS, WorldsName, worlds_of
 
 PLACES: Final = ("table read", "table write", "index read", "index write")
 INTRODUCTION: Final = """# How right the labels are
@@ -71,7 +71,7 @@ def markdown(
     """The whole page."""
     parts = [
         INTRODUCTION,
-        f"```sh\nkeyheat accuracy --worlds {worlds} --seed {seed} --scenarios {count} "
+        f"```sh\npython -m tools.accuracy --worlds {worlds} --seed {seed} --scenarios {count} "
         "--write docs/accuracy.md\n```\n",
         "That wrote this page. `--only N` explains scenario N: what it is, what really throttled, and the "
         "labels with their reasons.\n",

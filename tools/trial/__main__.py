@@ -1,13 +1,15 @@
-"""The verb trial: six small scenarios in an account, held against the model, and what may be shared of it."""
+"""`python -m tools.trial`: six small scenarios in an account, held against the model."""
 
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import click
 
 from keyheat.cli.guards import Guards, SafetyRefusal, agreed, plan_of, target_of
+from keyheat.cli.main import main
 from keyheat.cli.options import a_file, a_path, in_json, price_list, series_place, some_prices
 from keyheat.cli.run import NOT_STARTED, How, make_run
 from keyheat.endpoint.options import Within
@@ -16,12 +18,21 @@ from keyheat.runs.folder import versions
 from keyheat.scenario.variants import write_scenario
 from keyheat.terminal.console import answer, bars, err, out, strong
 from keyheat.terminal.progress import Working
-from keyheat.trial.scenarios import NAMES, on_new_table, with_dollars
 from keyheat.words import BROKEN, DONE, INVALID
-
-if TYPE_CHECKING:
-    from keyheat.trial.judgement import Judgement
-    from keyheat.trial.record import Observed, ScenarioName, Trial
+from tools.trial.judgement import Judgement, judged
+from tools.trial.page import write_page
+from tools.trial.record import (
+    Observed,
+    ScenarioName,
+    Trial,
+    observed_run,
+    read_trial,
+    region_of,
+    write_trial,
+)
+from tools.trial.scenarios import NAMES, on_new_table, with_dollars
+from tools.trial.text import trial_text
+from tools.trial.words import trial_json
 
 SHARED, PAGE = "trial.json", "trial.html"
 
@@ -59,8 +70,6 @@ def trial(
     It writes a page, and a file to be shared that names no account, table or key. Exit code 1: it does
     otherwise; 3: a scenario says nothing.
     """
-    from keyheat.trial.record import read_trial, write_trial
-
     folder = series_place(folder, "trial")
     if earlier is not None:
         found, code = read_trial(earlier), DONE
@@ -109,10 +118,8 @@ def _agreed(
     return jobs, How(target=target, options=tuple(options), quick=True, report=False, quiet=True)
 
 
-def _made(jobs: dict[str, Job], how: How, path: Path) -> tuple["Trial", int]:
+def _made(jobs: dict[str, Job], how: How, path: Path) -> tuple[Trial, int]:
     """Make the runs, and write what there is after each of them; gives the code of what went wrong, too."""
-    from keyheat.trial.record import observed_run, write_trial
-
     seen: list[Observed] = []
     found, ended = _trial(seen, how.target, jobs), DONE
     for number, (name, job) in enumerate(jobs.items(), start=1):
@@ -130,9 +137,7 @@ def _made(jobs: dict[str, Job], how: How, path: Path) -> tuple["Trial", int]:
     return found, ended
 
 
-def _trial(seen: Sequence["Observed"], target: str, jobs: dict[str, Job]) -> "Trial":
-    from keyheat.trial.record import Trial, region_of
-
+def _trial(seen: Sequence[Observed], target: str, jobs: dict[str, Job]) -> Trial:
     at = target_of(target)
     local, aws = at is None or at.local, at is not None and at.aws
     return Trial(
@@ -145,13 +150,8 @@ def _trial(seen: Sequence["Observed"], target: str, jobs: dict[str, Job]) -> "Tr
     )
 
 
-def _told(found: "Trial", folder: Path, code: int) -> int:
+def _told(found: Trial, folder: Path, code: int) -> int:
     """Judge it, write the page, and tell; gives the exit code."""
-    from keyheat.pages.trial import write_page
-    from keyheat.terminal.trial import trial_text
-    from keyheat.trial.judgement import judged
-    from keyheat.wording.trial import trial_json
-
     with Working("holding it against the model", bars):
         judgement = judged(found.scenarios)
     page = write_page(folder / PAGE, found, judgement, datetime.now(UTC))
@@ -165,7 +165,11 @@ def _told(found: "Trial", folder: Path, code: int) -> int:
     return code if code in NOT_STARTED else _code(found, judgement) or code
 
 
-def _code(found: "Trial", judgement: "Judgement") -> int:
+def _code(found: Trial, judgement: Judgement) -> int:
     if judgement.differing:
         return BROKEN
     return DONE if len(judgement.compared) == len(found.scenarios) else INVALID
+
+
+if __name__ == "__main__":
+    sys.exit(main(command=trial))

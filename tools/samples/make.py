@@ -13,8 +13,8 @@ from hdrh.histogram import HdrHistogram
 
 from keyheat import runfiles
 from keyheat.analysis.rules import RULES
-from keyheat.pages.samples.cases import SampleCase
 from keyheat.runs import formats, parquet
+from tools.samples.cases import SampleCase
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TABLE = "orders"

@@ -9,8 +9,13 @@ from typing import Final
 
 import numpy as np
 
-from keyheat.accuracy.draft import Draft
-from keyheat.accuracy.streams import (
+from keyheat.model import limits
+from keyheat.model.behaviour import DEFAULT
+from keyheat.model.resources import ON_DEMAND_START
+from keyheat.simulator.flow import IndexFlow
+from keyheat.simulator.masses import Masses, Within
+from tools.accuracy.draft import Draft
+from tools.accuracy.streams import (
     LONGEST_S,
     above_burst,
     above_limit,
@@ -22,12 +27,7 @@ from keyheat.accuracy.streams import (
     some_keys,
     some_spikes,
 )
-from keyheat.accuracy.worlds import WorldsName
-from keyheat.model import limits
-from keyheat.model.behaviour import DEFAULT
-from keyheat.model.resources import ON_DEMAND_START
-from keyheat.simulator.flow import IndexFlow
-from keyheat.simulator.masses import Masses, Within
+from tools.accuracy.worlds import WorldsName
 
 Situation = Callable[[Draft], None]
 PATIENCE_S: Final = 750  # the most that a load is made longer, so that a burst is spent within it

@@ -6,9 +6,8 @@ from typing import Final
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.variants import with_own_tables
-from keyheat.shipped import shipped
 
-FOLDER: Final = shipped("configs") / "trial"
+FOLDER: Final = Path(__file__).parent / "cases"
 NAMES: Final = (
     "hot-key", "small-table", "index-held-back", "start-on-demand", "maximum-on-demand", "burst-spent",
 )  # fmt: skip

@@ -12,11 +12,11 @@ from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, comp
 from keyheat.pages.page import PageAnswer, Stat, write_answer
 from keyheat.pages.run.sections import Section
 from keyheat.pages.style import LIGHT
-from keyheat.trial.judgement import SEEDS, Comparison, Explanation, Judgement
-from keyheat.trial.record import STEP_S, Trial
-from keyheat.trial.scenarios import trial_scenario
-from keyheat.wording.trial import notes_of, sentence_of, value_words
 from keyheat.words import capital
+from tools.trial.judgement import SEEDS, Comparison, Explanation, Judgement
+from tools.trial.record import STEP_S, Trial
+from tools.trial.scenarios import trial_scenario
+from tools.trial.words import notes_of, sentence_of, value_words
 
 
 def answer_of(trial: Trial, judgement: Judgement) -> PageAnswer:

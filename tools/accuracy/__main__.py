@@ -1,0 +1,81 @@
+"""`python -m tools.accuracy`: how right the labels are, on random tables."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from keyheat.analysis.thresholds import load_thresholds
+from keyheat.cli.main import main
+from keyheat.cli.options import a_path, in_json
+from keyheat.masking import shown
+from keyheat.runfiles import write_atomically
+from keyheat.terminal.console import answer, bars, err, in_words, out
+from keyheat.terminal.progress import counted
+from keyheat.words import BROKEN, DONE
+from tools.accuracy import text as shown_as
+from tools.accuracy.draw import draw
+from tools.accuracy.page import markdown
+from tools.accuracy.run import labels_of, outcomes, play, together
+from tools.accuracy.score import BEST
+from tools.accuracy.tally import missed, score_all
+from tools.accuracy.worlds import WorldsName, worlds_of
+
+
+@click.command()
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option("--scenarios", "count", type=click.IntRange(min=1), default=300, show_default=True)
+@click.option(
+    "--worlds",
+    type=click.Choice(["wide", "nominal"]),
+    default="wide",
+    show_default=True,
+    help="tables and loads as they come, or as the model has them",
+)
+@click.option("--only", type=click.IntRange(min=0), help="explain this one: scenario, truth, labels")
+@click.option("--jobs", type=click.IntRange(min=1), help="processes  [default: one for each core]")
+@click.option("--write", "page", type=a_path, help="write the whole result as a Markdown page")
+@in_json("the scores")
+def accuracy(
+    seed: int, count: int, worlds: WorldsName, only: int | None, jobs: int | None, page: Path | None
+) -> int:
+    """How right the labels are: random tables are simulated, evidence is hidden, labels are counted.
+
+    Exit code 1 where a goal is missed.
+    """
+
+    if only is not None:
+        if page is not None or not in_words():
+            raise click.UsageError("--only explains one scenario in words: leave --write and --json out")
+        return _explain(seed, only, worlds)
+    jobs = min(jobs or os.cpu_count() or 1, count)
+    found = together(
+        list(counted(outcomes(seed, range(count), worlds=worlds, jobs=jobs), count, "scenarios", bars))
+    )
+    scores = score_all(found.answered, found.judged)
+    short = tuple(missed(scores, worlds))
+    if page is not None:
+        text = markdown(scores, short, seed=seed, count=count, worlds=worlds).encode()
+        write_atomically(page, lambda file: file.write(text))
+        err.print(f"Page: {shown(page.resolve())}")
+    answer(
+        lambda: shown_as.plain(scores, short, seed=seed, count=count, worlds=worlds),
+        lambda: shown_as.table(scores, worlds),
+    )
+    for goal in short:
+        err.print(f"missed: {goal}")
+    return BROKEN if short else DONE
+
+
+def _explain(seed: int, number: int, worlds: WorldsName) -> int:
+    """One scenario in full."""
+
+    played, numbers = play(draw(seed, number, worlds_of(worlds))), load_thresholds()
+    labels = {best: labels_of(played, best, numbers) for best in BEST}
+    out.print(shown_as.explained(played, labels))
+    return DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main(command=accuracy))

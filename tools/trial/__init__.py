@@ -1,0 +1,1 @@
+"""Six small scenarios in an account, held against the model."""
