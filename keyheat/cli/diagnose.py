@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,8 +147,9 @@ def _answered(found: "DiagnosedTable", how: How) -> int:
     """Write the files of one table and print its answer; gives the exit code."""
     from keyheat.show.diagnosis import diagnosis_answer, exit_code_of
 
-    page = _write(run_place(how.place, f"diagnose-{_file_name(found.table.name)}"), found)
-    _say(diagnosis_answer(found), page, markdown=how.markdown)
+    folder = run_place(how.place, f"diagnose-{_file_name(found.table.name)}")
+    page = _write(folder, found)
+    _say(diagnosis_answer(replace(found, folder=folder)), page, markdown=how.markdown)
     return exit_code_of(found.run)
 
 
@@ -217,9 +219,11 @@ def _survey(how: How, *, all_regions: bool) -> int:
         _close_look(target, one, window, how, (folder, target.region if several else ""))
         for target, one in surveyed
     ]
-    made = survey_answer(found, window, up_to_now=window.end > regions[0].now - MINUTE, missing=missing)
-    page = save(folder / INDEX, html_of(made, datetime.now(UTC)))
-    _say(made, page, markdown=how.markdown)
+    answer_of = partial(
+        survey_answer, window=window, up_to_now=window.end > regions[0].now - MINUTE, missing=missing
+    )
+    page = save(folder / INDEX, html_of(answer_of([region.on_page for region in found]), datetime.now(UTC)))
+    _say(answer_of(found), page, markdown=how.markdown)
     return survey_exit_code(found, missing)
 
 
@@ -263,8 +267,9 @@ def _close_look(
     diagnosed = []
     for table in counted(surveyed.throttled, len(surveyed.throttled), "tables are diagnosed", bars):
         found = _diagnosed(table.name, window, target, how, announce=lambda _metrics: None)
-        page = _write(place[0] / place[1] / _file_name(table.name), found)
-        diagnosed.append((found, page.relative_to(place[0]).as_posix()))
+        folder = place[0] / place[1] / _file_name(table.name)
+        page = _write(folder, found)
+        diagnosed.append((replace(found, folder=folder), page.relative_to(place[0]).as_posix()))
     return SurveyedRegion(region=target.region, survey=surveyed, diagnosed=tuple(diagnosed))
 
 
