@@ -17,7 +17,7 @@ from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import read_record
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.scaling import ScalingFound
-from keyheat.numbers import a_month, units
+from keyheat.numbers import a_month, some, units
 from keyheat.plan.prices import Billing
 from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Verdict, Window, diagnosis_json
 from keyheat.show.answer import Answer, Fact, Table, Tone
@@ -41,6 +41,7 @@ class DiagnosedTable:
     options: str  # of an AWS CLI command that leads to the table
     billing: Billing
     scaled: ScalingFound = NOT_SCALED
+    user_errors: float | None = None  # of the whole Region, where nothing throttled
     folder: Path | None = None  # where its files are
     changes: Changes | None = None  # from the time before; None: nothing throttled, or nothing is known
 
@@ -215,6 +216,11 @@ def _notes(found: DiagnosedTable) -> Iterator[str]:
     yield from diagnosis.verdict.because
     if diagnosis.verdict.constraint == "none" and (said := answered_as_ever(found.evidence)):
         yield said
+    if found.user_errors:
+        yield (
+            f"UserErrors counts {some(round(found.user_errors), 'request')} that DynamoDB refused as wrong, "
+            "of any table in the Region: look for ValidationException in the logs."
+        )
     if diagnosis.verdict.settled_by:
         yield diagnosis.verdict.settled_by
     for line in diagnosis.coverage.missing:
