@@ -158,9 +158,7 @@ def _what_to_do(found: DiagnosedTable, facts: Facts, one: FirstAnswer) -> Iterat
         yield _tonight(found, facts, now)
     if one.question == "Now":
         return
-    command = one.command
-    if found.folder is not None and cure_of(diagnosis) is not None and diagnosis.verdict.constraint != "none":
-        command = f"keyheat fix {shlex.quote(str(found.folder))}"
+    command = one.command or _cure_command(found)
     yield Fact(name=one.question, value=one.said, beside=one.beside, command=command)
 
 
@@ -183,6 +181,18 @@ def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
         beside=(f"This turns it on for what comes; {price}",),
         command=insights_command(found.table, index_of(verdict.resource), found.options),
     )
+
+
+def _cure_command(found: DiagnosedTable) -> str | None:
+    """The command that does what cures it, else the one that tries it."""
+    diagnosis = found.run.diagnosis
+    cure = next((advice for advice in diagnosis.recommendations if advice.kind == "cure"), None)
+    if cure is None or cure_of(diagnosis) is None or diagnosis.verdict.constraint == "none":
+        return None
+    command = command_of(cure, found.table, found.options, found.scaled)
+    if command is None and found.folder is not None:
+        command = f"keyheat fix {shlex.quote(str(found.folder))}"
+    return command
 
 
 def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
