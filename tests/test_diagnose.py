@@ -16,6 +16,7 @@ import pytest
 
 from keyheat.evidence import target
 from keyheat.evidence.contributors import ContributorsReader
+from keyheat.runs.plausibility import read_evidence
 from keyheat.terminal import console
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
@@ -55,6 +56,8 @@ def loaded() -> ServiceApp:
     )
     app.clock.advance(60)
     load(app, CALM_S, hot=1, small=0)
+    with pytest.raises(app.ddb.exceptions.ResourceNotFoundException):
+        app.ddb.get_item(TableName="gone", Key={"pk": {"S": "a"}})
     load(app, LOAD_S, hot=5, small=2)
     return app
 
@@ -142,6 +145,7 @@ def test_a_healthy_table_is_no_alarm_though_it_is_younger_than_the_window(verb: 
     said = diagnose(verb, "sessions")
     assert said.code == 0
     assert said.says("Nothing was throttled")
+    assert said.says("UserErrors counts 1 request that DynamoDB refused as wrong, of any table in the Region")
 
 
 @pytest.mark.usefixtures("app")
@@ -223,6 +227,9 @@ def test_a_survey_finds_what_throttles_the_worst_first_and_leads_to_each_report(
     assert said.says("No throttle events in us-east-1: sessions.")
     assert "Requesting 8 metrics" in said.err
     page = Path("found/index.html").read_text(encoding="utf-8")
+    assert "keyheat fix orders" in page, "as somebody types it beside the page"
+    assert said.says("keyheat fix found/orders")
+    assert said.says("Indexes No throttle events of by_day")
     for table in ("orders", "audit"):
         assert f'href="{table}/report.html"' in page
         assert Path(f"found/{table}/report.html").is_file()
@@ -341,7 +348,8 @@ def test_a_log_names_the_table_and_the_reason_and_cloudwatch_the_rest(verb: Verb
     said = diagnose(verb, "--log", "app.log")
     assert said.code == 1
     assert said.says("orders  Writes, partition limit")
-    assert said.says("local endpoint said so")
+    rows = read_evidence(Path("found/evidence.json")).throttles or ()
+    assert {(row.reason, row.count) for row in rows} == {(KEY_RANGE, 1)}
     assert said.says("log: 30 throttles of orders in 30 records of 1 file")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import boto3
 import pytest
-from tests.load.probe.endpoints import moto
+from tests.load.foreign_endpoints import moto
 
 pytestmark = [pytest.mark.opens, pytest.mark.slow]
 TABLES, MINUTES = 130, 20

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +30,10 @@ from keyheat.terminal.console import answer, bars, in_words, out, print_lines, s
 from keyheat.terminal.progress import Working, counted
 
 if TYPE_CHECKING:
-    from keyheat.analysis.changes import Changes
-    from keyheat.analysis.report.run import ReportRun
-    from keyheat.evidence.scaling import ScalingFound
     from keyheat.evidence.survey import Survey
     from keyheat.evidence.target import Target
     from keyheat.runs.client import Records
-    from keyheat.runs.formats import Evidence, Window
+    from keyheat.runs.formats import Window
     from keyheat.show.answer import Answer
     from keyheat.show.diagnosis import DiagnosedTable
     from keyheat.show.survey import SurveyedRegion
@@ -139,20 +137,44 @@ class How:
 
     def window(self, now: datetime) -> "Window":
         """The window by the options. Raises `ValueError` with what is accepted."""
-        return _window(self.last, self.start, self.end, now)
+        from keyheat.evidence.request import check_start, window_of
+
+        if self.last is not None and (self.start is not None or self.end is not None):
+            raise ValueError("--last is the time up to now: leave out --start and --end")
+        start = in_utc(self.start, now)
+        end = in_utc(self.end, now, after=start)
+        minute = now.replace(second=0, microsecond=0)
+        if start is None:
+            start = (end or minute) - (self.last or DEFAULT_LAST)
+        check_start(start, now)
+        return window_of(start, end or minute, now)
+
+
+def _diagnosed(
+    table: str, window: "Window", target: "Target", how: How, records: "Records | None" = None
+) -> "DiagnosedTable":
+    """One table by its account, with what its clients recorded."""
+    from keyheat.cli.table_diagnosis import diagnosed_live
+
+    return diagnosed_live(
+        table, window, target, how.billing,
+        announce=announced(target, how.billing), records=records, show_keys=how.show_keys,
+    )  # fmt: skip
 
 
 def _answered(found: "DiagnosedTable", how: How) -> int:
     """Write the files of one table and print its answer; gives the exit code."""
     from keyheat.show.diagnosis import diagnosis_answer, exit_code_of
 
-    page = _write(run_place(how.place, f"diagnose-{_file_name(found.table.name)}"), found)
-    _say(diagnosis_answer(found), page, markdown=how.markdown)
+    folder = run_place(how.place, f"diagnose-{_file_name(found.table.name)}")
+    page = _write(folder, found)
+    _say(diagnosis_answer(replace(found, folder=folder)), page, markdown=how.markdown)
     return exit_code_of(found.run)
 
 
 def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
     """One table by files of metrics, and logs beside them: nobody is asked."""
+    from keyheat.cli.table_diagnosis import diagnosed_alone
     from keyheat.evidence.cloudwatch import silent
     from keyheat.evidence.request import EvidenceRequest, evidence_for
 
@@ -162,11 +184,12 @@ def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
         table=table, start=start, end=in_utc(how.end, now, after=start), last=how.last, metrics=how.metrics,
         named=how.named, logs=how.logs, zone=how.zone, described=how.described,
     )  # fmt: skip
-    return _unasked(evidence_for(request, clock=time.time, progress=silent), how)
+    return diagnosed_alone(evidence_for(request, clock=time.time, progress=silent), how.region, how.billing)
 
 
 def _by_logs(table: str | None, how: How) -> "DiagnosedTable":
     """One table by what an application logged, and by CloudWatch where that can be asked."""
+    from keyheat.cli.table_diagnosis import diagnosed_alone
     from keyheat.evidence.collection import from_cli_output
     from keyheat.evidence.logged import read_logs
     from keyheat.evidence.request import logged_table
@@ -182,22 +205,11 @@ def _by_logs(table: str | None, how: How) -> "DiagnosedTable":
         records = log.records_of(name, how.region, log.window)
         alone = from_cli_output((), table=TableFacts(name=name), window=log.window, records=records)
         missing = (f"CloudWatch: {problem}", *alone.missing)
-        return _unasked(alone.model_copy(update={"missing": missing}), how)
+        return diagnosed_alone(alone.model_copy(update={"missing": missing}), how.region, how.billing)
     around = None if how.start or how.end or how.last else log.around(target.now)
     window = around or how.window(target.now)
     records = log.records_of(name, None if target.local else target.region, window)
-    return _diagnosed(name, window, target, how, records=records)
-
-
-def _unasked(evidence: "Evidence", how: How) -> "DiagnosedTable":
-    """The diagnosis of evidence for which no account was asked."""
-    from keyheat.analysis.diagnosis import diagnosed
-    from keyheat.analysis.report.run import evidence_alone
-    from keyheat.show.diagnosis import DiagnosedTable
-
-    run = evidence_alone(evidence, diagnosed(evidence, billing=how.billing, simulate=False))
-    options = f"--region {how.region}" if how.region else ""
-    return DiagnosedTable(run=run, region=how.region or "", options=options, billing=how.billing)
+    return _diagnosed(name, window, target, how, records)
 
 
 def _survey(how: How, *, all_regions: bool) -> int:
@@ -217,9 +229,11 @@ def _survey(how: How, *, all_regions: bool) -> int:
         _close_look(target, one, window, how, (folder, target.region if several else ""))
         for target, one in surveyed
     ]
-    made = survey_answer(found, window, up_to_now=window.end > regions[0].now - MINUTE, missing=missing)
-    page = save(folder / INDEX, html_of(made, datetime.now(UTC)))
-    _say(made, page, markdown=how.markdown)
+    answer_of = partial(
+        survey_answer, window=window, up_to_now=window.end > regions[0].now - MINUTE, missing=missing
+    )
+    page = save(folder / INDEX, html_of(answer_of([region.on_page for region in found]), datetime.now(UTC)))
+    _say(answer_of(found), page, markdown=how.markdown)
     return survey_exit_code(found, missing)
 
 
@@ -254,6 +268,8 @@ def _close_look(
 
     `place` is the folder of the index page, and below it that of the Region.
     """
+    from keyheat.cli.table_diagnosis import diagnosed_live
+    from keyheat.evidence.cloudwatch import unannounced
     from keyheat.evidence.earlier import most_requested
     from keyheat.show.survey import SurveyedRegion
 
@@ -262,98 +278,13 @@ def _close_look(
         announce(sum(most_requested(table.indexes, window, target.now) for table in surveyed.throttled))
     diagnosed = []
     for table in counted(surveyed.throttled, len(surveyed.throttled), "tables are diagnosed", bars):
-        found = _diagnosed(table.name, window, target, how, announce=lambda _metrics: None)
-        page = _write(place[0] / place[1] / _file_name(table.name), found)
-        diagnosed.append((found, page.relative_to(place[0]).as_posix()))
-    return SurveyedRegion(region=target.region, survey=surveyed, diagnosed=tuple(diagnosed))
-
-
-def _window(last: timedelta | None, start: datetime | None, end: datetime | None, now: datetime) -> "Window":
-    """The window by the options. Raises `ValueError` with what is accepted."""
-    from keyheat.evidence.request import check_start, window_of
-
-    if last is not None and (start is not None or end is not None):
-        raise ValueError("--last is the time up to now: leave out --start and --end")
-    start = in_utc(start, now)
-    end = in_utc(end, now, after=start)
-    minute = now.replace(second=0, microsecond=0)
-    if start is None:
-        start = (end or minute) - (last or DEFAULT_LAST)
-    check_start(start, now)
-    return window_of(start, end or minute, now)
-
-
-def _diagnosed(
-    table: str,
-    window: "Window",
-    target: "Target",
-    how: How,
-    *,
-    announce: Callable[[int], None] | None = None,
-    records: "Records | None" = None,
-) -> "DiagnosedTable":
-    """Collect the evidence of one table, `records` of its clients included, and diagnose it."""
-    from keyheat.analysis.diagnosis import diagnosed
-    from keyheat.analysis.report.run import evidence_alone
-    from keyheat.show.diagnosis import DiagnosedTable
-
-    announce = announce or announced(target, how.billing)
-    evidence = _evidence(table, window, target, announce, records, show_keys=how.show_keys)
-    run = evidence_alone(evidence, diagnosed(evidence, billing=how.billing, simulate=False))
-    return DiagnosedTable(
-        run=run, region=target.region, options=target.options, billing=how.billing,
-        changes=_changes(run, target, announce), scaled=_scaled(run, target),
-    )  # fmt: skip
-
-
-def _scaled(run: "ReportRun", target: "Target") -> "ScalingFound":
-    """The auto scaling of a table that is too small; a local table that does not answer has none."""
-    from keyheat.evidence.scaling import ScalingFound, scaling_of
-
-    if run.evidence is None or run.diagnosis.verdict.constraint != "table":
-        return ScalingFound()
-    found = scaling_of(target.factory, run.evidence.table.name)
-    return ScalingFound() if target.local and found.problem else found
-
-
-def _changes(run: "ReportRun", target: "Target", announce: Callable[[int], None]) -> "Changes | None":
-    """What changed from the time before, for what throttled most; None where nothing throttled."""
-    from keyheat.analysis.changes import changes
-    from keyheat.evidence.earlier import EarlierRequest, earlier
-    from keyheat.words import Resource, index_of
-
-    verdict, evidence = run.diagnosis.verdict, run.evidence
-    if verdict.direction is None or evidence is None:
-        return None
-    resource = Resource(index_of(verdict.resource), verdict.direction)
-    request = EarlierRequest(
-        table=evidence.table, direction=verdict.direction, window=evidence.window, now=target.now
-    )
-    announce(request.metrics)
-    return changes(evidence, run.labels_of(resource), resource, list(earlier(target.factory, request)))
-
-
-def _evidence(
-    table: str,
-    window: "Window",
-    target: "Target",
-    announce: Callable[[int], None],
-    records: "Records | None",
-    *,
-    show_keys: bool,
-) -> "Evidence":
-    from keyheat.evidence.collection import collect_table
-    from keyheat.runs.client import NO_RECORDS
-    from keyheat.runs.formats import TableFacts
-    from keyheat.runs.plausibility import sound
-
-    return sound(
-        collect_table(
-            TableFacts(name=table), window, endpoint_url=target.endpoint_url, client_factory=target.factory,
-            clock=target.now.timestamp, show_keys=show_keys, wait=False, announce=announce,
-            records=records or NO_RECORDS,
+        found = diagnosed_live(
+            table.name, window, target, how.billing, announce=unannounced, show_keys=how.show_keys
         )
-    )  # fmt: skip
+        folder = place[0] / place[1] / _file_name(table.name)
+        page = _write(folder, found)
+        diagnosed.append((replace(found, folder=folder), page.relative_to(place[0]).as_posix()))
+    return SurveyedRegion(region=target.region, survey=surveyed, diagnosed=tuple(diagnosed))
 
 
 def announced(target: "Target", billing: Billing) -> Callable[[int], None]:

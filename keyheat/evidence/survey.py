@@ -113,6 +113,22 @@ def survey(target: Target, window: Window, *, sleep: Sleep, announce: Callable[[
     )
 
 
+def user_errors(target: Target, window: Window) -> float | None:
+    """Requests of the whole Region that DynamoDB refused as wrong; None if CloudWatch does not say.
+
+    The metric has no dimension: nobody can say which table they were for.
+    """
+    metric = {"Namespace": metrics.NAMESPACE, "MetricName": "UserErrors"}
+    period_s = _period_s(window, target.now)
+    query = {"Id": "q0", "MetricStat": {"Metric": metric, "Period": period_s, "Stat": "Sum"}}
+    try:
+        pages = _pages(target.factory("cloudwatch"), [query], window.start, window.end)
+    except (BotoCoreError, ClientError):
+        return None  # the same call for the table's series has said why
+    results = (result for page in pages for result in page["MetricDataResults"])
+    return float(sum(sum(result["Values"]) for result in results))
+
+
 def _names(target: Target, patience: Patience) -> list[str]:
     """The names of all tables, page by page."""
     client, names, after = target.factory("dynamodb"), list[str](), dict[str, str]()

@@ -1,8 +1,10 @@
 """The diagnosis of a table that somebody else loads, as an answer."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
@@ -15,16 +17,17 @@ from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import read_record
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.scaling import ScalingFound
-from keyheat.numbers import a_month
+from keyheat.numbers import a_month, some, units
 from keyheat.plan.prices import Billing
 from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Verdict, Window, diagnosis_json
 from keyheat.show.answer import Answer, Fact, Table, Tone
-from keyheat.wording.advice import in_short, now_of
+from keyheat.wording.advice import cure_of, in_short, now_of
+from keyheat.wording.answers import Answer as FirstAnswer
 from keyheat.wording.answers import answers_of
 from keyheat.wording.changes import changed_rows, changed_words, not_held
 from keyheat.wording.constraints import in_two_words, tone_of
 from keyheat.wording.verdict import verdict_sentence
-from keyheat.words import BROKEN, DONE, INVALID, capital, index_of, whose
+from keyheat.words import BROKEN, DONE, INVALID, capital, index_of, key_name, title_of, whose
 
 NOT_IN_BRIEF: Final = frozenset({"Since when", "How bad", "What it costs", "Confidence"})
 
@@ -38,6 +41,8 @@ class DiagnosedTable:
     options: str  # of an AWS CLI command that leads to the table
     billing: Billing
     scaled: ScalingFound = NOT_SCALED
+    user_errors: float | None = None  # of the whole Region, where nothing throttled
+    folder: Path | None = None  # where its files are
     changes: Changes | None = None  # from the time before; None: nothing throttled, or nothing is known
 
     @property
@@ -115,23 +120,46 @@ def _span(start: datetime, end: datetime) -> str:
 
 
 def _facts(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
-    """What a report's first screen says, what changed, and the command that eases it tonight."""
-    now = now_of(found.run.diagnosis)
-    eased = False
+    """What a report's first screen says, what changed, and the commands that ease it and try the cure."""
     for one in answers_of(found.run, facts, shared=False):
-        if one.id == "do" and not eased and now is not None and one.question != "Now":
-            yield from _tonight(found, now)
-        fact = Fact(name=one.question, value=one.said, beside=one.beside, command=one.command)
-        if one.id == "now" or one.question == "Now":
-            eased = True
-            yield from _tonight(found, now) if now is not None else (fact,)
-        else:
-            yield fact
+        if one.id == "do":
+            yield from _what_to_do(found, facts, one)
+        elif one.id != "now":  # that is said with its command
+            yield Fact(name=one.question, value=one.said, beside=one.beside, command=one.command)
         if one.id == "bad":
             yield from _which_key(found, facts)
-        if one.id == "bad" and found.changes is not None:
-            unknown = filter(None, [not_held(found.changes)])
-            yield Fact(name="What changed", value=changed_words(found.changes), beside=tuple(unknown))
+            yield from _indexes(found)
+            yield from _changed(found)
+
+
+def _indexes(found: DiagnosedTable) -> Iterator[Fact]:
+    """The indexes that are no part of the trouble, where CloudWatch counts no throttle of theirs."""
+    tracks = found.run.arranged.tracks if found.run.arranged else ()
+    counted = {track.index: 0.0 for track in tracks if track.index and track.events is not None}
+    for track in tracks:
+        if track.index in counted:
+            counted[track.index] += sum((track.events or {}).values())
+    calm = [index for index, events in counted.items() if not events]
+    if calm and found.run.diagnosis.labels:
+        yield Fact(name="Indexes", value=f"No throttle events of {', '.join(map(str, calm))}")
+
+
+def _changed(found: DiagnosedTable) -> Iterator[Fact]:
+    if found.changes is not None:
+        unknown = filter(None, [not_held(found.changes)])
+        yield Fact(name="What changed", value=changed_words(found.changes), beside=tuple(unknown))
+
+
+def _what_to_do(found: DiagnosedTable, facts: Facts, one: FirstAnswer) -> Iterator[Fact]:
+    """What eases it tonight, and what cures it, with the command that tries the cure."""
+    diagnosis = found.run.diagnosis
+    now = now_of(diagnosis)
+    if now is not None:
+        yield _tonight(found, facts, now)
+    if one.question == "Now":
+        return
+    command = one.command or _cure_command(found)
+    yield Fact(name=one.question, value=one.said, beside=one.beside, command=command)
 
 
 def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
@@ -155,16 +183,33 @@ def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     )
 
 
-def _tonight(found: DiagnosedTable, now: Recommendation) -> Iterator[Fact]:
+def _cure_command(found: DiagnosedTable) -> str | None:
+    """The command that does what cures it, else the one that tries it."""
+    diagnosis = found.run.diagnosis
+    cure = next((advice for advice in diagnosis.recommendations if advice.kind == "cure"), None)
+    if cure is None or cure_of(diagnosis) is None or diagnosis.verdict.constraint == "none":
+        return None
+    command = command_of(cure, found.table, found.options, found.scaled)
+    if command is None and found.folder is not None:
+        command = f"keyheat fix {shlex.quote(str(found.folder))}"
+    return command
+
+
+def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
     """What eases it now: in words, as a command to paste, with what a month costs before and after."""
     bill = now.bill or bill_of(now, found.table, found.billing)
-    price = ""
+    price, value = "", capital(in_short(now))
     if bill is not None:
         before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
         price = f"{before} → {after} a month ({bill.prices})"
-    yield Fact(
+    if now.units and now.direction:
+        value = f"{title_of(now.action, now.resource)} to {units(now.units, now.direction)}"
+    if now.action == "back_off" and facts.hot_key is not None:
+        name = key_name(facts.hot_key.key, facts.hot_key.shown)
+        value = f"Slow down or queue the {facts.resource.direction}s of {name}; retry with jitter"
+    return Fact(
         name="Now",
-        value=capital(in_short(now)),
+        value=value,
         beside=tuple(filter(None, (now.why, price))),
         command=command_of(now, found.table, found.options, found.scaled),
     )
@@ -181,6 +226,11 @@ def _notes(found: DiagnosedTable) -> Iterator[str]:
     yield from diagnosis.verdict.because
     if diagnosis.verdict.constraint == "none" and (said := answered_as_ever(found.evidence)):
         yield said
+    if found.user_errors:
+        yield (
+            f"UserErrors counts {some(round(found.user_errors), 'request')} that DynamoDB refused as wrong, "
+            "of any table in the Region: look for ValidationException in the logs."
+        )
     if diagnosis.verdict.settled_by:
         yield diagnosis.verdict.settled_by
     for line in diagnosis.coverage.missing:

@@ -1,8 +1,9 @@
 """The tables of one or several Regions that throttled, as an answer with a part for each."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
@@ -33,6 +34,12 @@ class SurveyedRegion:
     def throttled(self) -> tuple[tuple[DiagnosedTable, str], ...]:
         """Those of which the close look says so, too."""
         return tuple(one for one in self.diagnosed if exit_code_of(one[0].run) != DONE)
+
+    @property
+    def on_page(self) -> "SurveyedRegion":
+        """The same with folders as seen from the page, which says nothing of this machine."""
+        seen = ((replace(found, folder=Path(link).parent), link) for found, link in self.diagnosed)
+        return replace(self, diagnosed=tuple(seen))
 
 
 def survey_exit_code(regions: Sequence[SurveyedRegion], missing: Sequence[str] = ()) -> int:

@@ -39,10 +39,7 @@ def command_of(
     """
     if (command := _scaling(advice, table, where, scaled)) is not None:
         return command
-    if advice.action == "on_demand":
-        change: str | None = "--billing-mode PAY_PER_REQUEST"
-    else:
-        change = _capacity(advice, table)
+    change = _capacity(advice, table)
     if change is None:
         return None
     return f"{UPDATE} --table-name {shlex.quote(table.name)} {where} \\\n  {change}"

@@ -1,0 +1,78 @@
+"""The stages of `keyheat diagnose TABLE`: collect, label, compare with earlier hours."""
+
+from collections.abc import Callable
+
+from keyheat.analysis.changes import Changes, changes
+from keyheat.analysis.diagnosis import diagnosed
+from keyheat.analysis.report.run import ReportRun, evidence_alone
+from keyheat.evidence.collection import collect_table
+from keyheat.evidence.earlier import EarlierRequest, earlier
+from keyheat.evidence.scaling import ScalingFound, scaling_of
+from keyheat.evidence.survey import user_errors
+from keyheat.evidence.target import Target
+from keyheat.plan.prices import Billing
+from keyheat.runs.client import NO_RECORDS, Records
+from keyheat.runs.formats import Evidence, TableFacts, Window
+from keyheat.runs.plausibility import sound
+from keyheat.show.diagnosis import DiagnosedTable
+from keyheat.words import Resource, index_of
+
+Announce = Callable[[int], None]
+"""Told how many metrics are requested before they are."""
+
+
+def diagnosed_alone(evidence: Evidence, region: str | None, billing: Billing) -> DiagnosedTable:
+    """The diagnosis of evidence for which no account was asked."""
+    run = evidence_alone(evidence, diagnosed(evidence, billing=billing, simulate=False))
+    options = f"--region {region}" if region else ""
+    return DiagnosedTable(run=run, region=region or "", options=options, billing=billing)
+
+
+def diagnosed_live(
+    table: str,
+    window: Window,
+    target: Target,
+    billing: Billing,
+    *,
+    announce: Announce,
+    show_keys: bool,
+    records: Records | None = None,
+) -> DiagnosedTable:
+    """Collect the evidence of one table, `records` of its clients included, and diagnose it."""
+    collected = collect_table(
+        TableFacts(name=table), window, endpoint_url=target.endpoint_url, client_factory=target.factory,
+        clock=target.now.timestamp, show_keys=show_keys, wait=False, announce=announce,
+        records=records or NO_RECORDS,
+    )  # fmt: skip
+    evidence = sound(collected)
+    run = evidence_alone(evidence, diagnosed(evidence, billing=billing, simulate=False))
+    refused = None
+    if run.diagnosis.verdict.constraint == "none":
+        announce(1)
+        refused = user_errors(target, window)
+    return DiagnosedTable(
+        run=run, region=target.region, options=target.options, billing=billing,
+        changes=_changes(run, evidence, target, announce), scaled=_scaled(run, table, target),
+        user_errors=refused,
+    )  # fmt: skip
+
+
+def _scaled(run: ReportRun, table: str, target: Target) -> ScalingFound:
+    """The auto scaling of a table that is too small; a local table that does not answer has none."""
+    if run.diagnosis.verdict.constraint != "table":
+        return ScalingFound()
+    found = scaling_of(target.factory, table)
+    return ScalingFound() if target.local and found.problem else found
+
+
+def _changes(run: ReportRun, evidence: Evidence, target: Target, announce: Announce) -> Changes | None:
+    """What changed from the time before, for what throttled most; None where nothing throttled."""
+    verdict = run.diagnosis.verdict
+    if verdict.direction is None:
+        return None
+    resource = Resource(index_of(verdict.resource), verdict.direction)
+    request = EarlierRequest(
+        table=evidence.table, direction=verdict.direction, window=evidence.window, now=target.now
+    )
+    announce(request.metrics)
+    return changes(evidence, run.labels_of(resource), resource, list(earlier(target.factory, request)))

@@ -1,0 +1,104 @@
+"""Commands to paste are what the AWS CLI takes: their options are parameters of the API."""
+
+import json
+import shlex
+
+import botocore.session
+import pytest
+from botocore.validate import validate_parameters
+
+from keyheat.analysis.advice.commands import bill_of, command_of
+from keyheat.evidence.scaling import ScalingFound, ScalingRange
+from keyheat.plan.prices import Billing, load_prices
+from keyheat.runs.formats import IndexFacts, Recommendation, TableFacts
+from keyheat.words import WRITE, Capacity, Resource
+
+PAIR = Capacity(read=50.0, write=15.0)
+INDEX = IndexFacts(name="by_day", provisioned=PAIR)
+PROVISIONED = TableFacts(name="orders", provisioned=PAIR, indexes=(INDEX,))
+ON_DEMAND = TableFacts(name="orders", max_on_demand=Capacity(write=100.0))
+BILLING = Billing(load_prices())
+
+
+def advice(action: str, resource: str = "table", units: float | None = 41.2) -> Recommendation:
+    return Recommendation(
+        action=action, kind="mitigation", why="it is", expected="less", units=units, resource=resource,
+        direction=WRITE,
+    )  # fmt: skip
+
+
+def parameters(command: str) -> dict[str, object]:
+    """The request that the AWS CLI makes of a command: `--provisioned-throughput A=1,B=2` or JSON."""
+    words = shlex.split(command.replace("\\\n", " "))
+    assert words[:3] == ["aws", "dynamodb", "update-table"]
+    found: dict[str, object] = {}
+    for option, value in zip(words[3::2], words[4::2], strict=True):
+        name = "".join(part.title() for part in option.removeprefix("--").split("-"))
+        if value.startswith("["):
+            found[name] = json.loads(value)
+        elif "=" in value:
+            found[name] = {key: int(number) for key, number in (p.split("=") for p in value.split(","))}
+        elif name != "Region":
+            found[name] = value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("given", "table", "changed"),
+    [
+        (
+            advice("raise_capacity"), PROVISIONED,
+            {"ProvisionedThroughput": {"ReadCapacityUnits": 50, "WriteCapacityUnits": 42}},
+        ),
+        (
+            advice("raise_capacity", "by_day"), PROVISIONED,
+            {
+                "GlobalSecondaryIndexUpdates": [
+                    {
+                        "Update": {
+                            "IndexName": "by_day",
+                            "ProvisionedThroughput": {"ReadCapacityUnits": 50, "WriteCapacityUnits": 42},
+                        }
+                    }
+                ]
+            },
+        ),
+        (
+            advice("raise_max_on_demand"), ON_DEMAND,
+            {"OnDemandThroughput": {"MaxWriteRequestUnits": 42}},
+        ),
+    ],
+)  # fmt: skip
+def test_a_raise_changes_one_rate_and_leaves_the_other(
+    given: Recommendation, table: TableFacts, changed: dict[str, object]
+) -> None:
+    command = command_of(given, table, "--region eu-west-1")
+    assert command is not None
+    request = parameters(command)
+    assert request == {"TableName": "orders", **changed}
+    model = botocore.session.Session().get_service_model("dynamodb")
+    validate_parameters(request, model.operation_model("UpdateTable").input_shape)
+
+
+def test_what_is_scaled_gets_another_range_and_what_is_not_known_gets_no_command() -> None:
+    scaled = ScalingFound((ScalingRange(Resource("by_day", WRITE), 5, 30),))
+    command = command_of(advice("raise_capacity", "by_day"), PROVISIONED, "--region eu-west-1", scaled)
+    assert command is not None
+    assert "--resource-id table/orders/index/by_day" in command
+    assert "dynamodb:index:WriteCapacityUnits --min-capacity 42 --max-capacity 42" in command
+    for given, table in (
+        (advice("raise_capacity"), ON_DEMAND),
+        (advice("raise_capacity", units=None), PROVISIONED),
+        (advice("back_off"), PROVISIONED),
+    ):
+        assert command_of(given, table, "--region eu-west-1") is None
+
+
+def test_the_price_is_of_the_table_with_its_indexes_before_and_after() -> None:
+    bill = bill_of(advice("raise_capacity", "by_day"), PROVISIONED, BILLING)
+    assert bill is not None
+    assert bill.before_dollars_per_month == pytest.approx(2 * (15 * 0.00065 + 50 * 0.00013) * 730)
+    more = bill.after_dollars_per_month - bill.before_dollars_per_month
+    assert more == pytest.approx((41.2 - 15) * 0.00065 * 730)
+    unknown = PROVISIONED.model_copy(update={"indexes": (IndexFacts(name="by_day"),)})
+    assert bill_of(advice("raise_capacity"), unknown, BILLING) is None
