@@ -7,6 +7,7 @@ from typing import Any
 
 import boto3
 import pytest
+
 from tests.load.foreign_endpoints import moto
 
 pytestmark = [pytest.mark.opens, pytest.mark.slow]
