@@ -11,6 +11,7 @@ from keyheat.evidence.cloudwatch import Clock, Progress
 from keyheat.evidence.logged import ThrottleLog, read_logs
 from keyheat.evidence.metric_files import MetricFiles, MetricReader
 from keyheat.evidence.table import facts_then, with_indexes
+from keyheat.numbers import some
 from keyheat.runfiles import FileProblem, parsed_json
 from keyheat.runs.client import NO_RECORDS, Records
 from keyheat.runs.formats import Evidence, TableFacts, Window
@@ -85,6 +86,8 @@ def logged_table(log: ThrottleLog | None) -> str:
     tables = log.tables if log else {}
     if len(tables) == 1:
         return next(iter(tables))
+    if log is not None and not log.counts:
+        raise ValueError(f"no throttle in {some(log.records, 'record')} of the logs")
     if log is None:
         raise ValueError("say which: --run DIR, --table T --last 3h, or --table T --start A --end B")
     named = ", ".join(f"{name} ({count:,})" for name, count in tables.items())

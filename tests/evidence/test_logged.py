@@ -207,5 +207,5 @@ def test_logs_of_several_tables_need_the_one_that_is_meant(tmp_path: Path) -> No
     ):
         evidence_for(asked, clock=lambda: NOON.timestamp(), progress=silent)
     asked = EvidenceRequest(logs=(logged(tmp_path, json.dumps({"msg": "nothing"})),))
-    with pytest.raises(ValueError, match="no table"):
+    with pytest.raises(ValueError, match="no throttle in 1 record of the logs"):
         evidence_for(asked, clock=lambda: NOON.timestamp(), progress=silent)
