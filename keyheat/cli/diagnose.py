@@ -15,7 +15,6 @@ from keyheat.cli.options import (
     TimeSpan,
     a_path,
     a_time,
-    hours_a_day,
     in_json,
     in_utc,
     of_files,
@@ -58,7 +57,6 @@ INDEX = "index.html"
 @click.option("--out", "place", type=a_path, help="folder of the files  [default: reports/out/diagnose-TIME]")
 @click.option("--markdown", is_flag=True, help="print Markdown, for a ticket or a chat")
 @in_json("the answer")
-@hours_a_day
 @some_prices
 def diagnose(
     table: str | None,
@@ -78,7 +76,6 @@ def diagnose(
     hide_keys: bool,
     place: Path | None,
     markdown: bool,
-    hours_per_day: float,
     prices: Path,
 ) -> int:
     """Find out why TABLE throttles, or which tables do: which limit, on which key, since when, what to do.
@@ -93,7 +90,7 @@ def diagnose(
     how = How(
         region=region, profile=profile, endpoint_url=endpoint_url, last=last, start=start, end=end,
         logs=logs, metrics=metrics, named=dict(named), zone=zone, described=described,
-        billing=Billing(price_list(prices), hours_per_day), show_keys=not hide_keys, place=place,
+        billing=Billing(price_list(prices)), show_keys=not hide_keys, place=place,
         markdown=markdown,
     )  # fmt: skip
     if metrics:

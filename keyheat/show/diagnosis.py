@@ -1,5 +1,6 @@
 """The diagnosis of a table that somebody else loads, as an answer."""
 
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from keyheat.wording.constraints import in_two_words, tone_of
 from keyheat.wording.verdict import verdict_sentence
 from keyheat.words import BROKEN, DONE, INVALID, capital, index_of, key_name, title_of, whose
 
+WHOLE_MINUTE: Final = re.compile(r"(\d\d:\d\d):00\b")
 NOT_IN_BRIEF: Final = frozenset({"Since when", "How bad", "What it costs", "Confidence"})
 
 
@@ -85,7 +87,7 @@ def in_brief(found: DiagnosedTable, link: str) -> Answer:
     """The same in a few lines, beside other tables; `link` leads to the whole of it."""
     whole = diagnosis_answer(found)
     named = {fact.name: fact.value for fact in whole.facts}
-    since = named["Since when"].replace(":00", "") if found.run.diagnosis.labels else ""
+    since = WHOLE_MINUTE.sub(r"\1", named["Since when"]) if found.run.diagnosis.labels else ""
     bad = next(fact for fact in whole.facts if fact.name == "How bad")
     parts = (found.region, since, bad.value, *bad.beside[:1], f"confidence {named['Confidence']}")
     facts = tuple(fact for fact in whole.facts if fact.name not in NOT_IN_BRIEF)
