@@ -212,7 +212,7 @@ def test_one_bad_folder_is_named_and_the_other_runs_are_shown(
     assert "other" in (tmp_path / "runs.html").read_text()
 
 
-@pytest.mark.parametrize("name", ["analyze", "report", "export", "clean", "compare"])
+@pytest.mark.parametrize("name", ["analyze", "report", "clean", "compare"])
 def test_a_folder_with_a_name_that_is_no_text_is_wrong_use(
     verb: Verb, sample: Sample, tmp_path: Path, name: str
 ) -> None:
@@ -222,15 +222,15 @@ def test_a_folder_with_a_name_that_is_no_text_is_wrong_use(
     assert "is not UTF-8: rename the file or folder" in said.line
 
 
-@pytest.mark.parametrize("place", ["simulate", "export"])
+@pytest.mark.parametrize("place", ["simulate", "report"])
 def test_a_link_in_place_of_an_output_folder_is_refused(
     verb: Verb, sample: Sample, tmp_path: Path, place: str
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (tmp_path / "out").symlink_to(elsewhere)
-    named = ["simulate", "hotkey"] if place == "simulate" else ["export", sample("hotkey")]
-    said = verb(*named, "--out", tmp_path / "out")
+    named = ["simulate", "hotkey", "--out"] if place == "simulate" else ["report", sample("hotkey"), "--csv"]
+    said = verb(*named, tmp_path / "out")
     assert said.code == 2
     assert "is a link: name the folder that it leads to" in said.err
     assert not list(elsewhere.iterdir())
@@ -251,7 +251,7 @@ def test_no_cell_of_an_export_is_a_formula(verb: Verb, sample: Sample, tmp_path:
     run = sample("hotkey")
     for file in (run / "keys.json", run / "evidence.json"):
         file.write_text(re.sub(r'"shown": ?(null|"[^"]*")', '"shown": "=1+1"', file.read_text()))
-    assert verb("export", run, "--show-keys", "--out", tmp_path / "cells").code == 0
+    assert verb("report", run, "--show-keys", "--csv", tmp_path / "cells").code == 0
     text = (tmp_path / "cells" / "hottest-keys-write.csv").read_text()
     assert '"\'=1+1"' in text
     assert ',"=1+1"' not in text

@@ -14,8 +14,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "report-in-detail.md").read_text(encoding="utf-8")
 COMMANDS = [
     "keyheat simulate hotkey --out reports/out/hotkey",
-    "keyheat export reports/out/hotkey",
-    "keyheat export reports/out/hotkey --format parquet --out reports/out/hotkey-parquet",
+    "keyheat report reports/out/hotkey --csv reports/out/hotkey-csv",
 ]
 FILES = re.compile(r"`([a-z][a-z-]*?)-?(?:RESOURCE|DIRECTION|\.\.\.|`)")
 
@@ -27,12 +26,11 @@ def test_its_commands(verb, tmp_path, monkeypatch):
     for command in COMMANDS:
         assert verb(*command.split()[1:]).code == 0, command
     out = tmp_path / "reports" / "out"
-    written = {path.stem for path in (out / "hotkey" / "export").glob("*.csv")}
-    assert {path.stem for path in (out / "hotkey-parquet").glob("*.parquet")} == written
+    written = {path.stem for path in (out / "hotkey-csv").glob("*.csv")}
     table = PAGE[PAGE.index("| file | a row is") : PAGE.index("Columns that were nothing")]
     told = tuple(name for row in table.splitlines() if row for name in FILES.findall(row.split("|")[1]))
     assert [name for name in written if not name.startswith(told)] == []
-    with (out / "hotkey" / "export" / "generator.csv").open(newline="") as file:
+    with (out / "hotkey-csv" / "generator.csv").open(newline="") as file:
         assert all(f"`{name}`" in PAGE for name in next(csv.reader(file)))
 
 

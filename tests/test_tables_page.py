@@ -1,4 +1,4 @@
-"""keyheat sweep-orphans, as docs/tables.md has it, at an endpoint that others wrote."""
+"""keyheat clean --orphans, as docs/tables.md has it, at an endpoint that others wrote."""
 
 import json
 import os
@@ -111,7 +111,7 @@ def test_on_a_terminal_somebody_is_asked(
 ) -> None:
     make(ddb, "over")
     monkeypatch.setattr("sys.stdin", Terminal(typed))
-    said = verb("sweep-orphans", "--region", "eu-west-1")
+    said = verb("clean", "--orphans", "--region", "eu-west-1")
     assert (said.code, names(ddb)) == (0, left)
     assert "Delete 1 table?" in said.err
 
@@ -150,7 +150,7 @@ def test_nothing_was_left_behind(verb: Verb, ddb: Any) -> None:
     ],
 )
 def test_what_cannot_be_asked_is_said(verb: Verb, ddb: Any, options: tuple[str, ...], words: str) -> None:
-    said = verb("sweep-orphans", *options)
+    said = verb("clean", "--orphans", *options)
     assert said.code == 2
     assert words in said.err
 
@@ -161,17 +161,17 @@ def test_who_asks_and_where_is_needed(verb: Verb, monkeypatch: pytest.MonkeyPatc
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    said = verb("sweep-orphans")
+    said = verb("clean", "--orphans")
     assert (said.code, said.line) == (2, "Error: no AWS region is set: say --region, or set AWS_REGION")
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
-    said = verb("sweep-orphans")
+    said = verb("clean", "--orphans")
     assert said.code == 2
     assert "no AWS credentials found" in said.line
 
 
 @pytest.mark.opens
 def test_an_endpoint_that_is_not_there(verb: Verb) -> None:
-    said = verb("sweep-orphans", "--target", "http://127.0.0.1:1")
+    said = verb("clean", "--orphans", "--target", "http://127.0.0.1:1")
     assert said.code == 3
     assert "the tables cannot be listed" in said.line
 

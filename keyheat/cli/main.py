@@ -123,7 +123,6 @@ MENU: Menu = {
         "collect": ("evidence", "what CloudWatch says of a run, or of any table"),
         "analyze": ("evidence", "label the throttles: partition, table, or what else it was"),
         "report": ("pages", "write the page of a run from its files"),
-        "export": ("pages", "what each chart of a run shows, as CSV or Parquet"),
         "compare": ("pages", "several runs side by side on one page"),
         "runs": ("pages", "all runs in one table"),
         "fix": ("fix", "try what a diagnosis recommends, beside the run as it was"),
@@ -133,8 +132,7 @@ MENU: Menu = {
         "history": ("history", "every session that there was, baselines, trends"),
     },
     "Tidying up": {
-        "clean": ("tidying", "delete what a run wrote to a table of somebody else's"),
-        "sweep-orphans": ("tidying", "delete tables that runs left behind and whose time is over"),
+        "clean": ("tidying", "delete what a run wrote, or expired tables that runs left behind"),
     },
     "About Keyheat": {
         "loadtests": ("about", "the load tests that are shipped; copies one to edit"),
@@ -144,7 +142,7 @@ MENU: Menu = {
 
 NEEDS = {
     **dict.fromkeys(("demo", "run", "sweep"), ("load", "report")),
-    **dict.fromkeys(("diagnose", "simulate", "report", "export", "compare", "runs", "fix"), ("report",)),
+    **dict.fromkeys(("diagnose", "simulate", "report", "compare", "runs", "fix"), ("report",)),
     "regress": ("regress", "report"),
 }
 """The extras without which a verb could not end, which is said before it begins."""

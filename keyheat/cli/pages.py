@@ -1,10 +1,10 @@
-"""Verbs that write pages and files of runs: report, compare, runs, and export."""
+"""Verbs that write pages and files of runs: report, compare and runs."""
 
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -33,12 +33,30 @@ if TYPE_CHECKING:
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run; with --out")
 @click.option("--out", "file", type=a_path, help="where the page of an evidence file goes")
+@click.option(
+    "--csv", "place", type=a_path, metavar="FOLDER", help="write what each chart shows, as CSV files"
+)
+@click.option("--show-keys", is_flag=True, help="with --csv: the values of keys, where the run recorded them")
 @further_analyzers
 @in_json("where the page is")
-def report(folder: Path | None, evidence: Path | None, file: Path | None, further: tuple[Path, ...]) -> int:
-    """Write report.html from the files of a run, or a page about an evidence file."""
+def report(
+    folder: Path | None,
+    evidence: Path | None,
+    file: Path | None,
+    place: Path | None,
+    show_keys: bool,
+    further: tuple[Path, ...],
+) -> int:
+    """Write report.html from the files of a run, or a page about an evidence file.
+
+    With --csv it writes the numbers of the charts instead: second by second, units in the names of columns.
+    """
     from keyheat.pages.run.report import write_report
 
+    if place is not None and folder is not None and evidence is None and file is None and not further:
+        return _write_csv(folder, place, show_keys=show_keys)
+    if place is not None or show_keys:
+        raise click.UsageError("--csv takes a run directory alone, and --show-keys goes with it")
     now, code = datetime.now(UTC), DONE
     if folder is not None and evidence is None and file is None:
         if further:
@@ -86,19 +104,13 @@ def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
     return DONE if valid else INVALID
 
 
-@click.command()
-@click.argument("folder", metavar="RUN", type=a_folder)
-@click.option("--format", "kind", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True)
-@click.option("--out", "place", type=a_path, help="where the files go  [default: RUN/export]")
-@click.option("--show-keys", is_flag=True, help="with the values of keys, where the run recorded them")
-@in_json("which files were written, with their rows,")
-def export(folder: Path, kind: Literal["csv", "parquet"], place: Path | None, show_keys: bool) -> int:
-    """Write what each chart of a run shows as a file: second by second, units in the names of the columns."""
+def _write_csv(folder: Path, place: Path, *, show_keys: bool) -> int:
+    """Write what each chart of a run shows as a file."""
     from keyheat.pages.run.report import KeysNotRecorded, write_exports
 
     try:
         with Working("writing what the charts show", bars):
-            written = write_exports(folder, place or folder / "export", kind, show_keys=show_keys)
+            written = write_exports(folder, place, show_keys=show_keys)
     except KeysNotRecorded as problem:
         raise click.UsageError(str(problem)) from problem
     answer(

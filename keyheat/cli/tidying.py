@@ -1,4 +1,4 @@
-"""Verbs that tidy up: clean, what a run wrote to somebody else's table; sweep-orphans, tables left behind."""
+"""The verb clean: what a run wrote to somebody else's table, or tables that runs left behind."""
 
 import os
 import time
@@ -26,7 +26,8 @@ ATTEMPTS = 10
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=a_folder)
+@click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
+@click.option("--orphans", is_flag=True, help="delete expired tables that runs left behind instead")
 @click.option("--yes", is_flag=True, help="do not ask; needed where nobody can be asked")
 @click.option(
     "--max-units-per-s",
@@ -35,19 +36,35 @@ ATTEMPTS = 10
     help="reads and writes together  [default: a quarter of what the table has provisioned, or 500]",
 )
 @click.option("--endpoint-url", help="where the table is, if neither on this machine nor in AWS")
-@in_json("what was deleted, and what it consumed,")
+@click.option("--target", default="aws", show_default=True, help="of --orphans: aws, or an endpoint's URL")
+@click.option("--region", help="of --orphans  [default: as the AWS SDK finds it]")
+@click.option("--profile", help="of --orphans, in the AWS configuration")
+@click.option("--dry-run", is_flag=True, help="with --orphans: only look")
+@in_json("what was found and deleted")
 @some_prices
 def clean(
-    folder: Path,
+    folder: Path | None,
+    orphans: bool,
     yes: bool,
     most_per_s: float | None,
     endpoint_url: str | None,
+    target: str,
+    region: str | None,
+    profile: str | None,
+    dry_run: bool,
     prices: Path,
 ) -> int:
     """Delete the items of the run in DIR from a table that no run of ours created, and no other item.
 
     The whole table is read to find them. Interrupted, the same command goes on where it was.
+
+    With --orphans, find tables that runs left behind, by their tags, and delete those whose time is over:
+    never a table without Keyheat's tags, never one that is protected.
     """
+    if orphans == (folder is not None):
+        raise click.UsageError("say either a run directory, or --orphans")
+    if folder is None:
+        return _sweep(_search(target, region, profile, prices), yes=yes, dry_run=dry_run)
     from botocore.exceptions import BotoCoreError, ClientError
 
     from keyheat.cli.guards import at_known_endpoint
@@ -155,27 +172,7 @@ NAMED = 5  # tables that one problem names
 MODES = {"PROVISIONED": "provisioned", "PAY_PER_REQUEST": "on demand"}
 
 
-@click.command("sweep-orphans")
-@click.option("--target", default="aws", show_default=True, help="aws, or the URL of an endpoint")
-@click.option("--region", help="where to look  [default: as the AWS SDK finds it]")
-@click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
-@click.option("--yes", is_flag=True, help="delete without asking; needed where nobody can be asked")
-@click.option("--dry-run", is_flag=True, help="only look")
-@in_json("what was found and done")
-@some_prices
-def sweep_orphans(
-    target: str,
-    region: str | None,
-    profile: str | None,
-    yes: bool,
-    dry_run: bool,
-    prices: Path,
-) -> int:
-    """Find tables that runs left behind, by their tags, and delete those whose time is over.
-
-    Never a table without Keyheat's tags, never one that is protected.
-    """
-    search = _search(target, region, profile, prices)
+def _sweep(search: "OrphanSearch", *, yes: bool, dry_run: bool) -> int:
     found = _found(search)
     if in_words():
         _show(found)

@@ -164,7 +164,7 @@ def test_a_table_that_was_left_behind_is_swept(make_table: Callable[..., str], c
     over = f"{datetime.now(UTC) - timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"
     name = make_table(("keyheat", "a run"), ("keyheat-owner", "test-aws"), ("keyheat-expires", over))
     kept = make_table(("keyheat", "a run"), ("keyheat-expires", "2099-01-01T00:00:00Z"))
-    done = keyheat("sweep-orphans", "--target", TARGET, "--yes", "--json")
+    done = keyheat("clean", "--orphans", "--target", TARGET, "--yes", "--json")
     assert done.returncode == 0, done.stderr
     assert name in json.dumps(json.loads(done.stdout))
     with pytest.raises(client.exceptions.ResourceNotFoundException):

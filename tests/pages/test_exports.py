@@ -3,12 +3,11 @@
 import csv
 import json
 
-import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 from keyheat.analysis.report.run import load_run
-from keyheat.cli.pages import export
+from keyheat.cli.pages import report
 from keyheat.pages.run.report import KeysNotRecorded, write_exports
 
 SEVERAL = {"seconds-table-write", "constraints", "heat-of-keys-write",
@@ -22,8 +21,8 @@ def rows_of(path):
 
 @pytest.fixture
 def exported(samples, tmp_path):
-    def make(kind="csv", name="hotkey", **more):
-        return {path.stem: path for path, _ in write_exports(samples[name], tmp_path, kind, **more)}
+    def make(name="hotkey", **more):
+        return {path.stem: path for path, _ in write_exports(samples[name], tmp_path, **more)}
 
     return make
 
@@ -42,16 +41,6 @@ def test_seconds_add_up_to_what_the_client_recorded(exported, samples):
     assert throttled == run.seconds["throttled"].sum()
 
 
-@pytest.mark.slow
-def test_parquet_has_the_same_columns_and_times(exported):
-    of_csv = rows_of(exported()["generator"])
-    table = pq.read_table(exported("parquet")["generator"])
-    assert table.schema.metadata[b"format"] == b"keyheat.export/1"
-    assert table.column_names == list(of_csv[0])
-    assert table.num_rows == len(of_csv)
-    assert table["from_utc"][1].as_py().isoformat() == "2026-11-20T12:00:01+00:00"
-
-
 def with_values(folder):
     path = folder / "keys.json"
     content = json.loads(path.read_text())
@@ -65,24 +54,22 @@ def with_values(folder):
 @pytest.mark.slow
 def test_values_of_keys_are_written_only_if_asked(a_run, tmp_path):
     folder = with_values(a_run())
-    for path, _ in write_exports(folder, tmp_path / "digests", "csv"):
+    for path, _ in write_exports(folder, tmp_path / "digests"):
         assert "customer-7" not in path.read_text()
-    written = {
-        path.stem: path for path, _ in write_exports(folder, tmp_path / "shown", "csv", show_keys=True)
-    }
+    written = {path.stem: path for path, _ in write_exports(folder, tmp_path / "shown", show_keys=True)}
     assert {row["key_shown"] for row in rows_of(written["hottest-keys-write"])} >= {"customer-7"}
 
 
 def test_values_that_were_not_recorded_are_refused(samples, tmp_path):
     with pytest.raises(KeysNotRecorded, match="if it is started with --show-keys"):
-        write_exports(samples["hotkey"], tmp_path / "x", "csv", show_keys=True)
+        write_exports(samples["hotkey"], tmp_path / "x", show_keys=True)
     assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.slow
 def test_the_verb_says_what_it_wrote(samples, tmp_path):
-    said = CliRunner().invoke(export, [str(samples["hotkey"]), "--out", str(tmp_path)])
+    said = CliRunner().invoke(report, [str(samples["hotkey"]), "--csv", str(tmp_path)])
     assert "generator.csv  120 rows" in said.output.replace("\n", "")
-    refused = CliRunner().invoke(export, [str(samples["hotkey"]), "--out", str(tmp_path), "--show-keys"])
+    refused = CliRunner().invoke(report, [str(samples["hotkey"]), "--csv", str(tmp_path), "--show-keys"])
     assert refused.exit_code == 2
     assert "has digests of keys only" in refused.output

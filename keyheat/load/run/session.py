@@ -266,7 +266,7 @@ class LocustSession:
         try:
             self._beginning.kill()
         except KeyboardInterrupt:
-            self._progress.say("left at once: keyheat sweep-orphans finds tables that this run made, later")
+            self._progress.say("left at once: keyheat clean --orphans finds tables that this run made, later")
             for line in self.left_behind():
                 self._progress.say(line)
 

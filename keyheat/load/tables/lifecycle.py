@@ -286,7 +286,7 @@ class RunTables:
         """How somebody deletes the table later."""
         return (
             f"Delete it with: {by_hand(made.spec.name, self.target.region)}; "
-            f"from {as_text(made.expires)} on, keyheat sweep-orphans does it"
+            f"from {as_text(made.expires)} on, keyheat clean --orphans does it"
         )
 
 

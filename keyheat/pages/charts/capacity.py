@@ -94,7 +94,7 @@ def minute_chart(
         summary=joined([f"CloudWatch's sums per {each}, shown as rates.", *_said(finest, consumed)]),
         figure=made,
         legend=_legend(timeline, ceiling_per_s),
-        table=rate_table(timeline.in_steps_of(width_for(timeline.end_s - timeline.start_s, MOST_ROWS))),
+        table=rate_table(finest.in_steps_of(width_for(finest.end_s - finest.start_s, MOST_ROWS))),
         sheet=_sheet(finest, "minutes"),
     )
 

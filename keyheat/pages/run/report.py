@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Literal
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, load_run
@@ -63,18 +61,12 @@ def write_report(run_dir: Path, generated_at: datetime) -> Path:
     return save(run_dir / REPORT, render(load_run(run_dir), generated_at))
 
 
-FileKind = Literal["csv", "parquet"]
-FORMAT: Final = "keyheat.export/1"
-
-
 class KeysNotRecorded(ValueError):
     """Values of keys were asked for, and the run has nothing but their digests."""
 
 
-def write_exports(
-    folder: Path, place: Path, kind: FileKind, *, show_keys: bool = False
-) -> list[tuple[Path, int]]:
-    """Write one file for each chart into `place`; gives their paths with their rows.
+def write_exports(folder: Path, place: Path, *, show_keys: bool = False) -> list[tuple[Path, int]]:
+    """Write one CSV file for each chart into `place`; gives their paths with their rows.
 
     Raises `FileProblem` where the run cannot be read or a file not written, and `KeysNotRecorded`.
     """
@@ -86,9 +78,8 @@ def write_exports(
         )
     written = []
     for sheet in sheets_of(run, show_keys=show_keys):
-        path, table = place / f"{_file_name(sheet.name)}.{kind}", sheet.table()
-        content = _csv(table) if kind == "csv" else _parquet(table)
-        _write_file(path, content)
+        path, table = place / f"{_file_name(sheet.name)}.csv", sheet.table()
+        _write_file(path, _csv(table))
         written.append((path, table.num_rows))
     return written
 
@@ -127,12 +118,6 @@ def _csv(table: pa.Table) -> bytes:
             table = table.set_column(place, field.name, pa.array(words, pa.string()))
     file = io.BytesIO()
     pyarrow.csv.write_csv(table.rename_columns(list(map(as_cell, table.column_names))), file)
-    return file.getvalue()
-
-
-def _parquet(table: pa.Table) -> bytes:
-    file = io.BytesIO()
-    pq.write_table(table.replace_schema_metadata({"format": FORMAT}), file, compression="zstd")
     return file.getvalue()
 
 

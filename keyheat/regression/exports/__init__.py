@@ -47,11 +47,6 @@ class Exports:
     prometheus: Path | None = None
     step_summary: Path | None = None
 
-    @property
-    def any(self) -> bool:
-        """Whether there is any."""
-        return bool(self._files())
-
     def check(self) -> None:
         """Raises `ValueError` where one of them cannot come to anything, before any load is sent."""
         folders = [path for path in self._files() if path.is_dir()]

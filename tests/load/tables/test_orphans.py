@@ -275,7 +275,7 @@ def test_two_interrupts_at_once_while_its_table_is_made_name_it(begin: Begin) ->
         assert child.returncode == 130, err
         if "table short-table, which this run made, is deleted" not in err:  # the system made one of them
             assert "table short-table, which this run made, is there, and costs" in err
-            assert "keyheat sweep-orphans does it" in err
+            assert "keyheat clean --orphans does it" in err
 
 
 @pytest.mark.opens

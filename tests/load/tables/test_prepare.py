@@ -222,7 +222,7 @@ def test_a_deletion_that_is_denied_is_said_with_the_command_that_does_it() -> No
     tables.leave()
     assert "AccessDeniedException" in heard.last
     assert "Delete it with: aws dynamodb delete-table --table-name made" in heard.last
-    assert "keyheat sweep-orphans" in heard.last
+    assert "keyheat clean --orphans" in heard.last
 
 
 def test_own_tables_are_deleted_where_backups_cannot_be_read() -> None:
