@@ -41,7 +41,7 @@ SCENARIO = """
 format = "keyheat.scenario/1"
 name = "soak"
 question = "Does a long run with faults leak, hang or lose anything?"
-loadtest = "user_id"
+loadtest = "hotkey"
 [table]
 name = "soak-table"
 provisioned = {{ read = 1_000, write = 10_000 }}
@@ -97,7 +97,7 @@ def rows_of(watched: Watched, until_s: int) -> list[Row]:
 
 def load_of(url: str, scenario: Path, folder: Path) -> "subprocess.Popen[bytes]":
     """The load, as somebody starts it."""
-    command = ["locust", "-f", "loadtests/user_id.py", "--headless", "--only-summary", "--no-report"]
+    command = ["locust", "-f", "loadtests/hotkey.py", "--headless", "--only-summary", "--no-report"]
     more = ["--host", url, "--scenario", str(scenario), "--out", str(folder)]
     return subprocess.Popen([sys.executable, "-m", *command, *more], cwd=ROOT, stdout=subprocess.DEVNULL)
 

@@ -8,7 +8,7 @@ CUSTOMERS, COUNTRIES = 10_000, 50
 
 
 class OrderUser(TableUser):
-    """Writes orders under customer#product#country; products are as popular as in `product_sku.py`."""
+    """Writes orders under customer#product#country; products are as popular as in `product-sku.toml`."""
 
     needs_sort_key = True
 

@@ -1,4 +1,4 @@
-"""One key takes 90 % of the writes: does its partition throttle while the table has room?"""
+"""Items under keys as the scenario draws them: does one partition throttle while the table has room?"""
 
 from locust import task
 
@@ -6,7 +6,10 @@ from keyheat.load.users.user import TableUser
 
 
 class HotKeyUser(TableUser):
-    """Writes orders; which key takes how many is the scenario's to say (`configs/scenarios/hotkey.toml`)."""
+    """Writes items; which key takes how many is the scenario's to say (`configs/scenarios/hotkey.toml`).
+
+    The scenarios of even keys and of tables that are too small are run with it, too.
+    """
 
     @task
     def put_order(self) -> None:

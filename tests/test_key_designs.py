@@ -28,8 +28,6 @@ DESIGNS = {
     "K1": {"user-id": "none"},
     "K2": {"status-code": "partition"},
     "K3": {"datekey": "partition"},
-    "K4": {"device-id": "none"},
-    "K5": {"hot-device": "partition"},
     "K6": {"composite-key": "none"},
     "K7": {"random-suffix": "none"},
     "K8": {"calculated-suffix": "none"},
@@ -59,8 +57,11 @@ def rows_of(page: Path) -> list[list[str]]:
     return [[cell.strip() for cell in row.split("|")] for row in found]
 
 
-def test_every_number_of_the_playbook_has_a_name() -> None:
-    assert list(DESIGNS) == [f"K{number}" for number in range(1, 19)]
+def test_every_number_of_the_playbook_has_a_row() -> None:
+    """Some are another scenario with one number changed, and have no name."""
+    said = {cells[0].partition(" ")[0] for cells in rows_of(ROOT / "docs" / "key-designs.md")}
+    assert said == {f"K{number}" for number in range(1, 19)}
+    assert said - DESIGNS.keys() == {"K4", "K5"}
 
 
 @pytest.mark.parametrize(("number", "name", "label"), NAMED)
@@ -76,9 +77,9 @@ def test_a_name_is_a_scenario_with_a_load_test_that_expects_its_label(
 
 @pytest.mark.parametrize("number", DESIGNS)
 def test_locust_finds_the_scenario_by_the_name_of_the_file(number: str) -> None:
-    """The first name of each design; the others are variants of its scenario."""
+    """The first name of each design that is no other pattern of keys; the others are variants of it."""
     name = next(iter(DESIGNS[number]))
-    assert load_scenario(SCENARIOS / f"{name}.toml").loadtest == name.replace("-", "_")
+    assert load_scenario(SCENARIOS / f"{name}.toml").loadtest in (name.replace("-", "_"), "hotkey")
 
 
 @pytest.mark.parametrize(("number", "name", "label"), NAMED)

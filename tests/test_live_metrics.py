@@ -125,10 +125,16 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
         child = started(words, folder, a_readers_environment() | RETRIES)
         stack.callback(end_all, [child])
         during = eventually(lambda: seen(port, "failures"))
-        get(f"http://127.0.0.1:{web}/stop")
-        eventually(lambda: (folder / "run/evidence.json").exists())
-        after = get(f"http://127.0.0.1:{port}/metrics")
-        yield Loaded(read(during), read(after), runfiles.read_json(folder / "run/run.json", runfiles.RUN))
+        get(f"http://127.0.0.1:{web}/stop", b"")
+        run = eventually(lambda: over(folder))
+        yield Loaded(read(during), read(get(f"http://127.0.0.1:{port}/metrics")), run)
+
+
+def over(folder: Path) -> dict[str, Any] | None:
+    """What a run says of itself, once it is over."""
+    file = folder / "run/run.json"
+    run = runfiles.read_json(file, runfiles.RUN) if file.exists() else {}
+    return run if run.get("totals") else None
 
 
 def put(url: str, content: object) -> None:
@@ -362,11 +368,10 @@ def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
         work = ("--worker", "--master-host", "127.0.0.1", "--master-port", wired, *exported)
         children = [started((*LOCUST, *words), tmp_path, environment) for words in (lead, work, work)]
         stack.callback(end_all, children)
-        eventually(lambda: (tmp_path / "run/evidence.json").exists())
+        run = eventually(lambda: over(tmp_path))
         families = read(get(f"http://127.0.0.1:{port}/metrics"))
         children[0].send_signal(signal.SIGINT)
         ends = [child.communicate(timeout=PATIENCE_S)[1] for child in children]
-    run = runfiles.read_json(tmp_path / "run/run.json", runfiles.RUN)
     attempts = points_of(families["keyheat_load_attempts"])
     assert sum(attempts.values()) == run["totals"]["attempts"]
     assert len(points_of(families["keyheat_load_cpu_ratio"])) == 2

@@ -28,7 +28,7 @@ SCENARIO = """
 format = "keyheat.scenario/1"
 name = "faulty"
 question = "What is left of a run in which everything fails?"
-loadtest = "user_id"
+loadtest = "hotkey"
 table = { name = "faulty-table", provisioned = { read = 500, write = 4_000 } }
 keys = { kind = "uniform", keys = 100 }
 load = { users = 30, requests_per_s = 200, duration_s = 8, item_bytes = 3_000, arrivals = "constant" }
@@ -51,7 +51,7 @@ class Behind:
     def load(self, transport: str, text: str = SCENARIO) -> "subprocess.Popen[str]":
         scenario = self.folder / "faulty.toml"
         scenario.write_text(text)
-        words = ("-m", "locust", "-f", ROOT / "loadtests" / "user_id.py", "--headless", "--only-summary")
+        words = ("-m", "locust", "-f", ROOT / "loadtests" / "hotkey.py", "--headless", "--only-summary")
         options = ("--no-report", "--stop-timeout", "1", "--transport", transport)
         where = ("--host", self.proxy.url, "--scenario", scenario, "--out", self.folder / "run")
         return started((sys.executable, *words, *options, *where), self.folder, a_readers_environment())

@@ -115,7 +115,7 @@ def test_all_mistakes_are_said_at_once(scenario_file: Path) -> None:
 
 
 def test_several_locustfiles_need_a_word_on_the_scenario() -> None:
-    said = errors_of(options(), locustfiles=["hotkey.py", "too_small.py"])
+    said = errors_of(options(), locustfiles=["hotkey.py", "datekey.py"])
     assert "2 load tests are named" in said
     assert "--scenario SCENARIO" in said
 

@@ -40,7 +40,7 @@ def scenario(*steps: dict[str, Any]) -> Scenario:
             "format": FORMAT,
             "name": "changes",
             "question": "What if the capacity changes?",
-            "loadtest": "too_small",
+            "loadtest": "hotkey",
             "table": TABLE,
             "keys": {"kind": "uniform"},
             "timeline": list(steps),

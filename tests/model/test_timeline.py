@@ -29,7 +29,7 @@ def raw(*steps: dict[str, Any], **table: Any) -> dict[str, Any]:
         "format": FORMAT,
         "name": "changes",
         "question": "What if the capacity changes?",
-        "loadtest": "too_small",
+        "loadtest": "hotkey",
         "table": {**(table or PROVISIONED)},
         "keys": {"kind": "uniform"},
         "load": {"duration_s": 3_600},

@@ -80,7 +80,7 @@ def scenario(*steps: dict[str, Any], update_s: float | None = None, **table: Any
             "format": FORMAT,
             "name": "changes",
             "question": "Would it have been in time?",
-            "loadtest": "too_small",
+            "loadtest": "hotkey",
             "table": {"name": "orders", "provisioned": {"read": 5, "write": 100}, **table},
             "keys": {"kind": "uniform"},
             "load": {"duration_s": 86_400},

@@ -200,7 +200,7 @@ def test_every_number_is_simulated_once_with_each_seed() -> None:
 
 def steady(write: int, **changes: Any) -> Scenario:
     return scenario(
-        loadtest="too_small",
+        loadtest="hotkey",
         table={"name": "orders", "provisioned": {"read": 5, "write": write}},
         keys={"kind": "uniform", "keys": 10_000},
         load={"requests_per_s": 700, "duration_s": 60, "users": 20, **changes},

@@ -266,7 +266,7 @@ def _scenario(draft: Draft, number: int) -> dict[str, Any]:
         "format": "keyheat.scenario/1",
         "name": f"random-{number}",
         "question": "Which constraint throttles it?",
-        "loadtest": "user_id",
+        "loadtest": "hotkey",
         "seed": draft.rng.randrange(2**31),
         "table": {"name": f"random-{number}", **draft.table},
         "keys": {"kind": "uniform"},
