@@ -9,12 +9,10 @@ from typing import Final
 
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.simulator.rehearsal.mix import ATTRIBUTE, Text
-from keyheat.simulator.traffic.setting import TrafficSetting, on_shards
+from keyheat.simulator.traffic.setting import MOST_NAMED, TrafficSetting, on_shards
 
 SLOT: Final = re.compile(r"\{(?:key|time|(\d+)\.\.(\d+)(?::(\d+))?)\}")
 SHARDS: Final = re.compile(r"\{key\}#\{0\.\.(\d+)\}")
-MOST_NAMED: Final = 100_000
-"""Keys that are named one by one; where a law makes more of them, each is used too seldom to matter."""
 
 
 def masses_of_text(setting: TrafficSetting, text: Text) -> Masses:

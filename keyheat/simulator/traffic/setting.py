@@ -11,6 +11,7 @@ from functools import lru_cache
 from math import ceil, floor, fsum, sqrt
 from pathlib import Path
 from random import Random
+from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -304,15 +305,29 @@ class TrafficSetting:
         return masses_of(self._pattern, at_s=self.at_s + HALF_S)
 
 
+MOST_NAMED: Final = 100_000
+"""Keys that are named one by one; where there are more of them, each is used too seldom to matter."""
+
+
 @lru_cache(maxsize=2)
 def on_shards(keys: Masses, shards: int) -> Masses:
-    """The keys with a suffix, each evenly on all of its shards; kept as those of a pattern are."""
-    named = ((keys.name(number), share / shards) for number, share in enumerate(keys.shares.tolist()))
-    shares = {shard: part for key, part in named for shard in shard_keys(key, shards)}
+    """The keys with a suffix, each evenly on all of its shards; kept as those of a pattern are.
+
+    The most used keys are named, the rest is even, as `masses_of` has it.
+    """
     distinct = keys.distinct * shards
+    named = np.argsort(-keys.shares, kind="stable")[: max(1, MOST_NAMED // shards)]
+    shares = {
+        shard: float(keys.shares[number]) / shards
+        for number in named.tolist()
+        for shard in shard_keys(keys.name(number), shards)
+    }
     if not shares:
         return even_masses(within=keys.within, distinct=distinct)
-    return masses_of_shares(shares, even=keys.even, within=keys.within, distinct=distinct)
+    rest = (
+        0.0 if len(named) == len(keys.shares) else max(0.0, 1.0 - float(keys.shares[named].sum()) - keys.even)
+    )
+    return masses_of_shares(shares, even=keys.even + rest, within=keys.within, distinct=distinct)
 
 
 def _used(pattern: TraceKeys) -> Counter[str]:
