@@ -1,1 +1,1 @@
-"""A run while it goes on: in the web page of Locust, for Prometheus, and for a collector of OpenTelemetry."""
+"""A run while it goes on: in the web page of Locust, and for Prometheus."""
