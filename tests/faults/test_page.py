@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.load.transport.answer import THROTTLES, Answer
+from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.boto import SdkRetries
 from keyheat.load.transport.failures import (
     BAD_HTTP,
@@ -17,6 +17,7 @@ from keyheat.load.transport.failures import (
     NOT_AN_ANSWER,
 )
 from keyheat.load.transport.retries import RetriedCall
+from keyheat.words import THROTTLE_CODES
 from tests.faults.account import KILLED
 from tests.faults.kinds import FAULTS
 
@@ -58,7 +59,7 @@ SAID = rows()
 def test_every_kind_is_on_the_page() -> None:
     seen = {fault.seen_as for fault in FAULTS.values() if fault.seen_as}
     assert OF_TRANSPORTS | JUDGED | set(OF_SERVICES) | {KILLED} | seen == set(SAID)
-    assert all(f"`{code}`" in PAGE.read_text(encoding="utf-8") for code in THROTTLES)
+    assert all(f"`{code}`" in PAGE.read_text(encoding="utf-8") for code in THROTTLE_CODES)
 
 
 @pytest.mark.parametrize("kind", sorted(SAID.keys() - {KILLED}))
