@@ -100,6 +100,7 @@ class Caps:
         caps: list[tuple[Rule, float | None, float]] = [
             ("max_units", self.units, consumed.units),
             ("max_dollars", self.dollars, self.spent_dollars(consumed, elapsed_s)),
+            ("max_minutes", self.seconds and self.seconds / MINUTE_S, elapsed_s / MINUTE_S),
         ]
         stops = [Stop(rule=rule, limit=cap, seen=seen, at_s=elapsed_s) for rule, cap, seen in caps if cap]
         return max(stops, key=lambda stop: stop.seen / stop.limit)

@@ -104,3 +104,4 @@ def test_the_cap_that_is_nearest_is_the_one_that_is_named() -> None:
     caps = Caps(units=1_000.0, dollars=1.0, tariff=Tariff(per_hour=0, per_write_unit=2e-3, per_read_unit=0))
     assert caps.nearest(ConsumedUnits(499.0, 0.0), 1.0).rule == "max_dollars"
     assert caps.nearest(ConsumedUnits(0.0, 998.0), 1.0).rule == "max_units"
+    assert Caps(seconds=60.0).nearest(ConsumedUnits(), 59.8).rule == "max_minutes"
