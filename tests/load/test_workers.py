@@ -1,6 +1,5 @@
 """What workers record arrives at the master, whole, or the master says what is missing."""
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
@@ -11,7 +10,8 @@ import msgpack  # type: ignore[import-untyped]
 import pytest
 
 from keyheat.load.guard.budget import Caps
-from keyheat.load.record.attempt import Attempt
+from keyheat.load.guard.watch import watch_part
+from keyheat.load.record.attempt import Attempt, ConsumedUnits
 from keyheat.load.record.record import Arrived, Record
 from keyheat.load.record.rows import ATTEMPTS, ThrottleRows
 from keyheat.load.run import workers
@@ -21,7 +21,6 @@ from keyheat.load.run.workers import (
     HALT,
     ORDER,
     PIECE,
-    SHARE,
     SILENCE_S,
     Gatherer,
     Worker,
@@ -204,7 +203,7 @@ def test_a_worker_that_is_ready_twice_goes_on_counting() -> None:
 
 def test_pieces_of_another_run_are_not_taken() -> None:
     gatherer, _worker, environment = connected(order())
-    late = {"run_id": "run-0", "number": 0, "last": True, "asks": False, "users": 1, "in_flight": 0}
+    late = {"run_id": "run-0", "number": 0, "last": True, "used_up": False, "users": 1}
     late["record"] = msgpack.packb(Record().to_wire())
     environment.runner.send_message(PIECE, late)
     assert gatherer.workers["a"].pieces == 0
@@ -253,95 +252,25 @@ def capped(units: float) -> Order:
     return replace(order(), caps=Caps(units=units).to_wire())
 
 
-@dataclass
-class Budgeted:
-    """Workers that share a budget: what each has consumed, and may."""
-
-    names: str
-    used_up: int = 0
-    given: dict[str, float] = field(default_factory=dict)
-    consumed: Counter[str] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        runner = Wire(clients={name: SimpleNamespace(state="running") for name in self.names})
-        runner.register_message(SHARE, self._told)
-        environment = SimpleNamespace(runner=runner, parsed_options=SimpleNamespace())
-        self.gatherer = Gatherer(environment, capped(1_000.0), Record(), used_up=self._over)
-        self.gatherer.give_order()
-        wire = getattr(environment.parsed_options, ORDER)
-        self.given |= {name: order_for(wire, name).share for name in self.names}
-
-    def _over(self) -> None:
-        self.used_up += 1
-
-    def _told(self, environment: Any, msg: Any) -> None:
-        self.given[self._asking] = msg.data["share"]
-
-    def uses(self, name: str, units: float) -> None:
-        """A worker consumes so much, of which no more is ever sent than it may, and says so at the end."""
-        while units > 0 and not self.used_up:
-            now = min(units, self.given[name] * 1_000.0 - self.consumed[name])
-            self.consumed[name] += now
-            units -= now
-            self._piece(name, now, asks=units > 0)
-
-    def _piece(self, name: str, units: float, *, asks: bool) -> None:
-        self._asking, record = name, Record()
-        record.consumed.add("write", units)
-        data = {"run_id": "run-1", "number": 0, "last": False, "asks": asks, "users": 1, "in_flight": 0}
-        data["record"] = msgpack.packb(record.to_wire())
-        self.gatherer.take(SimpleNamespace(data=data, node_id=name))
-
-
-@pytest.mark.parametrize(
-    ("parts", "at_least"), [({"a": 1, "b": 1}, 960), ({"a": 2, "b": 1}, 900), ({"a": 1}, 870)]
-)
-def test_workers_never_have_more_than_the_budget_and_who_needs_it_gets_it(
-    parts: dict[str, int], at_least: float
-) -> None:
-    workers = Budgeted("ab")
-    assert workers.given == {"a": 1 / 16, "b": 1 / 16}
-    while not workers.used_up:
-        for name, part in parts.items():
-            workers.uses(name, 10.0 * part)
-        assert sum(workers.given.values()) <= 1.0
-    assert at_least <= workers.consumed.total() <= 1_000.0
-
-
-def test_a_worker_that_nobody_expected_has_to_ask_first() -> None:
-    workers = Budgeted("ab")
-    wire = getattr(workers.gatherer.environment.parsed_options, ORDER)
-    assert order_for(wire, "late").share == 0.0
-    workers.given["late"] = 0.0
-    workers.uses("late", 10.0)
-    assert 0.0 < workers.given["late"] < 0.5
-
-
-def test_a_worker_asks_once_for_all_users_that_wait_and_goes_on_with_what_it_gets() -> None:
+def test_a_worker_whose_part_is_used_up_sends_no_more_and_the_master_ends_the_run() -> None:
+    ended: list[str] = []
     gatherer, worker, environment = connected(capped(1_000.0))
+    gatherer.used_up = lambda: ended.append("used up")
     worker.begin()
-    load = environment.keyheat
-    assert load.allowance.share == 1 / 8
-    users = [gevent.spawn(load.allowance.hold, "PutItem", "write", 100.0) for _ in range(3)]
-    gevent.joinall(users, timeout=600)
-    assert all(user.value is not None for user in users)
-    assert 0.3 <= load.allowance.share <= 1.0
-    assert load.allowance.share == gatherer.workers["a"].share
+    environment.keyheat.record.accepted(attempt(1), 600.0)
+    worker._used_up()
+    assert environment.keyheat.stopping
+    assert ended == ["used up"]
+    assert gatherer.record.consumed.units == 600.0, "what it consumed came with it"
     worker.end()
 
 
-def test_users_that_wait_for_a_share_end_with_the_run() -> None:
-    _gatherer, worker, environment = connected(capped(1_000.0))
-    worker.begin()
-    load = environment.keyheat
-    environment.runner.listeners.pop(PIECE)  # nobody answers
-    user = gevent.spawn(load.allowance.hold, "PutItem", "write", 900.0)
-    gevent.sleep(0)
-    assert not user.ready()
-    load.stop()
-    user.join(timeout=600)
-    assert user.value is None
-    worker.end()
+def test_a_worker_takes_the_others_to_consume_as_much_as_it_does() -> None:
+    record = SimpleNamespace(consumed=ConsumedUnits(100.0, 0.0))
+    load = SimpleNamespace(order=SimpleNamespace(of=4), record=record, clock=lambda: 0.0)
+    sent = ConsumedUnits(50.0, 0.0)
+    watch = watch_part(Caps(units=1_000.0), load, lambda: sent, lambda: None)  # type: ignore[arg-type]
+    assert watch.consumed().units == 600.0
 
 
 def test_a_worker_that_did_not_listen_yet_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -431,7 +360,7 @@ def one_throttle(*, at: int = 1, reason: int = 0) -> dict[str, bytes | list[str 
 
 
 def piece(record: bytes, **more: Any) -> dict[str, Any]:
-    plain = {"run_id": "run-1", "number": 0, "last": False, "asks": False, "users": 1, "in_flight": 0}
+    plain = {"run_id": "run-1", "number": 0, "last": False, "used_up": False, "users": 1}
     return {**plain, "record": record, **more}
 
 

@@ -1,8 +1,7 @@
 """The watch beside a run: looks at what has come back, and ends the run at a cap or a broken stop rule.
 
-It looks ahead. A stop takes effect a moment after it is decided, and what is in flight then still comes back;
-so the run is stopped when a cap would be exceeded by what is consumed until then. The nearer a cap is, the
-more often it looks.
+It looks four times a second, and stops the run where less is left than was consumed since its last look.
+Where several processes send, each watches its own even part of the caps, and the master the sum of all.
 
 The last seconds of a record: attempts, throttled and failed ones, and the p99 of those accepted.
 A record only grows, so a histogram of the last seconds is the difference of two: the one of now and the one
@@ -10,7 +9,7 @@ of then. Few are kept, however long the window is.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import ceil, floor
 from time import monotonic
@@ -19,9 +18,9 @@ from typing import Any, Final
 import gevent
 import numpy as np
 
-from keyheat.load.guard.budget import MINUTE_S, Caps, ConsumptionMeter, MeteredProcess
+from keyheat.load.guard.budget import MINUTE_S, Caps
 from keyheat.load.record.attempt import ConsumedUnits
-from keyheat.load.record.record import PIECES_ARRIVE_S, Arrived, Record
+from keyheat.load.record.record import PIECES_ARRIVE_S, Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS, THROTTLED, Counts, no_counts, percentile_of
 from keyheat.load.run.load import Load
 from keyheat.load.run.plan import LoadPlan
@@ -102,13 +101,7 @@ class RecentLooks:
         return int(recent.sum()), percentile_of(recent, 99)
 
 
-LOOKS_S: Final = (1.0, 0.5, 0.25, 0.1)
-SOONEST_S: Final = 0.05
-AHEAD: Final = 2.0  # a cap is looked for so many times further ahead than the next look: a load may grow
-REACTION_S: Final = 0.05
-"""From the decision until nothing more is sent, in the process that decides: the event loop's delay."""
-WORKERS_REACT_S: Final = 0.3
-"""The same where workers have to be told, and where the last that is known of them is a second old."""
+LOOK_S: Final = 0.25
 
 
 @dataclass(slots=True)
@@ -120,13 +113,12 @@ class LoadWatch:
     started_s: float  # epoch seconds at which the load began
     duration_s: float | None  # after which it is over anyway; None: until somebody stops it
     record: Callable[[], Record]
-    sources: Callable[[], Iterable[MeteredProcess]]
+    consumed: Callable[[], ConsumedUnits]
     stop: Callable[[], None]
     clock: Callable[[], float]
-    reaction_s: float = REACTION_S
     known_after_s: int = 0  # how far the newest whole second lies back, where pieces arrive
     stopped: Stop | None = None
-    _meter: ConsumptionMeter = field(default_factory=ConsumptionMeter)
+    _seen: ConsumedUnits = field(default_factory=ConsumedUnits)  # at the last look
     _looks: RecentLooks | None = None
     _judged: int = 0
     _closed: bool = False
@@ -144,10 +136,9 @@ class LoadWatch:
         """Judge what is known, and stop the run if it has to be; gives the seconds until the next look."""
         if self._closed or self.stopped is not None:
             return None
-        self._meter.read(self.sources())
-        stop = self._exceeded(now_s + self.reaction_s) or self._broken(now_s)
+        stop = self._exceeded(now_s) or self._broken(now_s)
         if stop is None:
-            return self._next_look_s(now_s)
+            return LOOK_S
         self._end(stop, now_s)
         return None
 
@@ -171,18 +162,13 @@ class LoadWatch:
             return None
         return self.caps.as_it_ended(self.stopped, self.record().consumed, ended_s - self.started_s)
 
-    def _next_look_s(self, now_s: float) -> float:
-        """The longest wait after which no cap is exceeded yet, even if consumption grows a good deal."""
-        for wait_s in LOOKS_S:
-            if self._exceeded(now_s + AHEAD * wait_s + self.reaction_s) is None:
-                return wait_s
-        return SOONEST_S
-
-    def _exceeded(self, at_s: float) -> Stop | None:
-        """The cap that is exceeded if the load goes on until then."""
-        if self.duration_s is not None:
-            at_s = min(at_s, self.started_s + self.duration_s)
-        return self.caps.exceeded(self._meter.expected(at_s), at_s - self.started_s)
+    def _exceeded(self, now_s: float) -> Stop | None:
+        """The cap that is exceeded by the next look if consumption goes on as since the last one."""
+        consumed, next_s = self.consumed(), now_s + LOOK_S
+        more, self._seen = consumed.after(self._seen), consumed
+        if self.duration_s is not None and next_s > self.started_s + self.duration_s:
+            next_s, more = now_s, ConsumedUnits()  # it ends by itself before that
+        return self.caps.exceeded(consumed.plus(more), next_s - self.started_s)
 
     def _broken(self, now_s: float) -> Stop | None:
         """The rule that is broken, looked at once in each second and over a whole window only."""
@@ -227,7 +213,7 @@ def watch_here(
         stop=stop,
         clock=load.clock,
         record=lambda: load.record,
-        sources=lambda: [source_here(load, ConsumedUnits())],
+        consumed=lambda: ConsumedUnits().plus(load.record.consumed),
     )
 
 
@@ -243,16 +229,18 @@ def watch_workers(
         stop=stop,
         clock=gatherer.clock,
         record=lambda: gatherer.record,
-        sources=lambda: _of_workers(gatherer.workers),
-        reaction_s=WORKERS_REACT_S,
+        consumed=lambda: ConsumedUnits().plus(gatherer.record.consumed),
         known_after_s=PIECES_ARRIVE_S,
     )
 
 
-def watch_alone(
+def watch_part(
     caps: Caps, load: Load, sent: Callable[[], ConsumedUnits], stop: Callable[[], None]
 ) -> LoadWatch:
-    """The watch of a worker over itself: alone it never uses more than the whole run may."""
+    """The watch of a worker over its part of the caps: the others are taken to consume as much as it does.
+
+    `sent`: what it has cut off its record by now.
+    """
     return LoadWatch(
         caps=caps,
         rules=None,
@@ -261,7 +249,7 @@ def watch_alone(
         stop=stop,
         clock=load.clock,
         record=lambda: load.record,
-        sources=lambda: [source_here(load, sent())],
+        consumed=lambda: sent().plus(load.record.consumed).times(max(1, load.order.of)),
     )
 
 
@@ -282,16 +270,3 @@ def watch_master(
         if (heard := heard_s()) != newest:
             newest, newest_s = heard, clock()
     stop()
-
-
-def source_here(load: Load, sent: ConsumedUnits) -> MeteredProcess:
-    """What this process has consumed: `sent` is what it has cut off its record by now."""
-    now_s = load.clock()
-    return MeteredProcess("here", now_s, sent.plus(load.record.consumed), load.in_flight(now_s))
-
-
-def _of_workers(workers: Mapping[str, Arrived]) -> Iterator[MeteredProcess]:
-    for name, arrived in workers.items():
-        if arrived.last_s is not None:
-            done = arrived.expected is not None
-            yield MeteredProcess(name, arrived.last_s, arrived.consumed, arrived.in_flight, done)

@@ -21,11 +21,10 @@ class Attempt:
 
 @dataclass(slots=True)
 class ConsumedUnits:
-    """Units of all tables and indexes together, and how many requests were answered, or failed, for them."""
+    """Units of all tables and indexes together."""
 
     write_units: float = 0.0
     read_units: float = 0.0
-    answers: int = 0
 
     @property
     def units(self) -> float:
@@ -43,14 +42,12 @@ class ConsumedUnits:
         """Add all that another one holds."""
         self.write_units += other.write_units
         self.read_units += other.read_units
-        self.answers += other.answers
 
     def after(self, earlier: "ConsumedUnits") -> "ConsumedUnits":
         """What came since an earlier look."""
         return ConsumedUnits(
             self.write_units - earlier.write_units,
             self.read_units - earlier.read_units,
-            self.answers - earlier.answers,
         )
 
     def times(self, factor: float) -> "ConsumedUnits":
@@ -62,9 +59,8 @@ class ConsumedUnits:
         return ConsumedUnits(
             self.write_units + other.write_units,
             self.read_units + other.read_units,
-            self.answers + other.answers,
         )
 
     def to_wire(self) -> list[float]:
         """Plain values, as they travel from a worker to the master."""
-        return [self.write_units, self.read_units, self.answers]
+        return [self.write_units, self.read_units]

@@ -156,7 +156,6 @@ class Record:
     def _time(self, attempt: Attempt, outcome: str) -> None:
         if not attempt.timed:
             return
-        self.consumed.answers += 1
         self._add(f"{attempt.operation}.{outcome}", attempt.service_us)
         self.health.late.add(attempt.late_us)
 
@@ -250,12 +249,9 @@ class Arrived:
 
     joined_s: float
     part: int = 0  # which part of an open loop's arrivals it sends
-    share: float = 0.0  # of the run's budget that it may use up
     pieces: int = 0
     expected: int | None = None  # known once the last one has come
     users: int = 0  # that it had when it last reported
-    in_flight: int = 0  # requests of theirs that had not come back then
-    consumed: ConsumedUnits = field(default_factory=ConsumedUnits)  # in all
     last_s: float | None = None  # when the newest piece came
     left_early: bool = False  # it stopped by itself while the load went on
 
@@ -266,13 +262,9 @@ class Arrived:
         last: bool,
         users: int,
         now_s: float,
-        in_flight: int = 0,
-        consumed: ConsumedUnits | None = None,
     ) -> None:
         """One more piece has come."""
         self.pieces += 1
-        self.in_flight = in_flight
-        self.consumed = self.consumed.plus(consumed or ConsumedUnits())
         self.last_s = now_s
         if last:
             self.expected = number + 1

@@ -54,7 +54,7 @@ class _Record(BaseModel):
     counted: dict[str, Finite]
     meetings: dict[str, Weights]
     health: _Health
-    consumed: tuple[Count, Count, Whole]
+    consumed: tuple[Count, Count]
 
 
 class Piece(BaseModel):
@@ -63,9 +63,8 @@ class Piece(BaseModel):
     run_id: str | None
     number: Whole
     last: bool
-    asks: bool  # for more of the budget
+    used_up: bool  # its part of the budget
     users: Whole
-    in_flight: Whole
     record: Annotated[bytes, Field(max_length=MOST_BYTES)]
 
 

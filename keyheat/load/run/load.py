@@ -19,7 +19,6 @@ import psutil
 from gevent.event import Event
 
 from keyheat.load.clock import SteadyClock
-from keyheat.load.guard.budget import Allowance, Caps
 from keyheat.load.pacer import (
     ClosedLoop,
     ClosedPacer,
@@ -99,8 +98,7 @@ class Order:
     part: int = 0  # which part of an open loop's arrivals this process sends, from 0
     retries: str = "off"  # "off" | "sdk", the installed one | "client", the scenario's
     folder: str = ""  # the scenario's, where its trace is
-    caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`), which a worker holds itself to as well
-    share: float = 1.0  # of what it may consume that is this process's until it asks for more
+    caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`); a worker has an even part of them
     of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
     units_needed: bool = True  # False: an endpoint that may not report consumed capacity
     marked: bool = False  # whether items name the run: the table is somebody else's
@@ -133,7 +131,6 @@ class Load:
     retries: Retries | None = None
     stopped: Event = field(default_factory=Event)
     stopped_s: float = inf  # epoch seconds from which on nothing is sent
-    allowance: Allowance = field(default_factory=lambda: Allowance(Caps()))
     silence: Silence = field(default_factory=Silence)  # how long nothing has been answered
     cpu_percent: float = 0.0  # of a core, in the last second
     under_way: dict[int, float] = field(default_factory=dict)  # users by number, since when (epoch seconds)
@@ -180,10 +177,6 @@ class Load:
         else:
             waited_s = min(self.clock(), self.stopped_s) - sent_s
             self.record.health.unanswered_s += max(0.0, waited_s)
-
-    def in_flight(self, now_s: float) -> int:
-        """How many requests have been sent and not answered; who waits for a turn has sent none."""
-        return sum(since_s <= now_s for since_s in self.under_way.values())
 
     def account(self) -> None:
         """Note how much has been asked for until now."""
@@ -234,7 +227,6 @@ def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = Non
         unit=scenario.load.target_unit,
         loop=_loop(order, items, record, started_s, clock),
         clock=clock,
-        allowance=Allowance(Caps.from_wire(order.caps) if order.caps else Caps(), order.share),
         retries=_retries(order, clock),
         numbers=count(worker * USERS_PER_WORKER),
         key_name=None if items.values.plain else items.values.name,

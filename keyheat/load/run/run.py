@@ -92,7 +92,6 @@ class LoadRun:
         else:
             self.load = environment.keyheat = start_load(order, clock=self.ground.clock)
             self.watch = watch_here(self.plan, self.caps, self.load, self.duration_s, self._stop_early)
-            self.load.allowance.ask = self._used_up
             self._greenlets = [gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, _nothing)]
         self._greenlets += [gevent.spawn(self._show_seconds), gevent.spawn(self.watch.follow)]
         if self.timeline is not None:
@@ -113,12 +112,6 @@ class LoadRun:
             units_needed=has_capacity_model(self.plan.endpoint),
             marked=self.plan.marked,
         )
-
-    def _used_up(self) -> bool:
-        """Nothing is left of the budget for a request, and nobody has more."""
-        assert self.watch is not None
-        self.watch.used_up()
-        return False
 
     def _stop_early(self) -> None:
         """Stop the load at once, wherever it is sent, and then end the run."""

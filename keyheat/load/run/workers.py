@@ -19,7 +19,7 @@ from gevent.event import Event
 
 from keyheat.load.clock import SteadyClock
 from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.watch import watch_alone, watch_master
+from keyheat.load.guard.watch import watch_master, watch_part
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.generator import Health
 from keyheat.load.record.record import Arrived, Record, missing_words, short_name
@@ -30,15 +30,11 @@ from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked
 
 ORDER = "keyheat_order"  # an option that only the master sets
-HALT, PIECE, SHARE = "keyheat_halt", "keyheat_piece", "keyheat_share"  # messages
+HALT, PIECE = "keyheat_halt", "keyheat_piece"  # messages
 TELL_EVERY_S = 1.0  # one that has only just connected does not listen yet
 MISSING = "missing"  # what Locust calls a worker whose heartbeats ceased
 SILENCE_S = 15.0
 """How long the master waits at the end for a worker from which nothing comes."""
-FIRST_SHARE = 1 / 8
-"""Of an even part of the budget: the rest goes to those that use theirs up, whichever they are."""
-LEAST_SHARE = 0.001
-"""Of an even part: where there is no more to give to one that asks, the run is ended."""
 GONE_SILENCE_S = 3.0
 """The same for one whose heartbeats ceased during the run: Locust gives it up after `ALIVE_S`."""
 ALIVE_S = 15
@@ -59,9 +55,7 @@ class Worker:
         self._last_sent = True
         self._sent = ConsumedUnits()  # what the pieces of this run have told of
         self._greenlets: list[gevent.Greenlet] = []
-        self._more = Event()  # there is an answer to the question for a larger share
         self._runner.register_message(HALT, self._on_halt, concurrent=True)
-        self._runner.register_message(SHARE, self._on_share)
 
     def _on_halt(self, environment: Any, msg: Any, **_more: Any) -> None:
         """The run is over: stop the users now, which fires `test_stop`. The master may say so twice."""
@@ -73,23 +67,6 @@ class Worker:
             self._join(msg.data)
         if not self._last_sent:
             self._send(Record(), last=True)
-
-    def _on_share(self, environment: Any, msg: Any, **_more: Any) -> None:
-        """The master says how much of the budget is this worker's by now."""
-        if self._load is not None and msg.data["run_id"] == self._run_id:
-            self._load.allowance.share = msg.data["share"]
-            self._more.set()
-
-    def _ask(self) -> bool:
-        """Ask for a larger share of the budget, once for all users that wait for it; whether it came."""
-        load = self._load
-        if load is None or load.stopping:
-            return False
-        if self._more.is_set():
-            self._more.clear()
-            self._send(load.record.cut(), last=False, asks=True)
-        gevent.wait([self._more, load.stopped], count=1)
-        return not load.stopping
 
     def _join(self, run_id: str) -> None:
         self._run_id = run_id
@@ -116,8 +93,6 @@ class Worker:
             gevent.spawn(self._runner.quit)
             raise gevent.GreenletExit from error  # users cannot be started
         self._load = self._environment.keyheat = load
-        load.allowance.ask = self._ask
-        self._more.set()
         self._greenlets = [
             gevent.spawn(watch_lag, load),
             gevent.spawn(beat, load, self._report),
@@ -125,21 +100,20 @@ class Worker:
         ]
         if order.caps is not None:
             caps = Caps.from_wire(order.caps)
-            alone = watch_alone(caps, load, lambda: self._sent, self._used_up)
-            self._greenlets.append(gevent.spawn(alone.follow))
+            own = watch_part(caps, load, lambda: self._sent, self._used_up)
+            self._greenlets.append(gevent.spawn(own.follow))
 
     def _used_up(self) -> None:
-        """This worker alone has used up what the whole run may: nobody has stopped it, so it stops itself."""
-        self._stop("has used up the budget of the whole run, and was not stopped", self._runner.stop)
+        """This worker has used up its part of the budget: it sends no more, and the master ends the run."""
+        if self._load is not None:
+            self._load.stop()
+            self._send(self._load.record.cut(), last=False, used_up=True)
 
     def _lost_master(self) -> None:
-        self._stop("hears nothing of its master", self._runner.quit)
-
-    def _stop(self, why: str, end: Callable[[], None]) -> None:
         if self._load is not None:
-            tell(f"keyheat: this worker {why}: it sends no more")
+            tell("keyheat: this worker hears nothing of its master: it sends no more")
             self._load.stop()
-            gevent.spawn(end)
+            gevent.spawn(self._runner.quit)
 
     def end(self) -> None:
         """The test has stopped and no request is in flight: send what is left."""
@@ -156,15 +130,14 @@ class Worker:
         if self._load is not None:
             self._send(self._load.record.cut(), last=False)
 
-    def _send(self, piece: Record, *, last: bool, asks: bool = False) -> None:
+    def _send(self, piece: Record, *, last: bool, used_up: bool = False) -> None:
         self._sent = self._sent.plus(piece.consumed)
         data = {
             "run_id": self._run_id,
             "number": self._pieces,
             "last": last,
-            "asks": asks,  # for more of the budget
+            "used_up": used_up,
             "users": self._runner.user_count,
-            "in_flight": 0 if self._load is None else self._load.in_flight(self._load.clock()),
             "record": msgpack.packb(piece.to_wire()),
         }
         self._pieces += 1
@@ -173,10 +146,9 @@ class Worker:
 
 
 def order_for(wire: dict[str, Any], client_id: str) -> Order:
-    """The order as one worker has it: with its part of the load and its share of the budget, or none."""
+    """The order as one worker has it: with its part of the load, or none."""
     of = wire["of"]
-    own = {"part": wire["parts"].get(client_id, of), "share": wire["shares"].get(client_id, 0.0)}
-    return Order.from_wire({**wire["order"], **own, "of": of})
+    return Order.from_wire({**wire["order"], "part": wire["parts"].get(client_id, of), "of": of})
 
 
 @dataclass(slots=True)
@@ -188,7 +160,7 @@ class Gatherer:
     record: Record
     started_s: float = 0.0
     clock: Callable[[], float] = field(default_factory=SteadyClock)
-    used_up: Callable[[], None] = lambda: None  # nothing is left of the budget for one that asks
+    used_up: Callable[[], None] = lambda: None  # a worker has used up its part of the budget
     workers: dict[str, Arrived] = field(default_factory=dict)
     distrusted: set[str] = field(default_factory=set)  # workers that sent what is no record
     halting: bool = False  # the load is being stopped: from now on a worker's last piece is expected
@@ -202,8 +174,8 @@ class Gatherer:
         """Tell all workers what to do, and which part of the load is whose."""
         there = [worker for worker in self.runner.clients if not self._gone(worker)]
         there = there or list(self.runner.clients)  # all of them may only be slow, and come back
-        now_s, share = self.clock(), FIRST_SHARE / max(1, len(there))
-        self.workers = {name: Arrived(now_s, part=part, share=share) for part, name in enumerate(there)}
+        now_s = self.clock()
+        self.workers = {name: Arrived(now_s, part=part) for part, name in enumerate(there)}
         self._publish(len(self.workers))
 
     def give_order_to(self, worker: str) -> None:
@@ -218,8 +190,7 @@ class Gatherer:
 
     def _publish(self, of: int) -> None:
         parts = {name: arrived.part for name, arrived in self.workers.items()}
-        shares = {name: arrived.share for name, arrived in self.workers.items()}
-        wire = {"order": self.order.to_wire(), "parts": parts, "shares": shares, "of": of}
+        wire = {"order": self.order.to_wire(), "parts": parts, "of": of}
         setattr(self.environment.parsed_options, ORDER, wire)
 
     def take(self, msg: Any) -> None:
@@ -235,11 +206,9 @@ class Gatherer:
         self.loading.set()
         arrived = self.workers.setdefault(msg.node_id, Arrived(joined_s=self.clock()))
         self.record.merge(record)
-        arrived.take(
-            number=piece.number, last=piece.last, users=piece.users, in_flight=piece.in_flight,
-            now_s=self.clock(), consumed=record.consumed,
-        )  # fmt: skip
-        self._share_out(msg.node_id, arrived, asks=piece.asks)
+        arrived.take(number=piece.number, last=piece.last, users=piece.users, now_s=self.clock())
+        if piece.used_up and not self.halting:
+            self.used_up()
         arrived.left_early = arrived.expected is not None and not self.halting and arrived.users > 0
 
     def _distrust(self, name: str, why: str) -> None:
@@ -254,24 +223,6 @@ class Gatherer:
         """Wait as long as the load lasts: from when a worker sends, which the master hears a beat later."""
         self.loading.wait()
         gevent.sleep(max(0.0, duration_s - BEAT_S))
-
-    def _share_out(self, name: str, arrived: Arrived, *, asks: bool) -> None:
-        """Give a worker more of the budget before it has used up what is its: half of what an even part of
-        the rest would be, so that there is something for those that ask later."""
-        if self.halting or not (asks or self._caps.share_of(arrived.consumed) > arrived.share / 2):
-            return
-        rest = 1.0 - sum(one.share for one in self.workers.values())
-        more = rest / (2 * len(self.workers))
-        if more >= LEAST_SHARE / len(self.workers):
-            arrived.share += more
-            answer = {"run_id": self.order.run_id, "share": arrived.share}
-            self.runner.send_message(SHARE, answer, name)
-        elif asks:
-            self.used_up()
-
-    @property
-    def _caps(self) -> Caps:
-        return Caps() if self.order.caps is None else Caps.from_wire(self.order.caps)
 
     def finish(self, silence_s: float = SILENCE_S) -> None:
         """Halt the workers, wait until the last piece of each has come, and name what is missing."""

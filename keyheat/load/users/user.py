@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import locust
 from gevent import GreenletExit
 
-from keyheat.load.record.attempt import Attempt, ConsumedUnits
+from keyheat.load.record.attempt import Attempt
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.items import NONE, Attributes
 from keyheat.load.users.outcomes import Note, consumed, note_single, noting
@@ -21,7 +21,6 @@ from keyheat.scenario.scenario import Scenario
 from keyheat.words import DirectionName
 
 if TYPE_CHECKING:
-    from keyheat.load.guard.budget import Reservation
     from keyheat.load.run.load import Load
     from keyheat.load.transport.retries import RetriedCall, Retries
 
@@ -270,7 +269,9 @@ class TableUser(locust.User):
     def _attempt(self, request: "_Request", sent_s: float, late_us: int) -> Answer:
         """Send one request once, and record what came of it."""
         operation, body, key, direction, _units, table, _note = request
-        held, load = self._hold(request), self.load
+        load = self.load
+        if load.stopping:
+            raise locust.exception.StopUser
         load.under_way[self.number] = sent_s
         load.silence.in_flight += 1
         try:
@@ -280,29 +281,19 @@ class TableUser(locust.User):
                 answer = noting(load.ledger, operation, body, load.transport.send)
         except GreenletExit:
             attempt = Attempt(operation, direction, key, sent_s, late_us, 0, table)
-            self._came_back(attempt, _UNANSWERED, request, held)
+            self._came_back(attempt, _UNANSWERED, request)
             raise
         service_us = int(answer.service_s * 1e6)
         attempt = Attempt(operation, direction, key, sent_s, late_us, service_us, table)
-        self._came_back(attempt, answer, request, held)
+        self._came_back(attempt, answer, request)
         return answer
 
-    def _hold(self, request: "_Request") -> "Reservation":
-        """Set aside what a request may consume of the run's budget; where there is nothing left, end."""
-        held = self.load.allowance.hold(request.operation, request.direction, request.units)
-        if held is None or self.load.stopping:
-            raise locust.exception.StopUser
-        return held
-
-    def _came_back(self, attempt: Attempt, answer: Answer, request: "_Request", held: "Reservation") -> None:
-        """Record what came of a request, and what it consumed of the run's budget."""
+    def _came_back(self, attempt: Attempt, answer: Answer, request: "_Request") -> None:
+        """Record what came of a request."""
         load = self.load
-        before = None if held.free else load.record.consumed.plus(ConsumedUnits())
         self._note(attempt, answer, request.units, request.note)
         if load.entries is not None and request.table is None and request.direction == "write":
             load.entries.note(load.record, attempt, request.body, answer)
-        if before is not None:
-            load.allowance.settle(held, load.record.consumed.after(before))
         load.came_back(attempt.sent_s, answered=answer.failure is None)
 
     def _note(self, attempt: Attempt, answer: Answer, units: float, note: Note | None) -> None:
