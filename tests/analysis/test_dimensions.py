@@ -3,21 +3,17 @@
 A query without it comes back empty, and says nothing of why.
 """
 
-import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from keyheat.analysis.timeline import timeline
-from keyheat.endpoint.cloudwatch.metrics import NAMESPACE, MetricKey, MetricPoint
-from keyheat.endpoint.cloudwatch.protocols import CloudWatchPage
 from keyheat.evidence.collection import from_cli_output
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, TableFacts, Window
 from keyheat.runs.plausibility import sound
 from keyheat.runs.table_facts import table_facts
-from tests.endpoint.clients import START_S, service_app_at
 
 
 @pytest.mark.parametrize(
@@ -92,17 +88,20 @@ def test_a_global_table_says_its_other_regions() -> None:
     assert table_facts(described).replicas == ("eu-west-1",)
 
 
-def test_the_local_cloudwatch_and_what_the_aws_cli_printed_have_them() -> None:
-    app = service_app_at()
-    began_s = int(START_S // 60 * 60)
-    dimensions = (("Operation", "ExecuteStatement"), ("TableName", "orders"), ("Verb", "PartiQLUpdate"))
-    six = MetricPoint(start_s=began_s, sum=6.0, count=6.0, minimum=1.0, maximum=1.0)
-    published: Any = next(page for page in app.router.pages if isinstance(page, CloudWatchPage))
-    published.regions.at_home.metrics.own._add(MetricKey(NAMESPACE, "ThrottledRequests", dimensions), six)
-    app.clock.advance(120)
-    start, end = (datetime.fromtimestamp(began_s + more_s, UTC) for more_s in (0, 60))
+def test_what_the_aws_cli_printed_has_them() -> None:
+    start = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    end = start + timedelta(minutes=1)
+    dimensions = {("Operation", "ExecuteStatement"), ("TableName", "orders"), ("Verb", "PartiQLUpdate")}
     asked = metrics.request_for("orders", (), replicas=("eu-west-1",), start=start, end=end, now=end)
-    printed = json.loads(json.dumps(app.cloudwatch.get_metric_data(**asked), default=datetime.isoformat))
+
+    def result(query: Any) -> dict[str, Any]:
+        metric = query["MetricStat"]["Metric"]
+        found = {(one["Name"], one["Value"]) for one in metric["Dimensions"]} == dimensions
+        counted = found and metric["MetricName"] == "ThrottledRequests"
+        at, values = ([start.isoformat()], [6.0]) if counted else ([], [])
+        return {"Id": query["Id"], "Label": "", "StatusCode": "Complete", "Timestamps": at, "Values": values}
+
+    printed = {"MetricDataResults": [result(query) for query in asked["MetricDataQueries"]]}
     found = from_cli_output([printed], table=TableFacts(name="orders"), window=Window(start=start, end=end))
     (one,) = (series for series in found.series if series.points)
     assert (one.metric, one.operation, one.dimension) == (
