@@ -99,7 +99,13 @@ def test_what_the_aws_cli_printed_has_them() -> None:
         found = {(one["Name"], one["Value"]) for one in metric["Dimensions"]} == dimensions
         counted = found and metric["MetricName"] == "ThrottledRequests"
         at, values = ([start.isoformat()], [6.0]) if counted else ([], [])
-        return {"Id": query["Id"], "Label": "", "StatusCode": "Complete", "Timestamps": at, "Values": values}
+        return {
+            "Id": query["Id"],
+            "Label": query["Label"],
+            "StatusCode": "Complete",
+            "Timestamps": at,
+            "Values": values,
+        }
 
     printed = {"MetricDataResults": [result(query) for query in asked["MetricDataQueries"]]}
     found = from_cli_output([printed], table=TableFacts(name="orders"), window=Window(start=start, end=end))
