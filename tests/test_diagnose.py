@@ -134,7 +134,7 @@ def test_a_small_table_is_eased_by_a_command_that_can_be_pasted(verb: Verb) -> N
     said = diagnose(verb, "audit", "--last", "15m")
     assert said.code == 1
     assert (
-        "aws dynamodb update-table --table-name audit --endpoint-url http://127.0.0.1:8000 \\\n" in said.out
+        "update-table --table-name audit --region us-east-1 --endpoint-url http://127.0.0.1:8000 \\\n" in said.out
     )
     assert "--provisioned-throughput ReadCapacityUnits=50,WriteCapacityUnits=" in said.out
     assert said.says("$11.86 → $")
@@ -167,7 +167,7 @@ SURVEY, TABLE, *_OTHERS = [
     block.splitlines() for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 ]
 HERE = {
-    "--endpoint-url http://127.0.0.1:8000": "--region us-east-1",
+    " --endpoint-url http://127.0.0.1:8000": "",
     "found/": "reports/out/diagnose-20270115T081100Z/",
 }
 """What the page says in place of the table of this process."""

@@ -37,8 +37,9 @@ class Target:
 
     @property
     def options(self) -> str:
-        """The options of an AWS CLI command that lead to the same place."""
-        return f"--endpoint-url {self.endpoint_url}" if self.endpoint_url else f"--region {self.region}"
+        """The options of an AWS CLI command that lead to the same place; it signs no request without a Region."""
+        endpoint = f" --endpoint-url {self.endpoint_url}" if self.endpoint_url else ""
+        return f"--region {self.region}{endpoint}"
 
 
 def reach(
