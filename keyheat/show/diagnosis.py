@@ -74,7 +74,7 @@ def diagnosis_answer(found: DiagnosedTable) -> Answer:
         title=found.table.name,
         label=_label(diagnosis.verdict, facts),
         tone=_tone(diagnosis.verdict, facts),
-        sentence=verdict_sentence(diagnosis.verdict, facts, diagnosis.generator),
+        sentence=_sentence(found, facts),
         context=context_of(found.region, found.evidence.window, up_to_now=found.evidence.up_to_now),
         facts=tuple(_facts(found, facts)),
         tables=tuple(_tables(found)),
@@ -103,6 +103,21 @@ def _label(verdict: Verdict, facts: Facts) -> str:
         return limit
     of_index = f" of {whose(verdict.resource)}" if index_of(verdict.resource) else ""
     return f"{verdict.direction.capitalize()}s{of_index}, {limit[0].lower()}{limit[1:]}"
+
+
+def _sentence(found: DiagnosedTable, facts: Facts) -> str:
+    verdict, evidence = found.run.diagnosis.verdict, found.evidence
+    said = verdict_sentence(verdict, facts, found.run.diagnosis.generator)
+    calm = verdict.valid and verdict.constraint == "none"
+    return f"{said} {not_yet(evidence.window)}" if calm and evidence.up_to_now else said
+
+
+def not_yet(window: Window) -> str:
+    """Until when a calm window is known to be calm, and how to learn of the time since."""
+    return (
+        f"That is up to {window.end:%R} UTC. CloudWatch publishes a minute after it ends: "
+        "ask again in 2 minutes, or add --log FILE."
+    )
 
 
 def _tone(verdict: Verdict, facts: Facts) -> Tone:

@@ -15,7 +15,7 @@ from keyheat.pages.charts.figures import amounts, figure, iso, safe, times
 from keyheat.pages.style import colour_of, pattern
 from keyheat.runs.formats import Window
 from keyheat.show.answer import Answer, Figure, Table
-from keyheat.show.diagnosis import DiagnosedTable, context_of, exit_code_of, in_brief
+from keyheat.show.diagnosis import DiagnosedTable, context_of, exit_code_of, in_brief, not_yet
 from keyheat.words import BROKEN, DONE, INVALID
 
 MOST_NAMED: Final = 10
@@ -62,9 +62,10 @@ def survey_answer(
     total = sum(len(region.survey.tables) for region in regions)
     code = survey_exit_code(regions, missing)
     names = ", ".join(region.region for region in regions)
+    sentence = _sentence(len(parts), sum(map(_goes_on, found)), total, code)
     return Answer(
         title="Throttled tables",
-        sentence=_sentence(len(parts), sum(map(_goes_on, found)), total, code),
+        sentence=f"{sentence} {not_yet(window)}" if up_to_now and not parts else sentence,
         tone=parts[0].tone if parts else "none" if code == DONE else "invalid",
         context=context_of(names, window, up_to_now=up_to_now),
         figures=tuple(_figures(regions, window)),

@@ -1,0 +1,47 @@
+"""What an answer says of a window that CloudWatch has not published whole, or holds nothing of."""
+
+from datetime import UTC, datetime, timedelta
+
+from keyheat.cli.table_diagnosis import diagnosed_alone
+from keyheat.evidence.survey import Survey, SurveyedTable
+from keyheat.plan.prices import Billing, load_prices
+from keyheat.runs import metrics
+from keyheat.runs.formats import Evidence, Series, TableFacts, Window
+from keyheat.show.answer import Answer
+from keyheat.show.diagnosis import diagnosis_answer
+from keyheat.show.survey import SurveyedRegion, survey_answer
+from keyheat.words import WRITE
+
+BILLING = Billing(load_prices())
+START = datetime(2026, 11, 26, 13, 50, tzinfo=UTC)
+WINDOW = Window(start=START, end=START + timedelta(minutes=11))
+NOT_YET = "That is up to 14:01 UTC. CloudWatch publishes a minute after it ends: ask again in 2 minutes"
+
+
+def of_table(evidence: Evidence) -> Answer:
+    return diagnosis_answer(diagnosed_alone(evidence, "eu-west-1", BILLING))
+
+
+def of_region(*tables: SurveyedTable, up_to_now: bool = False) -> Answer:
+    region = SurveyedRegion(
+        region="eu-west-1", survey=Survey(tables=tables, period_s=300), diagnosed=()
+    )
+    return survey_answer([region], WINDOW, up_to_now=up_to_now)
+
+
+def calm() -> Evidence:
+    points = tuple((START + timedelta(minutes=minute), 600.0) for minute in range(11))
+    series = Series(metric=metrics.consumed(WRITE), statistic="Sum", period_s=60, points=points)
+    throttles = Series(metric=metrics.throttle_events(WRITE), statistic="Sum", period_s=60, points=())
+    return Evidence(table=TableFacts(name="orders"), window=WINDOW, series=(series, throttles))
+
+
+def test_calm_to_the_newest_minute_says_nothing_of_the_time_since() -> None:
+    now = calm().model_copy(update={"up_to_now": True})
+    assert of_table(now).sentence.startswith("Nothing was throttled")
+    assert NOT_YET in of_table(now).sentence
+    assert NOT_YET not in of_table(calm()).sentence
+    assert of_region(SurveyedTable("orders"), up_to_now=True).sentence.startswith(
+        f"None of 1 table throttled. {NOT_YET}"
+    )
+    assert of_region(SurveyedTable("orders")).sentence == "None of 1 table throttled."
