@@ -190,7 +190,8 @@ def _first(direction: str | None, heats: Sequence[RunHeat]) -> list[RunHeat]:
 
 
 def _coverage(evidence: Evidence, client: ClientFiles | None) -> Coverage:
-    minutes = max(0, round((evidence.window.end - evidence.window.start).total_seconds() / 60))
+    window = evidence.window
+    minutes = 0 if evidence.is_empty else round((window.end - window.start).total_seconds() / 60)
     health = client.manifest.generator if client and client.manifest else None
     lost = map(sentence, health.missing if health else ())
     missing = (*lost, *(client.missing if client else ()), *evidence.missing)

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -14,6 +14,7 @@ from keyheat.answer_shape import bounded_pages
 from keyheat.evidence.clients import failure_of
 from keyheat.evidence.cloudwatch import Sleep, pages_of
 from keyheat.evidence.series import COMPLETE
+from keyheat.evidence.table import time_of
 from keyheat.evidence.target import Target
 from keyheat.masking import masked
 from keyheat.numbers import some, span
@@ -36,6 +37,7 @@ class SurveyedTable:
     name: str
     indexes: tuple[str, ...] = ()
     throttles: Mapping[datetime, float] = field(default_factory=dict)
+    created: datetime | None = None  # None if DescribeTable does not tell
 
     @property
     def total(self) -> float:
@@ -47,6 +49,7 @@ class SurveyedTable:
 class Survey:
     """The tables of a Region, those that throttled first, the worst at the front."""
 
+    window: Window
     tables: tuple[SurveyedTable, ...]
     period_s: int
     missing: tuple[str, ...] = ()  # what could not be had, and what was slow
@@ -56,6 +59,14 @@ class Survey:
     def throttled(self) -> tuple[SurveyedTable, ...]:
         """The tables that throttled, the worst first."""
         return tuple(table for table in self.tables if table.total)
+
+    @property
+    def created_later(self) -> tuple[SurveyedTable, ...]:
+        """The tables that were created after the window, unless a former one of that name throttled in it."""
+        return tuple(
+            table for table in self.tables
+            if table.created is not None and table.created >= self.window.end and not table.total
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -103,9 +114,10 @@ def survey(target: Target, window: Window, *, sleep: Sleep, announce: Callable[[
     if series:
         announce(len(series))
     points = _points(target, series, window, period_s, patience)
-    found = [SurveyedTable(table.name, table.indexes, points.get(table.name, {})) for table in tables]
+    found = [replace(table, throttles=points.get(table.name, {})) for table in tables]
     found.sort(key=lambda table: (-table.total, table.name))
     return Survey(
+        window=window,
         tables=tuple(found),
         period_s=period_s,
         missing=tuple(patience.words()),
@@ -165,7 +177,8 @@ def _described(target: Target, names: Sequence[str], patience: Patience) -> list
             patience.failed[f"indexes not looked at: {_code(error)}"].append(name)
             return SurveyedTable(name)
         indexes = answer["Table"].get("GlobalSecondaryIndexes") or ()
-        return SurveyedTable(name, tuple(index["IndexName"] for index in indexes))
+        names = tuple(index["IndexName"] for index in indexes)
+        return SurveyedTable(name, names, created=time_of(answer["Table"].get("CreationDateTime")))
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(describe, names))

@@ -18,6 +18,7 @@ from keyheat.runs.table_facts import table_facts
 Part = Mapping[str, Any]
 MINUTE: Final = timedelta(minutes=1)
 NOT_FOUND: Final = "ResourceNotFoundException"
+CREATED_LATER: Final = "facts about the table: this one was created at"
 MOST_PAGES: Final = 25  # of 100 table names each, that are looked at for the one that was meant
 MOST_NAMED: Final = 10
 
@@ -60,11 +61,11 @@ def facts_then(described: Part, window: Window, known: TableFacts) -> tuple[Tabl
     facts = table_facts(described)
     then: dict[str, Any] = {"replicas": tuple(dict.fromkeys((*facts.replicas, *known.replicas)))}
     missing = []
-    if (created := _time(described.get("CreationDateTime"))) and created >= window.end:
-        missing.append(f"facts about the table: this one was created at {created:%FT%TZ}, after the window")
+    if (created := time_of(described.get("CreationDateTime"))) and created >= window.end:
+        missing.append(f"{CREATED_LATER} {created:%FT%TZ}, after the window")
         named = TableFacts(name=facts.name, replicas=known.replicas)
         return with_indexes(named, (i.name for i in (*facts.indexes, *known.indexes))), missing
-    switched = _time(_part(described, "BillingModeSummary").get("LastUpdateToPayPerRequestDateTime"))
+    switched = time_of(_part(described, "BillingModeSummary").get("LastUpdateToPayPerRequestDateTime"))
     if switched and switched > window.start:
         missing.append(f"the billing mode: it was changed at {switched:%FT%TZ}")
         then["billing_mode"] = None
@@ -82,10 +83,10 @@ def facts_then(described: Part, window: Window, known: TableFacts) -> tuple[Tabl
 
 def since_created(described: Part, window: Window) -> Window:
     """The part of the window in which the table was there: nothing is published of the time before."""
-    created = _time(described.get("CreationDateTime"))
+    created = time_of(described.get("CreationDateTime"))
     if created is None or not window.start < created < window.end - MINUTE:
         return window
-    return Window(start=created.astimezone(UTC).replace(second=0, microsecond=0), end=window.end)
+    return Window(start=created.replace(second=0, microsecond=0), end=window.end)
 
 
 def with_indexes(table: TableFacts, names: Iterable[str]) -> TableFacts:
@@ -126,7 +127,7 @@ def tables_like(client: Any, name: str) -> str:
 def _changed(part: Part) -> datetime | None:
     """When provisioned throughput was last changed."""
     pair = _part(part, "ProvisionedThroughput")
-    times = [_time(pair.get(name)) for name in ("LastIncreaseDateTime", "LastDecreaseDateTime")]
+    times = [time_of(pair.get(name)) for name in ("LastIncreaseDateTime", "LastDecreaseDateTime")]
     return max((time for time in times if time is not None), default=None)
 
 
@@ -134,14 +135,14 @@ def _part(described: Part, name: str) -> Part:
     return described.get(name) or {}
 
 
-def _time(value: Any) -> datetime | None:
-    """A time as boto3 gives it, or as the AWS CLI prints it: as text, or as epoch seconds."""
+def time_of(value: Any) -> datetime | None:
+    """A time in UTC, as boto3 gives it, or as the AWS CLI prints it: as text, or as epoch seconds."""
     if value is None:
         return None
     if isinstance(value, int | float):
         return datetime.fromtimestamp(value, UTC)
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 REFUSED = ("AccessDenied", "AccessDeniedException")

@@ -160,6 +160,13 @@ class Evidence(Part):
     up_to_now: bool = False  # whether the window ends with the newest minute that was published
     missing: tuple[str, ...] = ()  # what was looked for and could not be had, for the person who reads
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all is known of the window."""
+        points = any(series.points for series in self.series)
+        keys = any(rule.keys for rule in self.contributors or ())
+        return not (points or keys or self.throttles or self.seconds)
+
     def total(self, metric: str) -> float | None:
         """A series of the table itself added up; None where it is not there, infinite where no number holds
         it."""

@@ -18,6 +18,7 @@ from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import read_record
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.scaling import ScalingFound
+from keyheat.evidence.table import CREATED_LATER
 from keyheat.numbers import a_month, some, units
 from keyheat.plan.prices import Billing
 from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Verdict, Window, diagnosis_json
@@ -107,6 +108,9 @@ def _label(verdict: Verdict, facts: Facts) -> str:
 
 def _sentence(found: DiagnosedTable, facts: Facts) -> str:
     verdict, evidence = found.run.diagnosis.verdict, found.evidence
+    later = next((line for line in evidence.missing if line.startswith(CREATED_LATER)), None)
+    if evidence.is_empty and later is not None:
+        return f"Nothing is known of this window: the table was created at{later.removeprefix(CREATED_LATER)}."
     said = verdict_sentence(verdict, facts, found.run.diagnosis.generator)
     calm = verdict.valid and verdict.constraint == "none"
     return f"{said} {not_yet(evidence.window)}" if calm and evidence.up_to_now else said

@@ -47,7 +47,7 @@ def survey_exit_code(regions: Sequence[SurveyedRegion], missing: Sequence[str] =
     codes = {exit_code_of(found.run) for region in regions for found, _link in region.throttled}
     if BROKEN in codes:
         return BROKEN
-    unknown = missing or any(region.survey.undecided for region in regions)
+    unknown = missing or any(region.survey.undecided for region in regions) or not _there(regions)
     return INVALID if codes or unknown else DONE
 
 
@@ -59,7 +59,7 @@ def survey_answer(
         (one for region in regions for one in region.throttled), key=lambda one: -_throttles(one[0])
     )
     parts = tuple(in_brief(table, link) for table, link in found)
-    total = sum(len(region.survey.tables) for region in regions)
+    total = _there(regions)
     code = survey_exit_code(regions, missing)
     names = ", ".join(region.region for region in regions)
     sentence = _sentence(len(parts), sum(map(_goes_on, found)), total, code)
@@ -79,6 +79,11 @@ def survey_answer(
     )
 
 
+def _there(regions: Sequence[SurveyedRegion]) -> int:
+    """How many tables there were in the window."""
+    return sum(len(region.survey.tables) - len(region.survey.created_later) for region in regions)
+
+
 def _throttles(found: DiagnosedTable) -> int:
     return sum(label.throttles for label in found.run.diagnosis.labels)
 
@@ -90,6 +95,8 @@ def _goes_on(found: tuple[DiagnosedTable, str]) -> bool:
 
 
 def _sentence(throttled: int, going_on: int, total: int, code: int) -> str:
+    if not total:
+        return "Nothing is known of this window: every table was created after it."
     if not throttled:
         unsure = " that could be asked" if code != DONE else ""
         return f"None of {some(total, 'table')}{unsure} throttled."
@@ -108,12 +115,19 @@ def _still(throttled: int, going_on: int) -> str:
 def _calm(regions: Sequence[SurveyedRegion]) -> Iterator[str]:
     """The tables that did not throttle, by name where they are few."""
     for region in regions:
+        later = {table.name: table.created for table in region.survey.created_later}
         throttled = {found.table.name for found, _link in region.throttled}
-        calm = [table.name for table in region.survey.tables if table.name not in throttled]
+        calm = [t.name for t in region.survey.tables if t.name not in throttled and t.name not in later]
         if calm:
-            more = f" and {len(calm) - MOST_NAMED:,} more" if len(calm) > MOST_NAMED else ""
-            names = ", ".join(calm[:MOST_NAMED])
-            yield f"No throttle events in {region.region}: {names}{more}."
+            yield f"No throttle events in {region.region}: {_named(calm)}."
+        if later:
+            created = [f"{name} ({at:%FT%TZ})" for name, at in later.items()]
+            yield f"Created after this window in {region.region}: {_named(created)}."
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"
 
 
 def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figure]:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from keyheat.cli.table_diagnosis import diagnosed_alone
 from keyheat.evidence.survey import Survey, SurveyedTable
+from keyheat.evidence.table import facts_then
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Series, TableFacts, Window
@@ -24,7 +25,7 @@ def of_table(evidence: Evidence) -> Answer:
 
 def of_region(*tables: SurveyedTable, up_to_now: bool = False) -> Answer:
     region = SurveyedRegion(
-        region="eu-west-1", survey=Survey(tables=tables, period_s=300), diagnosed=()
+        region="eu-west-1", survey=Survey(window=WINDOW, tables=tables, period_s=300), diagnosed=()
     )
     return survey_answer([region], WINDOW, up_to_now=up_to_now)
 
@@ -45,3 +46,23 @@ def test_calm_to_the_newest_minute_says_nothing_of_the_time_since() -> None:
         f"None of 1 table throttled. {NOT_YET}"
     )
     assert of_region(SurveyedTable("orders")).sentence == "None of 1 table throttled."
+
+
+def test_a_table_created_after_the_window_is_the_first_thing_that_is_said() -> None:
+    created = WINDOW.end + timedelta(minutes=5)
+    described = {"TableName": "orders", "CreationDateTime": created, "TableStatus": "ACTIVE"}
+    facts, missing = facts_then(described, WINDOW, TableFacts(name="orders"))
+    nothing = Evidence(table=facts, window=WINDOW, missing=tuple(missing))
+    answer = of_table(nothing)
+    assert answer.sentence == (
+        "Nothing is known of this window: the table was created at 2026-11-26T14:06:00Z, after the window."
+    )
+    assert "from 0 minutes of evidence" in str(answer.facts)
+    assert of_table(nothing.model_copy(update={"series": calm().series})).sentence.startswith("Nothing was")
+
+    later = SurveyedTable("orders", created=created)
+    survey = of_region(later)
+    assert survey.sentence == "Nothing is known of this window: every table was created after it."
+    assert survey.data["exit_code"] == 3
+    assert survey.notes == ("Created after this window in eu-west-1: orders (2026-11-26T14:06:00Z).",)
+    assert of_region(later, SurveyedTable("carts")).sentence == "None of 1 table throttled."
