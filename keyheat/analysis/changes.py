@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 from statistics import fmean
 from typing import Final
 
@@ -134,7 +134,6 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def _per_operation(evidence: Evidence, direction: Direction, spans: Sequence[Span]) -> dict[str, float]:
     """Requests per second by operation, of those that were called."""
-    duration_s = sum(end - start for start, end in spans)
     found: dict[str, float] = {}
     for series in evidence.series:
         kind = (series.metric, series.statistic)
@@ -144,5 +143,11 @@ def _per_operation(evidence: Evidence, direction: Direction, spans: Sequence[Spa
             continue
         count = sum(value for at, value in series.points if _within(at.timestamp(), series.period_s, spans))
         if count:
-            found[series.operation] = found.get(series.operation, 0.0) + count / duration_s
+            found[series.operation] = found.get(series.operation, 0.0) + count / _covered_s(spans, series.period_s)
     return found
+
+
+def _covered_s(spans: Sequence[Span], period_s: int) -> int:
+    """How long the periods are that overlap the spans: one that only begins or ends in a span counts whole."""
+    periods = {at for start, end in spans for at in range(int(start // period_s), ceil(end / period_s))}
+    return len(periods) * period_s
