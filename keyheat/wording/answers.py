@@ -62,17 +62,18 @@ def _since(run: ReportRun, facts: Facts) -> Answer:
         return answer(said=NOTHING if unknown else "Never")
     first_s, last_s = spans[0][0], spans[-1][1]
     say, throttled = saying(first_s, last_s), span(_throttled_s(run))
-    if began_s is None or ended_s is None:
-        return answer(said=f"{say(first_s)} to {say(last_s)}", beside=(f"throttled for {throttled}",))
     pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
+    whole_span = f"{say(first_s)} to {say(last_s)}{pieces}"
+    if began_s is None or ended_s is None:
+        return answer(said=whole_span, beside=(f"throttled for {throttled}",))
     lasted = span(ended_s - began_s)
-    beside = f"throttled for {'all' if throttled == lasted else throttled} of {lasted}{pieces}"
+    beside = f"throttled for {'all' if throttled == lasted else throttled} of {lasted}"
     if ended_s - last_s <= STILL_S and run.evidence is not None and run.evidence.up_to_now:
-        return answer(said=f"{say(first_s)}, still going on at {say(ended_s)}", beside=(beside,))
+        return answer(said=f"{say(first_s)}, still going on at {say(ended_s)}{pieces}", beside=(beside,))
     if ended_s - last_s <= STILL_S:
-        return answer(said=f"{say(first_s)} to the end", beside=(beside,))
+        return answer(said=f"{say(first_s)} to the end{pieces}", beside=(beside,))
     over = f"ended {span(ended_s - last_s)} before the {'window' if run.alone else 'run'} did"
-    return answer(said=f"{say(first_s)} to {say(last_s)}", beside=(beside, over))
+    return answer(said=whole_span, beside=(beside, over))
 
 
 def _throttles_unknown(run: ReportRun, facts: Facts) -> bool:

@@ -1,5 +1,6 @@
 """What an answer says of a window that CloudWatch has not published whole, or holds nothing of."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from keyheat.cli.table_diagnosis import diagnosed_alone
@@ -9,7 +10,7 @@ from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Series, TableFacts, Window
 from keyheat.show.answer import Answer
-from keyheat.show.diagnosis import diagnosis_answer
+from keyheat.show.diagnosis import diagnosis_answer, in_brief
 from keyheat.show.survey import SurveyedRegion, survey_answer
 from keyheat.words import WRITE
 
@@ -30,18 +31,23 @@ def of_region(*tables: SurveyedTable, up_to_now: bool = False) -> Answer:
     return survey_answer([region], WINDOW, up_to_now=up_to_now)
 
 
-def calm() -> Evidence:
-    points = tuple((START + timedelta(minutes=minute), 600.0) for minute in range(11))
-    series = Series(metric=metrics.consumed(WRITE), statistic="Sum", period_s=60, points=points)
-    throttles = Series(metric=metrics.throttle_events(WRITE), statistic="Sum", period_s=60, points=())
-    return Evidence(table=TableFacts(name="orders"), window=WINDOW, series=(series, throttles))
+def minutes(*throttled: int) -> Evidence:
+    """Eleven minutes, of which some, by number, throttled."""
+
+    def by_minute(metric: str, value: float, minutes: Iterable[int]) -> Series:
+        points = tuple((START + timedelta(minutes=minute), value) for minute in minutes)
+        return Series(metric=metric, statistic="Sum", period_s=60, points=points)
+
+    consumed = by_minute(metrics.consumed(WRITE), 600.0, range(11))
+    throttles = by_minute(metrics.throttle_events(WRITE), 90.0, throttled)
+    return Evidence(table=TableFacts(name="orders"), window=WINDOW, series=(consumed, throttles))
 
 
 def test_calm_to_the_newest_minute_says_nothing_of_the_time_since() -> None:
-    now = calm().model_copy(update={"up_to_now": True})
+    now = minutes().model_copy(update={"up_to_now": True})
     assert of_table(now).sentence.startswith("Nothing was throttled")
     assert NOT_YET in of_table(now).sentence
-    assert NOT_YET not in of_table(calm()).sentence
+    assert NOT_YET not in of_table(minutes()).sentence
     assert of_region(SurveyedTable("orders"), up_to_now=True).sentence.startswith(
         f"None of 1 table throttled. {NOT_YET}"
     )
@@ -58,7 +64,7 @@ def test_a_table_created_after_the_window_is_the_first_thing_that_is_said() -> N
         "Nothing is known of this window: the table was created at 2026-11-26T14:06:00Z, after the window."
     )
     assert "from 0 minutes of evidence" in str(answer.facts)
-    assert of_table(nothing.model_copy(update={"series": calm().series})).sentence.startswith("Nothing was")
+    assert of_table(nothing.model_copy(update={"series": minutes().series})).sentence.startswith("Nothing was")
 
     later = SurveyedTable("orders", created=created)
     survey = of_region(later)
@@ -66,3 +72,9 @@ def test_a_table_created_after_the_window_is_the_first_thing_that_is_said() -> N
     assert survey.data["exit_code"] == 3
     assert survey.notes == ("Created after this window in eu-west-1: orders (2026-11-26T14:06:00Z).",)
     assert of_region(later, SurveyedTable("carts")).sentence == "None of 1 table throttled."
+
+
+def test_two_incidents_are_not_told_as_one_beside_other_tables() -> None:
+    found = diagnosed_alone(minutes(0, 1, 8, 9, 10), "eu-west-1", BILLING)
+    assert "13:50 to the end, in 2 pieces" in in_brief(found, "orders/report.html").context
+    assert "13:50:00 to the end, in 2 pieces" in {fact.value for fact in diagnosis_answer(found).facts}
