@@ -83,6 +83,10 @@ def changed_rows(found: Changes) -> list[dict[str, str]]:
 
 
 def not_held(found: Changes) -> str | None:
-    """Of which times before CloudWatch holds nothing; None if it holds something of each."""
+    """Of which times before CloudWatch holds nothing; None if that is none of them, or all: then
+    `changed_words` says so.
+    """
+    if found.reference is None:
+        return None
     unknown = [period.name for period in found.before if not period.is_known]
     return f"CloudWatch holds nothing of it {', nor '.join(unknown)}." if unknown else None

@@ -124,6 +124,9 @@ def test_where_cloudwatch_holds_nothing_that_is_said_and_nothing_is_zero() -> No
     found = changes(ROSE, [label(0, 20)], WRITES, [("a week before", evidence([], []))])
     assert found is not None
     assert changed_words(found) == "CloudWatch holds nothing of the time before."
+    assert not_held(found) is None, "it was said once"
+    found = changes(ROSE, [label(10, 20)], WRITES, [("a week before", evidence([], []))])
+    assert found is not None
     assert not_held(found) == "CloudWatch holds nothing of it a week before."
 
 
