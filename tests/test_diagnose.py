@@ -302,7 +302,7 @@ def test_a_region_without_tables_is_wrong_use(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(target, "boto3_clients", lambda **_options: service_app_at().client)
     said = diagnose(verb)
-    assert (said.code, said.line) == (2, "keyheat: no tables in us-east-1: add --region")
+    assert (said.code, said.line) == (2, "keyheat: no tables in us-east-1: choose another --region or --profile")
     assert not Path("found").exists()
 
 
