@@ -67,7 +67,6 @@ class LoggedThrottle:
 class ThrottleLog:
     """The throttles in some logs, counted, and how many records are something else."""
 
-    files: int = 0
     records: int = 0
     repeated: int = 0  # of exceptions that another record shows, by their request id
     counts: Counter[LoggedThrottle] = field(default_factory=Counter)
@@ -149,17 +148,16 @@ class ThrottleLog:
                 rows.items(), key=lambda row: [str(part) for part in row[0]]
             )
         )
-        lines = (*self._lines(table, sum(rows.values()), left), *_assumed(table, unnamed))
+        lines = (*self._lines(sum(rows.values()), left), *_assumed(table, unnamed))
         return Records(throttles=throttles, seconds=None, missing=lines)
 
-    def _lines(self, table: str, number: int, left: Counter[str]) -> Iterator[str]:
-        throttles = sum(self.counts.values())
-        read = f"{some(number, 'throttle')} of {table} in {some(self.records, 'record')}"
-        rest = some(self.records - throttles - self.repeated, "record")
-        yield f"log: {read} of {some(self.files, 'file')}; {rest} of something else"
+    def _lines(self, number: int, left: Counter[str]) -> Iterator[str]:
+        """What of the logs is not among the throttles."""
+        if rest := self.records - sum(self.counts.values()) - self.repeated:
+            yield f"log: {rest:,} of {some(self.records, 'record')} left out: not a throttle"
         yield from (f"log: {some(count, 'throttle')} left out: {why}" for why, count in left.most_common())
         if self.repeated:
-            yield f"log: {some(self.repeated, 'record')} show an exception again, by its request id"
+            yield f"log: {some(self.repeated, 'record')} left out: an exception shown again, by its request id"
         if number:
             yield "log: attempts that the SDK retried with success; an application logs the last one only"
 
@@ -195,7 +193,6 @@ def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:
     log = ThrottleLog()
     for path in paths:
         before = log.records
-        log.files += 1
         try:
             for record in log_records(path, zone):
                 log.add(record)
