@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from keyheat.addresses import endpoint_of
@@ -125,7 +125,14 @@ def collect_table(
     )  # fmt: skip
     up_to_now = not wait and window.end.timestamp() > clock() - MINUTE_S
     found = _gather(source, table, window, records, (), 1.0, ask=published if wait else at_once)
-    return found.model_copy(update={"up_to_now": up_to_now, **({"source": "local"} if local else {})})
+    update = {"up_to_now": up_to_now, "window": found.window if wait else _passed(found.window, clock())}
+    return found.model_copy(update={**update, **({"source": "local"} if local else {})})
+
+
+def _passed(window: Window, now_s: float) -> Window:
+    """The window without the future: the minute of a logged throttle may still go on."""
+    now = datetime.fromtimestamp(int(now_s) + 1, UTC)
+    return Window(start=window.start, end=min(window.end, now))
 
 
 def from_cli_output(

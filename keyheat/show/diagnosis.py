@@ -131,13 +131,14 @@ def _tone(verdict: Verdict, facts: Facts) -> Tone:
 
 def context_of(region: str, window: Window, *, up_to_now: bool) -> str:
     """Where and when, as in `eu-west-1, 2026-11-20 06:50 to 07:49 UTC (newest minute published)`."""
-    newest = " (newest minute published)" if up_to_now else ""
+    newest = " (newest minute published)" if up_to_now and not window.end.second else ""
     where = f"{region}, " if region else ""
     return f"{where}{_span(window.start, window.end)} UTC{newest}"
 
 
 def _span(start: datetime, end: datetime) -> str:
-    return f"{start:%F %R} to {end:%R}" if start.date() == end.date() else f"{start:%F %R} to {end:%F %R}"
+    day = "" if start.date() == end.date() else f"{end:%F} "
+    return f"{start:%F %R} to {day}{end:{'%T' if end.second else '%R'}}"
 
 
 def _facts(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
