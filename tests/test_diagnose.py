@@ -134,7 +134,8 @@ def test_a_small_table_is_eased_by_a_command_that_can_be_pasted(verb: Verb) -> N
     said = diagnose(verb, "audit", "--last", "15m")
     assert said.code == 1
     assert (
-        "update-table --table-name audit --region us-east-1 --endpoint-url http://127.0.0.1:8000 \\\n" in said.out
+        "update-table --table-name audit --region us-east-1 --endpoint-url http://127.0.0.1:8000 \\\n"
+        in said.out
     )
     assert "--provisioned-throughput ReadCapacityUnits=50,WriteCapacityUnits=" in said.out
     assert said.says("$11.86 → $")
@@ -302,7 +303,10 @@ def test_a_region_without_tables_is_wrong_use(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(target, "boto3_clients", lambda **_options: service_app_at().client)
     said = diagnose(verb)
-    assert (said.code, said.line) == (2, "keyheat: no tables in us-east-1: choose another --region or --profile")
+    assert (said.code, said.line) == (
+        2,
+        "keyheat: no tables in us-east-1: choose another --region or --profile",
+    )
     assert not Path("found").exists()
 
 

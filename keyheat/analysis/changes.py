@@ -93,6 +93,7 @@ def changes(
 def _calm(evidence: Evidence, resource: Resource, first_s: float) -> Period | None:
     """The part of the window before the first throttle, where it is long enough."""
     start_s, step_s = evidence.window.start.timestamp(), timeline(evidence).step_s
+    first_s = first_s // step_s * step_s  # the period of the first throttle is no longer calm
     if first_s - start_s < LEAST_CALM * step_s:
         return None
     return _period("just before", evidence, resource, [(start_s, first_s)])
@@ -104,14 +105,15 @@ def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[S
     if track is None:
         return None
     cells = [cell for cell in sorted(track.consumed or ()) if _within(cell, track.step_s, spans)]
-    throttles = sum(map(track.refused, cells))
+    counted = {*(track.consumed or ()), *(track.events or ()), *map(track.cell_of, track.reasons)}
+    throttles = sum(track.refused(cell) for cell in counted if _within(cell, track.step_s, spans))
     return Period(
         name=name,
         start_s=spans[0][0],
         end_s=spans[-1][1],
         demand_per_s=track.asked_per_s(cells),
         at_least=bool(throttles) and track.units_per_request is None,
-        throttles=throttles if cells else None,
+        throttles=throttles if cells or throttles else None,
         provisioned_per_s=_mean([track.provisioned.at(cell) for cell in cells]),
         maximum_per_s=_mean([track.maximum.at(cell) for cell in cells]),
         per_operation=_per_operation(evidence, resource.direction, spans),
@@ -143,7 +145,9 @@ def _per_operation(evidence: Evidence, direction: Direction, spans: Sequence[Spa
             continue
         count = sum(value for at, value in series.points if _within(at.timestamp(), series.period_s, spans))
         if count:
-            found[series.operation] = found.get(series.operation, 0.0) + count / _covered_s(spans, series.period_s)
+            found[series.operation] = found.get(series.operation, 0.0) + count / _covered_s(
+                spans, series.period_s
+            )
     return found
 
 

@@ -64,7 +64,9 @@ def test_a_table_created_after_the_window_is_the_first_thing_that_is_said() -> N
         "Nothing is known of this window: the table was created at 2026-11-26T14:06:00Z, after the window."
     )
     assert "from 0 minutes of evidence" in str(answer.facts)
-    assert of_table(nothing.model_copy(update={"series": minutes().series})).sentence.startswith("Nothing was")
+    assert of_table(nothing.model_copy(update={"series": minutes().series})).sentence.startswith(
+        "Nothing was"
+    )
 
     later = SurveyedTable("orders", created=created)
     survey = of_region(later)
