@@ -145,13 +145,12 @@ def _per_operation(evidence: Evidence, direction: Direction, spans: Sequence[Spa
             continue
         count = sum(value for at, value in series.points if _within(at.timestamp(), series.period_s, spans))
         if count:
-            found[series.operation] = found.get(series.operation, 0.0) + count / _covered_s(
-                spans, series.period_s
-            )
+            per_s = count / _covered_s(spans, series.period_s)
+            found[series.operation] = found.get(series.operation, 0.0) + per_s
     return found
 
 
 def _covered_s(spans: Sequence[Span], period_s: int) -> int:
-    """How long the periods are that overlap the spans: one that only begins or ends in a span counts whole."""
+    """How long the periods are that overlap the spans; one that overlaps only in part counts whole."""
     periods = {at for start, end in spans for at in range(int(start // period_s), ceil(end / period_s))}
     return len(periods) * period_s

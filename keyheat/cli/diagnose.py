@@ -219,9 +219,8 @@ def _survey(how: How, *, all_regions: bool) -> int:
     window = how.window(regions[0].now)
     surveyed = [(target, _tables(target, window, how)) for target in regions]
     if not any(found.tables for _target, found in surveyed):
-        raise ValueError(
-            f"no tables in {', '.join(target.region for target in regions)}: choose another --region or --profile"
-        )
+        names = ", ".join(target.region for target in regions)
+        raise ValueError(f"no tables in {names}: choose another --region or --profile")
     folder = run_place(how.place, "diagnose")
     several = len(regions) > 1
     found = [

@@ -157,7 +157,7 @@ class ThrottleLog:
             yield f"log: {rest:,} of {some(self.records, 'record')} left out: not a throttle"
         yield from (f"log: {some(count, 'throttle')} left out: {why}" for why, count in left.most_common())
         if self.repeated:
-            yield f"log: {some(self.repeated, 'record')} left out: an exception shown again, by its request id"
+            yield f"log: {some(self.repeated, 'record')} left out: an exception again, by its request id"
         if number:
             yield "log: attempts that the SDK retried with success; an application logs the last one only"
 

@@ -37,7 +37,7 @@ class Target:
 
     @property
     def options(self) -> str:
-        """The options of an AWS CLI command that lead to the same place; it signs no request without a Region."""
+        """The options of an AWS CLI command that lead to the same place; it needs a Region for each."""
         endpoint = f" --endpoint-url {self.endpoint_url}" if self.endpoint_url else ""
         return f"--region {self.region}{endpoint}"
 

@@ -110,9 +110,8 @@ def _sentence(found: DiagnosedTable, facts: Facts) -> str:
     verdict, evidence = found.run.diagnosis.verdict, found.evidence
     later = next((line for line in evidence.missing if line.startswith(CREATED_LATER)), None)
     if evidence.is_empty and later is not None:
-        return (
-            f"Nothing is known of this window: the table was created at{later.removeprefix(CREATED_LATER)}."
-        )
+        when = later.removeprefix(CREATED_LATER)
+        return f"Nothing is known of this window: the table was created at{when}."
     said = verdict_sentence(verdict, facts, found.run.diagnosis.generator)
     calm = verdict.valid and verdict.constraint == "none"
     return f"{said} {not_yet(evidence.window)}" if calm and evidence.up_to_now else said
