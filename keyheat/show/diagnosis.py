@@ -111,7 +111,7 @@ def _sentence(found: DiagnosedTable, facts: Facts) -> str:
     later = next((line for line in evidence.missing if line.startswith(CREATED_LATER)), None)
     if evidence.is_empty and later is not None:
         when = later.removeprefix(CREATED_LATER)
-        return f"Nothing is known of this window: the table was created at{when}."
+        return f"Nothing is known of this window: the table was created at{when}; choose a later one."
     said = verdict_sentence(verdict, facts, found.run.diagnosis.generator)
     calm = verdict.valid and verdict.constraint == "none"
     return f"{said} {not_yet(evidence.window)}" if calm and evidence.up_to_now else said
@@ -189,7 +189,12 @@ def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     """How to have the keys named, where a partition throttles and nothing names them."""
     verdict = found.run.diagnosis.verdict
     off = f"{CONTRIBUTORS}: {OFF}" in found.evidence.missing
-    if not off or facts.hot_key is not None or verdict.constraint not in ("partition", "undetermined"):
+    if (
+        not off
+        or found.evidence.is_empty
+        or facts.hot_key is not None
+        or verdict.constraint not in ("partition", "undetermined")
+    ):
         return
     prices = found.billing.prices.contributor_insights
     price = (

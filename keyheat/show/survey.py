@@ -96,7 +96,7 @@ def _goes_on(found: tuple[DiagnosedTable, str]) -> bool:
 
 def _sentence(throttled: int, going_on: int, total: int, code: int) -> str:
     if not total:
-        return "Nothing is known of this window: every table was created after it."
+        return "Nothing is known of this window: every table was created after it; choose a later one."
     if not throttled:
         unsure = " that could be asked" if code != DONE else ""
         return f"None of {some(total, 'table')}{unsure} throttled."

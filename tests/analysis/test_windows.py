@@ -61,7 +61,8 @@ def test_a_table_created_after_the_window_is_the_first_thing_that_is_said() -> N
     nothing = Evidence(table=facts, window=WINDOW, missing=tuple(missing))
     answer = of_table(nothing)
     assert answer.sentence == (
-        "Nothing is known of this window: the table was created at 2026-11-26T14:06:00Z, after the window."
+        "Nothing is known of this window: the table was created at 2026-11-26T14:06:00Z, after the window; "
+        "choose a later one."
     )
     assert "from 0 minutes of evidence" in str(answer.facts)
     assert of_table(nothing.model_copy(update={"series": minutes().series})).sentence.startswith(
@@ -70,7 +71,10 @@ def test_a_table_created_after_the_window_is_the_first_thing_that_is_said() -> N
 
     later = SurveyedTable("orders", created=created)
     survey = of_region(later)
-    assert survey.sentence == "Nothing is known of this window: every table was created after it."
+    assert (
+        survey.sentence
+        == "Nothing is known of this window: every table was created after it; choose a later one."
+    )
     assert survey.data["exit_code"] == 3
     assert survey.notes == ("Created after this window in eu-west-1: orders (2026-11-26T14:06:00Z).",)
     assert of_region(later, SurveyedTable("carts")).sentence == "None of 1 table throttled."
