@@ -1,6 +1,6 @@
 """A table as a file or an account describes it, whatever the format: what was taken, and what was not."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, Final
@@ -10,7 +10,7 @@ from keyheat.intake.faults import indexes_of, lacks, named
 from keyheat.intake.scaling import Scaling, steered
 from keyheat.intake.vocabulary import Attributes
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
-from keyheat.runs.formats import IndexFacts, TableFacts
+from keyheat.runs.formats import IndexFacts, KeyAttribute, TableFacts
 from keyheat.runs.table_facts import mode_of
 from keyheat.scenario.spec.part import is_number
 from keyheat.words import Capacity
@@ -84,9 +84,9 @@ def taken(
 
 
 def of_facts(facts: TableFacts) -> SourceTable:
-    """A table of which only its mode, capacities and index names are known, as `SourceTable`.
+    """A table that evidence describes, as `SourceTable`; unknown keys and projections are assumed.
 
-    Raises `NotTaken` where its mode or capacity is not known.
+    Raises `NotTaken` if its mode or capacity is unknown, or its keys are not those of a table.
     """
     if facts.billing_mode is None or (facts.billing_mode == "PROVISIONED" and facts.provisioned is None):
         raise NotTaken(
@@ -94,27 +94,54 @@ def of_facts(facts: TableFacts) -> SourceTable:
             "or name a file that describes the table"
         )
 
-    def owner(part: TableFacts | IndexFacts, key: str) -> dict[str, Any]:
-        return {
-            "KeySchema": [{"AttributeName": key, "KeyType": "HASH"}],
-            "ProvisionedThroughput": _units(part.provisioned, "{}CapacityUnits"),
-            "OnDemandThroughput": _units(part.max_on_demand, "Max{}RequestUnits"),
-            "WarmThroughput": _units(part.warm, "{}UnitsPerSecond"),
-        }
-
-    keys = ["pk", *(f"index_{number}" for number in range(1, 1 + len(facts.indexes)))]
+    assumed = [KeyAttribute(name=f"index_{n}", type="S", role="HASH") for n in range(1 + len(facts.indexes))]
+    assumed[0] = KeyAttribute(name="pk", type="S", role="HASH")
+    owners: Sequence[TableFacts | IndexFacts] = (facts, *facts.indexes)
+    keys = [owner.keys or (key,) for owner, key in zip(owners, assumed, strict=True)]
+    table, *indexes = [_described(owner, its) for owner, its in zip(owners, keys, strict=True)]
+    types = {key.name: key.type for its in keys for key in its}
     description = {
         "TableName": facts.name,
         "BillingMode": facts.billing_mode,
-        "AttributeDefinitions": [{"AttributeName": key, "AttributeType": "S"} for key in keys],
-        **owner(facts, keys[0]),
+        "AttributeDefinitions": [{"AttributeName": n, "AttributeType": kind} for n, kind in types.items()],
+        **table,
         "GlobalSecondaryIndexes": [
-            {"IndexName": index.name, "Projection": {"ProjectionType": "ALL"}, **owner(index, key)}
-            for index, key in zip(facts.indexes, keys[1:], strict=True)
+            {
+                "IndexName": index.name,
+                "Projection": {
+                    "ProjectionType": index.projection or "ALL",
+                    "NonKeyAttributes": list(index.include),
+                },
+                **its,
+            }
+            for index, its in zip(facts.indexes, indexes, strict=True)
         ],
     }
-    said = "the names of key attributes are assumed, and that indexes project all: a description has them"
-    return SourceTable(description=described(description), address=facts.name, remarks=(said,))
+    notes: list[str] = []
+    for source in taken(facts.name, described(description), notes):
+        return replace(source, remarks=tuple(_assumptions(facts)))
+    raise NotTaken("; ".join(notes))
+
+
+def _described(owner: TableFacts | IndexFacts, keys: Iterable[KeyAttribute]) -> dict[str, Any]:
+    return {
+        "KeySchema": [{"AttributeName": key.name, "KeyType": key.role} for key in keys],
+        "ProvisionedThroughput": _units(owner.provisioned, "{}CapacityUnits"),
+        "OnDemandThroughput": _units(owner.max_on_demand, "Max{}RequestUnits"),
+        "WarmThroughput": _units(owner.warm, "{}UnitsPerSecond"),
+    }
+
+
+def _assumptions(facts: TableFacts) -> Iterator[str]:
+    """What of a table's keys and indexes the evidence does not say, and how to say it."""
+    if not (facts.keys and all(index.keys for index in facts.indexes)):
+        yield (
+            "the names of key attributes are assumed, and that indexes project all; to use the real ones: "
+            f"aws dynamodb describe-table --table-name {facts.name} > table.json; "
+            "keyheat init table.json --from-diagnosis DIR"
+        )
+    if facts.has_lsi:
+        yield "local indexes are left out; the item size includes their units"
 
 
 def _units(pair: Capacity | None, name: str) -> dict[str, int] | None:

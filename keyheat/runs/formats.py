@@ -18,10 +18,21 @@ from keyheat.words import Capacity, Constraint, Direction, Endpoint, Grade, Sour
 Confidence = Annotated[float, Field(ge=0, le=1)]
 
 
+class KeyAttribute(Part):
+    """One attribute of a key."""
+
+    name: str
+    type: Literal["S", "N", "B"]
+    role: Literal["HASH", "RANGE"]
+
+
 class IndexFacts(Part):
     """What is known of one global secondary index."""
 
     name: str
+    keys: tuple[KeyAttribute, ...] = ()  # as DescribeTable orders them; empty: unknown
+    projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"] | None = None
+    include: tuple[str, ...] = ()  # attributes that INCLUDE projects
     provisioned: Capacity | None = None
     max_on_demand: Capacity | None = None
     warm: Capacity | None = None
@@ -32,6 +43,7 @@ class TableFacts(Part):
 
     name: str
     arn: str | None = None
+    keys: tuple[KeyAttribute, ...] = ()  # empty: unknown
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
     provisioned: Capacity | None = None
     max_on_demand: Capacity | None = None

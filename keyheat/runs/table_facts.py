@@ -5,7 +5,7 @@ from typing import Any
 
 from keyheat.masking import masked
 from keyheat.model.resources import BillingMode
-from keyheat.runs.formats import IndexFacts, TableFacts
+from keyheat.runs.formats import IndexFacts, KeyAttribute, TableFacts
 from keyheat.words import Capacity
 
 
@@ -16,9 +16,11 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
     """
     mode = mode_of(described)
     provisioned = mode == "PROVISIONED"
+    types = {one["AttributeName"]: one["AttributeType"] for one in described.get("AttributeDefinitions", ())}
     return TableFacts(
         name=described["TableName"],
         arn=masked(described.get("TableArn", "")) or None,
+        keys=_keys(described, types),
         billing_mode=mode,
         provisioned=_provisioned(described) if provisioned else None,
         max_on_demand=_maximum(described),
@@ -30,6 +32,9 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
         indexes=tuple(
             IndexFacts(
                 name=index["IndexName"],
+                keys=_keys(index, types),
+                projection=index.get("Projection", {}).get("ProjectionType"),
+                include=index.get("Projection", {}).get("NonKeyAttributes", ()),
                 provisioned=_provisioned(index) if provisioned else None,
                 max_on_demand=_maximum(index),
                 warm=_warm(index),
@@ -37,6 +42,14 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
             for index in described.get("GlobalSecondaryIndexes", ())
         ),
     )
+
+
+def _keys(owner: Mapping[str, Any], types: Mapping[str, Any]) -> tuple[KeyAttribute, ...]:
+    """The key attributes of a table or an index, each with its type."""
+    names = {key["AttributeName"]: key["KeyType"] for key in owner.get("KeySchema", ())}
+    if not names.keys() <= types.keys():  # a key without one of its attributes is another key
+        return ()
+    return tuple(KeyAttribute(name=name, type=types[name], role=role) for name, role in names.items())
 
 
 def replicas_of(described: Mapping[str, Any]) -> tuple[str, ...]:

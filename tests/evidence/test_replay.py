@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.runs.formats import Evidence, HotKey, write_diagnosis, write_evidence
+from keyheat.intake.description import table_of
+from keyheat.intake.tables import of_facts
+from keyheat.runs.formats import Evidence, HotKey, TableFacts, write_diagnosis, write_evidence
+from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.words import WRITE
 from tests.analysis.handwritten import START, consumed, events, evidence, provisioned, series
@@ -89,6 +92,31 @@ def test_a_description_of_the_table_gives_its_keys(verb: Verb, tmp_path: Path) -
     raw, _text = replayed(verb, incident(tmp_path / "inc", found, KEY), str(description))
     assert (raw["table"]["partition_key"], raw["table"]["provisioned"]["write"]) == ("customer", 900)
     assert raw["keys"]["share"] == 0.7
+
+
+def test_a_described_table_is_replayed_with_its_keys_and_projections() -> None:
+    """With another projection, an index would consume other units than it did."""
+    provisioned = {"ReadCapacityUnits": 50, "WriteCapacityUnits": 900}
+    described = {
+        "TableName": "orders", "ProvisionedThroughput": provisioned,
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": kind} for name, kind in (("id", "S"), ("day", "N"))
+        ],
+        "KeySchema": [
+            {"AttributeName": name, "KeyType": role} for name, role in (("id", "HASH"), ("day", "RANGE"))
+        ],
+        "GlobalSecondaryIndexes": [
+            {
+                "IndexName": "by_day", "ProvisionedThroughput": provisioned,
+                "KeySchema": [{"AttributeName": "day", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]},
+            }
+        ],
+    }  # fmt: skip
+    facts = TableFacts.model_validate_json(table_facts(described).model_dump_json())
+    replayed = of_facts(facts)
+    assert replayed.remarks == ()
+    assert table_of(replayed.description) == table_of(described)
 
 
 @pytest.mark.parametrize(
