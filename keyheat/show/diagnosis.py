@@ -23,7 +23,7 @@ from keyheat.numbers import a_month, some, units
 from keyheat.plan.prices import Billing
 from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Verdict, Window, diagnosis_json
 from keyheat.show.answer import Answer, Fact, Table, Tone
-from keyheat.wording.advice import cure_of, in_short, now_of
+from keyheat.wording.advice import can_be_tried, cure_of, in_short, now_of
 from keyheat.wording.answers import Answer as FirstAnswer
 from keyheat.wording.answers import answers_of
 from keyheat.wording.changes import changed_rows, changed_words, not_held
@@ -218,7 +218,7 @@ def _cure_command(found: DiagnosedTable) -> str | None:
     if cure is None or cure_of(diagnosis) is None or diagnosis.verdict.constraint == "none":
         return None
     command = command_of(cure, found.table, found.options, found.scaled)
-    if command is None and found.folder is not None:
+    if command is None and found.folder is not None and can_be_tried(diagnosis):
         command = f"keyheat fix {shlex.quote(str(found.folder))}"
     return command
 

@@ -83,6 +83,14 @@ def cures_now(diagnosis: Diagnosis) -> bool:
     return now is not None and now.action in {one.action for one in cures}
 
 
+def can_be_tried(diagnosis: Diagnosis) -> bool:
+    """Whether `keyheat fix` can rerun the cure, or else any recommendation: without a number, none can."""
+    if diagnosis.cure is not None:
+        return all(step.action != "read_eventually_consistent" for step in diagnosis.cure.steps)
+    advice = (one for one in diagnosis.recommendations if one.kind != "insufficient")
+    return any(one.shards or one.units or one.action == "on_demand" for one in advice)
+
+
 def _first_cure(diagnosis: Diagnosis) -> Recommendation | None:
     return next((one for one in diagnosis.recommendations if one.kind == "cure" and _may_cure(one)), None)
 

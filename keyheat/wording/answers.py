@@ -16,7 +16,15 @@ from keyheat.numbers import NOTHING, a_month, measured, milliseconds, percent, s
 from keyheat.runs.formats import Diagnosis, MonthlyBill
 from keyheat.runs.manifest import RetryCost
 from keyheat.shipped import shipped
-from keyheat.wording.advice import cure_of, cures_now, how_long_a_day, in_short, now_of, simulated_words
+from keyheat.wording.advice import (
+    can_be_tried,
+    cure_of,
+    cures_now,
+    how_long_a_day,
+    in_short,
+    now_of,
+    simulated_words,
+)
 from keyheat.wording.constraints import NAMES, SHORT, saying
 from keyheat.wording.verdict import grade_words, sureness
 from keyheat.words import capital
@@ -157,7 +165,8 @@ def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
     verdict, scenario = diagnosis.verdict, _scenario_of(run)
     if (cure := cure_of(diagnosis)) is not None:
         simulated = (simulated_words(diagnosis.cure),) if diagnosis.cure is not None else ()
-        folder = _as_typed(run.folder, shared=shared) if verdict.constraint != "none" else None
+        tried = verdict.constraint != "none" and can_be_tried(diagnosis)
+        folder = _as_typed(run.folder, shared=shared) if tried else None
         question = "What to do" if now_of(diagnosis) is None else "For good"
         question = "Now and for good" if cures_now(diagnosis) else question
         command = folder and f"keyheat fix {folder}"

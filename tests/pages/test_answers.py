@@ -82,6 +82,18 @@ def test_what_saved_burst_carried_is_not_to_be_fixed_by_a_command_that_refuses_i
     assert (found.said, found.command) == ("Turn on auto scaling (900 units/s)", None)
 
 
+def test_advice_that_no_rerun_can_show_has_no_command(story: Story) -> None:
+    """Where no key is named, the number of shards is unknown."""
+    advice = [
+        Recommendation(action="shard_writes", kind="cure", why="", expected=""),
+        Recommendation(action="back_off", kind="mitigation", why="", expected=""),
+    ]
+    run = with_diagnosis(story("hotkey"), recommendations=tuple(advice))
+    assert asked(run)["do"].command is None
+    advice[0] = advice[0].model_copy(update={"shards": 3})
+    assert asked(with_diagnosis(run, recommendations=tuple(advice)))["do"].command == "keyheat fix hotkey"
+
+
 def test_what_cannot_be_known_is_not_said_to_be_none(story: Story) -> None:
     run = story("undetermined")
     assert run.evidence is not None
