@@ -155,9 +155,13 @@ class DynamoDB:
         return OK % (next(self.ids), crc32(out), len(out), out)
 
     def refused(self, error: ServiceError) -> bytes:
-        """The whole response that an error makes."""
+        """Count an error of a DynamoDB request, and answer it."""
         if error.status < 500 and error.code not in NOT_USER_ERRORS:
             self.user_error(self.service.now_s())
+        return self.failed(error)
+
+    def failed(self, error: ServiceError) -> bytes:
+        """The whole response that an error makes."""
         out = orjson.dumps(error.body())
         phrase = PHRASES.get(error.status, b"Error")
         return FAILED % (error.status, phrase, next(self.ids), crc32(out), len(out), out)

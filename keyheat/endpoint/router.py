@@ -122,7 +122,9 @@ class Router:
             message = "No X-Amz-Target header: not a request of DynamoDB or CloudWatch"
         else:
             message = f"The local endpoint has no operation {target}"
-        return self._refused(unknown_operation(message))
+        if target.startswith("DynamoDB"):
+            return self._refused(unknown_operation(message))
+        return self.regions.at_home.dynamodb.failed(unknown_operation(message))  # of another service
 
     def _refused(self, error: ServiceError) -> bytes:
         """The answer to a request that is for no Region."""

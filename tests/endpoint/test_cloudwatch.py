@@ -234,6 +234,14 @@ def test_user_errors_are_counted_for_the_account(app: ServiceApp) -> None:
     assert values(app, query("UserErrors", dimensions=[]), minutes=20) == [1.0]
 
 
+def test_requests_of_other_services_are_no_user_errors_of_dynamodb(app: ServiceApp) -> None:
+    scaling = app.client("application-autoscaling")
+    code, _message = error_of(scaling.describe_scalable_targets, ServiceNamespace="dynamodb")
+    assert code == "UnknownOperationException"
+    app.clock.advance(60)
+    assert values(app, query("UserErrors", dimensions=[]), minutes=20) == []
+
+
 def test_metrics_are_listed_and_filtered(app: ServiceApp) -> None:
     def names(**asked: Any) -> set[str]:
         return {metric["MetricName"] for metric in app.cloudwatch.list_metrics(**asked)["Metrics"]}
