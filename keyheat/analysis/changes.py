@@ -25,7 +25,9 @@ class Period:
     name: str
     start_s: float
     end_s: float
-    demand_per_s: float | None = None  # units consumed and throttled, in the median minute
+    demand_per_s: float | None = (
+        None  # units consumed and throttled, in the busiest throttled minute, else the median one
+    )
     at_least: bool = False  # whether nobody knows how many units a throttled request asked for
     throttles: float | None = None
     provisioned_per_s: float | None = None

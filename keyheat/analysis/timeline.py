@@ -90,9 +90,13 @@ class EvidenceTrack:
         return self.refused(cell) * (self.units_per_request or 1.0)
 
     def asked_per_s(self, cells: Iterable[int]) -> float | None:
-        """Units per second that were consumed or throttled in the median of cells; None without a cell."""
-        asked = [(self.consumed or {})[cell] + self.refused_units(cell) for cell in cells]
-        return median(asked) / self.step_s if asked else None
+        """Units per second consumed or throttled: in the busiest throttled cell, else in the median one.
+
+        The median of an incident would have the cells in which it began and ended. None without a cell.
+        """
+        asked = {cell: (self.consumed or {})[cell] + self.refused_units(cell) for cell in cells}
+        throttled = [units for cell, units in asked.items() if self.refused(cell)]
+        return (max(throttled) if throttled else median(asked.values())) / self.step_s if asked else None
 
     @cached_property
     def client_alone(self) -> bool:

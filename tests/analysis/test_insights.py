@@ -9,6 +9,7 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
+from keyheat.analysis.changes import changes
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.heat import insight_heats, key_spread
 from keyheat.analysis.report.facts import facts_of
@@ -352,6 +353,28 @@ def test_the_key_of_an_incident_stands_in_its_headline_and_is_to_be_sharded() ->
     advice = next(one for one in diagnosis.recommendations if one.kind == "cure")
     assert advice.why.startswith("One key takes the heat: “customer-4711” asks for 1,335 WCU/s")
     assert (advice.action, advice.resource, advice.shards) == ("shard_writes", "table", 3)
+
+
+def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands() -> None:
+    """Most minutes of this incident are half idle, as those are in which one begins and ends."""
+    seen = incident(900.0, 50.0, "WriteProvisionedThroughputThrottleEvents")
+    half = tuple(
+        one.model_copy(
+            update={"points": tuple((at, value / (1 + n % 3)) for n, (at, value) in enumerate(one.points))}
+        )
+        for one in seen.series
+    )
+    seen = seen.model_copy(update={"series": half})
+    diagnosis = diagnosed(seen)
+    run = evidence_alone(seen, diagnosis)
+    facts = facts_of(run, read_record(run))
+    raised = next(one for one in diagnosis.recommendations if one.action == "raise_capacity")
+    changed = changes(seen, diagnosis.labels, facts.resource, ())
+    assert changed is not None
+    each = units_per_request(seen.series, WRITE, None)
+    assert each is not None
+    assert facts.asked_per_s == changed.now.demand_per_s == pytest.approx((900 + 50 * each) / 60)
+    assert "demand was at least 24 WCU/s" in raised.why
 
 
 def test_a_table_that_throttles_from_the_first_minute_has_no_burst_when_it_is_repeated() -> None:

@@ -140,8 +140,8 @@ TOO_SMALL = SampleCase(
     recommendations=(
         _recommend(
             "raise_capacity", "mitigation",
-            "The client's demand was 800 WCU/s, and 300 WCU/s are provisioned for the table.",
-            "The demand is then 83 % of 960 WCU/s, and UpdateTable takes effect within minutes.",
+            "The client's demand was 830 WCU/s, and 300 WCU/s are provisioned for the table.",
+            "The demand is then 86 % of 960 WCU/s, and UpdateTable takes effect within minutes.",
             units=960,
         ),
     ),

@@ -74,13 +74,13 @@ def advise(
     on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"
     cost = client.manifest.retry_cost if client and client.manifest else None
     measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, asked, cost)
-    cases = [measured.case(_limit_of(group), group.heaviest) for group in _certain(found)]
+    cases = [measured.case(_limit_of(group), group.labels) for group in _certain(found)]
     cure, carried = None, on_burst(scenario, asked) if scenario else ()
     if rerun is None:
         advice = [one for case in cases for one in advice_for(case)]
     else:
         limits = [one.limit for one in carried]
-        advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, found[0].heaviest), limits)
+        advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, found[0].labels), limits)
         retries = client_setting(rerun, labels, _ended_s(client, evidence))
         if retries is not None:  # more than the word that waiting helps
             advice = [retries, *(one for one in advice if one.action not in WAITING)]
@@ -125,7 +125,7 @@ def _foresight(
         return Advice()
     on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"
     measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, asked)
-    advice = [one for excess in carried for one in advice_for(measured.case(excess.limit, None))]
+    advice = [one for excess in carried for one in advice_for(measured.case(excess.limit, ()))]
     return Advice(_in_order(advice), None, tuple(_demands(asked, evidence.scale, carried)))
 
 

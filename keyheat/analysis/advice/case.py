@@ -66,33 +66,35 @@ class MeasuredDemand:
         return f"The demand was at least {per_s}, by consumption and throttle events"
 
 
-def demand(track: EvidenceTrack, label: Label) -> MeasuredDemand | None:
-    """The demand within a label's span: the client's own, else CloudWatch's lower bound."""
-    start_s, end_s = label.start.timestamp(), label.end.timestamp()
-    own = _by_client(track, start_s, end_s)
+def demand(track: EvidenceTrack, labels: Sequence[Label]) -> MeasuredDemand | None:
+    """The demand within the spans of labels: the client's own, else CloudWatch's lower bound."""
+    spans = [(label.start.timestamp(), label.end.timestamp()) for label in labels]
+    own = _by_client(track, spans)
     if own is not None:
         return MeasuredDemand(own)
-    cells = [cell for cell in track.consumed or {} if start_s - track.step_s < cell < end_s]
-    if not cells or not track.consumed:
-        return None
-    most = max(track.consumed[cell] + track.refused_units(cell) for cell in cells)
-    return MeasuredDemand(most / track.step_s, by="cloudwatch")
+    cells = [
+        cell for cell in track.consumed or {}
+        if any(start_s - track.step_s < cell < end_s for start_s, end_s in spans)
+    ]  # fmt: skip
+    asked = track.asked_per_s(cells)
+    return None if asked is None else MeasuredDemand(asked, by="cloudwatch")
 
 
-def demand_of_all(tracks: Sequence[EvidenceTrack], label: Label) -> MeasuredDemand | None:
+def demand_of_all(tracks: Sequence[EvidenceTrack], labels: Sequence[Label]) -> MeasuredDemand | None:
     """The demand of a table and its indexes together, which share the account's quota; a lower bound."""
-    known = [found for track in tracks if (found := demand(track, label)) is not None]
+    known = [found for track in tracks if (found := demand(track, labels)) is not None]
     if len(known) == 1:
         return known[0]
     total = sum(found.units_per_s for found in known)
     return MeasuredDemand(total, by="cloudwatch", together=True) if known else None
 
 
-def _by_client(track: EvidenceTrack, start_s: float, end_s: float) -> float | None:
+def _by_client(track: EvidenceTrack, spans: Sequence[tuple[float, float]]) -> float | None:
     """The demand that nine in ten seconds stay below: attempts times the units of an accepted one."""
     rows = [
-        row for second, row in (track.seconds or {}).items() if start_s <= second < end_s and row.attempts
-    ]
+        row for second, row in (track.seconds or {}).items()
+        if row.attempts and any(start_s <= second < end_s for start_s, end_s in spans)
+    ]  # fmt: skip
     accepted = sum(max(0, row.attempts - row.throttled) for row in rows)
     if not accepted:
         return None
@@ -277,11 +279,12 @@ class MeasuredRun:
     asked: Schedule  # of the load; empty where nobody says it
     cost: RetryCost | None = None  # of the client's retries; None: it made none, or nobody counted them
 
-    def case(self, limit: Limit, label: Label | None) -> AdviceCase:
+    def case(self, limit: Limit, labels: Sequence[Label]) -> AdviceCase:
         """What was measured about a limit, in the units of a table at scale 1.
 
-        `label` is its own, or another of the run that throttled while this limit did not show.
+        `labels` are its own, or others of the run that throttled while this limit did not show.
         """
+        label = max(labels, key=lambda one: one.throttles, default=None)
         constraint, resource, direction = limit
         index, scale, scenario = index_of(resource), self.arranged.scale, self.scenario
         track, own = self.arranged.track(index, direction), (index, direction)
@@ -302,7 +305,7 @@ class MeasuredRun:
             resource=resource,
             direction=direction,
             rule=label.rule if label is not None and told else None,
-            demand=self._demand(limit, label, track),
+            demand=self._demand(limit, labels, track),
             limit=has,
             carried_s=carried_s,
             warm=track.warm / scale if track and track.warm else None,
@@ -327,19 +330,18 @@ class MeasuredRun:
         return cause is not None and self.scenario.client.policy.retries(cause)
 
     def _demand(
-        self, limit: Limit, label: Label | None, track: EvidenceTrack | None
+        self, limit: Limit, labels: Sequence[Label], track: EvidenceTrack | None
     ) -> MeasuredDemand | None:
         """By the schedule, else as it was measured; of the account, that of the table and its indexes."""
         constraint, resource, direction = limit
         planned = self.asked.get((resource, direction))
         if constraint != "account" and planned is not None:
             return MeasuredDemand(planned.per_s, by="schedule", scale=self.arranged.scale)
-        if label is None:
-            return None
         if constraint == "account":
-            found = demand_of_all([one for one in self.arranged.tracks if one.direction == direction], label)
+            tracks = [one for one in self.arranged.tracks if one.direction == direction]
+            found = demand_of_all(tracks, labels)
         else:
-            found = demand(track, label) if track else None
+            found = demand(track, labels) if track else None
         return found.unscaled(self.arranged.scale) if found else None
 
 

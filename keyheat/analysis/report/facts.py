@@ -1,13 +1,14 @@
 """The numbers behind the verdict of a run: one resource and direction, over the time that it speaks of."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from keyheat.analysis.advice.case import demand
 from keyheat.analysis.elsewhere import other_causes
 from keyheat.analysis.report.rates import by_minute, maximum, provisioned
 from keyheat.analysis.report.run import ReportRun
@@ -52,7 +53,7 @@ class Facts:
     end_s: float | None
     consumed_per_s: float | None  # the mean, see `consumed_of`
     consumed_when: str = OVER_THE_LOAD
-    asked_per_s: float | None  # by the load's schedule, else consumed and refused units together
+    asked_per_s: float | None  # by the load's schedule, else as it was measured while throttled
     provisioned_per_s: float | None
     max_on_demand_per_s: float | None
     throttles: int  # of the resource, in the whole run, whatever the constraint
@@ -97,9 +98,10 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
     """The numbers behind the verdict of a run."""
     resource = verdict_resource(run, record)
     mine, constraint = run.labels_of(resource), run.diagnosis.verdict.constraint
-    spans = _spans(run, record, [label for label in mine if label.constraint == constraint])
+    decisive = [label for label in mine if label.constraint == constraint]
+    spans = _spans(run, record, decisive)
     start_s, end_s = (spans[0][0], spans[-1][1]) if spans else (None, None)
-    when = WHILE_THROTTLED if any(label.constraint == constraint for label in mine) else OVER_THE_LOAD
+    when = WHILE_THROTTLED if decisive else OVER_THE_LOAD
     consumed, planned = _consumed(run, record, resource, spans, when), _scheduled(run, resource)
     labelled = sum(label.throttles for label in run.diagnosis.labels)
     attempts, throttled = _attempts(run, record)
@@ -110,7 +112,7 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
         end_s=end_s,
         consumed_per_s=consumed,
         consumed_when=when,
-        asked_per_s=planned.units_per_s if planned else _asked(run, record, resource, spans, when, consumed),
+        asked_per_s=planned.units_per_s if planned else _asked(run, resource, decisive),
         provisioned_per_s=provisioned(run, resource).at(start_s or 0),
         max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
         throttles=max(_throttled(record, resource), sum(label.throttles for label in mine)),
@@ -257,31 +259,16 @@ def _throttled(record: SecondsRecord, resource: Resource) -> int:
     return int(rows_of(record.seconds, resource)["throttled"].sum()) if record.seconds is not None else 0
 
 
-def _asked(
-    run: ReportRun, record: SecondsRecord, resource: Resource, spans: Spans, when: str, consumed: float | None
-) -> float | None:
-    """Units per second asked for: what was consumed, scaled up by attempts over accepted attempts."""
-    if consumed is None or not spans:
-        return None
-    if record.seconds is None:
-        return _asked_by_cloudwatch(run, resource, spans)
-    mine = rows_of(record.seconds, resource)
-    inside = _inside(mine["second"], spans, 1.0)
-    if when == WHILE_THROTTLED and (throttled := inside & (mine["throttled"] > 0)).any():
-        inside = throttled
-    attempts = mine["attempts"][inside].sum()
-    accepted = attempts - mine["throttled"][inside].sum()
-    return float(consumed * attempts / accepted) if accepted > 0 else None
+def _asked(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> float | None:
+    """Units per second asked for while throttled, as advice counts them.
 
-
-def _asked_by_cloudwatch(run: ReportRun, resource: Resource, spans: Spans) -> float | None:
-    """Units per second that were consumed or throttled; None if nobody knows what a request takes."""
-    known = run.arranged
-    track = known.track(resource.index, resource.direction) if known is not None else None
-    if track is None or not track.consumed or track.units_per_request is None:
+    None if nobody knows what a request takes.
+    """
+    track = run.arranged.track(resource.index, resource.direction) if run.arranged else None
+    found = demand(track, labels) if track is not None else None
+    if track is None or found is None or (found.by == "cloudwatch" and track.units_per_request is None):
         return None
-    inside = _inside(np.array(list(track.consumed)), spans, track.step_s)
-    return track.asked_per_s(cell for cell, within in zip(track.consumed, inside, strict=True) if within)
+    return found.units_per_s
 
 
 def _scheduled(run: ReportRun, resource: Resource) -> Demand | None:
