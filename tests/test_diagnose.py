@@ -228,7 +228,7 @@ def test_a_survey_finds_what_throttles_the_worst_first_and_leads_to_each_report(
     assert said.says("No throttle events in us-east-1: sessions.")
     assert "Requesting 8 metrics" in said.err
     page = Path("found/index.html").read_text(encoding="utf-8")
-    assert "keyheat fix orders" in page, "as somebody types it beside the page"
+    assert "keyheat fix found/orders" in page, "as the terminal says it"
     assert said.says("keyheat fix found/orders")
     assert said.says("Indexes No throttle events of by_day")
     for table in ("orders", "audit"):

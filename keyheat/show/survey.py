@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from keyheat.evidence.survey import Survey
+from keyheat.masking import from_here
 from keyheat.numbers import some, whole
 from keyheat.pages.charts.figures import amounts, figure, iso, safe, times
 from keyheat.pages.style import colour_of, pattern
@@ -37,8 +38,11 @@ class SurveyedRegion:
 
     @property
     def on_page(self) -> "SurveyedRegion":
-        """The same with folders as seen from the page, which says nothing of this machine."""
-        seen = ((replace(found, folder=Path(link).parent), link) for found, link in self.diagnosed)
+        """The same with folders as typed from here; elsewhere, as seen from the page, without their path."""
+        seen = (
+            (replace(found, folder=(found.folder and from_here(found.folder)) or Path(link).parent), link)
+            for found, link in self.diagnosed
+        )
         return replace(self, diagnosed=tuple(seen))
 
 
