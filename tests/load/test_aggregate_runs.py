@@ -14,14 +14,18 @@ from keyheat.load.transport.target import target_at
 from tests.outside import free_port
 
 ROOT = Path(__file__).parents[2]
-SMALL = {"requests_per_s = 1_000": "requests_per_s = 120", "duration_s = 50": "duration_s = 5"}
+SECONDS = {"scan": 5, "transaction": 5, "stream": 12}  # a consumer looks for new shards every 10 s
 Locust = Callable[..., "tuple[int, str, str]"]
 
 
 def small(way: str, folder: Path) -> Path:
     """The way's own scenario, with fewer orders and for a moment."""
     text = (ROOT / "configs" / "scenarios" / f"aggregate-{way}.toml").read_text()
-    for old, new in SMALL.items():
+    smaller = {
+        "requests_per_s = 1_000": "requests_per_s = 120",
+        "duration_s = 50": f"duration_s = {SECONDS[way]}",
+    }
+    for old, new in smaller.items():
         assert old in text
         text = text.replace(old, new)
     path = folder / f"{way}.toml"
@@ -84,7 +88,8 @@ def test_the_totals_are_what_the_orders_come_to(
     else:
         _none, kept = totals_in(endpoint, f"{table}-totals", run["run_id"])
         assert kept <= truth
-        assert 0 < kept.total() == counted["orders.counted"]
+        assert kept.total() == counted["orders.counted"]
+        assert kept or run["generator"]["bound"]  # a machine too slow to come to a flush
         assert beside == {f"tables.{table}-totals.write_units": counted["totals.updates"]}
     assert not [line for line in run["generator"]["checks"] if "stream" in line or "total" in line]
 

@@ -50,7 +50,7 @@ def test_capacity_units_are_sent_as_asked_for_whatever_the_items_sizes(
     made, _ = run(run_locust, tmp_path, f"write_units_per_s = 400\n{sizes}")
     health = made["generator"]
     assert health["target_unit"] == "WCU"
-    assert health["asked_per_s"] == pytest.approx(400, rel=0.001)
+    assert health["asked_per_s"] == pytest.approx(400, rel=0.01)
     consumed, attempts = made["totals"]["consumed_units"]["write"], made["totals"]["attempts"]
     assert consumed / attempts == pytest.approx(mean(COSTS), abs=4 * pstdev(COSTS) / sqrt(attempts))
     if not health["bound"]:  # a machine that stood still could not send it all, and the run says so
