@@ -183,7 +183,15 @@ def described(description: dict[str, Any]) -> TableCapacity:
         provisioned=facts.provisioned,
         max_on_demand=facts.max_on_demand,
         warm=facts.warm,
-        indexes=tuple(IndexCapacity(**dict(index)) for index in facts.indexes),
+        indexes=tuple(
+            IndexCapacity(
+                name=index.name,
+                provisioned=index.provisioned,
+                max_on_demand=index.max_on_demand,
+                warm=index.warm,
+            )
+            for index in facts.indexes
+        ),
         has_lsi=bool(facts.has_lsi),
     )
 
