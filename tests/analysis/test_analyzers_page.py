@@ -25,7 +25,7 @@ def test_the_example_finds_what_the_page_shows(
     (example,), (command,) = blocks("python"), blocks("sh")
     shown, failure = blocks("")
     assert len([line for line in example.splitlines() if line]) <= 22
-    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
     monkeypatch.chdir(tmp_path)
     Path("retry_cost.py").write_text(example)
     said = verb(*command.split()[1:])
