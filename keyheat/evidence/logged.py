@@ -180,7 +180,7 @@ def _left_out(
 ) -> str | None:
     """Why a throttle is no evidence about the table; None if it is."""
     if throttle.table is None and not alone:
-        return "without an ARN, where the logs name several tables"
+        return "no table is named, and the logs are of several"
     if throttle.table not in (None, table):
         return f"of table {throttle.table}"
     if region is not None and throttle.region not in (None, "", region):

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from keyheat.analysis.advice.case import Limit
-from keyheat.analysis.advice.proof import Observed, Proof, Tried, middle
+from keyheat.analysis.advice.proof import Proof, Tried, middle
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.report.latency import TABLE_PERCENTILES
 from keyheat.analysis.run_result import RunTraffic
@@ -43,7 +43,7 @@ class Fix:
     proof: Proof
     target: str
     once_dollars: float | None = None
-    observed: Observed | None = None  # of a table that others load, whose demand was replayed
+    observed: str = ""  # how a table throttled that others load, and whose demand was replayed
 
     def side(self, name: str) -> tuple[Tried, ...]:
         """The runs of one side."""
@@ -129,10 +129,9 @@ def measures_of(fix: Fix) -> tuple[BeforeAfter, ...]:
         _measure(fix, "Throttles", lambda one: one.throttles, whole),
         _measure(fix, "Throttled, of all attempts", lambda one: one.throttled_share, _share),
     ]
-    if fix.observed is not None:
-        seen = f"{whole(fix.observed.throttles)} in all, {measured(fix.observed.per_s)} a second"
+    if fix.observed:
         made.append(_measure(fix, "Throttles a second, replayed", _throttles_per_s, measured))
-        made.append(BeforeAfter(name="Throttles of the table itself", before=seen, after=NOTHING))
+        made.append(BeforeAfter(name="Throttles of the table itself", before=fix.observed, after=NOTHING))
     for direction in ("write", "read"):
         made += _of_direction(fix, direction)
     made += _latencies(fix)
