@@ -117,7 +117,7 @@ keyheat analyze --evidence docs/examples/{name}.json
 keyheat report --evidence docs/examples/{name}.json --out {name}.html
 ```
 
-```
+```text
 {said}
 ```
 """

@@ -1,4 +1,4 @@
-"""`keyheat init --suite`, and the commands of docs/schedules.md, in a repository that is not ours."""
+"""`keyheat init --suite`: suites and schedules in a repository that is not ours."""
 
 import json
 import os
@@ -35,7 +35,6 @@ from tests.test_schedules import (
 
 Verb = Callable[..., Any]
 PROGRAMS = Path(sys.executable).parent
-COMMANDS = "".join(re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)).splitlines()
 (SENTENCES,) = re.findall(r"^(orders now throttles .*\nChanged: .*)$", PAGE, re.MULTILINE)
 ORDERS = {
     "TableName": "orders",
@@ -75,8 +74,7 @@ def done(verb: Verb, command: str) -> Any:
 
 @pytest.fixture
 def scenario(verb: Verb, repository: Path) -> Path:
-    """By the first command of the page."""
-    done(verb, COMMANDS[0])
+    done(verb, "keyheat init orders.json --writes-per-s 200 --reads-per-s 50 --out keyheat/orders.toml")
     path = repository / "keyheat" / "orders.toml"
     return path
 
@@ -152,16 +150,6 @@ def test_the_workflow_makes_a_baseline_and_a_pull_request_that_lowers_the_capaci
     assert "::error" in red.stdout
     assert SENTENCES.splitlines()[1] in red.stdout
     assert {"regress.xml", "regress.json", "regress.md", "summary.md"} <= set(os.listdir(repository))
-
-
-@pytest.mark.slow
-def test_the_commands_of_the_page(verb: Verb, scenario: Path) -> None:
-    _init, suite, regress = COMMANDS
-    said = done(verb, suite)
-    assert said.says("keyheat/capacity.toml: suite capacity, 1 case: orders")
-    assert said.says(str(WORKFLOW))
-    assert said.says(f"Next: {regress}")
-    assert done(verb, regress).says("capacity has a new baseline")
 
 
 def test_each_file_is_ours_with_one_line_changed_and_names_the_suite_from_where_it_is_run(

@@ -51,17 +51,6 @@ def test_the_page_answers_a_hot_key_question_in_ten_lines(
     assert "at most 25% of the table's capacity was used" in said
 
 
-@pytest.mark.parametrize("name", FRAMES)
-def test_the_page_lists_every_column_as_it_is_declared(name: str) -> None:
-    section = PAGE.split(f"### `.{name}`")[1].split("### ")[0]
-    listed = [
-        tuple(cell.strip() for cell in line.strip("|").split("|"))
-        for line in section.splitlines()
-        if line.startswith("| `")
-    ]
-    assert listed == [(f"`{one.name}`", f"`{one.dtype}`", one.unit, one.says) for one in FRAMES[name]]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["", "evidence.json"])
 def test_frames_have_the_columns_and_dtypes_that_are_declared(project: Path, source: str) -> None:
