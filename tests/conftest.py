@@ -52,6 +52,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """Compares a text with the file that holds it; `pytest --update-golden` writes the file instead."""
+
+    def check(file: Path, text: str) -> None:
+        if request.config.getoption("--update-golden"):
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        assert text == file.read_text(encoding="utf-8"), "run pytest --update-golden if the change is meant"
+
+    return check
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a verb answered: its exit code, and what it printed."""
