@@ -28,7 +28,7 @@ from tests.endpoint.clients import FakeClock, ServiceApp
 from tests.outside import free_port
 from tests.regression.runs import a_summary
 
-LINKED = ("loadtests", "configs", "docs", "examples", "deploy", "analyzers")
+LINKED = ("loadtests", "configs", "docs", "examples", "deploy", "analyzers", "tests/analysis")
 ORDERS: dict[str, Any] = {
     "TableName": "orders",
     "KeySchema": [{"AttributeName": "customer", "KeyType": "HASH"}],
@@ -78,6 +78,7 @@ def repository(
     page: str, tmp_path: Path, verb: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> Reader:
     """A folder that looks like the repository, with the files that the page tells to write."""
+    (tmp_path / "tests").mkdir()
     for name in LINKED:
         (tmp_path / name).symlink_to(ROOT / name)
     needs = NEEDS.get(page, Needs())

@@ -45,7 +45,7 @@ NEEDS: Mapping[str, Needs] = {
     "notebook.md": Needs(world="hot_run"),
     "operations.md": NIGHTLY,
     "plan.md": Needs(world="account"),
-    "pytest.md": Needs(world="project", code={"pytest": 1, "pytest --keyheat-report reports": 1}),
+    "pytest.md": Needs(world="project", code={"pytest --keyheat-report reports": 1}),
     "regress.md": Needs(world="suites"),
     "replay.md": NIGHTLY,
     "schedules.md": Needs(world="team"),
@@ -69,8 +69,10 @@ AT = {
     "keyheat diagnose": "diagnose.md",
     "keyheat whatif hotkey shards": "whatif.md",
     "keyheat knee hotkey": "knee.md",
+    "keyheat fix events-run --out events-fix": "tests/test_your_table.py",
+    "pytest": "the next command",
 }
-"""Commands of the README that the page about them runs."""
+"""Commands that are run at another place."""
 
 PROGRAMS = frozenset(
     (
@@ -126,7 +128,7 @@ def is_run(page: str, command: str) -> bool:
     return not (
         page in NOT_HERE
         or page in RUN_BY
-        or (page == "README.md" and command in AT)
+        or AT.get(command, page) != page
         or command.split()[0] in PROGRAMS
         or NEVER.search(command)
     )
