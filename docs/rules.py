@@ -117,7 +117,7 @@ keyheat analyze --evidence tests/analysis/examples/{name}.json
 keyheat report --evidence tests/analysis/examples/{name}.json --out {name}.html
 ```
 
-```
+```text
 {said}
 ```
 """

@@ -3,7 +3,7 @@
 Only what names the table and the time is certain: a run that was killed leaves the rest as it stood then.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -307,23 +307,20 @@ def run_window(run: Manifest, now_s: float) -> Window:
     return Window(start=start, end=max(end, start + MINUTE))
 
 
-class KeyUse(LenientPart):
-    """How much one partition key asked for over the whole run."""
-
-    key: str
-    shown: str | None = None
-    units: Units = 0.0  # asked for: what was throttled counts as what it would have cost
-    consumed_units: Units | None = None
-    throttles: Count = 0
-    share: Annotated[float, Field(ge=0, le=1)] = 0.0
-
-
 class KeyTop(LenientPart):
     """How much one partition key asked for within one window of the run."""
 
-    key: str
-    units: Units = 0.0
+    key: str  # its digest, or its name where that is no secret
+    units: Units = 0.0  # asked for: what was throttled counts as what it would have cost
     throttles: Count = 0
+
+
+class KeyUse(KeyTop):
+    """How much it asked for over the whole run, and got."""
+
+    shown: str | None = None
+    consumed_units: Units | None = None
+    share: Annotated[float, Field(ge=0, le=1)] = 0.0
 
 
 class KeyWindow(LenientPart):
@@ -351,6 +348,16 @@ class Keys(LenientPart):
     windows: tuple[KeyWindow, ...] = ()
     contended: Mapping[str, tuple[MetKeyUse, ...]] = {}
     indexes: Mapping[str, "Keys"] = {}  # the same of each index whose own keys were counted
+
+    @classmethod
+    def joined(cls, sides: Sequence["Keys"], **more: Any) -> "Keys":
+        """Those of both directions, with what `more` is known."""
+        return cls(
+            overall={side: uses for keys in sides for side, uses in keys.overall.items()},
+            by_throttles={side: uses for keys in sides for side, uses in keys.by_throttles.items()},
+            windows=tuple(window for keys in sides for window in keys.windows),
+            **{name: value for name, value in more.items() if value},
+        )
 
 
 def read_manifest(run_dir: Path) -> Manifest:

@@ -1,24 +1,43 @@
 """How a table is asked for: CreateTable's and UpdateTable's parameters and refusals, scaling, expiry."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
 from keyheat.load.tables.ownership import DENIED, NOT_SERVED, TableError, Unread, why_unread
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
+from keyheat.model.resources import capacities_to_aws
 from keyheat.runs.manifest import NOTHING_EXPIRES
 from keyheat.runs.scaling import AutoScaling
-from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, IndexSpec, TableSpec
+from keyheat.scenario.spec.tables import IndexSpec, TableSpec
+
+ATTEMPTS = 4  # of each request: none of them does more when it is sent twice
+
+
+def control_client(target: Target) -> Any:
+    """A client of the target for requests about tables."""
+    return make_client(target, attempts=ATTEMPTS)
+
+
+@contextmanager
+def asking(target: Target, what: str, connect: Callable[[Target], Any] = control_client) -> Iterator[Any]:
+    """A client whose failures are a `TableError`."""
+    try:
+        with closing(connect(target)) as client:
+            yield client
+    except (ClientError, BotoCoreError) as error:
+        raise TableError(f"{what} at {target.url}: {error}") from error
 
 
 def creation(spec: TableSpec) -> dict[str, Any]:
     """The parameters of CreateTable."""
     locals_ = [_index(index) for index in spec.indexes if index.local]
-    globals_ = [{**_index(index), **capacity_parameters(index)} for index in spec.indexes if not index.local]
+    globals_ = [{**_index(index), **capacities_to_aws(index)} for index in spec.indexes if not index.local]
     return {
         "TableName": spec.name,
         "BillingMode": spec.billing_mode,
@@ -26,7 +45,7 @@ def creation(spec: TableSpec) -> dict[str, Any]:
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": kind} for name, kind in spec.key_types().items()
         ],
-        **capacity_parameters(spec),
+        **capacities_to_aws(spec),
         **({"LocalSecondaryIndexes": locals_} if locals_ else {}),
         **({"GlobalSecondaryIndexes": globals_} if globals_ else {}),
         **({"StreamSpecification": _stream(spec.stream)} if spec.stream else {}),
@@ -48,23 +67,8 @@ def _index(index: IndexSpec) -> dict[str, Any]:
     }
 
 
-def capacity_parameters(owner: TableSpec | IndexSpec | ChangeSpec) -> dict[str, Any]:
-    """The capacity of a table or an index, as CreateTable and UpdateTable take it."""
-    provisioned, ceiling, warm = owner.provisioned, owner.max_on_demand, owner.warm
-    return {
-        **({"ProvisionedThroughput": _pair(provisioned, "CapacityUnits")} if provisioned else {}),
-        **({"OnDemandThroughput": _pair(ceiling, "RequestUnits", "Max")} if ceiling else {}),
-        **({"WarmThroughput": _pair(warm, "UnitsPerSecond")} if warm else {}),
-    }
-
-
 def _stream(view: str) -> dict[str, Any]:
     return {"StreamEnabled": True, "StreamViewType": view}
-
-
-def _pair(pair: CapacityPair, words: str, before: str = "") -> dict[str, int]:
-    sides = {f"{before}Read{words}": pair.read, f"{before}Write{words}": pair.write}
-    return {name: units for name, units in sides.items() if units is not None}
 
 
 Tags = Sequence[dict[str, str]]

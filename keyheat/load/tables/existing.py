@@ -9,11 +9,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError
 
 from keyheat.intake.description import mixed_types, stream_of, table_of, types_of
 from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
-from keyheat.load.tables.control import auto_scaling_at, time_to_live_of
+from keyheat.load.tables.control import asking, auto_scaling_at, time_to_live_of
 from keyheat.load.tables.description import described
 from keyheat.load.tables.ownership import TableError, Unread, foreign, standing, unusable
 from keyheat.load.transport.boto import make_client
@@ -194,16 +194,13 @@ def _expiry_of(target: Target, name: str) -> str | Unread:
 
 def look_at(target: Target, name: str) -> ExistingTable | None:
     """The table as it is; None where there is none. What cannot be seen to be ours is somebody else's."""
-    try:
-        with closing(make_client(target, attempts=ATTEMPTS)) as client:
-            description = described(client, name)
-            if description is None:
-                return None
-            if "TableArn" not in description:  # an endpoint that knows no tags either
-                return ExistingTable(description, True)
-            return ExistingTable(description, foreign(standing(client, description).tags) is not None)
-    except (ClientError, BotoCoreError) as error:
-        raise TableError(f"table {name} at {target.url}: {error}") from error
+    with asking(target, f"table {name}") as client:
+        description = described(client, name)
+        if description is None:
+            return None
+        if "TableArn" not in description:  # an endpoint that knows no tags either
+            return ExistingTable(description, True)
+        return ExistingTable(description, foreign(standing(client, description).tags) is not None)
 
 
 def marked_if_foreign(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:

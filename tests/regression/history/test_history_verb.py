@@ -1,4 +1,4 @@
-"""keyheat history, as docs/history.md has it."""
+"""keyheat history: sessions, names, trends, exports and what is taken out."""
 
 import json
 import re
@@ -21,10 +21,11 @@ from keyheat.runfiles import RUN, write_json
 from keyheat.terminal.regression import trends_text
 from tests.regression.runs import a_summary
 
-PAGE = (Path(__file__).parents[3] / "docs" / "history.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-COMMANDS = [line for block in BLOCKS for line in block.splitlines()]
-LIST, SHOW, PIN, UNPIN, TREND, TREND_OF, EXPORT, PRUNE = COMMANDS
+LIST, SHOW = "keyheat history", "keyheat history show 7"
+PIN, UNPIN = "keyheat history pin release-2 6", "keyheat history unpin release-2"
+TREND = "keyheat history trend nightly"
+TREND_OF = f"{TREND} --case hotkey --measure p99_ms"
+EXPORT, PRUNE = "keyheat history export nightly --otava otava", "keyheat history prune --keep 100"
 SESSIONS, SLOWER_FROM = 12, 7
 Verb = Callable[..., Any]
 Run = Callable[..., Any]
@@ -32,7 +33,7 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def run(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a command of the page, where the history is that of the reader."""
+    """Runs a command, where the history is that of the reader."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("KEYHEAT_HISTORY", raising=False)
     return lambda command, *more: verb(*shlex.split(command)[1:], *more)

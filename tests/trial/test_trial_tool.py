@@ -1,4 +1,4 @@
-"""tools.trial, as docs/trial.md has it: its commands, its files, what it refuses, its exit codes."""
+"""tools.trial: its files, what it refuses, its exit codes."""
 
 import json
 import re
@@ -28,7 +28,6 @@ from tools.trial.record import read_trial, write_trial
 from tools.trial.scenarios import NAMES
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "trial.md").read_text(encoding="utf-8")
 Tool = Callable[..., Any]
 REHEARSED, OTHERWISE = "python -m tools.trial", "keyheat local --port 8000 --behaviour burst_s=120"
 ON_IT = "python -m tools.trial --target http://127.0.0.1:8000 --only burst-spent"
@@ -62,12 +61,6 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-
-
-def test_the_page_shows_these_commands() -> None:
-    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    shown = {line for block in blocks for line in block.splitlines()}
-    assert shown == {REHEARSED, OTHERWISE, ON_IT, AGAIN}
 
 
 def test_a_rehearsal_from_beginning_to_end(tool: Tool, loads: list[Job], home: Path) -> None:

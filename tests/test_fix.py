@@ -1,4 +1,4 @@
-"""keyheat fix, as docs/fix.md has it; its verdicts and exit codes; both sides by turns."""
+"""keyheat fix: its verdicts and exit codes; both sides by turns."""
 
 import json
 import re
@@ -10,19 +10,13 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.advice.remedies import ACTIONS
 from keyheat.cli import fix as verb_of_fix
 from keyheat.load.run.jobs import Job
-from keyheat.scenario.scenario import load_scenario
 from tests.knees import written_run
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "fix.md").read_text(encoding="utf-8")
 Verb = Callable[..., Any]
-SIMULATE = "keyheat simulate hotkey --out reports/out/hot"
-FIX = "keyheat fix reports/out/hot --out reports/out/hot-fix"
 REPEATED = "keyheat fix reports/out/hot --repetitions 3 --out reports/out/hot-fix-3"
 SHORT, SHORTER = "load.duration_s=20", "load.duration_s=8"
 CHOSEN = "keyheat fix reports/out/hot --recommendation shard_writes --json"
@@ -60,35 +54,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     return make
 
 
-def test_the_page_shows_these_commands() -> None:
-    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    assert [line for block in blocks for line in block.splitlines()] == [SIMULATE, FIX, REPEATED, CHOSEN]
-
-
-def test_every_action_is_on_the_page() -> None:
-    assert set(re.findall(r"`([a-z_]+)`", PAGE)) >= ACTIONS
-
-
-def test_the_page_shows_what_is_said_and_the_files_are_there(verb: Verb, home: Path) -> None:
-    assert verb(*words(SIMULATE)).code == 0
-    said = verb(*words(FIX))
-    assert said.code == 0, said.err
-    tried, found = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    assert said.says(tried)
-    assert said.says(found)
-    place = home / "reports" / "out" / "hot-fix"
-    assert {path.name for path in place.iterdir()} == {
-        "before-1", "after-1", "before-1.json", "after-1.json", "fixed.json", "fix.json", "fix.html",
-    }  # fmt: skip
-    fixed = load_scenario(place / "fixed.json")
-    assert (fixed.name, fixed.keys.shards, fixed.loadtest) == ("hotkey", 4, "sharded")
-    page = (place / "fix.html").read_text()
-    assert "before-1/report.html" in page
-    assert "Fixed: with 4 shards" in page
-
-
 def test_repetitions_are_made_by_turns(verb: Verb, runs: Callable[..., Path], home: Path) -> None:
-    """The page's command, with a shorter load."""
     shutil.copytree(runs("hotkey", SHORTER), home / "reports" / "out" / "hot")
     said = verb(*words(REPEATED))
     assert said.code == 0

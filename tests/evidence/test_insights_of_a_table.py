@@ -1,7 +1,5 @@
-"""docs/contributor-insights.md: its commands, on a table whose minutes lie an hour back."""
+"""Contributor Insights name the hot key of a table that others load."""
 
-import re
-import shlex
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -19,7 +17,6 @@ from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
-from keyheat.load.tables.insights import InsightsState
 from keyheat.pages.charts.keys import throttled_key_table
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.keys import digest_of
@@ -28,12 +25,6 @@ from tests.made_runs import load_evidence
 
 pytestmark = pytest.mark.slow
 
-PAGE = (Path(__file__).parents[1] / "docs" / "contributor-insights.md").read_text(encoding="utf-8")
-COMMANDS = [
-    line
-    for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    for line in block.splitlines()
-]
 MINUTES = 3
 
 
@@ -80,12 +71,10 @@ def write(app: ServiceApp, customer: str) -> None:
 
 
 def collect_and_analyze(window: tuple[datetime, datetime], *, keys: bool = True) -> None:
-    for command in COMMANDS:
-        program, *arguments = shlex.split(command)
-        assert program == "keyheat"
-        times = iter(f"{at:%FT%TZ}" for at in window)
-        said = [next(times) if argument.endswith("Z") else argument for argument in arguments]
-        assert main([one for one in said if keys or one != "--show-keys"]) == 0
+    start, end = (f"{at:%FT%TZ}" for at in window)
+    shown = ["--show-keys"] if keys else []
+    assert main(["collect", "--table", "orders", "--start", start, "--end", end, *shown]) == 0
+    assert main(["analyze", "--evidence", "evidence.json"]) == 0
 
 
 def test_the_hot_key_of_a_table_that_we_never_loaded_is_named(app: ServiceApp) -> None:
@@ -115,8 +104,3 @@ def test_where_it_is_off_that_is_said(app: ServiceApp, capsys: Any) -> None:
     collect_and_analyze(load(app, None, minutes=1))
     assert any("it is off" in line for line in read_evidence(Path("evidence.json")).missing)
     assert "it is off" in capsys.readouterr().err
-
-
-def test_the_commands_that_put_a_table_back_are_those_that_a_run_says() -> None:
-    for index in (None, "INDEX"):
-        assert InsightsState("TABLE", index, "DISABLED", None).put_back_by_hand in PAGE

@@ -1,7 +1,6 @@
 """docs/existing-tables.md: its commands, on a table of other keys than the scenario's, with items in it."""
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,15 +11,10 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.simulator.rehearsal import learn
+from tests.docs.page import commands_of
 
 pytestmark = pytest.mark.opens
 
-PAGE = (Path(__file__).parents[1] / "docs" / "existing-tables.md").read_text(encoding="utf-8")
-COMMANDS = [
-    line
-    for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    for line in block.splitlines()
-]
 SHORT = """
 format = "keyheat.scenario/1"
 name = "short"
@@ -102,7 +96,7 @@ def test_a_table_is_loaded_as_it_is_and_left_as_it_was(
     How many shards this mix would need, which takes 4,096 rounds of it to say, is none of its business.
     """
     monkeypatch.setattr(learn, "ROUNDS", (32,))
-    (client, url), (load, clean) = orders, COMMANDS
+    (client, url), (_aws, load, clean) = orders, commands_of("existing-tables.md")
     words = load.replace("http://127.0.0.1:8000", url).replace("run hotkey", "run short.toml").split()[1:]
     said = verb(*words, "--clean-up")
     assert said.code in (0, 3), said.err  # 3: this machine could not send all of it, and the run says so

@@ -1,24 +1,18 @@
-"""docs/dynamic-sharding.md: its command, at a twentieth of the size for a few seconds, and its example."""
+"""The runs of docs/dynamic-sharding.md, at a twentieth of the size for a few seconds."""
 
 import json
-import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from keyheat.endpoint.process import EndpointProcess
-from tests.outside import PATIENCE_S
-
 pytestmark = pytest.mark.opens
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "dynamic-sharding.md").read_text(encoding="utf-8")
 RUN = "keyheat run dynamic-sharding-one dynamic-sharding dynamic-sharding-fixed --out reports/out/dynamic"
 SMALL = {
     "requests_per_s": 200, "users": 10, "duration_s": 4, "scale": 0.05,
@@ -53,10 +47,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     return {name: json.loads(path.read_text()) for name, path in made.items()}
 
 
-def test_the_page_has_this_command_and_no_other() -> None:
-    assert re.findall(r"```sh\n(.*?)\n```", PAGE, re.DOTALL) == [RUN]
-
-
 @pytest.mark.xdist_group("dynamic sharding")  # one set of runs serves both tests
 def test_a_hot_key_gets_shards_and_loses_no_item(runs: dict[str, dict[str, Any]]) -> None:
     counted = runs["dynamic-sharding"]["counted"]
@@ -81,31 +71,3 @@ def test_the_same_load_test_has_fixed_shards_to_compare_with(runs: dict[str, dic
     throttled = {name: run["totals"]["throttled"] for name, run in runs.items()}
     assert throttled["dynamic-sharding-one"] > throttled["dynamic-sharding"]
     assert throttled["dynamic-sharding"] > throttled["dynamic-sharding-fixed"]
-
-
-@pytest.fixture
-def on_endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
-    """Runs Python where boto3's default client is that of a local endpoint; gives what it printed."""
-    with EndpointProcess.start() as endpoint:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        local = {
-            "AWS_ENDPOINT_URL_DYNAMODB": endpoint.url, "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
-        }  # fmt: skip
-
-        def run(source: str) -> str:
-            said = subprocess.run(
-                [sys.executable, "-c", source],
-                env=kept | local, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S,
-            )  # fmt: skip
-            assert said.returncode == 0, said.stderr
-            return said.stdout
-
-        yield run
-
-
-def test_the_example_does_what_the_page_says(on_endpoint: Callable[[str], str]) -> None:
-    tables, example, *others = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(example.strip().splitlines()) <= 18
-    out = on_endpoint("\n".join((tables, example, *others)))
-    assert out.splitlines() == ["2026-11-20T12:00:02", "2026-11-20T12:00:01"]
