@@ -157,7 +157,7 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
 def throttled_words(labels: Sequence[Label]) -> str:
     """How many throttles there were, and how many a second while there were any."""
     count = sum(label.throttles for label in labels)
-    return f"{whole(count)} in all, {measured(count / _throttled_s(labels))} a second"
+    return f"{whole(count)}, {measured(count / _throttled_s(labels))} a second" if count else "no throttle"
 
 
 def _throttled_s(labels: Sequence[Label]) -> float:

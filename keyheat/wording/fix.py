@@ -25,6 +25,7 @@ from keyheat.numbers import (
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
+from keyheat.wording.answers import throttled_words
 from keyheat.wording.constraints import limit_of
 from keyheat.words import title_of
 
@@ -130,8 +131,9 @@ def measures_of(fix: Fix) -> tuple[BeforeAfter, ...]:
         _measure(fix, "Throttled, of all attempts", lambda one: one.throttled_share, _share),
     ]
     if fix.observed:
-        made.append(_measure(fix, "Throttles a second, replayed", _throttles_per_s, measured))
-        made.append(BeforeAfter(name="Throttles of the table itself", before=fix.observed, after=NOTHING))
+        before, after = (throttled_words(fix.side(side)[0].diagnosis.labels) for side in (BEFORE, AFTER))
+        made.append(BeforeAfter(name="While throttled, replayed", before=before, after=after))
+        made.append(BeforeAfter(name="While throttled, observed", before=fix.observed, after=NOTHING))
     for direction in ("write", "read"):
         made += _of_direction(fix, direction)
     made += _latencies(fix)
@@ -150,11 +152,6 @@ def _of_direction(fix: Fix, direction: str) -> list[BeforeAfter]:
             fix, f"Accepted {direction}s", partial(_accepted_units, direction), partial(_rate, direction)
         ),
     ]
-
-
-def _throttles_per_s(one: Tried) -> float | None:
-    rates = [side.throttled_per_s for side in (one.measured.read, one.measured.write)]
-    return sum(rate or 0.0 for rate in rates) if any(rate is not None for rate in rates) else None
 
 
 def _tried(direction: str, one: Tried) -> float | None:
