@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Final
 
-from keyheat.analysis.elsewhere import answered_as_ever
+from keyheat.analysis.elsewhere import usual_latency_ms
 from keyheat.analysis.report.facts import Facts, joined
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.run_result import STILL_S
@@ -30,6 +31,9 @@ from keyheat.wording.advice import (
 from keyheat.wording.constraints import NAMES, SHORT, saying
 from keyheat.wording.verdict import grade_words, sureness
 from keyheat.words import capital, whose
+
+NOT_YET: Final = "CloudWatch publishes a minute after it ends: ask again in 2 minutes, or add --log FILE."
+"""How to learn of the time since the newest minute that is published."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +67,16 @@ def _calm(run: ReportRun, facts: Facts) -> Iterator[Answer]:
         say = saying(began_s, ended_s)
         began, ended = (say(at_s).removesuffix(":00") for at_s in (began_s, ended_s))
         what = "None of a read or write" if facts.elsewhere else "None"
-        yield Answer(id="bad", question="Throttles", said=f"{what} from {began} to {ended} UTC")
+        beside = (NOT_YET,) if run.evidence is not None and run.evidence.up_to_now else ()
+        said = f"{what} from {began} to {ended} UTC"
+        yield Answer(id="bad", question="Throttles", said=said, beside=beside)
     used = [said for track in (run.arranged.tracks if run.arranged else ()) if (said := _used(track))]
     if used:
         yield Answer(id="used", question="Used", said=used[0], beside=tuple(used[1:]))
-    if run.evidence is not None and (latency := answered_as_ever(run.evidence)):
-        yield Answer(id="sure", question="Latency", said=latency)
+    if run.evidence is not None and (latency_ms := usual_latency_ms(run.evidence)) is not None:
+        said = f"{milliseconds(latency_ms)} at most, in the mean of any minute"
+        waits = "A client that waits longer waits for its network, its connections or its own retries."
+        yield Answer(id="sure", question="Latency", said=said, beside=(waits,))
 
 
 def _used(track: EvidenceTrack) -> str | None:
