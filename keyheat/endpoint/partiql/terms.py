@@ -163,7 +163,6 @@ class Terms:
         return self.operand()
 
     def condition(self) -> trees.Tree:
-        """Conditions joined by AND and OR."""
         return _Condition(self.reader, self._simple).read()
 
     def _simple(self) -> trees.Tree:

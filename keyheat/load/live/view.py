@@ -37,8 +37,6 @@ LIMITS = frozenset(get_args(KnownConstraint))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """One process that sends."""
-
     name: str
     state: str
     users: int

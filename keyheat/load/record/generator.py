@@ -83,7 +83,6 @@ class Health:
 
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> "Health":
-        """What `to_wire` made."""
         return cls(**{**wire, **{name: Latency.decoded(wire[name]) for name in _LATENCIES}})
 
 

@@ -126,7 +126,6 @@ class ScalingRange:
     scale_in: bool = True
 
     def __str__(self) -> str:
-        """In words."""
         what = f"index {self.index}" if self.index else "the table"
         steers = "" if self.target is None else f", steered for {self.target:.0%} of it consumed"
         return f"{self.side}s of {what}: {self.min:,} to {self.max:,} units per second{steers}"
