@@ -6,11 +6,11 @@ from keyheat.load.live.metrics import BOUNDS_S, LOAD_METRICS, Seen, load_metrics
 from keyheat.load.live.readings import TOP_KEYS
 from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.attempt import Attempt
-from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.metrics import Distribution, Metric
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
 
 START = 1_700_000_000
@@ -41,7 +41,7 @@ def attempt(second: int, key: str = "hot", operation: str = "PutItem") -> Attemp
     return Attempt(operation, "write", key, START + second + 0.5, 0, 1_500)
 
 
-def measured(record: Record, shown: LiveView | None = None, verdict: GeneratorVerdict | None = None) -> Found:
+def measured(record: Record, shown: LiveView | None = None, verdict: GeneratorHealth | None = None) -> Found:
     for heat in record.heat.values():
         list(heat.close_windows(float("inf")))
     seen = Seen(loading=True, verdict=verdict, processes=PROCESSES, missing=1, target_unit="WCU")
