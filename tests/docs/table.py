@@ -88,7 +88,7 @@ NOT_HERE = {
 }
 """Pages none of whose commands can be run here. They are still read as the command line reads them."""
 NEVER = re.compile(
-    r"--target aws|^export AWS_PROFILE|^cp keyheat/schedules|/opt/keyheat|-m pytest|--prometheus-host"
+    r"--target aws|^export AWS_PROFILE|^cp keyheat/schedules|/opt/keyheat|-m (pytest|tools)|--prometheus-host"
     r"|^KEYHEAT_COMPILED|X-Keyheat-Token"
 )
 """What a command has in it that asks an account, or wants the reader's own words."""
