@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from keyheat.endpoint.service import Durations
+from keyheat.endpoint.options import Durations
 from keyheat.load.transport.target import Target
 from tests.endpoint.clients import START_S, service_app_at
 
