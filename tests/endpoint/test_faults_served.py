@@ -19,10 +19,7 @@ pytestmark = pytest.mark.opens
 HOT = "TableWriteKeyRangeThroughputExceeded"
 JSON = {"Content-Type": "application/json"}
 RULES = json.dumps({"rules": [{"name": "mine", "error": 500}]})
-PUT = {
-    "X-Amz-Target": "DynamoDB_20120810.PutItem",
-    "Authorization": "AWS4-HMAC-SHA256 Credential=a",
-}
+PUT = {"X-Amz-Target": "DynamoDB_20120810.PutItem", "Authorization": "AWS4-HMAC-SHA256 Credential=a"}
 GARBAGE = ["", "[", "{}", "[]", "null", '{"rules": [{"error": 500, "sha', '{"rules":' + "[" * 5_000, "\ud800"]
 
 

@@ -13,18 +13,10 @@ from keyheat.endpoint.options import TRANSACTION_S
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.service import Durations
 from keyheat.model.ongoing import OngoingTransactions
+from tests.endpoint.account import on_demand
 from tests.endpoint.clients import START_S, ServiceApp, client, service_app_at
 
 TAKES_S = 0.02
-
-
-def make_table(ddb: Any) -> None:
-    ddb.create_table(
-        TableName="orders",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
 
 
 def write(ddb: Any, *keys: str) -> None:
@@ -39,7 +31,7 @@ def read(ddb: Any, key: str) -> None:
 @pytest.fixture
 def app() -> ServiceApp:
     app = service_app_at(durations=Durations(transaction_s=TAKES_S))
-    make_table(app.ddb)
+    app.ddb.create_table(**on_demand())
     return app
 
 
@@ -90,7 +82,7 @@ def test_cloudwatch_counts_every_item_that_met(app: ServiceApp) -> None:
 
 def test_transactions_that_take_no_time_never_meet() -> None:
     app = service_app_at()
-    make_table(app.ddb)
+    app.ddb.create_table(**on_demand())
     for _ in range(3):
         write(app.ddb, "total")
 
@@ -109,9 +101,8 @@ def test_a_statement_meets_a_transaction(app: ServiceApp) -> None:
         app.ddb.execute_statement(**update)
     batch = app.ddb.batch_execute_statement(Statements=[update])["Responses"]
     assert batch[0]["Error"]["Code"] == "TransactionConflict"
-    assert codes_of(lambda: app.ddb.execute_transaction(TransactStatements=[update])) == [
-        "TransactionConflict"
-    ]
+    codes = codes_of(lambda: app.ddb.execute_transaction(TransactStatements=[update]))
+    assert codes == ["TransactionConflict"]
     app.clock.advance(TAKES_S)
     app.ddb.execute_statement(**update)
 
@@ -130,7 +121,7 @@ def test_what_is_over_is_forgotten() -> None:
 def patient() -> Iterator[Any]:
     with EndpointProcess.start(more=("--transaction-s", "0.05")) as process:
         ddb = client("dynamodb", process.url)
-        make_table(ddb)
+        ddb.create_table(**on_demand())
         yield ddb
 
 

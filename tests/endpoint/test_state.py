@@ -87,8 +87,7 @@ def test_a_described_table_is_created_as_it_was(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
-    [{"Table": ORDERS}, ORDERS, [ORDERS], {"Tables": [{"Table": ORDERS}]}, [{"Table": ORDERS}]],
+    "content", [{"Table": ORDERS}, ORDERS, [ORDERS], {"Tables": [{"Table": ORDERS}]}, [{"Table": ORDERS}]]
 )
 def test_a_file_of_tables_has_one_of_several_forms(content: object) -> None:
     assert described_tables(content) == [ORDERS]
