@@ -25,21 +25,18 @@ CLEARLY = 0.9  # labels that say they are surer than this are right about nine t
 Tool = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("accuracy") / "accuracy.md"
-
-
-def test_the_goals_hold_on_a_small_part(tool: Tool, written: Path) -> None:
-    part = ("--worlds", "nominal", "--seed", SEED, "--scenarios", COUNT)
+@pytest.mark.parametrize("count", [10, pytest.param(COUNT, marks=pytest.mark.nightly)])
+def test_the_goals_hold_on_a_small_part(tool: Tool, tmp_path: Path, count: int) -> None:
+    written = tmp_path / "accuracy.md"
+    part = ("--worlds", "nominal", "--seed", SEED, "--scenarios", count)
     said = tool(accuracy, *part, "--jobs", 1, "--json", "--write", written)
     found = json.loads(said.out)
     assert found["missed_goals"] == [], said.err
     assert said.code == 0
-    assert (found["seed"], found["scenarios"], list(found["grades"])) == (SEED, COUNT, list(BEST))
+    assert (found["seed"], found["scenarios"], list(found["grades"])) == (SEED, count, list(BEST))
     for score in found["grades"].values():
         spans = sum(cell["spans"] for cell in score["confusion"])
-        assert spans == score["right"]["whole"] >= 20
+        assert spans == score["right"]["whole"] >= 0.7 * count
         assert sum(one["right"]["whole"] for one in score["rules"]) > 0
     page = written.read_text()
     assert "Every goal is reached." in page

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.endpoint.account import BOTH, attributes, on_demand
-from tests.endpoint.clients import ServiceApp, service_app_at
+from tests.endpoint.clients import ServiceApp, posted, service_app_at
 
 
 class Streamed:
@@ -23,7 +23,9 @@ class Streamed:
         return str(self.ddb.describe_table(TableName="orders")["Table"]["LatestStreamArn"])
 
     def put(self, key: str, sort: str = "a", **attributes: Any) -> None:
-        self.ddb.put_item(TableName="orders", Item={"pk": {"S": key}, "sk": {"S": sort}, **attributes})
+        item = {"pk": {"S": key}, "sk": {"S": sort}, **attributes}
+        status, _, body = posted(self.app.router, "PutItem", {"TableName": "orders", "Item": item})
+        assert status == 200, body
 
     def shards(self, **more: Any) -> list[Any]:
         described = self.streams.describe_stream(StreamArn=self.arn, **more)

@@ -180,7 +180,7 @@ def test_damaged_requests_to_change_tables_get_an_answer(operation: str) -> None
     shape = shapes_of().input_of(operation)
     known = {"CreateTable": table("third", **indexed()), "UpdateTable": UPDATE}
     request = known.get(operation, fitting(shape) if shape is not None else {})
-    for _ in range(60):
+    for _ in range(20):
         account.call("CreateTable", **on_demand(f"t{chance.random()}"))
         names = account.call("ListTables")["TableNames"]
         named = {"TableName": names[0]} if "TableName" in request else {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyheat.endpoint.itemkeys import key_of, shown, sort_end
@@ -160,6 +160,7 @@ SCHEMA = KeySchema(
 )
 
 
+@settings(max_examples=30)
 @given(TEXT, TEXT, TEXT, TEXT)
 def test_a_stored_key_shows_its_attributes_and_its_end(a: str, b: str, c: str, d: str) -> None:
     item = {name: {"S": text} for name, text in zip("abcd", (a, b, c, d), strict=True)}

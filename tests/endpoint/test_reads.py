@@ -162,7 +162,7 @@ def test_a_refused_scan_says_so(service_app: Any) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(sizes=st.lists(st.integers(0, 3000), min_size=1, max_size=20), consistent=st.booleans())
 def test_a_query_is_rounded_up_once(sizes: list[int], consistent: bool) -> None:
     ddb = ordered(service_app_at())

@@ -42,7 +42,7 @@ def test_who_asks_the_stream_first_after_a_change_sees_its_partitions(streamed: 
 
 @pytest.mark.slow
 def test_a_partition_that_splits_closes_its_shard_and_opens_two_children(streamed: Streamed) -> None:
-    keys = [f"k-{n}" for n in range(40)]
+    keys = [f"k-{n}" for n in range(16)]
     for key in keys:
         streamed.put(key, x={"N": "1"})
     parents = {key: streamed.shard_of(key) for key in keys}

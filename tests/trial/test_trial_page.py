@@ -70,6 +70,7 @@ def test_the_page_shows_these_commands() -> None:
     assert shown == {REHEARSED, OTHERWISE, ON_IT, AGAIN}
 
 
+@pytest.mark.nightly
 def test_a_rehearsal_from_beginning_to_end(tool: Tool, loads: list[Job], home: Path) -> None:
     said = tool(verb_of_trial.trial, *REHEARSED.split()[3:])
     assert said.code == 0, said.err
@@ -129,6 +130,7 @@ def test_an_endpoint_with_another_behaviour_is_found_by_a_real_load(tool: Tool, 
     assert list(told["explanations"][0]["parameters"]) == ["quota_depth_s"]
 
 
+@pytest.mark.nightly
 def test_the_behaviour_of_the_page_is_undetermined_by_that_scenario_alone() -> None:
     setting = OTHERWISE.split()[-1]
     assert behaving([setting]).burst_s == 120
@@ -243,6 +245,7 @@ def test_more_than_a_dollar_is_wrong_use(tool: Tool) -> None:
     assert tool(verb_of_trial.trial, "--only", "nothing").code == 2
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("credentials")
 def test_all_runs_together_are_stopped_at_the_dollars(tool: Tool, loads: list[Job]) -> None:
     """Each has what its plan says, and an equal part of the rest."""
