@@ -41,6 +41,19 @@ class ClientBounds:
 
 
 BOUNDS = ClientBounds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durations:
+    """Seconds that a change takes. The service takes minutes for a table; the local endpoint need not."""
+
+    create_s: float = 0.0
+    update_s: float = 0.0
+    delete_s: float = 0.0
+    insights_s: float = 1.0
+    transaction_s: float = 0.0  # that a transaction takes; others on its items meet it meanwhile
+
+
 MOST_STREAM_BYTES = 512 * MIB
 """Memory that one stream may keep from being freed, before its oldest entries are trimmed."""
 TRANSACTION_S = 0.005
@@ -61,17 +74,10 @@ class EndpointOptions:
     seed: int
     region: str
     publish_delay_s: float
-    create_s: float
-    update_s: float
-    transaction_s: float
+    durations: Durations
     behaviour: Behaviour
-    max_body_bytes: int
-    max_head_bytes: int
-    max_unfinished_bytes: int
-    max_connections: int
-    request_s: int
-    idle_s: int
-    max_stream_bytes: int
+    bounds: ClientBounds
+    stream_bytes: int
     record: bool
     faults: Path | None
     snapshot: Path | None
@@ -92,7 +98,10 @@ class Within(click.FloatRange):
 
 
 def _some(flag: str, kind: Any, default: Any, help: str, **more: Any) -> Callable[[Any], Any]:
-    return click.option(flag, type=kind, default=default, show_default=True, help=help, **more)
+    return click.option(
+        flag, flag[2:].removeprefix("max-").replace("-", "_"),
+        type=kind, default=default, show_default=True, help=help, **more,
+    )  # fmt: skip
 
 
 def _behaviour(_context: click.Context, _option: click.Parameter, settings: tuple[str, ...]) -> Behaviour:
@@ -181,15 +190,21 @@ ALL = (
 )  # fmt: skip
 
 
+NAMES = {part.name for part in fields(EndpointOptions)}
+
+
+def _taken(kind: type[Any], said: dict[str, Any]) -> Any:
+    return kind(**{part.name: said.pop(part.name) for part in fields(kind) if part.name in said})
+
+
 def endpoint_options(verb: Callable[..., int]) -> Callable[..., int]:
     """Give a verb the options of an endpoint, as one argument `options`."""
 
     @wraps(verb)
     def with_options(**said: Any) -> int:
-        return verb(
-            options=EndpointOptions(**{part.name: said.pop(part.name) for part in fields(EndpointOptions)}),
-            **said,
-        )
+        parts = {"durations": _taken(Durations, said), "bounds": _taken(ClientBounds, said)}
+        options = EndpointOptions(**parts, **{name: said.pop(name) for name in NAMES & said.keys()})
+        return verb(options=options, **said)
 
     for option in reversed(ALL):
         with_options = option(with_options)
