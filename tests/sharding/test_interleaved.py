@@ -69,6 +69,10 @@ class AnyOrder(RuleBasedStateMachine):
     def weather(self, hot: bool) -> None:
         self.world.hot = hot
 
+    @rule(actor=st.integers(0, 3))
+    def one_is_killed(self, actor: int) -> None:
+        self.world.kill(actor)
+
     @rule(shard=st.integers(0, 4))
     def expire(self, shard: int) -> None:
         self.world.expire(shard)
@@ -108,6 +112,8 @@ def test_long_lives_see_everything_happen() -> None:
             world.hot = not world.hot
         elif dice < 0.1:
             world.expire(rng.randrange(5))
+        elif dice < 0.101:
+            world.kill(rng.randrange(4))
     world.end()
     happened = world.counted
     for name in ("increments", "conflicts", "cooling", "backing_off", "shrinks", "forgotten", "confirmed"):
