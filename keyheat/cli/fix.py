@@ -35,6 +35,7 @@ from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
     from keyheat.analysis.advice.case import Limit
+    from keyheat.analysis.advice.proof import Observed
     from keyheat.analysis.advice.remedies import Remedy
     from keyheat.runs.manifest import Manifest
     from keyheat.simulator.flow import Traffic
@@ -109,7 +110,7 @@ def fix(
             code = exit_code_of(simulated(turn.job, how, sent=sent(), behaviour=start.behaviour))
         if code in NOT_STARTED or not made(turn.job):
             return code or INVALID
-    made_of = FixTrial(scenario, remedy, start.limit_of(remedy), target, place)
+    made_of = FixTrial(scenario, remedy, start.limit_of(remedy), target, place, start.observed)
     return _told(made_of, turns, billing)
 
 
@@ -170,6 +171,7 @@ class FixTrial:
     limit: "Limit"
     target: str
     place: Path
+    observed: "Observed | None" = None
 
 
 def _told(tried_: FixTrial, turns: Sequence[Turn], billing: Billing) -> int:
@@ -193,6 +195,7 @@ def _told(tried_: FixTrial, turns: Sequence[Turn], billing: Billing) -> int:
         proof=proof_of(tried_.limit, sides[BEFORE], sides[AFTER]),
         target=tried_.target,
         once_dollars=once_dollars(tried_.remedy.scenario, prices),
+        observed=tried_.observed,
     )
     columns = [
         RunColumn.of_run(turn.job.folder, prices)
@@ -219,6 +222,7 @@ class Start:
     sent: "Callable[[], Traffic] | None" = None
     behaviour: Behaviour = DEFAULT  # of a simulated table
     assumed: tuple[str, ...] = ()  # of a demand that evidence shows
+    observed: "Observed | None" = None  # how such a table throttled
 
     def sent_with(self, remedy: "Remedy", scenario: Scenario) -> "Callable[[], Traffic] | None":
         """The demand with the remedy taken, where the scenario alone does not say it."""
@@ -289,6 +293,7 @@ def _manifest(folder: Path) -> "Manifest | None":
 def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Start:
     """The demand that the evidence shows, on the simulator: nobody else can send it again."""
     from keyheat.analysis.advice.as_it_was import heats_known
+    from keyheat.analysis.advice.proof import observed_of
     from keyheat.analysis.advice.rerun import rerun_of
     from keyheat.analysis.heat import heats_of
     from keyheat.analysis.timeline import timeline
@@ -316,5 +321,5 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
         )
     return Start(
         scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic, None),
-        behaviour=rerun.behaviour, assumed=rerun.assumed,
+        behaviour=rerun.behaviour, assumed=rerun.assumed, observed=observed_of(diagnosis.labels),
     )  # fmt: skip

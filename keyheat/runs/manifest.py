@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 from keyheat import runfiles
 from keyheat.runfiles import MOST_SKEW_S, SIMULATED
 from keyheat.runs.formats import PartitionFacts, TableFacts, Window
+from keyheat.runs.scaling import AutoScaling
 from keyheat.validation import Count, LenientPart, Quantity, Time, checked
 from keyheat.words import Direction, Endpoint, Source
 
@@ -139,23 +140,6 @@ class SharedWith(LenientPart):
     until: Time | None = None
 
 
-class ScalingNoted(LenientPart):
-    """One side of a table or of an index that auto scaling may have changed."""
-
-    index: str | None = None
-    side: Direction
-    min: Quantity
-    max: Quantity
-    target: Quantity | None = None  # consumed as a share of provisioned; None: no target tracking policy
-
-
-class AutoScalingNoted(LenientPart):
-    """What auto scaling may have done to the table of a run."""
-
-    known: bool = False
-    scaled: tuple[ScalingNoted, ...] = ()
-
-
 class PartitionsNoted(PartitionFacts):
     """What the run saw of the table's partitions, and what it could not see."""
 
@@ -218,7 +202,7 @@ class Manifest(LenientPart):
     table: TableFacts
     existing: bool = False  # the table was there, and was loaded as it was
     shared_with: tuple[SharedWith, ...] = ()
-    auto_scaling: AutoScalingNoted | None = None  # of such a table
+    auto_scaling: AutoScaling | None = None  # of such a table
     time_to_live: str | None = None  # the attribute by which its items expire; None: not known
     table_notes: tuple[str, ...] = ()  # what else writes to it do, and what may change it meanwhile
     processes: int | None = None
