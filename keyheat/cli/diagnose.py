@@ -225,15 +225,14 @@ def _log_survey(log: "ThrottleLog", how: How) -> int:
     from keyheat.show.survey import SurveyedRegion
 
     assert log.window is not None
-    unnamed = f"log: {some(log.unnamed, 'throttle')} left out: no ARN says of which table"
-    survey = Survey(
-        window=log.window,
-        tables=tuple(SurveyedTable(name, throttles=log.by_minute(name)) for name in log.tables),
-        period_s=60,
-        missing=(unnamed,) if log.unnamed else (),
-    )
+    timed = {name: minutes for name in log.tables if (minutes := log.by_minute(name))}
+    left = [f"log: throttles of {name} left out: without a time" for name in log.tables if name not in timed]
+    if log.unnamed:
+        left.append(f"log: {some(log.unnamed, 'throttle')} left out: no ARN says of which table")
+    tables = tuple(SurveyedTable(name, throttles=minutes) for name, minutes in timed.items())
+    survey = Survey(window=log.window, tables=tables, period_s=60, missing=tuple(left))
     folder = run_place(how.place, "diagnose")
-    diagnosed = tuple(_written(_logged(name, log, how), folder, "") for name in log.tables)
+    diagnosed = tuple(_written(_logged(name, log, how), folder, "") for name in timed)
     regions = [SurveyedRegion(region=how.region or "the logs", survey=survey, diagnosed=diagnosed)]
     return _surveyed(regions, (), log.window, folder, how, up_to_now=False)
 
