@@ -38,7 +38,6 @@ class Reader:
     needs: Needs
     url: str | None = None
     moved: dict[str, str] = field(default_factory=dict)
-    programs: dict[str, Callable[[list[str]], str]] = field(default_factory=dict)
     names: dict[str, Any] = field(default_factory=dict)
     printed: str = ""
     _children: "list[subprocess.Popen[str]]" = field(default_factory=list)
@@ -64,13 +63,13 @@ class Reader:
 
     def execute(self, block: Block) -> None:
         """Run Python in the names that blocks before it have made."""
-        code = compile(self._here(block.text), block.where, "exec")
+        code = compile(self._translate(block.text), block.where, "exec")
         exec(code, self.names)
 
     def run(self, command: str) -> None:
         """Run a command to the exit code that the table says, which is 0 where it says nothing."""
-        said, _, file = self._here(command).partition(" > ")
-        words = shlex.split(said.removeprefix(".venv/bin/"), comments=True)
+        line, _, file = self._translate(command).partition(" > ")
+        words = shlex.split(line.removeprefix(".venv/bin/"), comments=True)
         words += SHORT.get(words[0] if "--headless" in words else " ".join(words[:2]), [])
         code = self.needs.code.get(command, DONE)
         match words:
@@ -79,32 +78,30 @@ class Reader:
                     self.patch.setenv(name, value)
                 out = ""
             case ["keyheat", "local", *_]:
-                out = self._serve(words)
+                out = self._start_endpoint(words)
             case ["keyheat", verb, *_]:
-                out = self._ask(words[1:], (code, TOO_SLOW) if verb in LOADS else (code,))
+                out = self._run_verb(words[1:], (code, TOO_SLOW) if verb in LOADS else (code,))
             case ["locust", *_] if "--headless" not in words:
-                out = self._open(words)
-            case [program, *rest] if program in self.programs:
-                out = self.programs[program](rest)
+                out = self._start_web_page(words)
             case _:
-                out = self._call(words, (code, TOO_SLOW) if words[0] in LOADS else (code,))
+                out = self._run_program(words, (code, TOO_SLOW) if words[0] in LOADS else (code,))
         if file:
             (self.folder / file).write_text(out, encoding="utf-8")
         self.printed += out
 
-    def _here(self, text: str) -> str:
+    def _translate(self, text: str) -> str:
         """What a page says, with this reader's address and times in the place of the page's."""
         moved = self.moved | ({PORT: self.url} if self.url else {})
-        for there, here in moved.items():
-            text = text.replace(there, here)
+        for old, new in moved.items():
+            text = text.replace(old, new)
         return text
 
-    def _ask(self, words: list[str], codes: tuple[int, ...]) -> str:
+    def _run_verb(self, words: list[str], codes: tuple[int, ...]) -> str:
         answer = self.run_verb(*words)
         assert answer.code in codes, f"{shlex.join(words)}: {answer.code}, {answer.err}{answer.out[-500:]}"
         return str(answer.out + answer.err)
 
-    def _call(self, words: list[str], codes: tuple[int, ...]) -> str:
+    def _run_program(self, words: list[str], codes: tuple[int, ...]) -> str:
         """A program of this environment, or of the machine."""
         done = subprocess.run(
             words, cwd=self.folder, env=self._environment(), capture_output=True, text=True,
@@ -119,7 +116,7 @@ class Reader:
         self._children.append(child)
         return child
 
-    def _serve(self, words: list[str]) -> str:
+    def _start_endpoint(self, words: list[str]) -> str:
         """The local table, on a free port; the addresses that follow on the page are its own."""
         child = self._start([word.replace("8000", "0") for word in words])
         assert child.stdout is not None
@@ -128,7 +125,7 @@ class Reader:
         self.url = line.removeprefix("ready ").strip()
         return line
 
-    def _open(self, words: list[str]) -> str:
+    def _start_web_page(self, words: list[str]) -> str:
         """Locust with its page, on a free port."""
         port = free_port()
         self._start([*words, "--web-host", "127.0.0.1", "--web-port", str(port)])
