@@ -21,6 +21,9 @@ class Abandoned(BotoCoreError, OSError):  # type: ignore[misc]  # botocore has n
 
     fmt = "{host} did not answer, and the run is being ended"
 
+    def __init__(self, host: str) -> None:
+        BotoCoreError.__init__(self, host=host)  # not of `OSError`
+
 
 class _Cut(BaseException):
     """Ends a call under way: no `except Exception` of an SDK takes it for its own."""
@@ -46,7 +49,7 @@ class Calls:
         """A call to `url` is sent, and its answer read. Raises `Abandoned`."""
         host, mine = urlsplit(url).netloc, getcurrent()
         if host in self._silent:
-            raise Abandoned(host=host)
+            raise Abandoned(host)
         self._waiting[mine] = host
         limit = Timeout(ANSWER_S) if self.hurried else None
         try:
@@ -58,7 +61,7 @@ class Calls:
                 if end is not limit:
                     raise
                 self._silent.add(host)
-            raise Abandoned(host=host) from end
+            raise Abandoned(host) from end
         finally:
             del self._waiting[mine]
             if limit is not None:
