@@ -5,11 +5,11 @@ import pytest
 from keyheat.load.live.metrics import BOUNDS_S, LOAD_METRICS, Seen, load_metrics
 from keyheat.load.live.readings import TOP_KEYS
 from keyheat.load.live.view import LiveView, Process, Subject
-from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.metrics import Distribution, Metric
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
 from tests import make
 from tests.make import an_attempt
@@ -38,7 +38,7 @@ def view() -> LiveView:
     )  # fmt: skip
 
 
-def measured(record: Record, shown: LiveView | None = None, verdict: GeneratorVerdict | None = None) -> Found:
+def measured(record: Record, shown: LiveView | None = None, verdict: GeneratorHealth | None = None) -> Found:
     for heat in record.heat.values():
         list(heat.close_windows(float("inf")))
     seen = Seen(loading=True, verdict=verdict, processes=PROCESSES, missing=1, target_unit="WCU")

@@ -18,10 +18,10 @@ from keyheat.load.live.readings import (
 )
 from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.attempt import Attempt
-from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS
 from keyheat.load.record.sketch import SETTLED_S, KeyHeat
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
 from tests import make
 from tests.make import an_attempt
@@ -133,7 +133,7 @@ def test_sentences_without_throttles() -> None:
 def test_the_generators_own_fault_comes_first(fell_behind: bool, about: str) -> None:
     record = Record()
     throttle(record, 0)
-    verdict = GeneratorVerdict(
+    verdict = GeneratorHealth(
         bound=True, checks=("busy",), missing=(), cpu_percent_max=99, cpu_starved_share=0, loop_lag_ms_max=1,
         asked_per_s=2, achieved_per_s=1, target_unit="requests", late_ms_p99=1, fell_behind=fell_behind,
     )  # fmt: skip
