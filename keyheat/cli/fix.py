@@ -35,7 +35,6 @@ from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
     from keyheat.analysis.advice.case import Limit
-    from keyheat.analysis.advice.proof import Observed
     from keyheat.analysis.advice.remedies import Remedy
     from keyheat.runs.manifest import Manifest
     from keyheat.simulator.flow import Traffic
@@ -171,7 +170,7 @@ class FixTrial:
     limit: "Limit"
     target: str
     place: Path
-    observed: "Observed | None" = None
+    observed: str
 
 
 def _told(tried_: FixTrial, turns: Sequence[Turn], billing: Billing) -> int:
@@ -222,7 +221,7 @@ class Start:
     sent: "Callable[[], Traffic] | None" = None
     behaviour: Behaviour = DEFAULT  # of a simulated table
     assumed: tuple[str, ...] = ()  # of a demand that evidence shows
-    observed: "Observed | None" = None  # how such a table throttled
+    observed: str = ""  # how such a table throttled
 
     def sent_with(self, remedy: "Remedy", scenario: Scenario) -> "Callable[[], Traffic] | None":
         """The demand with the remedy taken, where the scenario alone does not say it."""
@@ -293,14 +292,13 @@ def _manifest(folder: Path) -> "Manifest | None":
 def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Start:
     """The demand that the evidence shows, on the simulator: nobody else can send it again."""
     from keyheat.analysis.advice.as_it_was import heats_known
-    from keyheat.analysis.advice.proof import observed_of
     from keyheat.analysis.advice.rerun import rerun_of
-    from keyheat.analysis.heat import heats_of
     from keyheat.analysis.timeline import timeline
     from keyheat.analysis.verdict import groups
     from keyheat.plan.prices import load_prices
     from keyheat.runs.client import read_client_files
     from keyheat.runs.plausibility import read_evidence
+    from keyheat.wording.answers import throttled_words
 
     if target not in (None, SIMULATED):
         raise ValueError(
@@ -312,7 +310,7 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
     arranged, label = timeline(evidence), groups(diagnosis.labels)[0].heaviest
     rerun = rerun_of(
         evidence, arranged, label, client=client, scenario=None, billing=Billing(load_prices()),
-        heats=heats_known(heats_of(evidence, client), diagnosis, label.direction),
+        heats=heats_known(evidence, client, diagnosis, label.direction),
     )  # fmt: skip
     if rerun is None:
         raise ValueError(
@@ -321,5 +319,5 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
         )
     return Start(
         scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic, None),
-        behaviour=rerun.behaviour, assumed=rerun.assumed, observed=observed_of(diagnosis.labels),
+        behaviour=rerun.behaviour, assumed=rerun.assumed, observed=throttled_words(diagnosis.labels),
     )  # fmt: skip
