@@ -74,7 +74,7 @@ def test_every_option_of_the_page_is_one_and_those_of_exports_are_all_there() ->
     known = {word for parameter in verb.params for word in parameter.opts}
     told = set(re.findall(r"--[a-z][a-z-]+", re.sub(r"`(?:curl|keyheat report)[^`]*`", "", PAGE)))
     assert told <= known
-    assert {"--junit", "--json", "--json-file", "--markdown", "--github", "--prometheus"} <= told
+    assert {"--export", "--json", "--github"} <= told
 
 
 def test_the_exit_codes_are_those_of_the_code() -> None:

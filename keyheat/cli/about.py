@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -29,12 +29,12 @@ from keyheat.words import DONE
     type=click.Choice(["scenario", "suite", "regression", "faults", "answer"]),
     default="scenario",
 )
-@in_json("the schema, which is printed so in any case,")
+@in_json("the schema (always)")
 def schema(what: str) -> int:
-    """The JSON Schema of a file that people or programs write or read, for editors and checks.
+    """Print the JSON Schema of a file format, for editors and checks.
 
-    Of a scenario's file, of a suite's, of what `keyheat regress` or `diagnose` prints as JSON, or of rules of
-    faults.
+    Formats: a scenario, a suite, the JSON of `keyheat regress` (regression) and of `keyheat diagnose`
+    (answer), and rules of faults.
     """
     modules = {
         "scenario": "scenario.scenario",
@@ -54,7 +54,7 @@ LOADTEST = re.compile(r'^loadtest = "([^"]+)"', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class ShippedLoadTest:
-    """A load test that is shipped: its file, the question it asks, and the scenarios that name it."""
+    """A shipped load test: its file, its question, and the scenarios that name it."""
 
     name: str
     question: str
@@ -63,7 +63,7 @@ class ShippedLoadTest:
 
 
 def load_tests() -> Iterator[ShippedLoadTest]:
-    """Those that are shipped, by name. The files are read, not run: each would import Locust."""
+    """Shipped load tests, by name. The files are parsed, not run: each would import Locust."""
     of: dict[str, list[Path]] = {}
     for path in sorted(SCENARIOS.glob("*.toml")):
         if found := LOADTEST.search(path.read_text(encoding="utf-8")):
@@ -78,10 +78,10 @@ def load_tests() -> Iterator[ShippedLoadTest]:
 @in_json("the list")
 @click.pass_context
 def loadtests(context: click.Context) -> int:
-    """The load tests that are shipped: name, question, scenarios. `loadtests copy NAME` copies one."""
+    """List the shipped load tests: name, question, scenarios. `loadtests copy NAME` copies one."""
     if context.invoked_subcommand is None:
         found = list(load_tests())
-        answer(lambda: [_told(one) for one in found], lambda: _listed(found))
+        answer(lambda: found, lambda: _listed(found))
     return DONE
 
 
@@ -99,11 +99,11 @@ def _listed(found: list[ShippedLoadTest]) -> RenderableType:
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("."))
 @in_json("the copies")
 def copy(name: str, folder: Path) -> int:
-    """Copy the load test NAME and its scenarios into FOLDER (here), to be edited. Replaces nothing."""
+    """Copy the load test NAME and its scenarios into FOLDER [default: .]; replace nothing."""
     copies = _copies(_named(name))
     files = [str(folder / file) for file in copies]
     if there := [file for file in files if Path(file).exists()]:
-        raise click.UsageError(f"already there, and not replaced: {', '.join(there)}; name another folder")
+        raise click.UsageError(f"files exist: {', '.join(there)}; choose another folder")
     for file, text in copies.items():
         write_atomically(folder / file, partial(_write, text))
     answer(lambda: files, lambda: "\n".join(files))
@@ -134,7 +134,3 @@ def _copies(one: ShippedLoadTest) -> dict[str, str]:
             text = TRACE.sub(f'trace = "{trace.name}"', text)
         copies[path.name] = text
     return copies
-
-
-def _told(one: ShippedLoadTest) -> dict[str, object]:
-    return asdict(one) | {"file": str(one.file), "scenarios": [str(path) for path in one.scenarios]}

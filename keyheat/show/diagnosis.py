@@ -8,8 +8,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-import pandas as pd
-
 from keyheat.analysis.advice.commands import NOT_SCALED, bill_of, command_of, insights_command
 from keyheat.analysis.changes import Changes
 from keyheat.analysis.elsewhere import answered_as_ever
@@ -245,7 +243,7 @@ def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
 
 def _tables(found: DiagnosedTable) -> Iterator[Table]:
     if found.changes is not None and found.changes.reference is not None:
-        yield Table(title="Now and before (UTC)", frame=pd.DataFrame(changed_rows(found.changes)))
+        yield Table(title="Now and before (UTC)", rows=tuple(changed_rows(found.changes)))
 
 
 def _notes(found: DiagnosedTable) -> Iterator[str]:

@@ -6,7 +6,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-import pandas as pd
 import plotly.graph_objects as go
 
 from keyheat.evidence.survey import Survey
@@ -150,9 +149,7 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
         figure=made,
         table=Table(
             title="Throttle events by table",
-            frame=pd.DataFrame(
-                [{"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in found]
-            ),
+            rows=tuple({"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in found),
         ),
     )
 

@@ -54,10 +54,12 @@ def test_the_tables_are_the_codes(
 
 
 def test_the_example_is_a_suite(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```toml\n(.*?)```", text(), re.DOTALL)
+    example, run = re.findall(r"```toml\n(.*?)```", text(), re.DOTALL)
     path = tmp_path / "orders.toml"
-    path.write_text(example)
-    hot, large, designed = load_suite(path).cases
+    path.write_text(example + run)
+    suite = load_suite(path)
+    hot, large, designed = suite.cases
+    assert (suite.run.max_dollars, suite.run.collect) == (3, False)
     assert [(one.name, one.target, one.repetitions) for one in (hot, large, designed)] == [
         ("hotkey", "local", 5), ("hotkey-large", "local", 5), ("hotkey-designed", "simulated", 1),
     ]  # fmt: skip

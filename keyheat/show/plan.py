@@ -1,0 +1,284 @@
+"""A plan as an answer: which limits the demand exceeds and what it costs, before anything is sent."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from keyheat.numbers import UNITS, measured, percent, rate, some, span, whole
+from keyheat.plan.charges import provisioned_month
+from keyheat.plan.forecast import Forecast, LoadDemand, shards_needed
+from keyheat.plan.plan import ScenarioPlan
+from keyheat.plan.prices import MONTH_S, consumed_dollars
+from keyheat.plan.quotas import GivenCapacity, given_to
+from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
+from keyheat.scenario.spec.tables import AutoScalingSpec
+from keyheat.show.answer import Answer, Fact, Table, Tone
+from keyheat.show.plan_sentences import (
+    capacity_of,
+    dollars,
+    exact_dollars,
+    global_table,
+    other_mode,
+    quota_lines,
+    shortly,
+    start_on_demand,
+    warnings_of,
+)
+from keyheat.terms import DEMAND, titled
+from keyheat.wording.constraints import NAMES
+from keyheat.words import Direction
+
+TICKS: Final = "▁▂▃▄▅▆▇█"
+WIDTH: Final = 40  # bars of the picture
+NO_SHARDS_SHARE: Final = 0.01  # of a partition's ceiling, below which shards are no question
+CENTS_BELOW: Final = 100  # dollars a month
+SENT_NOTHING: Final = "Nothing was sent. Retries and splits are not in the plan; `keyheat simulate` has them."
+
+
+def plan_answer(plan: ScenarioPlan, named: str | None = None) -> Answer:
+    """The whole plan; `named` is what commands call its scenario."""
+    warnings = [shortly(plan, warning) for warning in warnings_of(plan)]
+    grave = bool(plan.foretold or plan.over_quota or plan.sent is None)
+    sentence = warnings.pop(0) if grave else "Demand is within every limit."
+    return Answer(
+        title=plan.scenario.name,
+        label=_label(plan),
+        tone=_tone(plan),
+        context=f"{span(plan.forecast.duration_s)}, {_manner(plan)}. {plan.scenario.question}",
+        sentence=sentence,
+        facts=tuple(_facts(plan, warnings, named or plan.scenario.name)),
+        tables=tuple(_tables(plan)),
+        notes=(SENT_NOTHING,),
+        data=_data(plan, [sentence, *warnings] if grave else warnings),
+    )
+
+
+def _label(plan: ScenarioPlan) -> str:
+    """The limits that the demand exceeds."""
+    if plan.sent is None:
+        return "Demand not known"
+    names = {shortly(plan, f"{NAMES[one.constraint]} of {one.name}"): None for one in plan.foretold}
+    return ", ".join(names) or ("Over quota" if plan.over_quota else "Within every limit")
+
+
+def _tone(plan: ScenarioPlan) -> Tone:
+    if plan.sent is None:
+        return "invalid"
+    return plan.foretold[0].constraint if plan.foretold else ("account" if plan.over_quota else "none")
+
+
+def picture(made: Forecast, width: int) -> str:
+    """The rate over time, in a line of bars."""
+    step_s = made.duration_s / width
+    rates = [made.shape.rate((number + 0.5) * step_s) for number in range(width)]
+    top = made.target.peak_per_s
+    return "".join(TICKS[round(min(1.0, per_s / top) * (len(TICKS) - 1))] for per_s in rates)
+
+
+def _facts(plan: ScenarioPlan, warnings: list[str], named: str) -> Iterator[Fact]:
+    yield from (Fact(name="Warning", value=warning) for warning in warnings)
+    yield _cost_of_a_run(plan)
+    yield from _cost_of_a_month(plan)
+    yield from _demand_facts(plan)
+    if plan.sent is not None:
+        yield from _sent_facts(plan, plan.sent, named)
+    yield from start_on_demand(plan)
+    first, *others = quota_lines(plan)
+    yield Fact(name="Quotas", value=first, beside=tuple(others))
+
+
+def _cost_of_a_run(plan: ScenarioPlan) -> Fact:
+    bill = plan.bill
+    beside = ("nothing on a local table", *filter(None, [other_mode(bill)]))
+    return Fact(
+        name="A run",
+        value=f"Costs at most {dollars(bill.dollars)} in AWS ({bill.prices.shown})",
+        beside=beside,
+    )
+
+
+def _cost_of_a_month(plan: ScenarioPlan) -> Iterator[Fact]:
+    """What the table costs a month, provisioned and on demand, if its load goes on around the clock."""
+    prices, lines = plan.bill.prices, []
+    provisioned = provisioned_month(plan.scenario.table, prices)
+    if provisioned is not None:
+        lines.append(f"{_monthly(provisioned)} for the provisioned capacity")
+    if plan.sent is not None:
+        write, read = (_mean_per_s(plan.sent, side) for side in (Direction.WRITE, Direction.READ))
+        consumed = consumed_dollars(
+            prices.on_demand,
+            write_units=write / plan.scale * MONTH_S * plan.scenario.table.copies,
+            read_units=read / plan.scale * MONTH_S,
+        )
+        load = f"{rate(write, UNITS[Direction.WRITE])} and {rate(read, UNITS[Direction.READ])}"
+        lines.append(f"{_monthly(consumed)} on demand, if the mean of {load} goes on around the clock")
+    if lines:
+        yield Fact(name="A month", value=lines[0], beside=tuple(lines[1:]))
+
+
+def _mean_per_s(sent: LoadTotals, direction: Direction) -> float:
+    return sum(
+        asked.demand(sent.duration_s).mean_per_s
+        for side, asked in sent.sides.items()
+        if side.direction is direction
+    )
+
+
+def _monthly(amount: float) -> str:
+    return f"${amount:,.0f}" if amount >= CENTS_BELOW else dollars(amount)
+
+
+def _demand_facts(plan: ScenarioPlan) -> Iterator[Fact]:
+    made, name = plan.forecast, titled(DEMAND)
+    mean, peak = made.target.mean_per_s, made.target.peak_per_s
+    shape: tuple[str, ...] = ()
+    if peak > mean:
+        shape = (
+            f"{made.unit}: {measured(mean)}/s on average, {measured(peak)}/s at the peak",
+            picture(made, WIDTH),
+        )
+    if made.requests is not None:
+        yield Fact(name=name, value=_demand(made.requests, "requests"), beside=shape)
+    elif shape:
+        yield Fact(name=name, value=shape[0], beside=shape[1:])
+    if plan.sent is not None:
+        return
+    if made.write_units is not None:
+        yield Fact(name="Write units", value=f"{_demand(made.write_units, 'WCU')} if every request writes")
+    if made.read_units is not None:
+        value = f"{_demand(made.read_units, 'RCU')} if every request reads, eventually consistent"
+        yield Fact(name="Read units", value=value)
+
+
+def _demand(demand: LoadDemand, unit: str) -> str:
+    peak = f", {rate(demand.peak_per_s, unit)} at the peak" if demand.peak_per_s > demand.mean_per_s else ""
+    return f"{rate(demand.mean_per_s, unit)}{peak}, {measured(demand.total)} in all"
+
+
+def _sent_facts(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fact]:
+    if plan.scenario.table.regions:
+        yield Fact(name="Global table", value=global_table(plan, sent))
+    operations = [_operation(plan, one, sent) for one in sent.operations]
+    yield Fact(name="Sends", value="; ".join(operations))
+    yield from _hot_key(plan, sent, named)
+
+
+def _operation(plan: ScenarioPlan, one: OperationTotals, sent: LoadTotals) -> str:
+    """How often an operation is sent; its items, where they are several; what each of them costs."""
+    often = f"{measured(one.requests / sent.duration_s)}/s"
+    items = one.items / one.requests if one.requests else 0.0
+    several = f" of {measured(items)} items" if items > 1 + 1e-9 else ""
+    where = f" of index {one.index}" if one.index else ""
+    where += f" to {one.table}" if one.table != plan.scenario.table.name else ""
+    return (
+        f"{one.name}{where} {often}{several}, {measured(one.units / one.items)} {UNITS[one.direction]} each"
+    )
+
+
+def _hot_key(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fact]:
+    """The key with the largest share of what one partition sustains, and the shards that it takes."""
+    asked = max(sent.sides.values(), key=_key_share, default=None)
+    if asked is None or asked.hottest is None or not asked.hottest.key_per_s:
+        yield Fact(name="Hottest key", value="None: there are too many keys to collide on one")
+        return
+    side, hottest, shards = asked.side, asked.hottest, plan.scenario.keys.shards
+    where = f", of index {side.index}" if side.index else ""
+    where += f", of table {side.table}" if side.table != plan.scenario.table.name else ""
+    units, share = hottest.key_per_s * shards, percent(_key_share(asked))
+    each = "it takes" if shards == 1 else f"each of {shards:,} shards takes"
+    sustains = f"one partition sustains {whole(hottest.ceiling_per_s)} {side.unit}/s: {each} {share} of that"
+    yield Fact(name="Hottest key", value=f"{rate(units, side.unit)} at the peak{where}", beside=(sustains,))
+    if _key_share(asked) >= NO_SHARDS_SHARE:
+        formula = f"ceil({whole(units)} / {whole(hottest.ceiling_per_s)})"
+        needed, more = (shards_needed(units, hottest.ceiling_per_s, factor) for factor in (1.0, plan.margin))
+        value = f"At least {formula} = {needed:,}; with a margin of {plan.margin:g}: {more:,}"
+        beside = ("how many are enough where some share a partition:",)
+        yield Fact(name="Shards", value=value, beside=beside, command=f"keyheat whatif {named} shards")
+
+
+def _key_share(asked: SideTotals) -> float:
+    """The demand for the hottest key, as a share of what one partition sustains."""
+    return asked.hottest.key_per_s / asked.hottest.ceiling_per_s if asked.hottest is not None else 0.0
+
+
+def _tables(plan: ScenarioPlan) -> Iterator[Table]:
+    if plan.sent is not None:
+        yield Table(title="Demand and limits", rows=tuple(_sides(plan, plan.sent)))
+    bill = plan.bill
+    rows = [
+        {
+            "item": shortly(plan, line.what),
+            "quantity": f"{measured(line.quantity)} {line.unit}",
+            "dollars": "not priced" if line.dollars is None else exact_dollars(line.dollars),
+        }
+        for line in bill.lines
+    ]
+    rows.append({"item": "total", "quantity": "", "dollars": exact_dollars(bill.dollars)})
+    yield Table(title=f"Paid for in AWS, at most ({some(bill.hours, 'hour')} begun)", rows=tuple(rows))
+
+
+def _sides(plan: ScenarioPlan, sent: LoadTotals) -> list[dict[str, str]]:
+    """Every table and index: its demand, its limit, and its hottest partition."""
+    given = {(one.table, one.index): one for one in given_to(plan.scenario)}
+    rows = []
+    for side, asked in sent.sides.items():
+        demand, owner, hottest = asked.demand(sent.duration_s), given[side.table, side.index], asked.hottest
+        rows.append(
+            {
+                "": f"{shortly(plan, owner.name)}, {side.unit}",
+                "mean/s": measured(demand.mean_per_s),
+                "peak/s": measured(demand.peak_per_s),
+                "limit/s": capacity_of(owner, side.direction, plan.scale),
+                "scaled": _scaling(plan, owner, side.direction),
+                "partitions": f"{hottest.partitions:,}" if hottest else "",
+                "hottest": _of_ceiling(asked),
+            }
+        )
+    scaled = any(row["scaled"] for row in rows)
+    return [{name: cell for name, cell in row.items() if scaled or name != "scaled"} for row in rows]
+
+
+def _of_ceiling(asked: SideTotals) -> str:
+    hottest = asked.hottest
+    return f"{measured(hottest.asked_per_s)} of {whole(hottest.ceiling_per_s)}" if hottest else ""
+
+
+def _scaling(plan: ScenarioPlan, given: GivenCapacity, direction: Direction) -> str:
+    """What auto scaling does to one side of a table or index; empty if nothing scales it."""
+    table = plan.scenario.table
+    if given.starts_on_demand or given.table != table.name:
+        return ""
+    index = next((one for one in table.indexes if one.name == given.index), None)
+    spec: AutoScalingSpec | None = index.auto_scaling if index else table.auto_scaling
+    policy = spec.sides().get(direction.value) if spec else None
+    return f"{whole(policy.min)} to {whole(policy.max)} at {policy.target:.0%}" if policy else ""
+
+
+def _manner(plan: ScenarioPlan) -> str:
+    load = plan.scenario.load
+    manners = {"closed": "closed loop", "trace": "open loop, at the times of a trace"}
+    return f"{manners.get(load.arrivals, f'open loop, {load.arrivals} arrivals')}, {some(load.users, 'user')}"
+
+
+def _data(plan: ScenarioPlan, warnings: list[str]) -> dict[str, Any]:
+    """The plan for programs; `load` has the rate at the breakpoints of the shape.
+
+    `write_units` and `read_units` are as if every request were the one or the other; `sent` has what the
+    load test sends.
+    """
+    made, sent = plan.forecast, plan.sent
+    corners = sorted({*made.shape.breakpoints})
+    sides = () if sent is None else sent.sides.items()
+    of_sides = [
+        {"side": side, "units": asked.demand(made.duration_s), "hottest_partition": asked.hottest}
+        for side, asked in sides
+    ]
+    return {
+        "scenario": plan.scenario.name, "duration_s": made.duration_s, "unit": made.unit,
+        "target": made.target, "requests": made.requests, "write_units": made.write_units,
+        "read_units": made.read_units, "hot_key": made.hot_key,
+        "load": [{"at_s": at_s, "per_s": made.shape.rate(at_s)} for at_s in corners],
+        "sent": None if sent is None else {"operations": sent.operations, "sides": of_sides},
+        "foretold": plan.foretold, "dollars": plan.bill.dollars, "bill": plan.bill,
+        "quotas": plan.quotas, "over_quota": plan.over_quota, "scale": plan.scale, "region": plan.region,
+        "warnings": warnings,
+    }  # fmt: skip
