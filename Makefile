@@ -36,7 +36,7 @@ help:
 	@echo "make trial     does the local table do what the model says? in an account: python -m tools.trial --target aws (less than \$$1)"
 	@echo "make fidelity  docs/fidelity.md: the model held against what others measured"
 	@echo "make clients   docs/clients.md: boto3, the JavaScript SDK and others on the local table (about 2 minutes)"
-	@echo "make rules     docs/rules.md and docs/examples/*.txt: every labelling rule, and what its example says"
+	@echo "make rules     docs/rules.md: every labelling rule, when it speaks and how sure it is"
 	@echo "make lock      bring both lock files up to date with pyproject.toml"
 	@echo "make schema    write configs/*.schema.json from the code"
 

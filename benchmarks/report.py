@@ -44,7 +44,7 @@ BY_HAND = (  # what a person types, of minutes alone: consumed, provisioned, thr
     "sys.argv = ['keyheat', 'analyze', '--evidence', sys.argv[1]];"
     "from keyheat.cli.main import main; sys.exit(main())"
 )
-MINUTES = Path("docs") / "examples" / "minutes-below-provisioned.json"
+MINUTES = Path("tests") / "analysis" / "examples" / "minutes-below-provisioned.json"
 TIMES = 5
 
 

@@ -1,9 +1,8 @@
-"""Writes docs/rules.md, every rule in the order in which they are asked, and what is said of their examples.
+"""Writes docs/rules.md, every rule in the order in which they are asked, and what is said of an example.
 
     make rules
 
-The words are those of keyheat/analysis/rules.py. An example is examples/RULE.json, and examples/RULE.txt is
-what a terminal shows of it.
+The words are those of keyheat/analysis/rules.py.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +35,7 @@ from keyheat.runs.plausibility import read_evidence
 from keyheat.terminal.diagnosis import summary
 
 PAGE: Final = Path(__file__).with_suffix(".md")
-EXAMPLES: Final = PAGE.parent / "examples"
+EXAMPLES: Final = PAGE.parents[1] / "tests" / "analysis" / "examples"
 COLUMNS: Final = 80
 SHOWN: Final = "reason-key-range"
 """The example that stands on the page."""
@@ -71,12 +70,13 @@ Every label names the **rule** that decided it: below the labels in the page of 
 ```
 
 In the tables the first line that holds decides. **Confidence** is the one to begin with, of an inference as
-it was [measured](accuracy.md); what agrees or not changes it. Each example is a small file of evidence, and
-beside it is what a terminal says of it. Change a number in one and see what comes of it.
+it was [measured](accuracy.md); what agrees or not changes it. Small files of evidence, one for each grade and
+constraint, are in [tests/analysis/examples](../tests/analysis/examples), each beside what a terminal shows of it.
+Change a number in one and see what comes of it.
 
 This page is made from the rules themselves, by `make rules`.
 """
-TABLE: Final = "| rule | constraint | speaks when | confidence | example |\n|---|---|---|---|---|"
+TABLE: Final = "| rule | constraint | speaks when | confidence |\n|---|---|---|---|"
 PARTS: Final[tuple[tuple[str, str, tuple[Rule, ...]], ...]] = (
     (
         "1, 2. Somebody says so",
@@ -113,11 +113,11 @@ Of a rule that has no line of its own, its constraint's counts.
 EXAMPLE: Final = """## An example
 
 ```sh
-keyheat analyze --evidence docs/examples/{name}.json
-keyheat report --evidence docs/examples/{name}.json --out {name}.html
+keyheat analyze --evidence tests/analysis/examples/{name}.json
+keyheat report --evidence tests/analysis/examples/{name}.json --out {name}.html
 ```
 
-```
+```text
 {said}
 ```
 """
@@ -142,14 +142,11 @@ def _part(title: str, evidence: str, rules: Sequence[Rule], numbers: Thresholds)
 
 def _row(rule: Rule, evidence: str, numbers: Thresholds) -> str:
     own = "" if rule.evidence == evidence or rule in STATED else f" _{rule.evidence}_"
-    links = f"[evidence](examples/{rule.id}.json), [said](examples/{rule.id}.txt)"
-    sure = _sure(rule, numbers)
     cells = (
         f'<a id="{rule.id}"></a>`{rule.id}`',
         f"`{rule.constraint}`",
         f"{rule.trigger}{own}",
-        sure,
-        links,
+        _sure(rule, numbers),
     )
     return f"| {' | '.join(cells)} |"
 
@@ -187,9 +184,7 @@ def shown(name: str) -> str:
 
 
 def main() -> None:
-    """Write the page, and beside each example what is said of it."""
-    for path in sorted(EXAMPLES.glob("*.json")):
-        path.with_suffix(".txt").write_text(f"{shown(path.stem)}\n", encoding="utf-8")
+    """Write the page."""
     PAGE.write_text(rules_page(), encoding="utf-8")
 
 

@@ -18,14 +18,15 @@ def option(help_text: str, *, default: Any = None, flag: str = "", **settings: A
 
 
 def takes(name: str, form: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a verb an option for each field of a dataclass, as one argument `name`."""
+    """Give a verb an option for each field of a dataclass that is one, as one argument `name`."""
+    options = [one for one in fields(form) if "help" in one.metadata]
 
     def with_options(verb: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(verb)
         def read(**values: Any) -> Any:
-            return verb(**{name: form(**{one.name: values.pop(one.name) for one in fields(form)})}, **values)
+            return verb(**{name: form(**{one.name: values.pop(one.name) for one in options})}, **values)
 
-        for one in reversed(fields(form)):
+        for one in reversed(options):
             settings = {key: value for key, value in one.metadata.items() if key != "flag"}
             kind = {"is_flag": True} if one.default is False else {"multiple": one.default == ()}
             shown = one.default is not None and one.default is not False and one.default != ()

@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 TOGETHER = {
-    "test_accuracy_page", "test_botocore_retries", "test_fix_docs", "test_go_retries", "test_imports",
+    "test_accuracy_tool", "test_botocore_retries", "test_fix", "test_go_retries", "test_imports",
     "test_js_retries", "test_judgement", "test_own_designs", "test_retries_page", "test_simulate",
     "test_simulated_agreement", "test_tasks_agree",
 }  # fmt: skip
@@ -50,6 +50,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.stem in TOGETHER and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """Compares a text with the file that holds it; `pytest --update-golden` writes the file instead."""
+
+    def check(file: Path, text: str) -> None:
+        if request.config.getoption("--update-golden"):
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        assert text == file.read_text(encoding="utf-8"), "run pytest --update-golden if the change is meant"
+
+    return check
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,6 @@ def test_numbers_written_by_hand_wait_for_no_sdk() -> None:
         "try: main()\n"
         "finally: print({'boto3', 'pandas', 'pyarrow'} & set(sys.modules), file=sys.stderr)"
     )
-    file = Path(__file__).parents[1] / "docs" / "examples" / "minutes-below-provisioned.json"
+    file = Path(__file__).parent / "analysis" / "examples" / "minutes-below-provisioned.json"
     done = subprocess.run([sys.executable, "-c", program, str(file)], capture_output=True, text=True)
     assert done.stderr.splitlines()[-1] == "set()"

@@ -6,7 +6,6 @@ queries, parsed as Prometheus would, against what a load exported.
 
 import json
 import re
-import shlex
 import signal
 import socket
 import sys
@@ -27,7 +26,6 @@ from prometheus_client import Metric as Family
 from prometheus_client.parser import text_string_to_metric_families
 
 from keyheat import runfiles
-from keyheat.endpoint.metrics import METRICS as LOCAL_METRICS
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.live.metrics import LOAD_METRICS
 from keyheat.load.run import launch
@@ -291,11 +289,6 @@ def test_compose_gives_grafana_the_dashboard_and_a_prometheus_that_reads_loads()
     assert "--prometheus-port 9464 --prometheus-host 0.0.0.0 --allow-host host.docker.internal" in PAGE
 
 
-def test_the_page_names_every_metric_with_its_kind_and_meaning() -> None:
-    rows = re.findall(r"^\| `(keyheat_\w+)` \| (\w+) \|[^|]*\| (.*) \|$", PAGE, re.MULTILINE)
-    assert rows == [(one.name, one.kind, one.says) for one in (*LOAD_METRICS, *LOCAL_METRICS)]
-
-
 @pytest.mark.opens
 def test_the_page_names_the_labels_that_they_have(loaded: Loaded) -> None:
     rows = re.findall(r"^\| `(keyheat_load_\w+)` \| \w+ \|([^|]*)\|", PAGE, re.MULTILINE)
@@ -305,30 +298,6 @@ def test_the_page_names_the_labels_that_they_have(loaded: Loaded) -> None:
         for one in LOAD_METRICS
     }
     assert told == found
-
-
-@pytest.mark.opens
-def test_the_command_of_the_page_offers_what_its_prometheus_reads(
-    tmp_path: Path, environment: dict[str, str]
-) -> None:
-    (block,) = re.findall(r"^```sh\n(.*)\n```$", PAGE, re.MULTILINE)
-    (block_of_yaml,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    config = yaml.safe_load(block_of_yaml)
-    ((target,),) = (one["targets"] for one in config["scrape_configs"][0]["static_configs"])
-    _program, *words = shlex.split(block)
-    port = words[-1]
-    assert words[-2:] == ["--prometheus-port", target.rpartition(":")[2]]
-    words = [str(ROOT / word) if word.endswith(".py") else word for word in words]
-    words[words.index("--run-time") + 1] = "600s"  # and not for longer than it takes to be read
-    own = str(free_port())
-    child = started([*LOCUST[:3], *words[:-1], own, "--no-report"], tmp_path, environment)
-    with ExitStack() as stack:
-        stack.callback(end_all, [child])
-        eventually(lambda: seen(int(own)))
-        child.send_signal(signal.SIGINT)
-        _out, said = child.communicate(timeout=PATIENCE_S)
-    assert f"metrics for Prometheus: http://127.0.0.1:{own}/metrics" in said
-    assert f"http://{target.replace(port, own)}/metrics" in said
 
 
 def test_keyheat_run_has_the_load_export_as_it_is_told(

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -170,24 +169,6 @@ def test_a_shell_is_offered(
     with pytest.raises(SystemExit):
         main([])
     assert capsys.readouterr().out.splitlines() == offered
-
-
-@pytest.mark.opens
-def test_the_page_about_the_terminal_has_these_commands(
-    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """docs/terminal.md: each answers a program, or nobody."""
-    page = (Path(__file__).parents[1] / "docs" / "terminal.md").read_text()
-    commands = [
-        line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()
-    ]
-    monkeypatch.chdir(tmp_path)
-    said = {command: verb(*command.split()[1:]) for command in commands}
-    assert all(one.code == 0 for one in said.values())
-    assert [command for command, one in said.items() if not one.out] == ["keyheat simulate hotkey --quiet"]
-    told = json.loads(said["keyheat simulate hotkey --json"].out)
-    assert {"verdict", "labels"} <= told["runs"][0]["diagnosis"].keys()
-    assert json.loads(said["keyheat plan hotkey --json"].out)
 
 
 @pytest.mark.opens

@@ -247,7 +247,7 @@ def test_every_output_shows_the_same_limited_time_and_the_same_month(
     assert summary.measures["first_throttle_s"] == began
 
 
-EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
+EXAMPLES = Path(__file__).parent / "analysis" / "examples"
 
 
 @pytest.mark.parametrize("name", ["too-small", "hotkey"])

@@ -31,8 +31,7 @@ from botocore.validate import validate_parameters
 
 from keyheat import words as codes
 from keyheat.cli.main import cli
-from keyheat.intake.schedules import SCHEDULES as KINDS
-from keyheat.regression.suite import SUITES, find_suite
+from keyheat.regression.suite import find_suite
 
 ROOT = Path(__file__).parents[1]
 SCHEDULES = ROOT / "deploy" / "schedules"
@@ -524,19 +523,3 @@ def test_a_history_that_somebody_else_has_written_is_not_overwritten(
     assert bucket.content == b"somebody else's"
     assert "was changed by somebody else" in capfd.readouterr().err
     assert kept.main(["s3://bucket/history.sqlite", str(file)], bucket) == codes.WRONG_USE
-
-
-def test_the_page_says_what_there_is() -> None:
-    files = {path.name for path in SCHEDULES.iterdir() if path.is_file()}
-    linked = set(re.findall(r"\.\./deploy/schedules/([\w.-]+)", PAGE))
-    assert linked <= files
-    assert files - linked == {"keyheat-regress-failed.service"}
-    rows = dict(re.findall(r"^\| (\d+) \| (\w+)", PAGE, re.MULTILINE))
-    ours = (codes.DONE, codes.BROKEN, codes.WRONG_USE, codes.INVALID, codes.REFUSED, codes.INTERRUPTED)
-    assert list(map(int, rows)) == list(ours)
-    for name in re.findall(r"\s(deploy/[\w./-]+\w)", PAGE):
-        assert list(ROOT.glob(f"{name}*")), name
-    (ours,) = re.findall(r"the name of one of ours \((.*?)\)", PAGE)
-    assert set(re.findall(r"`(\w+)`", ours)) == {path.stem for path in SUITES.glob("*.toml")}
-    (schedules,) = re.findall(r"^\| `--schedule` \| (.*?);", PAGE, re.MULTILINE)
-    assert set(re.findall(r"`(\w+)`", schedules)) == KINDS.keys()

@@ -12,9 +12,8 @@ from typing import Final
 from keyheat.analysis.verdict import throttled_elsewhere
 from keyheat.numbers import milliseconds, some
 from keyheat.runs.formats import Evidence, Series
-from keyheat.runs.metrics import LATENCY
+from keyheat.runs.metrics import GET_RECORDS, LATENCY, SYSTEM_ERRORS
 
-SYSTEM_ERRORS: Final = "SystemErrors"
 SLOW_RATIO: Final = 3.0  # of a minute's mean latency to the median minute, from which it was slow
 SLOW_MS: Final = 20.0  # and at least so much above it
 LEAST_SLOW: Final = 3  # minutes in a row
@@ -25,9 +24,14 @@ def other_causes(evidence: Evidence) -> tuple[str, ...]:
     return (*_streams(evidence), *_errors(evidence), *_late(evidence))
 
 
+def has_errors(evidence: Evidence) -> bool:
+    """Whether requests failed inside DynamoDB."""
+    return any(_errors(evidence))
+
+
 def _streams(evidence: Evidence) -> Iterator[str]:
     for operation, count in throttled_elsewhere(evidence).items():
-        look = "; look at the readers of its stream" if operation == "GetRecords" else ""
+        look = "; look at the readers of its stream" if operation == GET_RECORDS else ""
         yield f"{some(count, f'{operation} request')} {'was' if count == 1 else 'were'}{look}"
 
 

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -22,6 +22,7 @@ from keyheat.cli.options import (
     some_prices,
 )
 from keyheat.flags import takes, values_of
+from keyheat.masking import from_here
 from keyheat.numbers import dollars, some
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
@@ -29,6 +30,7 @@ from keyheat.terminal.console import answer, bars, in_words, out, print_lines, s
 from keyheat.terminal.progress import Working, counted
 
 if TYPE_CHECKING:
+    from keyheat.evidence.logged import ThrottleLog
     from keyheat.evidence.survey import Survey
     from keyheat.evidence.target import Target
     from keyheat.runs.client import Records
@@ -115,7 +117,7 @@ def diagnose(
     if files.metrics:
         return _answered(_by_metrics(table, how), how)
     if files.logs:
-        return _answered(_by_logs(table, how), how)
+        return _by_logs(table, how)
     if table is not None:
         target = how.reach(table)
         return _answered(_diagnosed(table, how.window_until(target.now), target, how), how)
@@ -157,37 +159,60 @@ def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
     return diagnosed_alone(found, how.account.region, how.billing)
 
 
-def _by_logs(table: str | None, how: How) -> "DiagnosedTable":
-    """One table by what an application logged, and by CloudWatch where that can be asked."""
-    from keyheat.cli.table_diagnosis import diagnosed_alone
-    from keyheat.evidence.collection import from_cli_output
+def _by_logs(table: str | None, how: How) -> int:
+    """Each table by what an application logged, and by CloudWatch where that can be asked; gives the code."""
     from keyheat.evidence.logged import read_logs
     from keyheat.evidence.request import logged_table
-    from keyheat.runs.formats import TableFacts
 
     log = read_logs(how.files.logs, how.files.zone)
-    name = table or logged_table(log)
     if log.window is None:
         raise ValueError(f"no throttle in {some(log.records, 'record')} of the logs")
+    if table is None and len(log.tables) > 1:
+        return _log_survey(log, how)
+    return _answered(_logged(table or logged_table(log), log, how), how)
+
+
+def _logged(table: str, log: "ThrottleLog", how: How) -> "DiagnosedTable":
+    """One table by a log."""
+    from keyheat.cli.table_diagnosis import diagnosed_alone
+    from keyheat.evidence.collection import from_cli_output
+    from keyheat.runs.formats import TableFacts
+
+    assert log.window is not None
     try:
-        target = how.reach(name)
+        target = how.reach(table)
     except ValueError as problem:
-        records = log.records_of(name, how.account.region, log.window)
-        alone = from_cli_output((), table=TableFacts(name=name), window=log.window, records=records)
+        records = log.records_of(table, how.account.region, log.window)
+        alone = from_cli_output((), table=TableFacts(name=table), window=log.window, records=records)
         missing = (f"CloudWatch: {problem}", *alone.missing)
         return diagnosed_alone(alone.model_copy(update={"missing": missing}), how.account.region, how.billing)
     around = None if any(values_of(how.window).values()) else log.around(target.now)
     window = around or how.window_until(target.now)
-    records = log.records_of(name, None if target.local else target.region, window)
-    return _diagnosed(name, window, target, how, records)
+    records = log.records_of(table, None if target.local else target.region, window)
+    return _diagnosed(table, window, target, how, records)
+
+
+def _log_survey(log: "ThrottleLog", how: How) -> int:
+    """Diagnose every table that the logs name, the one with most throttles first; gives the exit code."""
+    from keyheat.evidence.survey import Survey, SurveyedTable
+    from keyheat.show.survey import SurveyedRegion
+
+    assert log.window is not None
+    unnamed = f"log: {some(log.unnamed, 'throttle')} left out: no ARN says of which table"
+    survey = Survey(
+        window=log.window,
+        tables=tuple(SurveyedTable(name, throttles=log.by_minute(name)) for name in log.tables),
+        period_s=60,
+        missing=(unnamed,) if log.unnamed else (),
+    )
+    folder = run_place(how.place, "diagnose")
+    diagnosed = tuple(_written(_logged(name, log, how), folder, "") for name in log.tables)
+    regions = [SurveyedRegion(region=how.account.region or "", survey=survey, diagnosed=diagnosed)]
+    return _surveyed(regions, (), log.window, folder, how, up_to_now=False)
 
 
 def _survey(how: How, *, all_regions: bool) -> int:
     """Diagnose every table that throttled, of one Region or of all; gives the exit code."""
-    from keyheat.pages.page import save
-    from keyheat.show.html import html_of
-    from keyheat.show.survey import survey_answer, survey_exit_code
-
     regions, missing = _regions(how, all_regions=all_regions)
     window = how.window_until(regions[0].now)
     surveyed = [(target, _tables(target, window, how)) for target in regions]
@@ -200,9 +225,25 @@ def _survey(how: How, *, all_regions: bool) -> int:
         _close_look(target, one, window, how, (folder, target.region if several else ""))
         for target, one in surveyed
     ]
-    answer_of = partial(
-        survey_answer, window=window, up_to_now=window.end > regions[0].now - MINUTE, missing=missing
-    )
+    up_to_now = window.end > regions[0].now - MINUTE
+    return _surveyed(found, missing, window, folder, how, up_to_now=up_to_now)
+
+
+def _surveyed(
+    found: Sequence["SurveyedRegion"],
+    missing: Sequence[str],
+    window: "Window",
+    folder: Path,
+    how: How,
+    *,
+    up_to_now: bool,
+) -> int:
+    """Write the page of a survey and print its answer; gives the exit code."""
+    from keyheat.pages.page import save
+    from keyheat.show.html import html_of
+    from keyheat.show.survey import survey_answer, survey_exit_code
+
+    answer_of = partial(survey_answer, window=window, up_to_now=up_to_now, missing=missing)
     page = save(folder / INDEX, html_of(answer_of([region.on_page for region in found]), datetime.now(UTC)))
     _say(answer_of(found), page, markdown=how.markdown)
     return survey_exit_code(found, missing)
@@ -235,7 +276,7 @@ def _tables(target: "Target", window: "Window", how: How) -> "Survey":
 def _close_look(
     target: "Target", surveyed: "Survey", window: "Window", how: How, place: tuple[Path, str]
 ) -> "SurveyedRegion":
-    """Diagnose the tables of a Region that throttled, the worst first, each into a folder of its own.
+    """Diagnose the tables of a Region with throttles or errors, worst first, each into its own folder.
 
     `place` is the folder of the index page, and below it that of the Region.
     """
@@ -245,16 +286,15 @@ def _close_look(
     from keyheat.show.survey import SurveyedRegion
 
     announce = announced(target, how.billing)
-    if surveyed.throttled:
-        announce(sum(most_requested(table.indexes, window, target.now) for table in surveyed.throttled))
+    troubled = surveyed.troubled
+    if troubled:
+        announce(sum(most_requested(table.indexes, window, target.now) for table in troubled))
     diagnosed = []
-    for table in counted(surveyed.throttled, len(surveyed.throttled), "tables are diagnosed", bars):
+    for table in counted(troubled, len(troubled), "tables to diagnose", bars):
         found = diagnosed_live(
             table.name, window, target, how.billing, announce=unannounced, show_keys=how.show_keys
         )
-        folder = place[0] / place[1] / _file_name(table.name)
-        page = _write(folder, found)
-        diagnosed.append((replace(found, folder=folder), page.relative_to(place[0]).as_posix()))
+        diagnosed.append(_written(found, *place))
     return SurveyedRegion(region=target.region, survey=surveyed, diagnosed=tuple(diagnosed))
 
 
@@ -276,16 +316,24 @@ def _file_name(table: str) -> str:
     return re.sub(r"[^\w.-]", "_", table).lstrip(".") or "_"
 
 
+def _written(found: "DiagnosedTable", top: Path, region: str) -> tuple["DiagnosedTable", str]:
+    """Write the files of a table below the folder of a survey; gives the link to its page, too."""
+    folder = top / region / _file_name(found.table.name)
+    page = _write(folder, found)
+    return replace(found, folder=folder), page.relative_to(top).as_posix()
+
+
 def _write(folder: Path, found: "DiagnosedTable") -> Path:
     """Write evidence, diagnosis and page of a table into a folder; gives the page."""
     from keyheat.pages.page import save
-    from keyheat.pages.run.report import render
     from keyheat.runs.formats import write_diagnosis, write_evidence
+    from keyheat.show.diagnosis import page_of
 
+    shown = from_here(folder) or Path(folder.name)  # on a page that others may read
     folder.mkdir(parents=True, exist_ok=True)
     write_evidence(folder / FILES[EVIDENCE], found.evidence)
     write_diagnosis(folder / FILES[DIAGNOSIS], found.run.diagnosis)
-    return save(folder / REPORT, render(found.run, datetime.now(UTC)))
+    return save(folder / REPORT, page_of(replace(found, folder=shown), datetime.now(UTC)))
 
 
 def _say(made: "Answer", page: Path, *, markdown: bool) -> None:

@@ -169,6 +169,7 @@ def _told(start: Start, remedy: Remedy, turns: Sequence[Turn], place: Path, bill
         proof=proof_of(start.limit_of(remedy), sides[BEFORE], sides[AFTER]),
         target=start.target,
         once_dollars=once_dollars(remedy.scenario, prices),
+        observed=start.observed,
     )
     columns = [
         RunColumn.of_run(turn.job.folder, prices)

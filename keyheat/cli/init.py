@@ -3,8 +3,9 @@
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -279,30 +280,19 @@ def _measured(table: "SourceTable", days: int, account: Account) -> "MeasuredTra
 
 
 def _with_scaling(table: "SourceTable", account: Account) -> "SourceTable":
-    """The table with what Application Auto Scaling does to it; what cannot be asked is said."""
-    from contextlib import closing
-
-    from botocore.exceptions import BotoCoreError, ClientError
-
+    """The table with its auto scaling; what cannot be read is a note."""
     from keyheat.evidence.clients import boto3_clients
-    from keyheat.intake.description import table_of
-    from keyheat.load.tables.control import scaled_parts
-    from keyheat.scenario.spec.tables import TableSpec
+    from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
 
-    spec = TableSpec.model_validate(table_of(table.description))
-    try:
-        with closing(boto3_clients(**values_of(account))("application-autoscaling")) as client:
-            parts = list(scaled_parts(client, spec))
-    except (ClientError, BotoCoreError) as error:
-        return replace(table, notes=(*table.notes, f"its auto scaling: {error}"))
-    bounds = {(one.index, one.side): {"min": one.min, "max": one.max} for one in parts}
+    connect = partial(boto3_clients(**values_of(account)), SERVICE)
+    indexes = [index["IndexName"] for index in table.description.get("GlobalSecondaryIndexes") or ()]
+    found = auto_scaling_of(connect, table.name, indexes)
+    if found.why is not None:
+        return replace(table, notes=(*table.notes, f"its auto scaling: {found.why}"))
+    bounds = {(one.index, str(one.side)): {"min": one.min, "max": one.max} for one in found.scaled}
     policies = {
-        (one.index, one.side): {
-            name: value
-            for name, value in asdict(one).items()
-            if value is not None and name not in ("index", "side", "min", "max")
-        }
-        for one in parts
+        (one.index, str(one.side)): one.model_dump(exclude={"index", "side", "min", "max"}, exclude_none=True)
+        for one in found.scaled
         if one.target is not None
     }
     return table.scaled_by(bounds, policies)

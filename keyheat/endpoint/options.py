@@ -4,7 +4,9 @@ Nothing of the endpoint itself is loaded here, so that help does not wait for it
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -17,36 +19,6 @@ from keyheat.model.behaviour import Behaviour, behaving
 MIB = 1024 * 1024
 REGION_NAME = r"[a-z][a-z0-9-]{0,31}"
 """What may be the name of a Region: those of AWS, and words such as `local`, which people set for tests."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientBounds:
-    """What clients can make the endpoint hold.
-
-    `body_bytes`: DynamoDB takes requests of 16 MB at most; the JSON around them needs some room.
-    `drained_bytes`: a longer body is still read to its end (and dropped), so that its sender sees the answer.
-    `unfinished_bytes`: all requests together that have begun and are not whole; fifteen of the longest fit.
-    `request_s`: from a request's first bytes to its last.
-    """
-
-    body_bytes: int = 17 * MIB
-    drained_bytes: int = 256 * MIB
-    head_bytes: int = 64 * 1024
-    unfinished_bytes: int = 256 * MIB
-    connections: int = 4096
-    request_s: int = 60
-    idle_s: int = 300
-    linger_s: int = 5
-
-
-BOUNDS = ClientBounds()
-MOST_STREAM_BYTES = 512 * MIB
-"""Memory that one stream may keep from being freed, before its oldest entries are trimmed."""
-TRANSACTION_S = 0.005
-"""That a transaction takes where a person started the endpoint, so that those that overlap meet, as in AWS.
-
-Requests of one client's threads arrive a few milliseconds apart; in AWS one takes 18 ms more than a put.
-"""
 
 
 class Within(click.FloatRange):
@@ -90,6 +62,56 @@ FILE = {"metavar": "FILE", "type": click.Path(path_type=Path)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClientBounds:
+    """What clients can make the endpoint hold.
+
+    `body_bytes`: DynamoDB takes requests of 16 MB at most; the JSON around them needs some room.
+    `drained_bytes`: a longer body is still read to its end (and dropped), so that its sender sees the answer.
+    `unfinished_bytes`: all requests together that have begun and are not whole; fifteen of the longest fit.
+    `request_s`: from a request's first bytes to its last.
+    """
+
+    body_bytes: int = option("longest request body", default=17 * MIB, flag="--max-body-bytes", type=WHOLE)
+    drained_bytes: int = 256 * MIB
+    head_bytes: int = option(
+        "longest request head", default=64 * 1024, flag="--max-head-bytes", type=click.IntRange(256, 2**31)
+    )
+    unfinished_bytes: int = option(
+        "bytes of all unfinished requests", default=256 * MIB, flag="--max-unfinished-bytes", type=WHOLE
+    )
+    connections: int = option("connections at a time", default=4096, flag="--max-connections", type=WHOLE)
+    request_s: int = option("seconds until an unfinished request is refused", default=60, type=WHOLE)
+    idle_s: int = option("seconds until a silent connection is closed", default=300, type=WHOLE)
+    linger_s: int = 5
+
+
+BOUNDS = ClientBounds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durations:
+    """Seconds that a change takes. The service takes minutes for a table; the local endpoint need not."""
+
+    create_s: float = option("seconds that CreateTable takes", default=0.0, type=SECONDS)
+    update_s: float = option("seconds that UpdateTable takes", default=0.0, type=SECONDS)
+    delete_s: float = 0.0
+    insights_s: float = 1.0
+    # that a transaction takes; others on its items meet it meanwhile
+    transaction_s: float = option(
+        "seconds that a transaction takes (AWS: about 0.018)", default=0.0, type=SECONDS
+    )
+
+
+MOST_STREAM_BYTES = 512 * MIB
+"""Memory that one stream may keep from being freed, before its oldest entries are trimmed."""
+TRANSACTION_S = 0.005
+"""That a transaction takes where a person started the endpoint, so that those that overlap meet, as in AWS.
+
+Requests of one client's threads arrive a few milliseconds apart; in AWS one takes 18 ms more than a put.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointOptions:
     """The command line of an endpoint."""
 
@@ -102,29 +124,13 @@ class EndpointOptions:
         "Region of unsigned requests and of tables without an ARN", default="us-east-1", callback=_region
     )
     publish_delay_s: float = option("seconds from a minute's end to its metrics", default=0.0, type=SECONDS)
-    create_s: float = option("seconds that CreateTable takes", default=0.0, type=SECONDS)
-    update_s: float = option("seconds that UpdateTable takes", default=0.0, type=SECONDS)
-    transaction_s: float = option(
-        "seconds that a transaction takes (AWS: about 0.018)", default=0.0, type=SECONDS
-    )
     behaviour: Behaviour = option(
         "set an unpublished value, such as burst_s=120", default=(), metavar="NAME=VALUE", callback=_behaviour
     )
-    max_body_bytes: int = option("longest request body", default=BOUNDS.body_bytes, type=WHOLE)
-    max_head_bytes: int = option(
-        "longest request head", default=BOUNDS.head_bytes, type=click.IntRange(256, 2**31)
-    )
-    max_unfinished_bytes: int = option(
-        "bytes of all unfinished requests together", default=BOUNDS.unfinished_bytes, type=WHOLE
-    )
-    max_connections: int = option("connections at a time", default=BOUNDS.connections, type=WHOLE)
-    request_s: int = option(
-        "seconds until an unfinished request is refused", default=BOUNDS.request_s, type=WHOLE
-    )
-    idle_s: int = option("seconds until a silent connection is closed", default=BOUNDS.idle_s, type=WHOLE)
-    max_stream_bytes: int = option(
-        "bytes of changes that one stream keeps", default=MOST_STREAM_BYTES, type=WHOLE
-    )
+    stream_bytes: int = option(
+        "bytes of changes that one stream keeps", default=MOST_STREAM_BYTES, flag="--max-stream-bytes",
+        type=WHOLE,
+    )  # fmt: skip
     record: bool = option("record requests per key, at /_keyheat/recorded", default=False)
     faults: Path | None = option("inject throttles, errors, late and lost answers (TOML)", **FILE)
     snapshot: Path | None = option("start with tables and items of GET /_keyheat/snapshot", **FILE)
@@ -133,6 +139,17 @@ class EndpointOptions:
         "load items (JSON lines, plain or gzip)", default=(), metavar="[TABLE=]FILE", callback=_seeds
     )
     exit_with_stdin: bool = option("end when standard input, a pipe, ends", default=False)
+    durations: Durations = Durations()
+    bounds: ClientBounds = BOUNDS
 
 
-endpoint_options = takes("options", EndpointOptions)
+def endpoint_options(verb: Callable[..., int]) -> Callable[..., int]:
+    """Give a verb the options of an endpoint, as one argument `options`."""
+
+    @wraps(verb)
+    def whole(options: EndpointOptions, durations: Durations, bounds: ClientBounds, **others: Any) -> int:
+        return verb(options=replace(options, durations=durations, bounds=bounds), **others)
+
+    for name, form in (("bounds", ClientBounds), ("durations", Durations), ("options", EndpointOptions)):
+        whole = takes(name, form)(whole)
+    return whole

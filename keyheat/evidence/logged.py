@@ -99,6 +99,19 @@ class ThrottleLog:
         return dict(named.most_common())
 
     @property
+    def unnamed(self) -> int:
+        """Throttles that do not name their table."""
+        return sum(count for throttle, count in self.counts.items() if throttle.table is None)
+
+    def by_minute(self, table: str) -> dict[datetime, float]:
+        """Throttles of a table by the start of their minute."""
+        found: Counter[datetime] = Counter()
+        for throttle, count in self.counts.items():
+            if throttle.table == table and throttle.second is not None:
+                found[throttle.second.replace(second=0)] += count
+        return {at: float(count) for at, count in found.items()}
+
+    @property
     def window(self) -> Window | None:
         """The minutes from the first throttle to the last one; None without any."""
         seconds = [throttle.second for throttle in self.counts if throttle.second is not None]
@@ -167,7 +180,7 @@ def _left_out(
 ) -> str | None:
     """Why a throttle is no evidence about the table; None if it is."""
     if throttle.table is None and not alone:
-        return "no table is named, and the logs are of several"
+        return "without an ARN, where the logs name several tables"
     if throttle.table not in (None, table):
         return f"of table {throttle.table}"
     if region is not None and throttle.region not in (None, "", region):
@@ -185,7 +198,7 @@ def _left_out(
 
 def _assumed(table: str, unnamed: int) -> Iterator[str]:
     if unnamed:
-        yield f"log: the ARNs of {some(unnamed, 'throttle')}, which are taken to be of {table}"
+        yield f"log: the table of {some(unnamed, 'throttle')} without an ARN; taken to be {table}"
 
 
 def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:

@@ -179,11 +179,11 @@ class Evidence(Part):
         keys = any(rule.keys for rule in self.contributors or ())
         return not (points or keys or self.throttles or self.seconds)
 
-    def total(self, metric: str) -> float | None:
-        """A series of the table itself added up; None where it is not there, infinite where no number holds
-        it."""
+    def total(self, metric: str, index: str | None = None) -> float | None:
+        """A series of the table, or of an index, added up; None where it is not there, infinite where no
+        number holds it."""
         for series in self.series:
-            if series.whole and (series.metric, series.statistic, series.index) == (metric, "Sum", None):
+            if series.whole and (series.metric, series.statistic, series.index) == (metric, "Sum", index):
                 return sum(value for _at, value in series.points)
         return None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyheat.analysis.advice.case import Limit
-from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
+from keyheat.analysis.advice.proof import Kind, Observed, Proof, Tried, middle
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.report.latency import TABLE_PERCENTILES
 from keyheat.analysis.run_result import RunTraffic
@@ -45,6 +45,7 @@ class Fix:
     proof: Proof
     target: str
     once_dollars: float | None = None
+    observed: Observed | None = None  # of a table that others load, whose demand was replayed
 
     def side(self, name: str) -> tuple[Tried, ...]:
         """The runs of one side."""
@@ -179,6 +180,10 @@ def measures_of(fix: Fix) -> tuple[BeforeAfter, ...]:
         _measure(fix, "Throttles", lambda one: one.throttles, whole),
         _measure(fix, "Throttled attempts", lambda one: one.throttled_share, _share),
     ]
+    if fix.observed is not None:
+        seen = f"{whole(fix.observed.throttles)} in all, {measured(fix.observed.per_s)} per second"
+        made.append(_measure(fix, "Throttles per second, replayed", _throttles_per_s, measured))
+        made.append(BeforeAfter(name="Throttles of the table itself", before=seen, after=NOTHING))
     for direction in ("write", "read"):
         made += _of_direction(fix, direction)
     made += _latencies(fix)
@@ -197,6 +202,11 @@ def _of_direction(fix: Fix, direction: str) -> list[BeforeAfter]:
             fix, f"Accepted {direction}s", partial(_accepted_units, direction), partial(_rate, direction)
         ),
     ]
+
+
+def _throttles_per_s(one: Tried) -> float | None:
+    rates = [side.throttled_per_s for side in (one.measured.read, one.measured.write)]
+    return sum(rate or 0.0 for rate in rates) if any(rate is not None for rate in rates) else None
 
 
 def _tried(direction: str, one: Tried) -> float | None:

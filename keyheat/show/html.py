@@ -29,5 +29,5 @@ def _chart(number: int, figure: Figure) -> Chart:
 
 
 def page_table(table: Table) -> PageTable:
-    """A table of an answer, as pages draw it."""
+    """A table of an answer as pages draw it."""
     return PageTable(caption=table.title, columns=tuple(table.columns), rows=tuple(map(tuple, table.cells)))

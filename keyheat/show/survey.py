@@ -8,6 +8,7 @@ from typing import Final
 
 import plotly.graph_objects as go
 
+from keyheat.analysis.verdict import throttled_elsewhere
 from keyheat.evidence.survey import Survey
 from keyheat.masking import from_here
 from keyheat.numbers import some, whole
@@ -24,14 +25,14 @@ MOST_DRAWN: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyedRegion:
-    """What was found in one Region: every table, and those that throttled as they were diagnosed."""
+    """What was found in one Region: every table, and those in trouble as they were diagnosed."""
 
     region: str
     survey: Survey
     diagnosed: tuple[tuple[DiagnosedTable, str], ...]  # each with the link to its report
 
     @property
-    def throttled(self) -> tuple[tuple[DiagnosedTable, str], ...]:
+    def troubled(self) -> tuple[tuple[DiagnosedTable, str], ...]:
         """Those of which the close look says so, too."""
         return tuple(one for one in self.diagnosed if exit_code_of(one[0].run) != DONE)
 
@@ -46,8 +47,8 @@ class SurveyedRegion:
 
 
 def survey_exit_code(regions: Sequence[SurveyedRegion], missing: Sequence[str] = ()) -> int:
-    """0: nothing throttled; 1: something did; 3: something may have, and the evidence does not decide."""
-    codes = {exit_code_of(found.run) for region in regions for found, _link in region.throttled}
+    """0: nothing throttled; 1: something did, or failed inside DynamoDB; 3: the evidence does not decide."""
+    codes = {exit_code_of(found.run) for region in regions for found, _link in region.troubled}
     if BROKEN in codes:
         return BROKEN
     unknown = missing or any(region.survey.undecided for region in regions) or not _there(regions)
@@ -59,13 +60,15 @@ def survey_answer(
 ) -> Answer:
     """Which tables throttled, the worst first. `missing` says which Regions could not be asked."""
     found = sorted(
-        (one for region in regions for one in region.throttled), key=lambda one: -_throttles(one[0])
+        (one for region in regions for one in region.troubled), key=lambda one: -_throttles(one[0])
     )
     parts = tuple(in_brief(table, link) for table, link in found)
     total = _there(regions)
     code = survey_exit_code(regions, missing)
     names = ", ".join(region.region for region in regions)
-    sentence = _sentence(len(parts), sum(map(_goes_on, found)), total, code)
+    failed = [table.table.name for table, _link in found if _only_failed(table)]
+    throttled = [table.table.name for table, _link in found if not _only_failed(table)]
+    sentence = _sentence(len(throttled), len(failed), sum(map(_goes_on, found)), total, code)
     return Answer(
         title="Throttled tables",
         sentence=f"{sentence} {not_yet(window)}" if up_to_now and not parts else sentence,
@@ -77,7 +80,8 @@ def survey_answer(
         data={
             "exit_code": code,
             "tables": total,
-            "throttled": [part.title for part in parts],
+            "throttled": throttled,
+            "failed": failed,
         },
     )
 
@@ -97,13 +101,19 @@ def _goes_on(found: tuple[DiagnosedTable, str]) -> bool:
     return evidence.up_to_now and any(label.end >= evidence.window.end for label in labels)
 
 
-def _sentence(throttled: int, going_on: int, total: int, code: int) -> str:
+def _only_failed(found: DiagnosedTable) -> bool:
+    """Whether nothing of a table throttled: requests failed inside DynamoDB."""
+    return found.run.diagnosis.verdict.constraint == "none" and not throttled_elsewhere(found.evidence)
+
+
+def _sentence(throttled: int, failed: int, going_on: int, total: int, code: int) -> str:
     if not total:
         return "Nothing is known of this window: every table was created after it; choose a later one."
+    more = f"; requests of {failed:,} failed inside DynamoDB" if failed else ""
     if not throttled:
-        unsure = " that could be asked" if code != DONE else ""
-        return f"None of {some(total, 'table')}{unsure} throttled."
-    return f"{throttled:,} of {some(total, 'table')} throttled{_still(throttled, going_on)}."
+        unsure = " that could be asked" if code == INVALID else ""
+        return f"None of {some(total, 'table')}{unsure} throttled{more}."
+    return f"{throttled:,} of {some(total, 'table')} throttled{_still(throttled, going_on)}{more}."
 
 
 def _still(throttled: int, going_on: int) -> str:
@@ -119,7 +129,7 @@ def _calm(regions: Sequence[SurveyedRegion]) -> Iterator[str]:
     """The tables that did not throttle, by name where they are few."""
     for region in regions:
         later = {table.name: table.created for table in region.survey.created_later}
-        throttled = {found.table.name for found, _link in region.throttled}
+        throttled = {found.table.name for found, _link in region.troubled}
         calm = [t.name for t in region.survey.tables if t.name not in throttled and t.name not in later]
         if calm:
             yield f"No throttle events in {region.region}: {_named(calm)}."
@@ -135,9 +145,11 @@ def _named(names: Sequence[str]) -> str:
 
 def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figure]:
     """Throttle events of each table over the window."""
-    found = [(region, table) for region in regions for table in region.survey.throttled][:MOST_DRAWN]
+    every = [(region, table) for region in regions for table in region.survey.troubled if table.total]
+    found = every[:MOST_DRAWN]
     if not found:
         return
+
     start_s, end_s = window.start.timestamp(), window.end.timestamp()
     made = figure(height=260, barmode="stack", xaxis=times(start_s, end_s), yaxis=amounts())
     for region, table in found:

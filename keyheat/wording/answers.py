@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from keyheat.analysis.elsewhere import answered_as_ever
 from keyheat.analysis.report.facts import Facts, joined
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.run_result import STILL_S
+from keyheat.analysis.timeline import EvidenceTrack
 from keyheat.masking import from_here
-from keyheat.numbers import NOTHING, a_month, measured, milliseconds, percent, some, span, whole
+from keyheat.numbers import NOTHING, UNITS, a_month, measured, milliseconds, percent, rate, some, span, whole
 from keyheat.runs.formats import Diagnosis, MonthlyBill
 from keyheat.runs.manifest import RetryCost
 from keyheat.shipped import shipped
@@ -27,7 +29,7 @@ from keyheat.wording.advice import (
 )
 from keyheat.wording.constraints import NAMES, SHORT, saying
 from keyheat.wording.verdict import grade_words, sureness
-from keyheat.words import capital
+from keyheat.words import capital, whose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +48,39 @@ def answers_of(run: ReportRun, facts: Facts, *, shared: bool = True) -> tuple[An
 
     What is `shared`, as a page is, says no more of this machine than where its reader stands.
     """
+    verdict = run.diagnosis.verdict
+    if run.alone and verdict.valid and verdict.constraint == "none" and not facts.run_throttles:
+        return tuple(_calm(run, facts))
     now, todo = _now(run.diagnosis), _what_to_do(run, shared=shared)
     found = (_since(run, facts), _how_bad(run, facts), now, todo, _cost(run.diagnosis), _how_sure(run))
     return tuple(one for one in found if one is not None)
+
+
+def _calm(run: ReportRun, facts: Facts) -> Iterator[Answer]:
+    """What is worth a word of a table that did not throttle: over which time, and what it used."""
+    began_s, ended_s = times_of(run, facts)
+    if began_s is not None and ended_s is not None:
+        say = saying(began_s, ended_s)
+        began, ended = (say(at_s).removesuffix(":00") for at_s in (began_s, ended_s))
+        what = "None of a read or write" if facts.elsewhere else "None"
+        yield Answer(id="bad", question="Throttles", said=f"{what} from {began} to {ended} UTC")
+    used = [said for track in (run.arranged.tracks if run.arranged else ()) if (said := _used(track))]
+    if used:
+        yield Answer(id="used", question="Used", said=used[0], beside=tuple(used[1:]))
+    if run.evidence is not None and (latency := answered_as_ever(run.evidence)):
+        yield Answer(id="sure", question="Latency", said=latency)
+
+
+def _used(track: EvidenceTrack) -> str | None:
+    """What a resource consumed in its busiest minute, and of how much; None if nothing is known."""
+    rates = {cell: track.consumed_per_s(cell) or 0.0 for cell in track.consumed or ()}
+    if not rates:
+        return None
+    busiest = max(rates, key=rates.__getitem__)
+    unit, has = UNITS[track.direction], track.provisioned.at(busiest)
+    share = f", {percent(rates[busiest] / has)} of {whole(has)}" if has else ""
+    who = f"{track.direction}s of {whose(track.resource)}"
+    return f"{capital(who)}: {rate(rates[busiest], unit)} in the busiest {track.cell_name}{share}"
 
 
 def times_of(run: ReportRun, facts: Facts) -> tuple[float | None, float | None]:

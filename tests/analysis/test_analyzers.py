@@ -212,7 +212,7 @@ def test_findings_stand_in_terminal_file_and_page_and_obey_nobody(
 
 
 def test_json_is_nothing_but_json(verb: Callable[..., Any], tmp_path: Path) -> None:
-    file = ROOT / "docs" / "examples" / "reason-key-range.json"
+    file = ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json"
     mine = saved(tmp_path, "mine.py", GOOD.replace("return", "print('noise')\n    return"))
     said = verb("analyze", "--evidence", file, "--json", "--with", mine)
     assert said.code == 0
@@ -221,7 +221,7 @@ def test_json_is_nothing_but_json(verb: Callable[..., Any], tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_the_other_verbs_that_make_a_diagnosis_ask_as_well(verb: Callable[..., Any], tmp_path: Path) -> None:
-    file, page = ROOT / "docs" / "examples" / "reason-key-range.json", tmp_path / "page.html"
+    file, page = ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json", tmp_path / "page.html"
     good, bad = saved(tmp_path, "mine.py", GOOD), saved(tmp_path, "bad.py", "1 / 0\n")
     said = verb("report", "--evidence", file, "--out", page, "--with", good, "--with", bad)
     assert said.code == 2
@@ -239,7 +239,7 @@ def test_the_other_verbs_that_make_a_diagnosis_ask_as_well(verb: Callable[..., A
 
 
 def test_a_page_without_findings_has_no_section_for_them() -> None:
-    run = load_evidence(ROOT / "docs" / "examples" / "reason-key-range.json")
+    run = load_evidence(ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json")
     assert "What else was found" not in render(run, START, plotlyjs="")
 
 

@@ -11,7 +11,7 @@ from botocore.stub import ANY, Stubber
 
 from keyheat.analysis.changes import changes
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.analysis.heat import insight_heats, key_spread
+from keyheat.analysis.heat import index_heats_of, insight_heats, key_spread
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import evidence_alone
 from keyheat.analysis.report.seconds import read_record
@@ -255,6 +255,24 @@ def test_a_hot_key_has_what_it_consumed_and_one_unit_for_each_throttle_of_unknow
     assert hot.units_per_s == pytest.approx((60_000 + 30_000) / 60)
     assert hot.share == pytest.approx(90_000 / (66_000 + 30_000))
     assert cold.units_per_s == pytest.approx(10.0)
+
+
+def test_an_index_has_hot_keys_of_its_own_with_their_part_of_what_it_refused() -> None:
+    """Writes refused for an index are counted for no key: those that took the most asked for the most."""
+    rule = counted("accessed", {"open": 3 * 54_000.0, "done": 3 * 6_000.0})
+    sums = {"ConsumedWriteCapacityUnits": 60_000.0, "WriteThrottleEvents": 30_000.0}
+    of_table = evidence(rule.model_copy(update={"index": "by_status"}), **sums)
+    assert index_heats_of(of_table, None) == (), "its own series are not known"
+    found = of_table.model_copy(
+        update={
+            "table": TableFacts(name="orders", indexes=(IndexFacts(name="by_status"),)),
+            "series": tuple(one.model_copy(update={"index": "by_status"}) for one in of_table.series),
+        }
+    )
+    (heat,) = index_heats_of(found, None)
+    assert (heat.index, heat.direction) == ("by_status", "write")
+    assert heat.hottest[0].key == "open"
+    assert heat.hottest[0].units_per_s == pytest.approx(0.9 * 90_000 / 60)
 
 
 SINGLE: dict[Direction, tuple[str, ...]] = {

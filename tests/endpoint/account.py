@@ -6,7 +6,8 @@ import pytest
 
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.operations import CONTROL
-from keyheat.endpoint.service import Durations, Service
+from keyheat.endpoint.options import Durations
+from keyheat.endpoint.service import Service
 
 NOON_S = 1_795_176_000.0  # 2026-11-20T12:00:00Z
 HASH = [{"AttributeName": "pk", "KeyType": "HASH"}]

@@ -9,9 +9,8 @@ from botocore.exceptions import ClientError
 
 from keyheat.cli.local import local
 from keyheat.endpoint.__main__ import endpoint
-from keyheat.endpoint.options import TRANSACTION_S
+from keyheat.endpoint.options import TRANSACTION_S, Durations
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.endpoint.service import Durations
 from keyheat.model.ongoing import OngoingTransactions
 from tests.endpoint.clients import START_S, ServiceApp, client, service_app_at
 

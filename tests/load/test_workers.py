@@ -61,6 +61,7 @@ class Wire:
     last_heartbeat_timestamp: float | None = None
     listeners: dict[str, Any] = field(default_factory=dict)
     quits: int = 0
+    environment: Any = field(default_factory=lambda: SimpleNamespace(stop_timeout=0.0))
 
     def register_message(self, kind: str, listener: Any, concurrent: bool = False) -> None:
         self.listeners[kind] = listener
@@ -130,7 +131,7 @@ def test_a_worker_that_is_halted_twice_reports_once() -> None:
     environment.keyheat.record.accepted(attempt(1), 1.0)
     worker.end()
     gatherer.finish()
-    environment.runner.send_message(HALT, gatherer.order.run_id)
+    environment.runner.send_message(HALT, (gatherer.order.run_id, 0.0))
     assert gatherer.record.seconds.total()[ATTEMPTS] == 1
     assert gatherer.record.health.problems == []
 

@@ -9,7 +9,7 @@ from keyheat.analysis.report.run import ReportRun
 from keyheat.pages.run.report import render
 from tests.made_runs import load_evidence
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+EXAMPLES = Path(__file__).parents[1] / "analysis" / "examples"
 NOW = datetime(2026, 11, 20, 13, tzinfo=UTC)
 
 

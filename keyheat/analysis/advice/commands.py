@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Any, Final
 
-from keyheat.evidence.scaling import ScalingFound
 from keyheat.plan.prices import MONTH_S, Billing, provisioned_dollars
 from keyheat.runs.formats import IndexFacts, MonthlyBill, Recommendation, TableFacts
-from keyheat.words import Capacity, Direction, Resource, index_of
+from keyheat.runs.scaling import NOT_SCALED, AutoScaling
+from keyheat.words import WRITE, Capacity, Direction, Resource, index_of
 
 RAISED: Final = ("raise_capacity", "raise_minimum")
-NOT_SCALED: Final = ScalingFound()
 UPDATE: Final = "aws dynamodb update-table"
 SETTINGS: Final = {
     "raise_capacity": ("provisioned-throughput", "ReadCapacityUnits", "WriteCapacityUnits"),
@@ -30,7 +29,7 @@ NAMES: Final = {
 
 
 def command_of(
-    advice: Recommendation, table: TableFacts, where: str, scaled: ScalingFound = NOT_SCALED
+    advice: Recommendation, table: TableFacts, where: str, scaled: AutoScaling = NOT_SCALED
 ) -> str | None:
     """The command, on two lines; None where no command does it, or the present capacity is not known.
 
@@ -45,7 +44,7 @@ def command_of(
     return f"{UPDATE} --table-name {shlex.quote(table.name)} {where} \\\n  {change}"
 
 
-def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: ScalingFound) -> str | None:
+def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: AutoScaling) -> str | None:
     """The command that keeps a minimum of auto scaling; None where it is off."""
     if advice.action not in RAISED or advice.units is None or advice.direction is None:
         return None
@@ -59,16 +58,22 @@ def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: Scal
         f"aws application-autoscaling register-scalable-target --service-namespace dynamodb {where} \\\n"
         f"  --resource-id {shlex.quote(resource)} "
         f"--scalable-dimension dynamodb:{kind}:{advice.direction.title()}CapacityUnits "
-        f"--min-capacity {least} --max-capacity {max(least, found.most)}"
+        f"--min-capacity {least} --max-capacity {max(least, found.max)}"
     )
 
 
-def insights_command(table: TableFacts, index: str | None, where: str) -> str:
-    """The command that has Contributor Insights name the throttled keys of what comes."""
+def needs_accesses(resource: Resource) -> bool:
+    """Whether accesses alone name its keys: writes refused for an index are counted for no key."""
+    return resource.index is not None and resource.direction == WRITE
+
+
+def insights_command(table: TableFacts, resource: Resource, where: str) -> str:
+    """The command that has Contributor Insights name the keys of what comes."""
+    index, mode = resource.index, "ACCESSED_AND_THROTTLED" if needs_accesses(resource) else "THROTTLED"
     name, of_index = shlex.quote(table.name), f" --index-name {shlex.quote(index)}" if index else ""
     return (
         f"aws dynamodb update-contributor-insights --table-name {name}{of_index} {where} \\\n"
-        "  --contributor-insights-action ENABLE --contributor-insights-mode THROTTLED_KEYS"
+        f"  --contributor-insights-action ENABLE --contributor-insights-mode {mode}_KEYS"
     )
 
 

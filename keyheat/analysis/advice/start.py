@@ -8,6 +8,7 @@ from pathlib import Path
 from keyheat.addresses import endpoint_of
 from keyheat.analysis.advice.as_it_was import heats_known
 from keyheat.analysis.advice.case import Limit
+from keyheat.analysis.advice.proof import Observed, observed_of
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.advice.rerun import rerun_of
 from keyheat.analysis.heat import heats_of
@@ -39,6 +40,7 @@ class Start:
     sent: Callable[[], Traffic] | None = None
     behaviour: Behaviour = DEFAULT  # of a simulated table
     assumed: tuple[str, ...] = ()  # of a demand that evidence shows
+    observed: Observed | None = None  # how such a table throttled
 
     def sent_with(self, remedy: Remedy, scenario: Scenario) -> Callable[[], Traffic] | None:
         """The demand with the remedy taken, where the scenario alone does not say it."""
@@ -122,5 +124,5 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
         )
     return Start(
         scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic, None),
-        behaviour=rerun.behaviour, assumed=rerun.assumed,
+        behaviour=rerun.behaviour, assumed=rerun.assumed, observed=observed_of(diagnosis.labels),
     )  # fmt: skip

@@ -36,6 +36,7 @@ from keyheat.load.schedule import Schedule, even, exponential
 from keyheat.load.transport.answer import Transport
 from keyheat.load.transport.boto import Boto3Transport, SdkRetries
 from keyheat.load.transport.failures import CheckedTransport
+from keyheat.load.transport.hurry import CALLS, Abandoned
 from keyheat.load.transport.retries import PolicyRetries, Retries
 from keyheat.load.transport.signed import SPREAD, SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
@@ -165,8 +166,9 @@ class Load:
         """Take the last looks; one that fails makes the record say what is not known."""
         for look in self.last_looks:
             try:
-                look()
-            except NotSeen as failure:
+                with CALLS.waiting(self.order.url):
+                    look()
+            except (Abandoned, NotSeen) as failure:
                 self.record.health.problems.append(str(failure))
 
     def came_back(self, sent_s: float, *, answered: bool) -> None:

@@ -13,7 +13,7 @@ import gevent
 
 from keyheat.load.clock import jump_words
 from keyheat.load.guard.budget import Caps, Spending
-from keyheat.load.guard.watch import LoadWatch, watch_here, watch_workers
+from keyheat.load.guard.watch import LoadWatch, watch_run
 from keyheat.load.record.generator import GeneratorVerdict, verdict_on
 from keyheat.load.record.record import PIECES_ARRIVE_S, Record
 from keyheat.load.record.rows import ATTEMPTS
@@ -51,6 +51,7 @@ class LoadRun:
     at_end: Callable[[], None] = lambda: None  # the last look at the record
     timeline: TableTimeline | None = None  # where the scenario has one
     watch: LoadWatch | None = None  # while it loads, and after
+    undoing: bool = False  # it could not begin
     _greenlets: list[gevent.Greenlet] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -66,6 +67,7 @@ class LoadRun:
         try:
             self._begin(environment, distributed)
         except BaseException:
+            self.undoing = True
             self.ground.forget()
             raise
 
@@ -87,11 +89,13 @@ class LoadRun:
         if distributed:
             self.gatherer = Gatherer(environment, order, empty_record(order), started_s, self.ground.clock)
             self.gatherer.give_order()
-            self.watch = watch_workers(self.plan, self.caps, self.gatherer, self.duration_s, self._stop_early)
+            self.watch = watch_run(
+                self.plan, self.caps, self.gatherer, self.duration_s, self._stop_early, PIECES_ARRIVE_S
+            )
             self.gatherer.used_up = self.watch.used_up
         else:
             self.load = environment.keyheat = start_load(order, clock=self.ground.clock)
-            self.watch = watch_here(self.plan, self.caps, self.load, self.duration_s, self._stop_early)
+            self.watch = watch_run(self.plan, self.caps, self.load, self.duration_s, self._stop_early)
             self._greenlets = [gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, _nothing)]
         self._greenlets += [gevent.spawn(self._show_seconds), gevent.spawn(self.watch.follow)]
         if self.timeline is not None:

@@ -8,7 +8,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from keyheat.endpoint.service import Durations
+from keyheat.endpoint.options import Durations
 from keyheat.load.transport.target import Target
 from keyheat.scenario.spec.tables import TableSpec
 from tests.endpoint.clients import START_S, service_app_at

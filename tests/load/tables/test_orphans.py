@@ -255,6 +255,20 @@ def test_a_run_that_was_killed_leaves_a_table_that_is_found(begin: Begin) -> Non
 
 
 @pytest.mark.opens
+def test_a_run_whose_endpoint_hangs_is_interrupted_once_and_names_its_table(begin: Begin) -> None:
+    with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
+        child = begin(endpoint)
+        os.kill(endpoint.pid, signal.SIGSTOP)
+        os.kill(child.pid, signal.SIGINT)
+        _out, err = child.communicate(timeout=PATIENCE_S)
+        os.kill(endpoint.pid, signal.SIGCONT)
+    assert child.returncode == 130
+    host = endpoint.url.removeprefix("http://")
+    assert f"table short-table at {endpoint.url}: {host} did not answer, and the run is being ended" in err
+    assert "aws dynamodb delete-table --table-name short-table" in err
+
+
+@pytest.mark.opens
 def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(begin: Begin) -> None:
     with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
         child = begin(endpoint)

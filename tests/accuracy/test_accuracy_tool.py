@@ -1,0 +1,71 @@
+"""The command that docs/accuracy.md was made with, on fewer scenarios: the goals hold."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools.accuracy.__main__ import accuracy
+from tools.accuracy.run import outcomes, together
+from tools.accuracy.score import BEST
+from tools.accuracy.tally import GOALS, score_all
+
+pytestmark = pytest.mark.slow
+
+PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
+SEED, COUNT = 105, 28  # each situation of the nominal world is among them, and they are quick
+Tool = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("accuracy") / "accuracy.md"
+
+
+def test_the_goals_hold_on_a_small_part(tool: Tool, written: Path) -> None:
+    part = ("--worlds", "nominal", "--seed", SEED, "--scenarios", COUNT)
+    said = tool(accuracy, *part, "--jobs", 1, "--json", "--write", written)
+    found = json.loads(said.out)
+    assert found["missed_goals"] == [], said.err
+    assert said.code == 0
+    assert (found["seed"], found["scenarios"], list(found["grades"])) == (SEED, COUNT, list(BEST))
+    for score in found["grades"].values():
+        spans = sum(cell["spans"] for cell in score["confusion"])
+        assert spans == score["right"]["whole"] >= 20
+        assert sum(one["right"]["whole"] for one in score["rules"]) > 0
+    page = written.read_text()
+    assert "Every goal is reached." in page
+    assert [line for line in page.splitlines() if line.startswith("#")] == headings(PAGE)
+
+
+def test_in_wide_worlds_no_goal_is_missed_by_more_than_chance() -> None:
+    """Of so few scenarios a share may be below its goal, and its interval may not."""
+    found = together(list(outcomes(SEED, range(COUNT))))
+    by_best = {score.best: score for score in score_all(found.answered, found.judged)}
+    for goal in GOALS["wide"]:
+        share = goal.share(by_best[goal.best])
+        assert share.interval[1] >= goal.at_least, goal.name
+
+
+def headings(page: Path) -> list[str]:
+    return [line for line in page.read_text().splitlines() if line.startswith("#")]
+
+
+def test_one_scenario_is_explained(tool: Tool) -> None:
+    said = tool(accuracy, "--seed", SEED, "--only", 1)
+    assert said.code == 0
+    assert said.says("Scenario 1:")
+    assert said.says("What really throttled")
+    assert said.says("Labels by CloudWatch's minutes alone")
+
+
+def test_one_scenario_has_no_scores(tool: Tool) -> None:
+    said = tool(accuracy, "--only", 1, "--json")
+    assert said.code == 2
+    assert "--only" in said.err
+
+
+def test_how_many_processes_does_not_matter() -> None:
+    assert list(outcomes(SEED, range(3), jobs=2)) == list(outcomes(SEED, range(3), jobs=1))
