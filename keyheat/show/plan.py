@@ -56,8 +56,9 @@ def _label(plan: ScenarioPlan) -> str:
     """The limits that the demand exceeds."""
     if plan.sent is None:
         return "Demand not known"
-    names = {shortly(plan, f"{NAMES[one.constraint]} of {one.name}"): None for one in plan.foretold}
-    return ", ".join(names) or ("Over quota" if plan.over_quota else "Within every limit")
+    named = (f"{NAMES[one.constraint]} of {shortly(plan, one.name)}" for one in plan.foretold)
+    limits = dict.fromkeys(name.removesuffix(" of the table") for name in named)
+    return ", ".join(limits) or ("Over quota" if plan.over_quota else "Within every limit")
 
 
 def _tone(plan: ScenarioPlan) -> Tone:
@@ -130,16 +131,13 @@ def _monthly(amount: float) -> str:
 def _demand_facts(plan: ScenarioPlan) -> Iterator[Fact]:
     made, name = plan.forecast, titled(DEMAND)
     mean, peak = made.target.mean_per_s, made.target.peak_per_s
-    shape: tuple[str, ...] = ()
-    if peak > mean:
-        shape = (
-            f"{made.unit}: {measured(mean)}/s on average, {measured(peak)}/s at the peak",
-            picture(made, WIDTH),
-        )
+    moves, rates = peak > mean, f"{made.unit}: {measured(mean)}/s on average, {measured(peak)}/s at the peak"
+    drawn = (picture(made, WIDTH),) if moves else ()
     if made.requests is not None:
-        yield Fact(name=name, value=_demand(made.requests, "requests"), beside=shape)
-    elif shape:
-        yield Fact(name=name, value=shape[0], beside=shape[1:])
+        beside = (rates, *drawn) if moves and made.unit != "requests" else drawn
+        yield Fact(name=name, value=_demand(made.requests, "requests"), beside=beside)
+    elif moves:
+        yield Fact(name=name, value=rates, beside=drawn)
     if plan.sent is not None:
         return
     if made.write_units is not None:

@@ -219,7 +219,7 @@ def start_on_demand(plan: ScenarioPlan) -> Iterator[Fact]:
     """What new on-demand tables and indexes start with."""
     if any(one.starts_on_demand for one in given_to(plan.scenario)):
         yield Fact(
-            name="On demand", value=f"a new table, and each index, starts with {_both(ON_DEMAND_START)}"
+            name="On demand", value=f"A new table, and each index, starts with {_both(ON_DEMAND_START)}"
         )
 
 

@@ -58,7 +58,7 @@ def test_every_shipped_scenario_has_a_plan_within_80_columns_as_json_and_as_mark
 
 def test_the_verdict_comes_before_its_reasons() -> None:
     answer = plan_answer(shipped("hotkey"), "./mine.toml")
-    assert (answer.label, answer.tone) == ("Partition limit of the table", "partition")
+    assert (answer.label, answer.tone) == ("Partition limit", "partition")
     assert [fact.name for fact in answer.facts] == [
         "A run", "A month", "Demand", "Sends", "Hottest key", "Shards", "Quotas",
     ]  # fmt: skip
@@ -176,7 +176,7 @@ def test_the_picture_rises_and_falls_with_the_load() -> None:
 
 
 def test_mean_and_peak_stand_above_the_picture() -> None:
-    assert "1,500/s on average, 3,000/s at the peak" in said(shipped("hotkey", SINE))
+    assert "1,500 requests/s, 3,000 requests/s at the peak" in said(shipped("hotkey", SINE))
 
 
 def test_a_program_gets_the_whole_plan() -> None:
