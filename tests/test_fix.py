@@ -201,6 +201,10 @@ def test_a_table_that_others_load_is_fixed_on_the_simulator(
     code, found = verdict_of(Path("seen"), verb)
     assert (code, found["verdict"], found["target"]) == (0, "fixed", "simulated")
     assert sum(note.startswith("Assumed: ") for note in found["notes"]) == 2
+    measures = {row["name"]: row["before"] for row in found["measures"]}
+    observed, replayed = (measures[f"While throttled, {how}"] for how in ("observed", "replayed"))
+    assert re.fullmatch(r"[\d,]+, [\d.,]+ a second", observed)
+    assert re.fullmatch(r"[\d,]+, [\d.,]+ a second", replayed)
     said = verb("fix", "seen", "--target", "local")
     assert said.code == 2
     assert "--target simulated only, not to local" in said.err

@@ -207,7 +207,7 @@ def _log_survey(log: "ThrottleLog", how: How) -> int:
     )
     folder = run_place(how.place, "diagnose")
     diagnosed = tuple(_written(_logged(name, log, how), folder, "") for name in log.tables)
-    regions = [SurveyedRegion(region=how.account.region or "", survey=survey, diagnosed=diagnosed)]
+    regions = [SurveyedRegion(region=how.account.region or "the logs", survey=survey, diagnosed=diagnosed)]
     return _surveyed(regions, (), log.window, folder, how, up_to_now=False)
 
 

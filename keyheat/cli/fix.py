@@ -33,6 +33,7 @@ from keyheat.runfiles import SIMULATED, write_json
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import changes, with_own_tables, write_scenario
 from keyheat.terminal.console import answer, out, strong
+from keyheat.wording.answers import throttled_words
 from keyheat.words import BROKEN, DONE, INVALID
 
 BEFORE, AFTER, FIXED = "before", "after", "fixed.json"
@@ -169,7 +170,7 @@ def _told(start: Start, remedy: Remedy, turns: Sequence[Turn], place: Path, bill
         proof=proof_of(start.limit_of(remedy), sides[BEFORE], sides[AFTER]),
         target=start.target,
         once_dollars=once_dollars(remedy.scenario, prices),
-        observed=start.observed,
+        observed=throttled_words(start.diagnosis.labels) if start.sent is not None else "",
     )
     columns = [
         RunColumn.of_run(turn.job.folder, prices)

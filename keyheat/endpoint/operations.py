@@ -35,7 +35,6 @@ NAMES_PER_PAGE = 100
 
 
 def describe_table(service: Service, request: Body) -> Body:
-    """DescribeTable."""
     return {"Table": describe(service.catalog.find(request["TableName"]), service.now_s())}
 
 

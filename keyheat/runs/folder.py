@@ -172,7 +172,6 @@ def hot_keys(
 
 
 def keys_json(keys: Keys) -> dict[str, Any]:
-    """The content of `keys.json`."""
     return {"k": TOP_KEYS, **keys.model_dump(mode="json", exclude_unset=True)}
 
 

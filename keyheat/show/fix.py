@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyheat.analysis.advice.case import Limit
-from keyheat.analysis.advice.proof import Kind, Observed, Proof, Tried, middle
+from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.report.latency import TABLE_PERCENTILES
 from keyheat.analysis.run_result import RunTraffic
@@ -27,6 +27,7 @@ from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
+from keyheat.wording.answers import throttled_words
 from keyheat.wording.constraints import limit_of, target_words
 from keyheat.words import title_of
 
@@ -45,7 +46,7 @@ class Fix:
     proof: Proof
     target: str
     once_dollars: float | None = None
-    observed: Observed | None = None  # of a table that others load, whose demand was replayed
+    observed: str = ""  # how a table throttled that others load, and whose demand was replayed
 
     def side(self, name: str) -> tuple[Tried, ...]:
         """The runs of one side."""
@@ -180,10 +181,10 @@ def measures_of(fix: Fix) -> tuple[BeforeAfter, ...]:
         _measure(fix, "Throttles", lambda one: one.throttles, whole),
         _measure(fix, "Throttled attempts", lambda one: one.throttled_share, _share),
     ]
-    if fix.observed is not None:
-        seen = f"{whole(fix.observed.throttles)} in all, {measured(fix.observed.per_s)} per second"
-        made.append(_measure(fix, "Throttles per second, replayed", _throttles_per_s, measured))
-        made.append(BeforeAfter(name="Throttles of the table itself", before=seen, after=NOTHING))
+    if fix.observed:
+        before, after = (throttled_words(fix.side(side)[0].diagnosis.labels) for side in (BEFORE, AFTER))
+        made.append(BeforeAfter(name="While throttled, replayed", before=before, after=after))
+        made.append(BeforeAfter(name="While throttled, observed", before=fix.observed, after=NOTHING))
     for direction in ("write", "read"):
         made += _of_direction(fix, direction)
     made += _latencies(fix)
@@ -202,11 +203,6 @@ def _of_direction(fix: Fix, direction: str) -> list[BeforeAfter]:
             fix, f"Accepted {direction}s", partial(_accepted_units, direction), partial(_rate, direction)
         ),
     ]
-
-
-def _throttles_per_s(one: Tried) -> float | None:
-    rates = [side.throttled_per_s for side in (one.measured.read, one.measured.write)]
-    return sum(rate or 0.0 for rate in rates) if any(rate is not None for rate in rates) else None
 
 
 def _tried(direction: str, one: Tried) -> float | None:

@@ -44,7 +44,7 @@ from keyheat.regression import change_points
 from keyheat.regression.exports.metrics import metrics
 from keyheat.regression.outcome import EXIT_CODES
 from keyheat.regression.suite import SUITES, find_suite
-from keyheat.regression.suite_spec import LEAST_EFFECTS, CaseSpec, GateSpec, SuiteSpec
+from keyheat.regression.suite_spec import LEAST_EFFECTS, CaseSpec, GateSpec, RunSpec, SuiteSpec
 from keyheat.runs.formats import Finding
 from keyheat.runs.frames import FRAMES
 from keyheat.runs.partitions import MOST_ROWS
@@ -342,7 +342,7 @@ def test_options_of_regress_are_ones_that_there_are() -> None:
         re.findall(r"--[a-z][a-z-]+", re.sub(r"`(?:curl|keyheat report)[^`]*`", "", TEXTS["regress.md"]))
     )
     assert told <= options_of(verb_of("regress"))
-    assert {"--junit", "--json", "--json-file", "--markdown", "--github", "--prometheus"} <= told
+    assert {"--export", "--json", "--github"} <= told
 
 
 def test_suites_of_ours_are_told_with_their_targets() -> None:
@@ -391,7 +391,10 @@ def test_every_rule_has_its_line_and_its_anchor() -> None:
         ("faults.md", THROTTLE_CODES),
         ("fix.md", ACTIONS),
         ("pytest.md", {name for name in keyheat.__all__ if name.startswith("assert_")}),
-        ("suites.md", {name for spec in (SuiteSpec, CaseSpec, GateSpec) for name in spec.model_fields}),
+        (
+            "suites.md",
+            {name for spec in (SuiteSpec, CaseSpec, GateSpec, RunSpec) for name in spec.model_fields},
+        ),
     ],
 )
 def test_a_page_names_all_there_are(page: str, names: Iterable[str]) -> None:

@@ -1,12 +1,14 @@
 """A server that answers what a script says, whatever it is asked."""
 
 import socket
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from time import sleep
 
-HANG, HANG_UP = b"hang", b"hang up"
+HANG, HANG_UP, RESET = b"hang", b"hang up", b"reset"
+AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: a connection that is closed is reset
 
 
 def answered(status: str, body: bytes, *headers: str) -> bytes:
@@ -59,9 +61,11 @@ class ScriptedServer:
             if scripted == HANG:
                 self._ended.wait()
                 return
-            for piece in scripted.removesuffix(HANG_UP).split(b"|PAUSE|"):
+            for piece in scripted.removesuffix(HANG_UP).removesuffix(RESET).split(b"|PAUSE|"):
                 connection.sendall(piece)
-            if scripted.endswith(HANG_UP):
+            if scripted.endswith(RESET):
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+            if scripted.endswith((HANG_UP, RESET)):
                 return
 
     def _request(self, connection: socket.socket) -> bytes:

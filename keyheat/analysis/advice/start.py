@@ -8,10 +8,8 @@ from pathlib import Path
 from keyheat.addresses import endpoint_of
 from keyheat.analysis.advice.as_it_was import heats_known
 from keyheat.analysis.advice.case import Limit
-from keyheat.analysis.advice.proof import Observed, observed_of
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.advice.rerun import rerun_of
-from keyheat.analysis.heat import heats_of
 from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
@@ -40,7 +38,6 @@ class Start:
     sent: Callable[[], Traffic] | None = None
     behaviour: Behaviour = DEFAULT  # of a simulated table
     assumed: tuple[str, ...] = ()  # of a demand that evidence shows
-    observed: Observed | None = None  # how such a table throttled
 
     def sent_with(self, remedy: Remedy, scenario: Scenario) -> Callable[[], Traffic] | None:
         """The demand with the remedy taken, where the scenario alone does not say it."""
@@ -115,7 +112,7 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
     arranged, label = timeline(evidence), groups(diagnosis.labels)[0].heaviest
     rerun = rerun_of(
         evidence, arranged, label, client=client, scenario=None, billing=Billing(load_prices()),
-        heats=heats_known(heats_of(evidence, client), diagnosis, label.direction),
+        heats=heats_known(evidence, client, diagnosis, label.direction),
     )  # fmt: skip
     if rerun is None:
         raise ValueError(
@@ -124,5 +121,5 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
         )
     return Start(
         scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic, None),
-        behaviour=rerun.behaviour, assumed=rerun.assumed, observed=observed_of(diagnosis.labels),
+        behaviour=rerun.behaviour, assumed=rerun.assumed,
     )  # fmt: skip

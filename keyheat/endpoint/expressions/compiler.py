@@ -168,7 +168,6 @@ class Expressions:
         return parsed
 
     def update(self, text: Any) -> Update:
-        """The update expression of the request."""
         update, names = parsed_update(_text(text), self._names)
         self._use("UpdateExpression", names, update.values)
         for check in update.checks:
@@ -176,7 +175,6 @@ class Expressions:
         return update
 
     def projection(self, text: Any) -> Projection:
-        """The projection expression of the request."""
         projection, names = parsed_projected(_text(text), self._names)
         self._unused_names -= names
         return projection

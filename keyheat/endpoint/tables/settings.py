@@ -78,7 +78,6 @@ def _check_count(tags: Mapping[str, str]) -> None:
 
 
 def update_time_to_live(service: Service, request: dict[str, Any]) -> dict[str, Any]:
-    """UpdateTimeToLive."""
     table, wanted = service.catalog.find(request["TableName"]), request["TimeToLiveSpecification"]
     current, enable = table.time_to_live, wanted["Enabled"]
     if current is not None and current != wanted["AttributeName"]:
@@ -92,7 +91,6 @@ def update_time_to_live(service: Service, request: dict[str, Any]) -> dict[str, 
 
 
 def describe_time_to_live(service: Service, request: dict[str, Any]) -> dict[str, Any]:
-    """DescribeTimeToLive."""
     attribute = service.catalog.find(request["TableName"]).time_to_live
     if attribute is None:
         return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}

@@ -130,7 +130,6 @@ class Caps:
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> "Caps":
-        """What `to_wire` made."""
         return cls(**{**wire, "tariff": Tariff(**wire["tariff"])})
 
 

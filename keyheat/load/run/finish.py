@@ -11,11 +11,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import write_log
 from keyheat.load.record.sketch import HeavyHitters, KeyHeat, hottest
@@ -24,7 +23,7 @@ from keyheat.load.run.progress import RunProgress
 from keyheat.load.transport.hurry import CALLS
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, time_of
 from keyheat.runs.folder import TOP_KEYS, RunFiles, RunFolder, hot_keys, totals_of
-from keyheat.runs.manifest import Keys, MetKeyUse
+from keyheat.runs.manifest import GeneratorHealth, Keys, MetKeyUse
 from keyheat.scenario.keys import digest_of
 from keyheat.shipped import ROOT
 from keyheat.words import BROKEN, DONE, HURRIED, INTERRUPTED, INVALID, WRITES_FIRST, Direction
@@ -113,7 +112,7 @@ def follow_up(
 
 
 def end_run(
-    folder: RunFolder, record: Record, verdict: GeneratorVerdict, *, start_s: float, end_s: float
+    folder: RunFolder, record: Record, verdict: GeneratorHealth, *, start_s: float, end_s: float
 ) -> None:
     """Write every file of a load that is over, interrupted as yet. Raises `FileProblem`."""
     files = RunFiles(
@@ -125,7 +124,7 @@ def end_run(
     more: dict[str, Any] = {
         "status": "interrupted",
         "ended_at": time_of(end_s),
-        "generator": asdict(verdict),
+        "generator": verdict.model_dump(mode="json"),
         "totals": totals_of(files.seconds, files.throttles, record.errors_by_kind),
         "counted": dict(sorted(record.counted.items())),
     }

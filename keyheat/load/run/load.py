@@ -111,7 +111,6 @@ class Order:
 
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> "Order":
-        """What `to_wire` made."""
         scenario = scenario_from_dict(wire["scenario"], "the master's scenario")
         return cls(**{**wire, "scenario": scenario})
 

@@ -45,7 +45,6 @@ class InsightsState:
 
     @property
     def resource(self) -> str:
-        """In words."""
         return f"table {self.table}" + (f", index {self.index}" if self.index else "")
 
     @property

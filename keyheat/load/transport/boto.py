@@ -158,7 +158,6 @@ class Boto3Transport:
         return _answer_of(response, perf_counter() - started)
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
 

@@ -39,7 +39,6 @@ def scale_at(target: Target) -> float | None:
 
 
 def endpoint_at(target: Target) -> Endpoint:
-    """Whose endpoint the target is."""
     if target.aws:
         return "aws"
     try:
