@@ -58,7 +58,7 @@ def _seed(said: str) -> tuple[str | None, Path]:
 
 
 WHOLE, SECONDS = click.IntRange(1, 2**31), Within(0)
-FILE = {"metavar": "FILE", "type": click.Path(path_type=Path)}
+FILE: dict[str, Any] = {"metavar": "FILE", "type": click.Path(path_type=Path)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,10 +146,11 @@ class EndpointOptions:
 def endpoint_options(verb: Callable[..., int]) -> Callable[..., int]:
     """Give a verb the options of an endpoint, as one argument `options`."""
 
+    @takes("options", EndpointOptions)
+    @takes("durations", Durations)
+    @takes("bounds", ClientBounds)
     @wraps(verb)
-    def whole(options: EndpointOptions, durations: Durations, bounds: ClientBounds, **others: Any) -> int:
+    def read(options: EndpointOptions, durations: Durations, bounds: ClientBounds, **others: Any) -> int:
         return verb(options=replace(options, durations=durations, bounds=bounds), **others)
 
-    for name, form in (("bounds", ClientBounds), ("durations", Durations), ("options", EndpointOptions)):
-        whole = takes(name, form)(whole)
-    return whole
+    return read

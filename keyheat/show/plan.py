@@ -56,7 +56,7 @@ def _label(plan: ScenarioPlan) -> str:
     """The limits that the demand exceeds."""
     if plan.sent is None:
         return "Demand not known"
-    named = (f"{NAMES[one.constraint]} of {shortly(plan, one.name)}" for one in plan.foretold)
+    named = (f"{NAMES[limit.constraint]} of {shortly(plan, limit.name)}" for limit in plan.foretold)
     limits = dict.fromkeys(name.removesuffix(" of the table") for name in named)
     return ", ".join(limits) or ("Over quota" if plan.over_quota else "Within every limit")
 
@@ -67,11 +67,11 @@ def _tone(plan: ScenarioPlan) -> Tone:
     return plan.foretold[0].constraint if plan.foretold else ("account" if plan.over_quota else "none")
 
 
-def picture(made: Forecast, width: int) -> str:
+def picture(forecast: Forecast, width: int) -> str:
     """The rate over time, in a line of bars."""
-    step_s = made.duration_s / width
-    rates = [made.shape.rate((number + 0.5) * step_s) for number in range(width)]
-    top = made.target.peak_per_s
+    step_s = forecast.duration_s / width
+    rates = [forecast.shape.rate((number + 0.5) * step_s) for number in range(width)]
+    top = forecast.target.peak_per_s
     return "".join(TICKS[round(min(1.0, per_s / top) * (len(TICKS) - 1))] for per_s in rates)
 
 
@@ -118,8 +118,8 @@ def _cost_of_a_month(plan: ScenarioPlan) -> Iterator[Fact]:
 
 def _mean_per_s(sent: LoadTotals, direction: Direction) -> float:
     return sum(
-        asked.demand(sent.duration_s).mean_per_s
-        for side, asked in sent.sides.items()
+        totals.demand(sent.duration_s).mean_per_s
+        for side, totals in sent.sides.items()
         if side.direction is direction
     )
 
@@ -129,21 +129,26 @@ def _monthly(amount: float) -> str:
 
 
 def _demand_facts(plan: ScenarioPlan) -> Iterator[Fact]:
-    made, name = plan.forecast, titled(DEMAND)
-    mean, peak = made.target.mean_per_s, made.target.peak_per_s
-    moves, rates = peak > mean, f"{made.unit}: {measured(mean)}/s on average, {measured(peak)}/s at the peak"
-    drawn = (picture(made, WIDTH),) if moves else ()
-    if made.requests is not None:
-        beside = (rates, *drawn) if moves and made.unit != "requests" else drawn
-        yield Fact(name=name, value=_demand(made.requests, "requests"), beside=beside)
+    forecast, name = plan.forecast, titled(DEMAND)
+    mean, peak = forecast.target.mean_per_s, forecast.target.peak_per_s
+    moves, rates = (
+        peak > mean,
+        f"{forecast.unit}: {measured(mean)}/s on average, {measured(peak)}/s at the peak",
+    )
+    drawn = (picture(forecast, WIDTH),) if moves else ()
+    if forecast.requests is not None:
+        beside = (rates, *drawn) if moves and forecast.unit != "requests" else drawn
+        yield Fact(name=name, value=_demand(forecast.requests, "requests"), beside=beside)
     elif moves:
         yield Fact(name=name, value=rates, beside=drawn)
     if plan.sent is not None:
         return
-    if made.write_units is not None:
-        yield Fact(name="Write units", value=f"{_demand(made.write_units, 'WCU')} if every request writes")
-    if made.read_units is not None:
-        value = f"{_demand(made.read_units, 'RCU')} if every request reads, eventually consistent"
+    if forecast.write_units is not None:
+        yield Fact(
+            name="Write units", value=f"{_demand(forecast.write_units, 'WCU')} if every request writes"
+        )
+    if forecast.read_units is not None:
+        value = f"{_demand(forecast.read_units, 'RCU')} if every request reads, eventually consistent"
         yield Fact(name="Read units", value=value)
 
 
@@ -155,37 +160,36 @@ def _demand(demand: LoadDemand, unit: str) -> str:
 def _sent_facts(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fact]:
     if plan.scenario.table.regions:
         yield Fact(name="Global table", value=global_table(plan, sent))
-    operations = [_operation(plan, one, sent) for one in sent.operations]
+    operations = [_operation(plan, operation, sent) for operation in sent.operations]
     yield Fact(name="Sends", value="; ".join(operations))
     yield from _hot_key(plan, sent, named)
 
 
-def _operation(plan: ScenarioPlan, one: OperationTotals, sent: LoadTotals) -> str:
+def _operation(plan: ScenarioPlan, operation: OperationTotals, sent: LoadTotals) -> str:
     """How often an operation is sent; its items, where they are several; what each of them costs."""
-    often = f"{measured(one.requests / sent.duration_s)}/s"
-    items = one.items / one.requests if one.requests else 0.0
+    often = f"{measured(operation.requests / sent.duration_s)}/s"
+    items = operation.items / operation.requests if operation.requests else 0.0
     several = f" of {measured(items)} items" if items > 1 + 1e-9 else ""
-    where = f" of index {one.index}" if one.index else ""
-    where += f" to {one.table}" if one.table != plan.scenario.table.name else ""
-    return (
-        f"{one.name}{where} {often}{several}, {measured(one.units / one.items)} {UNITS[one.direction]} each"
-    )
+    where = f" of index {operation.index}" if operation.index else ""
+    where += f" to {operation.table}" if operation.table != plan.scenario.table.name else ""
+    each = f"{measured(operation.units / operation.items)} {UNITS[operation.direction]} each"
+    return f"{operation.name}{where} {often}{several}, {each}"
 
 
 def _hot_key(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fact]:
     """The key with the largest share of what one partition sustains, and the shards that it takes."""
-    asked = max(sent.sides.values(), key=_key_share, default=None)
-    if asked is None or asked.hottest is None or not asked.hottest.key_per_s:
+    totals = max(sent.sides.values(), key=_key_share, default=None)
+    if totals is None or totals.hottest is None or not totals.hottest.key_per_s:
         yield Fact(name="Hottest key", value="None: there are too many keys to collide on one")
         return
-    side, hottest, shards = asked.side, asked.hottest, plan.scenario.keys.shards
+    side, hottest, shards = totals.side, totals.hottest, plan.scenario.keys.shards
     where = f", of index {side.index}" if side.index else ""
     where += f", of table {side.table}" if side.table != plan.scenario.table.name else ""
-    units, share = hottest.key_per_s * shards, percent(_key_share(asked))
+    units, share = hottest.key_per_s * shards, percent(_key_share(totals))
     each = "it takes" if shards == 1 else f"each of {shards:,} shards takes"
     sustains = f"one partition sustains {whole(hottest.ceiling_per_s)} {side.unit}/s: {each} {share} of that"
     yield Fact(name="Hottest key", value=f"{rate(units, side.unit)} at the peak{where}", beside=(sustains,))
-    if _key_share(asked) >= NO_SHARDS_SHARE:
+    if _key_share(totals) >= NO_SHARDS_SHARE:
         formula = f"ceil({whole(units)} / {whole(hottest.ceiling_per_s)})"
         needed, more = (shards_needed(units, hottest.ceiling_per_s, factor) for factor in (1.0, plan.margin))
         value = f"At least {formula} = {needed:,}; with a margin of {plan.margin:g}: {more:,}"
@@ -193,9 +197,9 @@ def _hot_key(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fact]
         yield Fact(name="Shards", value=value, beside=beside, command=f"keyheat whatif {named} shards")
 
 
-def _key_share(asked: SideTotals) -> float:
+def _key_share(totals: SideTotals) -> float:
     """The demand for the hottest key, as a share of what one partition sustains."""
-    return asked.hottest.key_per_s / asked.hottest.ceiling_per_s if asked.hottest is not None else 0.0
+    return totals.hottest.key_per_s / totals.hottest.ceiling_per_s if totals.hottest is not None else 0.0
 
 
 def _tables(plan: ScenarioPlan) -> Iterator[Table]:
@@ -216,10 +220,10 @@ def _tables(plan: ScenarioPlan) -> Iterator[Table]:
 
 def _sides(plan: ScenarioPlan, sent: LoadTotals) -> list[dict[str, str]]:
     """Every table and index: its demand, its limit, and its hottest partition."""
-    given = {(one.table, one.index): one for one in given_to(plan.scenario)}
+    given = {(owner.table, owner.index): owner for owner in given_to(plan.scenario)}
     rows = []
-    for side, asked in sent.sides.items():
-        demand, owner, hottest = asked.demand(sent.duration_s), given[side.table, side.index], asked.hottest
+    for side, totals in sent.sides.items():
+        demand, owner, hottest = totals.demand(sent.duration_s), given[side.table, side.index], totals.hottest
         rows.append(
             {
                 "": f"{shortly(plan, owner.name)}, {side.unit}",
@@ -228,15 +232,15 @@ def _sides(plan: ScenarioPlan, sent: LoadTotals) -> list[dict[str, str]]:
                 "limit/s": capacity_of(owner, side.direction, plan.scale),
                 "scaled": _scaling(plan, owner, side.direction),
                 "partitions": f"{hottest.partitions:,}" if hottest else "",
-                "hottest": _of_ceiling(asked),
+                "hottest": _of_ceiling(totals),
             }
         )
     scaled = any(row["scaled"] for row in rows)
     return [{name: cell for name, cell in row.items() if scaled or name != "scaled"} for row in rows]
 
 
-def _of_ceiling(asked: SideTotals) -> str:
-    hottest = asked.hottest
+def _of_ceiling(totals: SideTotals) -> str:
+    hottest = totals.hottest
     return f"{measured(hottest.asked_per_s)} of {whole(hottest.ceiling_per_s)}" if hottest else ""
 
 
@@ -245,7 +249,7 @@ def _scaling(plan: ScenarioPlan, given: GivenCapacity, direction: Direction) -> 
     table = plan.scenario.table
     if given.starts_on_demand or given.table != table.name:
         return ""
-    index = next((one for one in table.indexes if one.name == given.index), None)
+    index = next((index for index in table.indexes if index.name == given.index), None)
     spec: AutoScalingSpec | None = index.auto_scaling if index else table.auto_scaling
     policy = spec.sides().get(direction.value) if spec else None
     return f"{whole(policy.min)} to {whole(policy.max)} at {policy.target:.0%}" if policy else ""
@@ -263,18 +267,18 @@ def _data(plan: ScenarioPlan, warnings: list[str]) -> dict[str, Any]:
     `write_units` and `read_units` are as if every request were the one or the other; `sent` has what the
     load test sends.
     """
-    made, sent = plan.forecast, plan.sent
-    corners = sorted({*made.shape.breakpoints})
+    forecast, sent = plan.forecast, plan.sent
+    corners = sorted({*forecast.shape.breakpoints})
     sides = () if sent is None else sent.sides.items()
     of_sides = [
-        {"side": side, "units": asked.demand(made.duration_s), "hottest_partition": asked.hottest}
-        for side, asked in sides
+        {"side": side, "units": totals.demand(forecast.duration_s), "hottest_partition": totals.hottest}
+        for side, totals in sides
     ]
     return {
-        "scenario": plan.scenario.name, "duration_s": made.duration_s, "unit": made.unit,
-        "target": made.target, "requests": made.requests, "write_units": made.write_units,
-        "read_units": made.read_units, "hot_key": made.hot_key,
-        "load": [{"at_s": at_s, "per_s": made.shape.rate(at_s)} for at_s in corners],
+        "scenario": plan.scenario.name, "duration_s": forecast.duration_s, "unit": forecast.unit,
+        "target": forecast.target, "requests": forecast.requests, "write_units": forecast.write_units,
+        "read_units": forecast.read_units, "hot_key": forecast.hot_key,
+        "load": [{"at_s": at_s, "per_s": forecast.shape.rate(at_s)} for at_s in corners],
         "sent": None if sent is None else {"operations": sent.operations, "sides": of_sides},
         "foretold": plan.foretold, "dollars": plan.bill.dollars, "bill": plan.bill,
         "quotas": plan.quotas, "over_quota": plan.over_quota, "scale": plan.scale, "region": plan.region,
