@@ -69,8 +69,8 @@ def load_tests() -> Iterator[ShippedLoadTest]:
         if found := LOADTEST.search(path.read_text(encoding="utf-8")):
             of.setdefault(found[1], []).append(path)
     for file in sorted(shipped("loadtests").glob("[!_]*.py")):
-        asked = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-        question = " ".join(asked.partition("\n\n")[0].split())
+        docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+        question = " ".join(docstring.partition("\n\n")[0].split())
         yield ShippedLoadTest(file.stem, question, file, tuple(of.get(file.stem, ())))
 
 
@@ -80,17 +80,17 @@ def load_tests() -> Iterator[ShippedLoadTest]:
 def loadtests(context: click.Context) -> int:
     """List the shipped load tests: name, question, scenarios. `loadtests copy NAME` copies one."""
     if context.invoked_subcommand is None:
-        found = list(load_tests())
-        answer(lambda: found, lambda: _listed(found))
+        tests = list(load_tests())
+        answer(lambda: tests, lambda: _listed(tests))
     return DONE
 
 
-def _listed(found: list[ShippedLoadTest]) -> RenderableType:
+def _listed(tests: list[ShippedLoadTest]) -> RenderableType:
     lines: list[Text] = []
-    for one in found:
-        names = ", ".join(path.stem for path in one.scenarios)
-        lines.append(Text(one.name, style="bold"))
-        lines.append(Text(f"  {one.question}\n  scenarios: {names or 'none of its own'}"))
+    for test in tests:
+        names = ", ".join(path.stem for path in test.scenarios)
+        lines.append(Text(test.name, style="bold"))
+        lines.append(Text(f"  {test.question}\n  scenarios: {names or 'none of its own'}"))
     return Group(*lines, Text("\nA copy to edit: keyheat loadtests copy NAME"))
 
 
@@ -115,19 +115,19 @@ def _write(text: str, file: IO[bytes]) -> None:
 
 
 def _named(name: str) -> ShippedLoadTest:
-    found = {one.name: one for one in load_tests()}
-    if (one := found.get(name.replace("-", "_"))) is None:
-        raise click.UsageError(f"there is no load test {name!r}; there are {', '.join(found)}")
-    return one
+    tests = {test.name: test for test in load_tests()}
+    if (test := tests.get(name.replace("-", "_"))) is None:
+        raise click.UsageError(f"no load test {name!r}; there are {', '.join(tests)}")
+    return test
 
 
-def _copies(one: ShippedLoadTest) -> dict[str, str]:
+def _copies(test: ShippedLoadTest) -> dict[str, str]:
     """Name -> text of each file that is copied. A scenario runs the load test, and the trace, beside it."""
-    copies = {one.file.name: one.file.read_text(encoding="utf-8")}
-    for path in one.scenarios:
+    copies = {test.file.name: test.file.read_text(encoding="utf-8")}
+    for path in test.scenarios:
         text = path.read_text(encoding="utf-8")
-        if re.fullmatch(FILE, own := f"./{one.file.name}"):
-            text = LOADTEST.sub(f'loadtest = "{own}"', text)
+        if re.fullmatch(FILE, local := f"./{test.file.name}"):
+            text = LOADTEST.sub(f'loadtest = "{local}"', text)
         if found := TRACE.search(text):
             trace = path.parent / found[1]
             copies[trace.name] = trace.read_text(encoding="utf-8")

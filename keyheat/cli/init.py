@@ -108,26 +108,26 @@ def init(
         raise click.UsageError("--schedule runs a suite: add --suite NAME")
     replayed = _incident(diagnosis) if diagnosis else None
     if replayed and not sources and table is None:
-        source, found = diagnosis, replayed[0]()
+        path, source = diagnosis, replayed[0]()
     else:
-        source = _described_in(sources, table, live=account.given, metrics=from_metrics)
-        found = read_source(source) if source else _live(table or "", account)
-    for note in found.notes:
+        path = _described_in(sources, table, live=account.given, metrics=from_metrics)
+        source = read_source(path) if path else _live(table or "", account)
+    for note in source.notes:
         err.print(f"not taken: {note}")
-    taken = _chosen(found, only)
-    target = file or Path(f"{Path(taken.name).name}.toml")
+    chosen = _chosen(source, only)
+    target = file or Path(f"{Path(chosen.name).name}.toml")
     if target.exists() and not force:
         raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
     if locustfile is not None and locustfile.exists():
         raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
     demand = Demand(**values_of(stated))
     if from_metrics:
-        demand = replace(demand, measured=_measured(taken, days, account))
+        demand = replace(demand, measured=_measured(chosen, days, account))
     if replayed:
         demand = replace(demand, measured=replayed[1])
-    origin = f"{source.name} ({found.format})" if source else "the live table"
-    text = _write(taken, _asked(demand, taken), origin, target, locustfile)
-    _say(taken, target, text, locustfile)
+    origin = f"{path.name} ({source.format})" if path else "the live table"
+    text = _write(chosen, _completed(demand, chosen), origin, target, locustfile)
+    _report(chosen, target, text, locustfile)
     return DONE
 
 
@@ -173,7 +173,7 @@ def _incident(folder: Path) -> tuple["Callable[[], Source]", "MeasuredTraffic"]:
     return lambda: Source("a diagnosis", (of_facts(facts),)), traffic
 
 
-def _write(taken: "SourceTable", demand: "Demand", origin: str, target: Path, locustfile: Path | None) -> str:
+def _write(table: "SourceTable", demand: "Demand", origin: str, target: Path, locustfile: Path | None) -> str:
     """Write the scenario, and the Locust file that was asked for; gives the scenario's text.
 
     Nothing is written that the next verb refuses.
@@ -185,14 +185,14 @@ def _write(taken: "SourceTable", demand: "Demand", origin: str, target: Path, lo
     from keyheat.scenario.scenario import scenario_from_dict
     from keyheat.shipped import schema_beside
 
-    text = scenario_text(taken, demand, origin, schema_beside("scenario", target))
+    text = scenario_text(table, demand, origin, schema_beside("scenario", target))
     raw = parsed_toml(text)
     scenario_from_dict(raw, str(target))
     if locustfile is not None:
         text = with_locustfile(text, os.path.relpath(locustfile, target.parent), raw["tasks"])
-        made = locustfile_text(taken.name, target.name, raw["tasks"])
+        code = locustfile_text(table.name, target.name, raw["tasks"])
         scenario_from_dict(parsed_toml(text), str(target))
-        write_atomically(locustfile, lambda written: written.write(made.encode()))
+        write_atomically(locustfile, lambda written: written.write(code.encode()))
     write_atomically(target, lambda written: written.write(text.encode()))
     return text
 
@@ -298,11 +298,11 @@ def _with_scaling(table: "SourceTable", account: Account) -> "SourceTable":
     return table.scaled_by(bounds, policies)
 
 
-def _chosen(found: "Source", only: str | None) -> "SourceTable":
-    names = [table.name for table in found.tables]
+def _chosen(source: "Source", only: str | None) -> "SourceTable":
+    names = [table.name for table in source.tables]
     if only is None and len(names) == 1:
-        return found.tables[0]
-    meant = [table for table in found.tables if only in (table.address, table.name)]
+        return source.tables[0]
+    meant = [table for table in source.tables if only in (table.address, table.name)]
     if not meant:
         why = f"it has no table {only!r}" if only else f"it has {len(names)} tables"
         if near := get_close_matches(only or "", names, n=1):
@@ -311,26 +311,26 @@ def _chosen(found: "Source", only: str | None) -> "SourceTable":
     return meant[0]
 
 
-def _asked(demand: "Demand", table: "SourceTable") -> "Demand":
+def _completed(demand: "Demand", table: "SourceTable") -> "Demand":
     """Ask the person at the terminal, if there is one, what the table cannot tell."""
     from keyheat.intake.scenario import ITEM_BYTES, READS_PER_S, VALUES, WRITES_PER_S
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return demand
-    known = demand.measured is not None
+    measured = demand.measured is not None
     questions = [
         ("writes_per_s", "Items written per second, at the peak", WRITES_PER_S),
         ("reads_per_s", "Reads per second, at the peak", READS_PER_S),
         ("item_bytes", "Bytes of an item in the mean", table.item_bytes or ITEM_BYTES),
         ("keys", f"Values of the partition key of {table.name}", VALUES),
-    ][3 if known else 0 :]
-    told: dict[str, Any] = {
+    ][3 if measured else 0 :]
+    answers: dict[str, Any] = {
         name: asked(text, default) for name, text, default in questions if getattr(demand, name) is None
     }
-    return replace(demand, **told)
+    return replace(demand, **answers)
 
 
-def _say(table: "SourceTable", target: Path, text: str, locustfile: Path | None) -> None:
+def _report(table: "SourceTable", target: Path, text: str, locustfile: Path | None) -> None:
     """What was written, what it assumes, and the next command."""
     from keyheat.scenario.scenario import ASSUMED
 

@@ -36,7 +36,7 @@ def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
 def warnings_of_design(plan: ScenarioPlan) -> Iterator[str]:
     """What is wrong with the table and its load, wherever it runs."""
     yield from (f"Over quota: {sentence}." for sentence in plan.over_quota)
-    yield from (foretold_sentence(one) for one in plan.foretold)
+    yield from map(foretold_sentence, plan.foretold)
     if plan.sent is None:
         yield from _guessed(plan)
     yield from _unscaled_indexes(plan.scenario.table)
@@ -47,9 +47,9 @@ def warnings_of_design(plan: ScenarioPlan) -> Iterator[str]:
 def _unscaled_indexes(table: TableSpec) -> Iterator[str]:
     """Indexes whose capacity stays while the table's grows."""
     scaled = table.auto_scaling.sides() if table.auto_scaling else {}
-    for index in (one for one in table.indexes if not one.local):
-        own = index.auto_scaling.sides() if index.auto_scaling else {}
-        for side in (one for one in scaled if one not in own):
+    for index in (index for index in table.indexes if not index.local):
+        follows = index.auto_scaling.sides() if index.auto_scaling else {}
+        for side in (side for side in scaled if side not in follows):
             back = ", and throttles every write to the table once it is behind" if side == "write" else ""
             yield (
                 f"Auto scaling raises the table's {side} capacity, and not that of index {index.name}, which "
@@ -69,57 +69,63 @@ def _unscaled_copies(table: TableSpec) -> Iterator[str]:
         )
 
 
-def foretold_sentence(one: ThrottleForecast) -> str:
+def foretold_sentence(limit: ThrottleForecast) -> str:
     """One limit that is asked for more than it has, and which label its throttles will have."""
-    asked, has = rate(one.asked_per_s, UNITS[one.direction]), whole(one.limit_per_s)
-    label = f"{_carried(one)}expect throttles with the constraint {one.constraint}"
-    if one.index and one.direction is Direction.WRITE:
+    asked, has = rate(limit.asked_per_s, UNITS[limit.direction]), whole(limit.limit_per_s)
+    label = f"{_carried(limit)}expect throttles with the constraint {limit.constraint}"
+    if limit.index and limit.direction is Direction.WRITE:
         label += ", of every write to the table"
-    if one.constraint == "partition" and one.hottest is not None:
-        partition, cure = _partition(one, one.hottest), _cure(one, one.hottest)
-        return f"Behind that: {partition}. {cure}." if one.behind else f"{partition}: {label}. {cure}."
-    if one.constraint == "table":
-        return f"{_upper(one.name)} has {has} {UNITS[one.direction]}/s, and the demand is {asked}: {label}."
-    who = f"After {span(one.from_s)} {one.name}" if one.from_s >= 1 and not one.later else _upper(one.name)
-    if one.constraint == "max_on_demand":
+    if limit.constraint == "partition" and limit.hottest is not None:
+        partition, cure = _partition(limit, limit.hottest), _cure(limit, limit.hottest)
+        return f"Behind that: {partition}. {cure}." if limit.behind else f"{partition}: {label}. {cure}."
+    if limit.constraint == "table":
+        return (
+            f"{_upper(limit.name)} has {has} {UNITS[limit.direction]}/s, and the demand is {asked}: {label}."
+        )
+    who = (
+        f"After {span(limit.from_s)} {limit.name}"
+        if limit.from_s >= 1 and not limit.later
+        else _upper(limit.name)
+    )
+    if limit.constraint == "max_on_demand":
         return f"{who} has a maximum of {has}, and the demand is {asked}: {label}."
     return f"{who} with its indexes has a quota of {has}, and the demand is {asked}: {label}."
 
 
-def _carried(one: ThrottleForecast) -> str:
+def _carried(limit: ThrottleForecast) -> str:
     """How long saved capacity serves what is beyond the limit; empty if that is no more than moments."""
-    buffered = one.index and one.direction is Direction.WRITE
-    if not (buffered or one.later or one.constraint == "table"):
+    buffered = limit.index and limit.direction is Direction.WRITE
+    if not (buffered or limit.later or limit.constraint == "table"):
         return ""
-    burst = [] if buffered and one.constraint != "table" else ["burst"]
+    burst = [] if buffered and limit.constraint != "table" else ["burst"]
     saved = " and ".join((*burst, *(["write buffer"] if buffered else [])))
     many = " and " in saved
-    if one.later:
+    if limit.later:
         verb = "carry" if many else "carries"
-        return f"its {saved} {verb} that for {span(one.from_s)} at most, longer than this run; then "
-    when = f"{span(one.from_s)} into the run" if one.from_s >= 1 else "at once"
+        return f"its {saved} {verb} that for {span(limit.from_s)} at most, longer than this run; then "
+    when = f"{span(limit.from_s)} into the run" if limit.from_s >= 1 else "at once"
     return f"its {saved} {'are' if many else 'is'} used up {when}, at the latest; then "
 
 
-def _partition(one: ThrottleForecast, hottest: HottestPartition) -> str:
-    unit, count = UNITS[one.direction], hottest.partitions
+def _partition(limit: ThrottleForecast, hottest: HottestPartition) -> str:
+    unit, count = UNITS[limit.direction], hottest.partitions
     which = "its only partition" if count == 1 else f"the hottest of {count:,} partitions"
     return (
-        f"{_upper(one.name)}: the demand on {which} is {rate(hottest.asked_per_s, unit)}, and one sustains "
+        f"{_upper(limit.name)}: the demand on {which} is {rate(hottest.asked_per_s, unit)}, and one sustains "
         f"{whole(hottest.ceiling_per_s)}"
     )
 
 
-def _cure(one: ThrottleForecast, hottest: HottestPartition) -> str:
+def _cure(limit: ThrottleForecast, hottest: HottestPartition) -> str:
     """Why the partition is too hot, and what helps."""
     if hottest.key_per_s > hottest.ceiling_per_s:
-        key = rate(hottest.key_per_s, UNITS[one.direction])
-        cure = "shards" if one.direction is Direction.WRITE else "copies or a cache"
+        key = rate(hottest.key_per_s, UNITS[limit.direction])
+        cure = "shards" if limit.direction is Direction.WRITE else "copies or a cache"
         split = "no split does"
-        if one.divisible:
+        if limit.divisible:
             split = "and so does a split between its items, after minutes, unless new items always sort last"
         return f"Its hottest key alone takes {key}: {cure} help, {split}"
-    if one.grows:
+    if limit.grows:
         return "A new on-demand table starts small and grows in minutes: pre-warm it, or begin with less"
     return "No key alone exceeds that, so splits help, after minutes"
 
