@@ -12,7 +12,7 @@ from keyheat.cli.options import price_list
 from keyheat.flags import takes
 from keyheat.load.guard.budget import WrongBudget, budget_of, over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
-from keyheat.load.guard.options import Guards
+from keyheat.load.guard.options import Guards as Guards
 from keyheat.load.run.jobs import Job
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
