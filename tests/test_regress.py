@@ -218,7 +218,7 @@ def test_a_first_session_that_nobody_expected_wants_to_be_looked_at(verb: Verb) 
 def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any) -> None:
     verb("regress", suite())
     runs(lambda _job, _how: pytest.fail("something was sent"))
-    files = ("--export", "j.xml", "--export", "m.md", "--export", "s.json", "--github")
+    files = ("--export", "j.xml", "--export", "m.md", "--export", "s.json", "--export", "github")
     said = verb("regress", suite(SMALLER + CALM), "--out", "other", *files)
     assert said.code == 2
     told = json.loads(Path("s.json").read_text())
@@ -416,6 +416,10 @@ def test_a_suite_on_an_account_is_agreed_to_once_before_anything_is_sent(verb: V
     assert not Path("reports/out").exists()
     dear = verb("regress", suite(cases=f"{on_aws}[run]\nmax_dollars = 0.000001\n"), "--yes")
     assert (dear.code, asked) == (4, [])
+    cheap = verb(
+        "regress", suite(cases=f"{on_aws}[run]\nmax_dollars = 100\n"), "--yes", "--max-dollars", "1e-6"
+    )
+    assert (cheap.code, asked) == (4, []), "what a person says goes before what a file says"
     capped = suite(cases=f"{on_aws}[run]\nmax_units = 100_000_000\n")
     assert verb("regress", capped, "--yes", "--accept").code == 0
     assert [how.target for how in asked] == ["simulated", "aws", "simulated", "aws"]
@@ -428,7 +432,7 @@ def test_a_suite_on_an_account_is_agreed_to_once_before_anything_is_sent(verb: V
 def test_every_export_is_written(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "step.md")
     files = [f"--export=a.{ending}" for ending in ("json", "xml", "md", "prom")]
-    said = verb("regress", suite(), "--github", *files)
+    said = verb("regress", suite(), "--export", "github", *files)
     assert said.code == 0
     assert "::notice title=keyheat regress short::" in said.out
     for name, words in (
@@ -462,7 +466,7 @@ def test_the_exit_code_is_the_same_wherever_it_is_said(verb: Verb) -> None:
 
 
 def test_json_is_the_outcome_and_nothing_else(verb: Verb) -> None:
-    said = verb("regress", suite(), "--json", "--github", "--out", "told", "--quiet")
+    said = verb("regress", suite(), "--json", "--export", "github", "--out", "told", "--quiet")
     assert json.loads(said.out) == outcome("told")
     assert said.err.startswith("::notice ")
 
@@ -472,7 +476,7 @@ WRONG = {
     "a folder of others": (["short.toml", "--out", "others"], "is not an empty folder"),
     "new and old": (["short.toml", "--new-baseline", "--baseline", "1"], "use either --new-baseline or"),
     "a folder as a file": (["short.toml", "--export", "others"], "others is a folder"),
-    "no format": (["short.toml", "--export", "a.txt"], "end the name with .xml (JUnit), .md (Markdown)"),
+    "no format": (["short.toml", "--export", "a.txt"], "end the name with .xml (JUnit), .md, .prom"),
 }
 
 

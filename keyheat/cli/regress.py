@@ -11,6 +11,9 @@ from keyheat.cli.suite import SessionOptions, SuiteSession
 from keyheat.flags import takes
 from keyheat.load.guard.options import Consent
 
+GITHUB = Path("github")
+"""Named among the files to write: annotations of GitHub Actions."""
+
 
 @click.command()
 @click.argument("suite", envvar="KEYHEAT_SUITE", required=False)
@@ -28,10 +31,9 @@ from keyheat.load.guard.options import Consent
     "exports",
     type=a_path,
     multiple=True,
-    metavar="FILE",
-    help="write FILE.xml (JUnit), .md, .prom or .json; repeatable",
+    metavar="FILE|github",
+    help="write .xml (JUnit), .md, .prom, .json or github; repeatable",
 )
-@click.option("--github", is_flag=True, help="annotate in GitHub Actions, and write its summary")
 @in_json("the outcome")
 def regress(
     suite: str | None,
@@ -39,12 +41,13 @@ def regress(
     options: SessionOptions,
     consent: Consent,
     exports: tuple[Path, ...],
-    github: bool,
 ) -> int:
     """Run every case of SUITE and compare it with the last good session.
 
     SUITE is a file, or a name in configs/suites  [default: $KEYHEAT_SUITE]. Its file says how loads are run
     and what they may consume.
+
+    `--export github` annotates a step of GitHub Actions, and writes its summary.
 
     Exit code 1: a gate failed, or a threshold. 3: a run is invalid, so nothing is decided.
     """
@@ -53,8 +56,10 @@ def regress(
     from keyheat.regression.history.store import History
     from keyheat.regression.suite import find_suite
 
+    github = GITHUB in exports
     step = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
-    wanted = Exports(files=exports, step_summary=Path(step) if step else None)
+    files = tuple(file for file in exports if file != GITHUB)
+    wanted = Exports(files=files, step_summary=Path(step) if step else None)
     if options.new_baseline and options.baseline:
         raise click.UsageError("use either --new-baseline or --baseline")
     loaded = find_suite(suite or "")

@@ -69,11 +69,9 @@ class SuiteSession:
     def guards(self) -> Guards:
         """What its runs may do: by the suite's file, and by what only a person can agree to."""
         run = self.suite.run
-        return Guards(
-            **values_of(self.consent),
-            **run.model_dump(exclude={"align", "collect", "paired", "prices"}),
-            no_align=not run.align,
-        )
+        stated = run.model_dump(exclude={"align", "collect", "paired", "prices"})
+        agreed = {name: value for name, value in values_of(self.consent).items() if value is not None}
+        return Guards(**stated | agreed, no_align=not run.align)
 
     @property
     def prices(self) -> Path:

@@ -15,11 +15,10 @@ TARGETS: Final = """\
 #   target = "local"   one on this machine, which throttles as DynamoDB does: run five times, and on the
 #                      same machine every night
 #   target = "aws"     one that the run makes in your account and deletes; where nobody can be asked:
-#                      keyheat regress --yes
+#                      keyheat regress --yes --max-dollars 5
 #
 # Caps of each run, and an existing table, which keyheat regress --allow-table orders then allows, stand in
 #   [run]
-#   max_dollars = 5
 #   max_minutes = 20
 #   table = "orders"
 #

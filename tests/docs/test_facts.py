@@ -342,7 +342,7 @@ def test_options_of_regress_are_ones_that_there_are() -> None:
         re.findall(r"--[a-z][a-z-]+", re.sub(r"`(?:curl|keyheat report)[^`]*`", "", TEXTS["regress.md"]))
     )
     assert told <= options_of(verb_of("regress"))
-    assert {"--export", "--json", "--github"} <= told
+    assert {"--export", "--json"} <= told
 
 
 def test_suites_of_ours_are_told_with_their_targets() -> None:

@@ -7,7 +7,7 @@ from keyheat.flags import option, values_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consent:
-    """What a person agrees to on the command line; no file can say it in their place."""
+    """What a person agrees to on the command line; no file can do so in their place, or raise this cap."""
 
     yes: bool = option("do not ask; required where nobody can answer", default=False)
     allow_table: tuple[str, ...] = option(
@@ -15,6 +15,9 @@ class Consent:
     )
     allow_protected: tuple[str, ...] = option(
         "load this table despite its protection", default=(), metavar="NAME"
+    )
+    max_dollars: float | None = option(
+        "cap dollars of a run  [default: the scenario's]", metavar="D", type=float
     )
 
 
@@ -26,9 +29,6 @@ class Guards(Consent):
     share: bool = option("load a table although another run is loading it", default=False)
     clean_up: bool = option("delete the items of this run at its end", default=False)
     keep_table: bool = option("keep the tables that this run creates", default=False)
-    max_dollars: float | None = option(
-        "cap dollars of a run  [default: the scenario's]", metavar="D", type=float
-    )
     max_units: float | None = option("cap read and write units together", metavar="N", type=float)
     max_minutes: float | None = option("cap minutes of load", metavar="M", type=float)
     no_align: bool = option("do not wait for a full minute before the load", default=False)

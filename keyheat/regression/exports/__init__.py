@@ -57,7 +57,7 @@ class Exports:
         """Raises `ValueError` where one of them cannot be written, before any load is sent."""
         problems = [f"{path} is a folder; an export is a file" for path in self._all() if path.is_dir()]
         problems += [
-            f"--export {path}: end the name with .xml (JUnit), .md (Markdown), .prom (Prometheus) or .json"
+            f"--export {path}: end the name with .xml (JUnit), .md, .prom or .json, or say github"
             for path in self.files
             if path.suffix not in WRITERS
         ]
