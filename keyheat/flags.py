@@ -11,7 +11,7 @@ import click
 def option(help_text: str, *, default: Any = None, flag: str = "", **settings: Any) -> Any:
     """A field that is read from the command line; `settings` are those of `click.option`.
 
-    A field whose default is False is a flag; entry whose default is an empty tuple may be repeated.
+    A field whose default is False is a flag; one whose default is an empty tuple may be repeated.
     """
     help_text += "; repeatable" if default == () else ""
     return field(default=default, metadata={"flag": flag, "help": help_text, **settings})
