@@ -32,12 +32,6 @@ def check_fix(reader: Reader, _page: str) -> None:
     assert "before-1/report.html" in (place / "fix.html").read_text(encoding="utf-8")
 
 
-def check_history(reader: Reader, _page: str) -> None:
-    """A series of a measure has a line for each session."""
-    lines = (reader.folder / "otava" / "nightly.hotkey.p99_ms.csv").read_text(encoding="utf-8")
-    assert lines.count("\n") == 13
-
-
 def check_notebook(reader: Reader, page: str) -> None:
     """A question takes at most ten lines, and the numbers are those that the page says."""
     assert max(text.count("\n") for text in code_of("notebook.md", "python")) <= 10
@@ -84,7 +78,6 @@ def check_timeline(reader: Reader, page: str) -> None:
 
 CHECKS: dict[str, Callable[[Reader, str], None]] = {
     "fix.md": check_fix,
-    "history.md": check_history,
     "notebook.md": check_notebook,
     "pytest.md": check_pytest,
     "regress.md": check_regress,

@@ -44,7 +44,7 @@ from keyheat.regression import change_points
 from keyheat.regression.exports.metrics import metrics
 from keyheat.regression.outcome import EXIT_CODES
 from keyheat.regression.suite import SUITES, find_suite
-from keyheat.regression.suite_spec import LEAST_EFFECTS, CaseSpec, GateSpec, SuiteSpec
+from keyheat.regression.suite_spec import LEAST_EFFECTS, CaseSpec, GateSpec, RunSpec, SuiteSpec
 from keyheat.runs.formats import Finding
 from keyheat.runs.frames import FRAMES
 from keyheat.runs.partitions import MOST_ROWS
@@ -348,7 +348,7 @@ def test_options_of_regress_are_ones_that_there_are() -> None:
         re.findall(r"--[a-z][a-z-]+", re.sub(r"`(?:curl|keyheat report)[^`]*`", "", TEXTS["regress.md"]))
     )
     assert documented <= options_of(verb_of("regress"))
-    assert {"--junit", "--json", "--json-file", "--markdown", "--github", "--prometheus"} <= documented
+    assert {"--export", "--json"} <= documented
 
 
 def test_suites_of_ours_are_told_with_their_targets() -> None:
@@ -397,7 +397,10 @@ def test_every_rule_has_its_line_and_its_anchor() -> None:
         ("faults.md", THROTTLE_CODES),
         ("fix.md", ACTIONS),
         ("pytest.md", {name for name in keyheat.__all__ if name.startswith("assert_")}),
-        ("suites.md", {name for spec in (SuiteSpec, CaseSpec, GateSpec) for name in spec.model_fields}),
+        (
+            "suites.md",
+            {name for spec in (SuiteSpec, CaseSpec, GateSpec, RunSpec) for name in spec.model_fields},
+        ),
     ],
 )
 def test_a_page_names_all_there_are(page: str, names: Iterable[str]) -> None:
