@@ -104,7 +104,7 @@ def diagnose(
     """Find out why TABLE throttles, or which tables do: which limit, on which key, since when, what to do.
 
     It reads CloudWatch and descriptions only, by default of the last 3 hours. Exit code 0: nothing throttled;
-    1: something did; 3: something did, and the evidence does not decide.
+    1: something did, or failed inside DynamoDB; 3: something did, and the evidence does not decide.
     """
     if (table is not None or files.logs or files.metrics) and (all_tables or all_regions):
         raise click.UsageError("name a TABLE, or survey all of them with --all or --all-regions")
