@@ -56,7 +56,7 @@ def test_a_plan_is_written_for_a_pull_request(
     said = verb(*arguments(MARKDOWN))
     assert (said.code, said.err) == (0, "")
     text = Path("plan.md").read_text(encoding="utf-8")
-    assert text.startswith("### Keyheat: country-index, throttled by a partition's limit (index by-country)")
+    assert text.startswith("### Keyheat: country-index, throttled by a partition limit (index by-country)")
     assert "| index by-country, WCU | 2,940 | 2,940 | 4,000 | none | 2,500 of 1,000 (of 5), too hot |" in text
     assert "a month for what is provisioned" in text
     assert "Over budget" not in text  # of a run, which a review is not about

@@ -22,7 +22,7 @@ class Abandoned(BotoCoreError, OSError):  # type: ignore[misc]  # botocore has n
     fmt = "{host} did not answer, and the run is being ended"
 
     def __init__(self, host: str) -> None:
-        super().__init__(host=host)
+        BotoCoreError.__init__(self, host=host)
 
 
 class _Cut(BaseException):
@@ -43,6 +43,10 @@ class Calls:
         for greenlet in self._waiting:
             if greenlet is not but:
                 kill(greenlet, _Cut())
+
+    def is_silent(self, url: str) -> bool:
+        """Whether the host of `url` left a call unanswered since the run is being ended."""
+        return urlsplit(url).netloc in self._silent
 
     @contextmanager
     def waiting(self, url: str) -> Iterator[None]:
