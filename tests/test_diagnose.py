@@ -124,7 +124,7 @@ def test_a_hot_key_stands_in_the_first_sentence_with_its_demand(verb: Verb) -> N
     assert {path.name for path in Path("found").iterdir()} == {
         "evidence.json", "diagnosis.json", "report.html",
     }  # fmt: skip
-    assert "Requesting 115 metrics" in said.err
+    assert "Requesting 116 metrics" in said.err
 
 
 @pytest.mark.usefixtures("app")
@@ -145,7 +145,7 @@ def test_a_healthy_table_is_no_alarm_though_it_is_younger_than_the_window(verb: 
     assert said.code == 0
     assert said.says("Nothing was throttled")
     assert said.says("Throttles None from 08:00 to 08:11 UTC")
-    assert said.says("Used Reads of the table: 0 RCU/s in the busiest minute, 0 % of 100 Writes of")
+    assert said.says("Used Reads of the table: 0 RCU/s in the busiest minute, 0 % of 100 · Writes of")
     assert "Confidence" not in said.out
     assert "Contributor Insights" not in said.out
     assert said.says("UserErrors counts 1 request that DynamoDB refused as wrong, of any table in the Region")
@@ -387,7 +387,7 @@ def test_a_log_of_several_tables_is_surveyed_and_one_that_names_none_asks_for_it
     Path("app.log").write_text("".join((*lines, *unnamed)))
     said = diagnose(verb, "--log", "app.log")
     assert said.code == 1
-    assert said.out.index("\naudit  ") < said.out.index("\norders  ")
+    assert said.out.index("\norders  ") < said.out.index("\naudit  "), "by CloudWatch, too"
     assert said.says("log: 4 throttles left out: no ARN says of which table")
     assert all(Path(f"found/{table}/report.html").is_file() for table in ("audit", "orders"))
     Path("app.log").write_text("".join(unnamed))

@@ -139,7 +139,9 @@ def run_elsewhere(url: str, loadtest: str, folder: Path, *more: str) -> "subproc
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["operations", "aggregate_stream"])
+@pytest.fixture(
+    scope="module", params=["operations", pytest.param("aggregate_stream", marks=pytest.mark.nightly)]
+)
 def recorded(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Recording, Path, str]]:

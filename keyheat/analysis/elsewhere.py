@@ -60,17 +60,10 @@ def _late(evidence: Evidence) -> Iterator[str]:
             )
 
 
-def answered_as_ever(evidence: Evidence) -> str | None:
-    """That DynamoDB was not late, so that a slow client is slow on its own side; None if it may have been."""
-    known = list(_latencies(evidence))
-    if not known or any(_late(evidence)):
-        return None
-    slowest = max(known, key=lambda series: max(value for _at, value in series.points))
-    most_ms = max(value for _at, value in slowest.points)
-    return (
-        f"DynamoDB answered every operation within {milliseconds(most_ms)} in the mean of each minute: a "
-        "client that waits longer waits for its network, its connections or its own retries."
-    )
+def usual_latency_ms(evidence: Evidence) -> float | None:
+    """The most that an operation took in the mean of a period; None if it is not known, or was late once."""
+    known = [value for series in _latencies(evidence) for _at, value in series.points]
+    return None if any(_late(evidence)) else max(known, default=None)
 
 
 def _latencies(evidence: Evidence) -> Iterator[Series]:

@@ -17,7 +17,7 @@ from keyheat.runfiles import MOST_ROWS, FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.client import Records
 from keyheat.runs.formats import ThrottleCount, Window
-from keyheat.words import READ, WRITE, Direction
+from keyheat.words import Direction
 
 _ARN: Final = re.compile(
     r"arn:aws[\w-]{0,20}:dynamodb:(?P<region>[a-z0-9-]{0,30}):[0-9*]{0,12}:table/(?P<table>[\w.-]{1,255})"
@@ -161,7 +161,8 @@ class ThrottleLog:
                 rows.items(), key=lambda row: [str(part) for part in row[0]]
             )
         )
-        lines = (*self._lines(sum(rows.values()), left), *_assumed(table, unnamed))
+        assumed = f"log: the table of {some(unnamed, 'throttle')} without an ARN; taken to be {table}"
+        lines = (*self._lines(sum(rows.values()), left), *([assumed] if unnamed else ()))
         return Records(throttles=throttles, seconds=None, missing=lines)
 
     def _lines(self, number: int, left: Counter[str]) -> Iterator[str]:
@@ -180,7 +181,7 @@ def _left_out(
 ) -> str | None:
     """Why a throttle is no evidence about the table; None if it is."""
     if throttle.table is None and not alone:
-        return "without an ARN, where the logs name several tables"
+        return "no table is named, and the logs are of several"
     if throttle.table not in (None, table):
         return f"of table {throttle.table}"
     if region is not None and throttle.region not in (None, "", region):
@@ -194,11 +195,6 @@ def _left_out(
         if throttle.direction is None
         else None
     )
-
-
-def _assumed(table: str, unnamed: int) -> Iterator[str]:
-    if unnamed:
-        yield f"log: the table of {some(unnamed, 'throttle')} without an ARN; taken to be {table}"
 
 
 def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:
@@ -230,13 +226,8 @@ def throttle_in(record: LogRecord) -> LoggedThrottle | None:
         return None
     if operation is None and "allowed throughput" in text:  # of the control plane
         return None
-    direction_of = metrics.direction_of(operation, None) or _OF_PARTS.get(operation or "")
+    direction_of = metrics.direction_of(operation, None)
     return LoggedThrottle(record.second(), operation, direction_of, None, *_names(_ARN.search(text)))
-
-
-_OF_PARTS: Final = {
-    "BatchWriteItem": WRITE, "TransactWriteItems": WRITE, "BatchGetItem": READ, "TransactGetItems": READ,
-}  # fmt: skip
 
 
 def _operation(text: str) -> str | None:

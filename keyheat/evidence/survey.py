@@ -26,6 +26,7 @@ from keyheat.words import Direction
 AT_ONCE: Final = 8  # tables that are described at a time
 PAUSES_S: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
 """How long to wait after each throttled call, on top of the SDK's own retries."""
+LOOKED_AT: Final = (*metrics.OPERATIONS, metrics.GET_RECORDS)
 FINE: Final = timedelta(days=1)  # windows up to this length are surveyed by five minutes, others by the hour
 Result = TypeVar("Result")
 
@@ -224,23 +225,20 @@ def _elsewhere(
     """
     client = target.factory("cloudwatch")
     of_stream = [{"Name": "Operation", "Value": metrics.GET_RECORDS}]
-    found: list[Mapping[str, Any]] = []
+    series = []
     for metric, dimensions in ((metrics.SYSTEM_ERRORS, []), (metrics.THROTTLED_REQUESTS, of_stream)):
         request = {"Namespace": metrics.NAMESPACE, "MetricName": metric, "Dimensions": dimensions}
         try:
             pages = patience.call("ListMetrics", partial(_listed, client, request))
         except (BotoCoreError, ClientError) as error:
-            patience.failed[f"not looked for: {_code(error)}"].append(f"{metric} of other operations")
+            patience.failed[f"not looked for: {_code(error)}"].append(metric)
             continue
-        found += [listed for page in pages for listed in page["Metrics"]]
-    series = []
-    for listed in found:
-        named = {one["Name"]: one["Value"] for one in listed["Dimensions"]}
-        table, operation = named.pop("TableName", None), named.pop("Operation", None)
-        if table in tables and operation and not named:
-            metric = listed["MetricName"]
-            key = SeriesKey(metric=metric, statistic="Sum", period_s=period_s, operation=operation)
-            series.append((table, key))
+        for listed in (listed for page in pages for listed in page["Metrics"]):
+            named = {one["Name"]: one["Value"] for one in listed["Dimensions"]}
+            operation = named.get("Operation")
+            if len(named) == 2 and named.get("TableName") in tables and operation in LOOKED_AT:
+                key = SeriesKey(metric=metric, statistic="Sum", period_s=period_s, operation=operation)
+                series.append((named["TableName"], key))
     return series
 
 

@@ -45,6 +45,7 @@ class TableFacts(Part):
     arn: str | None = None
     keys: tuple[KeyAttribute, ...] = ()  # empty: unknown
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
+    on_demand_since: Time | None = None  # where it was switched after the window began
     provisioned: Capacity | None = None
     max_on_demand: Capacity | None = None
     warm: Capacity | None = None

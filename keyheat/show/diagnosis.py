@@ -137,17 +137,7 @@ def _sentence(found: DiagnosedTable, facts: Facts) -> str:
     if evidence.is_empty and later is not None:
         when = later.removeprefix(CREATED_LATER)
         return f"Nothing is known of this window: the table was created at{when}; choose a later one."
-    said = verdict_sentence(verdict, facts, found.run.diagnosis.generator)
-    calm = verdict.valid and verdict.constraint == "none"
-    return f"{said} {not_yet(evidence.window)}" if calm and evidence.up_to_now else said
-
-
-def not_yet(window: Window) -> str:
-    """Until when a calm window is known to be calm, and how to learn of the time since."""
-    return (
-        f"That is up to {window.end:%R} UTC. CloudWatch publishes a minute after it ends: "
-        "ask again in 2 minutes, or add --log FILE."
-    )
+    return verdict_sentence(verdict, facts, found.run.diagnosis.generator)
 
 
 def _tone(verdict: Verdict, facts: Facts) -> Tone:
@@ -280,9 +270,7 @@ def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> FirstA
 
 def _tables(found: DiagnosedTable) -> Iterator[Table]:
     if found.changes is not None and found.changes.reference is not None:
-        import pandas as pd  # here, since most tables are calm, and the library takes half of the time
-
-        yield Table(title="Now and before (UTC)", frame=pd.DataFrame(changed_rows(found.changes)))
+        yield Table(title="Now and before (UTC)", rows=tuple(changed_rows(found.changes)))
 
 
 def _notes(found: DiagnosedTable) -> Iterator[str]:

@@ -16,7 +16,8 @@ from keyheat.pages.charts.figures import amounts, figure, iso, safe, times
 from keyheat.pages.style import colour_of, pattern
 from keyheat.runs.formats import Window
 from keyheat.show.answer import Answer, Figure, Table
-from keyheat.show.diagnosis import DiagnosedTable, context_of, exit_code_of, in_brief, not_yet
+from keyheat.show.diagnosis import DiagnosedTable, context_of, exit_code_of, in_brief
+from keyheat.wording.answers import NOT_YET
 from keyheat.words import BROKEN, DONE, INVALID
 
 MOST_NAMED: Final = 10
@@ -71,7 +72,7 @@ def survey_answer(
     sentence = _sentence(len(throttled), len(failed), sum(map(_goes_on, found)), total, code)
     return Answer(
         title="Throttled tables",
-        sentence=f"{sentence} {not_yet(window)}" if up_to_now and not parts else sentence,
+        sentence=f"{sentence} {NOT_YET}" if up_to_now and not parts else sentence,
         tone=parts[0].tone if parts else "none" if code == DONE else "invalid",
         context=context_of(names, window, up_to_now=up_to_now),
         figures=tuple(_figures(regions, window)),
@@ -149,7 +150,6 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
     found = every[:MOST_DRAWN]
     if not found:
         return
-    import pandas as pd  # here, as `keyheat.show.diagnosis` has it
 
     start_s, end_s = window.start.timestamp(), window.end.timestamp()
     made = figure(height=260, barmode="stack", xaxis=times(start_s, end_s), yaxis=amounts())
@@ -162,9 +162,7 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
         figure=made,
         table=Table(
             title="Throttle events by table",
-            frame=pd.DataFrame(
-                [{"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in found]
-            ),
+            rows=tuple({"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in found),
         ),
     )
 

@@ -74,21 +74,10 @@ AT = {
 }
 """Commands that are run at another place."""
 
-PROGRAMS = frozenset(
-    (
-        "aws",
-        "docker",
-        "git",
-        "install",
-        "journalctl",
-        "kubectl",
-        "make",
-        "pip",
-        "python3",
-        "systemctl",
-        "useradd",
-    )
-)
+PROGRAMS = {
+    "aws", "docker", "git", "install", "journalctl", "kubectl", "make", "pip", "python3", "systemctl",
+    "useradd",
+}  # fmt: skip
 """Programs that reach an account or a cluster, need rights, or run these very tests."""
 NOT_HERE = {
     "several-machines.md": "needs other machines; the commands are run in tests/load",
@@ -99,11 +88,10 @@ NOT_HERE = {
 }
 """Pages none of whose commands can be run here. They are still read as the command line reads them."""
 NEVER = re.compile(
-    r"--target aws|^export AWS_PROFILE|^cp keyheat/schedules|/opt/keyheat|python -m (benchmarks|tools|pytest)"
-    r"|--prometheus-host|^KEYHEAT_COMPILED|X-Keyheat-Token"
+    r"--target aws|^export AWS_PROFILE|^cp keyheat/schedules|/opt/keyheat|-m (pytest|tools)|--prometheus-host"
+    r"|^KEYHEAT_COMPILED|X-Keyheat-Token"
 )
 """What a command has in it that asks an account, or wants the reader's own words."""
-
 
 EXCERPTS = {
     "analyzers.md": "docs/analyzers.md",

@@ -121,7 +121,7 @@ def test_code_is_what_its_reader_accepts(block: Block) -> None:
 
 
 def check_excerpt(block: Block) -> None:
-    """What is shown of a file of ours stands in it."""
+    """Check that what is shown of a file of ours stands in it."""
     if block.page in EXCERPTS:
         source = (ROOT / EXCERPTS[block.page]).read_text(encoding="utf-8")
         assert [line for line in block.text.splitlines() if line.strip() and line not in source] == []
@@ -137,12 +137,12 @@ def check_toml(block: Block) -> None:
     else:
         name = SCENARIO.get(block.where.partition(":")[0], "hotkey")
         whole = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json", exclude_defaults=True)
-        said = raw.get("load", {}).keys() | raw.keys()
-        replaced = {"operations"} if "tasks" in said else RATES if RATES & said else set()
+        fields = raw.get("load", {}).keys() | raw.keys()
+        replaced = {"operations"} if "tasks" in fields else RATES if RATES & fields else set()
         kept = {field: value for field, value in whole["load"].items() if field not in replaced}
         whole["load"] = kept | {"duration_s": 3_600}
-        for part in ("table", "load"):
-            raw[part] = whole[part] | raw.get(part, {})
+        for section in ("table", "load"):
+            raw[section] = whole[section] | raw.get(section, {})
         assert scenario_from_dict(whole | raw, block.where)
 
 
@@ -175,3 +175,18 @@ def test_commands_stand_in_blocks_that_are_marked() -> None:
     typed = re.compile(r"^(?:\$ )?(?:keyheat|locust|pytest|make|python|aws|docker|git|curl) ", re.MULTILINE)
     plain = [block for page in PAGES for block in blocks_of(page) if block.language in ("", "text")]
     assert [block.where for block in plain if typed.search(block.text)] == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "missing"),
+    [
+        ("1,190 WCU/s\n  accepted at 08:06", None),
+        ("1,190 WCU/s\n...\nShard the\nkey", None),
+        ("1,191 WCU/s accepted", "1,191 WCU/s accepted"),
+        ("Shard the key\n...\n1,190 WCU/s", "\n1,190 WCU/s"),
+    ],
+    ids=["moved", "elided", "another number", "another order"],
+)
+def test_what_was_not_printed_is_missing(shown: str, missing: str | None) -> None:
+    printed = "before: 1,190\nWCU/s accepted at 11:30\nand more\nShard the key\n"
+    assert find_missing(shown, printed) == missing

@@ -63,6 +63,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
 
 
+@pytest.mark.nightly
 def test_a_rehearsal_from_beginning_to_end(tool: Tool, loads: list[Job], home: Path) -> None:
     said = tool(verb_of_trial.trial, *REHEARSED.split()[3:])
     assert said.code == 0, said.err
@@ -104,6 +105,7 @@ def test_a_file_that_is_none_is_exit_code_3(tool: Tool, home: Path) -> None:
 
 
 @pytest.mark.opens
+@pytest.mark.nightly
 def test_an_endpoint_with_another_behaviour_is_found_by_a_real_load(tool: Tool, home: Path) -> None:
     """As the page says, on a free port; of the shortest scenario, to spare half a minute."""
     setting = "quota_depth_s=4"
@@ -121,6 +123,7 @@ def test_an_endpoint_with_another_behaviour_is_found_by_a_real_load(tool: Tool, 
     assert list(told["explanations"][0]["parameters"]) == ["quota_depth_s"]
 
 
+@pytest.mark.nightly
 def test_the_behaviour_of_the_page_is_undetermined_by_that_scenario_alone() -> None:
     setting = OTHERWISE.split()[-1]
     assert behaving([setting]).burst_s == 120
@@ -142,20 +145,20 @@ def test_a_trial_that_is_ended_keeps_what_was_measured(
     assert said.says("Not all six scenarios were run")
 
 
-def test_a_generator_that_was_the_limit_is_exit_code_3(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verb_of_trial, "make_run", lambda job, _how, place: written_run(job, bound=True))
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"bound": True}, "maximum-on-demand is not compared: the load generator was the limit."),
+        ({"status": "stopped"}, "it was stopped before its end"),
+    ],
+)
+def test_a_run_that_says_nothing_is_not_compared(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], words: str
+) -> None:
+    monkeypatch.setattr(verb_of_trial, "make_run", lambda job, _how, place: written_run(job, **state))
     said = tool(verb_of_trial.trial, "--only", "maximum-on-demand")
     assert said.code == 3
-    assert said.says("maximum-on-demand is not compared: the load generator was the limit.")
-
-
-def test_a_run_that_was_stopped_is_not_compared(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        verb_of_trial, "make_run", lambda job, _how, place: written_run(job, status="stopped")
-    )
-    said = tool(verb_of_trial.trial, "--only", "maximum-on-demand")
-    assert said.code == 3
-    assert said.says("it was stopped before its end")
+    assert said.says(words)
 
 
 def test_a_run_that_came_to_nothing_is_not_taken_for_agreement(
@@ -179,6 +182,7 @@ def test_what_ends_before_it_begins_leaves_no_page(
 
 
 @pytest.mark.opens
+@pytest.mark.nightly
 @pytest.mark.usefixtures("credentials")
 def test_one_that_costs_money_is_planned_agreed_to_and_leaves_nothing_behind(
     tool: Tool, home: Path, monkeypatch: pytest.MonkeyPatch
@@ -213,20 +217,20 @@ def as_remote(command: Callable[..., list[str]]) -> Callable[..., list[str]]:
 
 
 @pytest.mark.usefixtures("credentials")
-def test_it_is_refused_where_nobody_agrees(tool: Tool, loads: list[Job], home: Path) -> None:
-    said = tool(verb_of_trial.trial, "--target", AWS, "--out", "t")
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ((), "--yes"),
+        (("--max-dollars", "0.1", "--yes"), r"the trial costs at most 0\.4\d dollars, and 0\.1 may be spent"),
+    ],
+    ids=["nobody agrees", "it costs more"],
+)
+def test_it_is_refused(tool: Tool, loads: list[Job], home: Path, flags: tuple[str, ...], words: str) -> None:
+    said = tool(verb_of_trial.trial, "--target", AWS, "--out", "t", *flags)
     assert said.code == 4
-    assert "--yes" in said.line
+    assert re.search(words, said.line)
     assert not loads
     assert not list(home.rglob("*.json"))
-
-
-@pytest.mark.usefixtures("credentials")
-def test_it_is_refused_where_it_costs_more(tool: Tool, loads: list[Job]) -> None:
-    said = tool(verb_of_trial.trial, "--target", AWS, "--max-dollars", "0.1", "--yes")
-    assert said.code == 4
-    assert re.search(r"the trial costs at most 0\.4\d dollars, and 0\.1 may be spent", said.line)
-    assert not loads
 
 
 def test_more_than_a_dollar_is_wrong_use(tool: Tool) -> None:
@@ -234,6 +238,7 @@ def test_more_than_a_dollar_is_wrong_use(tool: Tool) -> None:
     assert tool(verb_of_trial.trial, "--only", "nothing").code == 2
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("credentials")
 def test_all_runs_together_are_stopped_at_the_dollars(tool: Tool, loads: list[Job]) -> None:
     """Each has what its plan says, and an equal part of the rest."""
@@ -245,6 +250,7 @@ def test_all_runs_together_are_stopped_at_the_dollars(tool: Tool, loads: list[Jo
 
 
 @pytest.mark.browser
+@pytest.mark.nightly
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_the_page_is_drawn_and_fetches_nothing(visit: Any, home: Path, dark: bool) -> None:
     found = trial_of(observed(["maximum-on-demand", "hot-key"], "quota_depth_s=3"))

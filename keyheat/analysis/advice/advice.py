@@ -76,7 +76,11 @@ def advise(
     on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"
     cost = client.manifest.retry_cost if client and client.manifest else None
     measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, asked, cost, scaling)
-    cases = [measured.case(_limit_of(group), group.labels) for group in _certain(found)]
+    cases = [
+        measured.case(_limit_of(group), group.labels)
+        for group in _certain(found)
+        if evidence.table.on_demand_since is None or group.constraint != "table"  # that capacity is gone
+    ]
     cure, carried = None, on_burst(scenario, asked) if scenario else ()
     if rerun is None:
         advice = [one for case in cases for one in advice_for(case)]

@@ -5,14 +5,13 @@ Keyheat runs none of them. https://docs.aws.amazon.com/cli/latest/reference/dyna
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Any, Final
 
 from keyheat.plan.prices import MONTH_S, Billing, provisioned_dollars
 from keyheat.runs.formats import IndexFacts, MonthlyBill, Recommendation, TableFacts
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
-from keyheat.words import WRITE, Capacity, Direction, Resource, index_of
+from keyheat.words import READ, WRITE, Direction, Resource, index_of
 
 RAISED: Final = ("raise_capacity", "raise_minimum")
 UPDATE: Final = "aws dynamodb update-table"
@@ -22,10 +21,6 @@ SETTINGS: Final = {
     "raise_max_on_demand": ("on-demand-throughput", "MaxReadRequestUnits", "MaxWriteRequestUnits"),
 }
 """What changes a capacity: the option, and what it calls reads and writes."""
-NAMES: Final = {
-    "provisioned-throughput": "ProvisionedThroughput",
-    "on-demand-throughput": "OnDemandThroughput",
-}
 
 
 def command_of(
@@ -88,11 +83,11 @@ def _capacity(advice: Recommendation, table: TableFacts) -> str | None:
     now = owner.provisioned if option == "provisioned-throughput" else owner.max_on_demand
     if now is None:
         return None
-    then = _raised(now, advice.direction, advice.units)
-    values = {name: ceil(rate) for name, rate in zip(names, (then.read, then.write), strict=True) if rate}
+    then = {READ: now.read, WRITE: now.write, advice.direction: advice.units}
+    values = {name: ceil(rate) for name, rate in zip(names, then.values(), strict=True) if rate}
     if index is None:
         return f"--{option} {','.join(f'{name}={value}' for name, value in values.items())}"
-    update: dict[str, Any] = {"IndexName": index, NAMES[option]: values}
+    update: dict[str, Any] = {"IndexName": index, option.title().replace("-", ""): values}
     return f"--global-secondary-index-updates {shlex.quote(json.dumps([{'Update': update}]))}"
 
 
@@ -100,47 +95,23 @@ def _owner(table: TableFacts, index: str | None) -> TableFacts | IndexFacts | No
     return table if index is None else next((one for one in table.indexes if one.name == index), None)
 
 
-def _raised(now: Capacity, direction: Direction, units: float) -> Capacity:
-    read, write = (
-        units if one == direction else rate
-        for one, rate in zip(Direction, (now.read, now.write), strict=True)
-    )
-    return Capacity(read=read, write=write)
-
-
 def bill_of(advice: Recommendation, table: TableFacts, billing: Billing) -> MonthlyBill | None:
     """What provisioned capacity costs a month before and after a raise; None where it is not all known."""
-    index = index_of(advice.resource)
-    if not advice.action.startswith("raise_capacity") or advice.units is None or advice.direction is None:
+    raised, direction = _owner(table, index_of(advice.resource)), advice.direction
+    owners: tuple[TableFacts | IndexFacts, ...] = (table, *table.indexes)
+    pairs = [owner.provisioned for owner in owners if owner.provisioned is not None]
+    if not advice.action.startswith("raise_capacity") or advice.units is None or direction is None:
         return None
-    if any(owner.provisioned is None for owner in _owners(table)) or _owner(table, index) is None:
+    if raised is None or raised.provisioned is None or len(pairs) < len(owners):
         return None
-    units, direction = advice.units, advice.direction
-    target = _owner(table, index)
-
-    def raised(owner: TableFacts | IndexFacts) -> Capacity:
-        has = owner.provisioned or Capacity()
-        return _raised(has, direction, units) if owner is target else has
-
+    now = {side: sum(pair.of(side) or 0.0 for pair in pairs) for side in Direction}
+    more = advice.units - (raised.provisioned.of(direction) or 0.0)
+    before, after = (
+        provisioned_dollars(
+            billing.prices.provisioned, MONTH_S, write_per_s=units[WRITE], read_per_s=units[READ]
+        )
+        for units in (now, {**now, direction: now[direction] + more})
+    )
     return MonthlyBill(
-        before_dollars_per_month=_month(table, billing, lambda owner: owner.provisioned or Capacity()),
-        after_dollars_per_month=_month(table, billing, raised),
-        prices=billing.prices.shown,
+        before_dollars_per_month=before, after_dollars_per_month=after, prices=billing.prices.shown
     )
-
-
-def _month(
-    table: TableFacts, billing: Billing, capacity: Callable[[TableFacts | IndexFacts], Capacity]
-) -> float:
-    rates = [capacity(owner) for owner in _owners(table)]
-    return provisioned_dollars(
-        billing.prices.provisioned,
-        MONTH_S,
-        write_per_s=sum(rate.write or 0.0 for rate in rates),
-        read_per_s=sum(rate.read or 0.0 for rate in rates),
-    )
-
-
-def _owners(table: TableFacts) -> Iterator[TableFacts | IndexFacts]:
-    yield table
-    yield from table.indexes

@@ -20,14 +20,13 @@ from typing import Literal
 
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.knee_steps import beyond_provisioned
-from keyheat.analysis.report.facts import joined
 from keyheat.analysis.report.latency import ACCEPTED, OperationLatency, read_latency
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.plan.charges import pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices, consumed_dollars
 from keyheat.plan.quotas import given_to
 from keyheat.runfiles import DIAGNOSIS, FILES, LATENCY, SECONDS, FileProblem
-from keyheat.runs.formats import HARDLY, Diagnosis, Label, read_diagnosis
+from keyheat.runs.formats import HARDLY, Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.records import second_counts
 from keyheat.runs.run import read_seconds
@@ -84,24 +83,6 @@ class Tried:
     def notably_by(self, limit: Limit) -> bool:
         """Whether a limit alone refused more than an application notices."""
         return bool(self.attempts) and self.limits.get(limit, 0) / self.attempts > HARDLY
-
-
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """How a table throttled that others load: so many times, over the seconds of its labels."""
-
-    throttles: int
-    seconds: float
-
-    @property
-    def per_s(self) -> float:
-        return self.throttles / self.seconds
-
-
-def observed_of(labels: Sequence[Label]) -> Observed:
-    """What a diagnosis counts, which a replay of it is held against."""
-    spans = joined((label.start.timestamp(), label.end.timestamp()) for label in labels)
-    return Observed(sum(label.throttles for label in labels), sum(end - start for start, end in spans))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
