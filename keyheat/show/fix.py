@@ -124,7 +124,7 @@ def _run(one: Tried) -> dict[str, Any]:
 
 
 def limit_words(limit: Limit) -> str:
-    """A limit in a sentence: `one partition of the table (writes)`."""
+    """A limit in a sentence: `a partition limit of the table (writes)`."""
     constraint, resource, direction = limit
     return f"{limit_of(constraint, resource)} ({direction}s)"
 
