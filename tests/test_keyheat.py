@@ -158,7 +158,10 @@ def test_fix_does_not_load_a_host_that_only_the_file_names(verb: Verb, sample: S
 
 
 @pytest.mark.opens
-def test_collect_without_an_answer_keeps_what_the_client_saw(verb: Verb, sample: Sample) -> None:
+def test_collect_without_an_answer_keeps_what_the_client_saw(
+    verb: Verb, sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _s: None)  # between attempts
     run = sample("hotkey")
     move_to_january(run, endpoint_url=f"http://127.0.0.1:{free_port()}")
     said = verb("collect", "--run", run)
@@ -203,8 +206,8 @@ def test_queries_are_what_get_metric_data_takes(verb: Verb) -> None:
 
 
 WRONG_USE = [
-    (("report",), "say which"),
-    (("report", "--evidence", __file__), "say which"),
+    (("report",), "name a run directory"),
+    (("report", "--evidence", __file__), "name a run directory"),
     (("queries", "--table", "t", "--end", "2026-11-20T12:00Z"), "--end needs --start"),
     (("queries", "--table", "t", "--start", "2020-11-20T12:00Z"), "CloudWatch keeps 455 days"),
     (("queries", "--table", "t", "--start", "2200-01-01T00:00Z"), "is in the future"),

@@ -70,7 +70,7 @@ def _calm(run: ReportRun, facts: Facts) -> Iterator[Answer]:
         beside = (NOT_YET,) if run.evidence is not None and run.evidence.up_to_now else ()
         said = f"{what} from {began} to {ended} UTC"
         yield Answer(id="bad", question="Throttles", said=said, beside=beside)
-    used = [said for track in (run.arranged.tracks if run.arranged else ()) if (said := _used(track))]
+    used = [words for track in (run.arranged.tracks if run.arranged else ()) if (words := _used(track))]
     if used:
         yield Answer(id="used", question="Used", said=used[0], beside=tuple(used[1:]))
     if run.evidence is not None and (latency_ms := usual_latency_ms(run.evidence)) is not None:

@@ -10,7 +10,6 @@ from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.knee import KneeStep, Range, search
 from keyheat.model.retries import USUAL, policy_named
-from keyheat.pages.fix import write_fix
 from keyheat.pages.knee import write_knee
 from keyheat.pages.retries import RetriesAnswer, write_retries
 from keyheat.pages.series import RunColumn
@@ -18,9 +17,10 @@ from keyheat.pages.whatif import WhatIfAnswer, answered, write_whatif
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes, with_demand
+from keyheat.show.fix import Fix
+from keyheat.show.fix_page import write_fix
 from keyheat.simulator.retrying import demand_of, retried
 from keyheat.simulator.search import smallest_capacity, smallest_shards
-from keyheat.wording.fix import Fix
 from keyheat.wording.knee import KneeAnswer
 from keyheat.wording.retries import COLUMNS, feeds_on_itself, row_of, sentence_of
 from keyheat.words import Direction

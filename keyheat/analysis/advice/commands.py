@@ -98,7 +98,7 @@ def _owner(table: TableFacts, index: str | None) -> TableFacts | IndexFacts | No
 def bill_of(advice: Recommendation, table: TableFacts, billing: Billing) -> MonthlyBill | None:
     """What provisioned capacity costs a month before and after a raise; None where it is not all known."""
     raised, direction = _owner(table, index_of(advice.resource)), advice.direction
-    owners = (table, *table.indexes)
+    owners: tuple[TableFacts | IndexFacts, ...] = (table, *table.indexes)
     pairs = [owner.provisioned for owner in owners if owner.provisioned is not None]
     if not advice.action.startswith("raise_capacity") or advice.units is None or direction is None:
         return None

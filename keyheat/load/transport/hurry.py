@@ -22,7 +22,7 @@ class Abandoned(BotoCoreError, OSError):  # type: ignore[misc]  # botocore has n
     fmt = "{host} did not answer, and the run is being ended"
 
     def __init__(self, host: str) -> None:
-        super().__init__(host=host)
+        BotoCoreError.__init__(self, host=host)  # not of `OSError`
 
 
 class _Cut(BaseException):
