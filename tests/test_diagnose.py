@@ -124,7 +124,7 @@ def test_a_hot_key_stands_in_the_first_sentence_with_its_demand(verb: Verb) -> N
     assert {path.name for path in Path("found").iterdir()} == {
         "evidence.json", "diagnosis.json", "report.html",
     }  # fmt: skip
-    assert "Requesting 115 metrics" in said.err
+    assert "Requesting 116 metrics" in said.err
 
 
 @pytest.mark.usefixtures("app")

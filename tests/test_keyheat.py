@@ -158,7 +158,10 @@ def test_fix_does_not_load_a_host_that_only_the_file_names(verb: Verb, sample: S
 
 
 @pytest.mark.opens
-def test_collect_without_an_answer_keeps_what_the_client_saw(verb: Verb, sample: Sample) -> None:
+def test_collect_without_an_answer_keeps_what_the_client_saw(
+    verb: Verb, sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _s: None)  # between attempts
     run = sample("hotkey")
     move_to_january(run, endpoint_url=f"http://127.0.0.1:{free_port()}")
     said = verb("collect", "--run", run)

@@ -70,7 +70,7 @@ class Behind:
     def has_met_all(self) -> bool:
         """Whether each fault has struck, and the load went on in peace after that."""
         counted = self.proxy.counts()
-        return set(counted["by_fault"]) == set(FAULTS) and counted["answered"] > 5 * LAST
+        return set(counted["by_fault"]) == set(FAULTS) and counted["answered"] > 3 * LAST
 
     def _nothing_under_way(self) -> bool:
         counted = self.proxy.counts()

@@ -26,7 +26,7 @@ from keyheat.load.users.outcomes import failure_of
 from keyheat.model.limits import BATCH_GET_BYTES
 from tests.faults.broken import REFUSALS
 from tests.faults.kinds import FAULTS
-from tests.load.scripted import HANG, HANG_UP, RESET, answered, flooding, serving
+from tests.load.scripted import HANG, HANG_UP, RESET, answered, endless, serving
 from tests.make import a_transport
 from tests.outside import eventually, free_port
 
@@ -251,7 +251,7 @@ HEADERS = b"x-more: of this\r\n" * 4_000
 @both
 @pytest.mark.parametrize("shape", ENDLESS)
 def test_an_answer_without_end_is_dropped(make: Callable[[str], Transport], shape: str) -> None:
-    with flooding(*ENDLESS[shape]) as flood:
+    with serving(endless(*ENDLESS[shape])) as flood:
         transport = make(flood.url)
         answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
         transport.close()
@@ -264,7 +264,7 @@ def test_an_answer_without_end_is_dropped(make: Callable[[str], Transport], shap
     "start", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"]
 )
 def test_headers_without_end_are_dropped(make: Callable[[str], Transport], start: bytes) -> None:
-    with flooding(start, HEADERS) as flood:
+    with serving(endless(start, HEADERS)) as flood:
         transport = make(flood.url)
         answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
         transport.close()
@@ -273,7 +273,7 @@ def test_headers_without_end_are_dropped(make: Callable[[str], Transport], start
 
 
 def test_a_control_call_drops_an_answer_without_end() -> None:
-    with flooding(*ENDLESS["chunks"]) as flood:
+    with serving(endless(*ENDLESS["chunks"])) as flood:
         client = make_client(target_at(flood.url, region="us-east-1"))
         with pytest.raises(HTTPClientError, match="more than"):
             client.describe_table(TableName="t")
@@ -379,7 +379,7 @@ def test_a_control_call_drops_an_answer_that_drips(
 ) -> None:
     """Each byte comes in time, and the whole never does; meanwhile it is said what is waited for."""
     monkeypatch.setattr("keyheat.answer_size.WORD_AFTER_S", 0.0)
-    with flooding(b"HTTP/1.1 200 OK\r\n" + more, b"x", every_s=0.02) as drip:
+    with serving(endless(b"HTTP/1.1 200 OK\r\n" + more, b"x", every_s=0.02)) as drip:
         client = make_client(target_at(drip.url, region="us-east-1"), timeout_s=0.2)
         with pytest.raises(HTTPClientError) as caught:
             client.describe_table(TableName="t")
@@ -412,7 +412,7 @@ def test_a_page_of_an_endpoint_that_drips_is_dropped_and_said(
 ) -> None:
     monkeypatch.setattr("keyheat.answer_size.WORD_AFTER_S", 0.0)
     monkeypatch.setattr("keyheat.load.transport.endpoint_pages.TOLD_WITHIN_S", 0.2)
-    with flooding(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b" ", every_s=0.02) as drip:
+    with serving(endless(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b" ", every_s=0.02)) as drip:
         with pytest.raises(NotTold, match="did not answer"):
             faults_of(target_at(drip.url))
         host = drip.url.removeprefix("http://")

@@ -1,6 +1,7 @@
 """CreateTable: what is sent is what the service's model takes; what it refuses is said with what to do."""
 
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,14 @@ def client() -> Any:
     return boto3.client("dynamodb", "us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
 
 
+@cache
+def request_shape() -> Any:
+    model = botocore.session.get_session().get_service_model("dynamodb")
+    return model.operation_model("CreateTable").input_shape
+
+
 def check_model(spec: TableSpec) -> None:
-    model = botocore.session.get_session().get_service_model("dynamodb").operation_model("CreateTable")
-    report = ParamValidator().validate({**creation(spec), "Tags": TAGS}, model.input_shape)
+    report = ParamValidator().validate({**creation(spec), "Tags": TAGS}, request_shape())
     assert not report.has_errors(), report.generate_report()
 
 
