@@ -176,9 +176,7 @@ def test_a_live_table_is_read(verb: Verb) -> None:
         refused = verb("init", "--table", "events", *asked)
     assert [one.name for one in made("events.toml").table.indexes] == ["by-type"]
     assert refused.code == WRONG_USE
-    assert refused.line == (
-        "keyheat: no table 'events' in eu-west-1; there are no tables in eu-west-1"
-    )
+    assert refused.line == ("keyheat: no table 'events' in eu-west-1; there are no tables in eu-west-1")
 
 
 def test_a_live_table_that_is_not_there_is_said_with_its_region(
@@ -194,9 +192,7 @@ def test_a_live_table_that_is_not_there_is_said_with_its_region(
         stub.add_client_error("describe_table", "AccessDeniedException", "not you")
         gone, refused = (verb("init", "--table", "events") for _ in range(2))
     assert gone.code == refused.code == WRONG_USE
-    assert gone.line == (
-        "keyheat: no table 'events' in eu-west-1; tables in eu-west-1: event, orders"
-    )
+    assert gone.line == ("keyheat: no table 'events' in eu-west-1; tables in eu-west-1: event, orders")
     assert refused.line == "keyheat: table events in eu-west-1: AccessDeniedException: not you"
 
 
