@@ -80,7 +80,7 @@ TONES: Final[Mapping[Kind, Tone]] = {"fixed": "none", "not_shown": "invalid", "i
 def fix_answer(fix: Fix, page: Path) -> Answer:
     """The verdict, every measure on both sides, and what was changed."""
     proof, measures = fix.proof, measures_of(fix)
-    sides = (dict(zip(("", "before", "after"), (one.name, *one.cells()), strict=True)) for one in measures)
+    sides = (dict(zip(("measure", "before", "after"), (one.name, *one.cells()), strict=True)) for one in measures)
     return Answer(
         title=fix.scenario.name,
         label=LABELS[proof.kind],
