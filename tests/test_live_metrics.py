@@ -327,6 +327,7 @@ def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
     attempts = points_of(families["keyheat_load_attempts"])
     assert sum(attempts.values()) == run["totals"]["attempts"]
     assert len(points_of(families["keyheat_load_cpu_ratio"])) == 2
+    assert f"metrics for Prometheus: http://127.0.0.1:{port}/metrics" in ends[0]
     assert all("metrics for Prometheus" not in said for said in ends[1:])
 
 
