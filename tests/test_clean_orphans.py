@@ -124,7 +124,6 @@ def test_nothing_was_left_behind(verb: Verb, ddb: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--target", "local"), "a local endpoint's tables go with it"),
         (("--profile", "nobody"), "nobody"),
         (("--region", "eu west"), "eu west"),
     ],
@@ -142,7 +141,7 @@ def test_who_asks_and_where_is_needed(verb: Verb, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv(name, str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     said = verb("clean", "--orphans")
-    assert (said.code, said.line) == (2, "Error: no AWS region is set: say --region, or set AWS_REGION")
+    assert (said.code, said.line) == (2, "Error: no AWS region is set: add --region, or set AWS_REGION")
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
     said = verb("clean", "--orphans")
     assert said.code == 2
@@ -151,7 +150,7 @@ def test_who_asks_and_where_is_needed(verb: Verb, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.opens
 def test_an_endpoint_that_is_not_there(verb: Verb) -> None:
-    said = verb("clean", "--orphans", "--target", "http://127.0.0.1:1")
+    said = verb("clean", "--orphans", "--endpoint-url", "http://127.0.0.1:1")
     assert said.code == 3
     assert "the tables cannot be listed" in said.line
 

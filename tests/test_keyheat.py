@@ -206,8 +206,8 @@ def test_queries_are_what_get_metric_data_takes(verb: Verb) -> None:
 
 
 WRONG_USE = [
-    (("report",), "say which"),
-    (("report", "--evidence", __file__), "say which"),
+    (("report",), "name a run directory"),
+    (("report", "--evidence", __file__), "name a run directory"),
     (("queries", "--table", "t", "--end", "2026-11-20T12:00Z"), "--end needs --start"),
     (("queries", "--table", "t", "--start", "2020-11-20T12:00Z"), "CloudWatch keeps 455 days"),
     (("queries", "--table", "t", "--start", "2200-01-01T00:00Z"), "is in the future"),

@@ -232,7 +232,7 @@ def test_a_second_suite_does_not_take_the_schedule_of_the_first(verb: Verb, writ
     before = (written / "keyheat.cron").read_bytes()
     refused = verb("init", "--suite", "pay", "keyheat/orders.toml", "--schedule", "cron")
     assert refused.code == WRONG_USE
-    assert "keyheat.cron is there already, and written over with --force only" in refused.err
+    assert "keyheat.cron exists: add --force to write over it" in refused.err
     assert (written / "keyheat.cron").read_bytes() == before
     assert verb("init", "--suite", "pay", "keyheat/orders.toml").says("To run it every night: --schedule")
 
@@ -241,7 +241,7 @@ def test_a_second_suite_does_not_take_the_schedule_of_the_first(verb: Verb, writ
     ("words", "reasons"),
     [
         (("--suite", "Capacity"), ["@ $.name"]),
-        (("--suite", "orders"), ["keyheat/orders.toml is there already"]),
+        (("--suite", "orders"), ["keyheat/orders.toml exists"]),
         (
             ("--suite", "capacity", "keyheat", "again.toml"),
             ["2 cases are named 'orders'", "keyheat/orders.toml and again.toml"],
@@ -252,14 +252,14 @@ def test_a_second_suite_does_not_take_the_schedule_of_the_first(verb: Verb, writ
             ["no scenario in empty: `keyheat init SOURCE --out empty/TABLE.toml`"],
         ),
         (("--suite", "capacity", "--table", "orders", "--only", "x"), ["--table, --only: of a table"]),
-        (("orders.json", "--schedule", "cron"), ["say --suite NAME, too"]),
-        (("orders.json", "keyheat/orders.toml"), ["say one file that describes the table"]),
+        (("orders.json", "--schedule", "cron"), ["add --suite NAME"]),
+        (("orders.json", "keyheat/orders.toml"), ["name one file that describes the table"]),
         (
             ("--suite", "capacity", "keyheat", "wrong.toml", "--schedule", "github", "--schedule", "cron"),
             [
                 "in wrong.toml: Input should be greater than or equal to 1, got 0 @ $.load.users",
-                "keyheat/schedules/keyheat.cron is there already",
-                ".github/workflows/keyheat-regress.yml is there already",
+                "keyheat/schedules/keyheat.cron exists",
+                ".github/workflows/keyheat-regress.yml exists",
             ],
         ),
         (

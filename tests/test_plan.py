@@ -42,11 +42,11 @@ def test_a_plan_says_what_is_going_to_be_asked_for_and_asks_nobody(verb: Verb) -
     said = verb(*arguments(PLAIN))
     assert (said.code, said.err) == (0, "")
     assert said.says("each of 20 shards takes 9 % of that")
-    assert said.says("No part of the table is asked for more than it has. At most $3.03 in AWS")
-    assert said.says("AWS's defaults; --target aws asks what your account has")
-    plan = json.loads(verb(*arguments(AS_JSON)).out)
-    assert plan["hot_key"]["shards_with_margin"] == 3
-    assert plan["bill"]["dollars"] == pytest.approx(3.03, abs=0.01)
+    assert said.says("Demand is within every limit. A run Costs at most $3.03 in AWS")
+    assert said.says("AWS's defaults; --target aws reads those of your account")
+    plan = json.loads(verb(*arguments(AS_JSON)).out)["data"]
+    assert plan["hot_key"]["needed_with_margin"] == 3
+    assert plan["dollars"] == pytest.approx(3.03, abs=0.01)
 
 
 def test_a_plan_is_written_for_a_pull_request(
@@ -56,10 +56,9 @@ def test_a_plan_is_written_for_a_pull_request(
     said = verb(*arguments(MARKDOWN))
     assert (said.code, said.err) == (0, "")
     text = Path("plan.md").read_text(encoding="utf-8")
-    assert text.startswith("### Keyheat: country-index, throttled by a partition's limit (index by-country)")
-    assert "| index by-country, WCU | 2,940 | 2,940 | 4,000 | none | 2,500 of 1,000 (of 5), too hot |" in text
-    assert "a month for what is provisioned" in text
-    assert "Over budget" not in text  # of a run, which a review is not about
+    assert text.startswith("## country-index: Partition limit of index by-country")
+    assert "| index by-country, WCU | 2,940 | 2,940 | 4,000 | 5 | 2,500 of 1,000 |" in text
+    assert "A month: \\$4,128 for the provisioned capacity" in text
 
 
 @pytest.mark.opens
@@ -67,9 +66,9 @@ def test_a_local_table_is_asked_for_its_quotas(verb: Verb) -> None:
     with EndpointProcess.start(scale=0.5) as endpoint:
         said = verb(*arguments(LOCAL.replace("http://127.0.0.1:8000", endpoint.url)))
     assert (said.code, said.err) == (0, "")
-    assert said.says("of the account, in this region")
+    assert said.says("Of the account, in this Region")
     assert said.says("At scale 0.5 the local table multiplies every limit by it")  # the endpoint's own scale
-    assert said.says("40,000 WCU/s and 40,000 RCU/s, with its indexes; here 4,000 and 3,000 provisioned")
+    assert said.says("its indexes 40,000 WCU/s and 40,000 RCU/s; here 4,000 and 3,000 provisioned")
 
 
 @pytest.mark.slow
@@ -79,10 +78,10 @@ def test_an_account_is_asked_for_its_quotas_and_its_region_is_held_against_the_p
     with mock_aws():
         said = verb(*arguments(AWS))
     assert (said.code, said.err) == (0, "")
-    assert said.says("of the account, in this region")
-    assert said.says("The prices are those of us-east-1; those of eu-west-1 may differ")
+    assert said.says("Of the account, in this Region")
+    assert said.says("Prices are those of us-east-1, and may differ in eu-west-1")
     assert said.says("Contributor Insights rules")
-    assert said.says("Not priced, and so not in the sum: pre-warming to 8,000 WCU/s, the table.")
+    assert said.says("Not priced, so not in the total: pre-warming to 8,000 WCU/s, the table.")
     assert "At scale" not in said.out  # limits of AWS, not of the local table
 
 
@@ -90,16 +89,16 @@ def test_an_account_is_asked_for_its_quotas_and_its_region_is_held_against_the_p
 def test_quotas_that_nobody_tells_are_unknown_and_the_plan_is_made(verb: Verb, nobodys_keys: None) -> None:
     said = verb("plan", "hotkey", "--target", "http://127.0.0.1:9")
     assert said.code == 0
-    assert said.says("unknown: Could not connect")
+    assert said.says("Unknown: Could not connect")
     said = verb("plan", "hotkey", "--target", "aws")  # without a region
     assert said.code == 0
-    assert said.says("unknown: You must specify a region")
+    assert said.says("Unknown: You must specify a region")
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--region", "eu-west-1"), "say --target aws, too"),
+        (("--region", "eu-west-1"), "add --target aws, too"),
         (("--target", "nowhere"), "is not an endpoint's URL"),
         (("--target", "http://dynamodb.eu-west-1.amazonaws.com"), "over plain HTTP"),
         (("--target", "aws", "--profile", "no-such"), "no-such"),
@@ -132,8 +131,9 @@ def test_a_price_list_of_ones_own(verb: Verb, tmp_path: Path) -> None:
     )
     mine = tmp_path / "mine.toml"
     mine.write_text(text.replace("write_per_million = 0.625", "write_per_million = 6.25"))
-    plan = json.loads(verb("plan", "sharded", "--json", "--prices", mine).out)
-    assert (plan["dollars"]["region"], plan["dollars"]["on_demand"]) == ("eu-north-1", pytest.approx(0.625))
+    plan = json.loads(verb("plan", "sharded", "--json", "--prices", mine).out)["data"]
+    other = plan["bill"]["other_mode"][1]
+    assert (plan["bill"]["prices"]["region"], other) == ("eu-north-1", pytest.approx(0.615, abs=0.01))
     mine.write_text(text.replace("write_per_million = 0.625", "write_per_million = -1"))
     said = verb("plan", "sharded", "--prices", mine)
     assert said.code == 2

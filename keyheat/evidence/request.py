@@ -1,7 +1,7 @@
 """Evidence as a person asks for it: of a run or any table, from CloudWatch or what the AWS CLI printed."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TypeVar
@@ -45,7 +45,7 @@ class EvidenceRequest:
     profile: str | None = None
     endpoint_url: str | None = None
     metrics: tuple[Path, ...] = ()
-    named: Mapping[str, str] = field(default_factory=dict)  # which series files hold, as labels, by file
+    named: tuple[tuple[str, str], ...] = ()  # file and the label of the series that it holds
     logs: tuple[Path, ...] = ()
     zone: tzinfo | None = None  # of times in files that have none
     described: Path | None = None
@@ -114,7 +114,7 @@ def _of_files(asked: EvidenceRequest, known: TableFacts, log: ThrottleLog | None
 
 
 def _metrics(asked: EvidenceRequest, table: TableFacts) -> MetricFiles:
-    return MetricReader(table=table, zone=asked.zone, named=asked.named).read(asked.metrics)
+    return MetricReader(table=table, zone=asked.zone, named=dict(asked.named)).read(asked.metrics)
 
 
 def _window(asked: EvidenceRequest, of_files: Window | None, now: datetime) -> tuple[Window, bool]:

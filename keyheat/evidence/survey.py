@@ -26,6 +26,7 @@ from keyheat.words import Direction
 AT_ONCE: Final = 8  # tables that are described at a time
 PAUSES_S: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
 """How long to wait after each throttled call, on top of the SDK's own retries."""
+LOOKED_AT: Final = (*metrics.OPERATIONS, metrics.GET_RECORDS)
 FINE: Final = timedelta(days=1)  # windows up to this length are surveyed by five minutes, others by the hour
 Result = TypeVar("Result")
 
@@ -234,11 +235,11 @@ def _elsewhere(
             continue
         for listed in (listed for page in pages for listed in page["Metrics"]):
             named = {one["Name"]: one["Value"] for one in listed["Dimensions"]}
-            if named.keys() == {"TableName", "Operation"} and named["TableName"] in tables:
-                operation = named["Operation"]
+            operation = named.get("Operation")
+            if len(named) == 2 and named.get("TableName") in tables and operation in LOOKED_AT:
                 key = SeriesKey(metric=metric, statistic="Sum", period_s=period_s, operation=operation)
                 series.append((named["TableName"], key))
-    return series
+    return list(dict.fromkeys(series))
 
 
 def _listed(client: Any, request: Mapping[str, Any]) -> list[Mapping[str, Any]]:

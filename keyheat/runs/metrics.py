@@ -156,6 +156,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(name=THROTTLED_REQUESTS, of="operation"),
     Metric(name=THROTTLED_REQUESTS, of="stream"),
     Metric(name=SYSTEM_ERRORS, of="operation"),
+    Metric(name=SYSTEM_ERRORS, of="stream"),
     Metric(name=LATENCY, statistic="Average", of="operation"),
     Metric(name=LATENCY, statistic="SampleCount", of="operation"),
     Metric(name=consumed(Direction.WRITE), of="replicated"),

@@ -270,9 +270,7 @@ def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> FirstA
 
 def _tables(found: DiagnosedTable) -> Iterator[Table]:
     if found.changes is not None and found.changes.reference is not None:
-        import pandas as pd  # here, since most tables are calm, and the library takes half of the time
-
-        yield Table(title="Now and before (UTC)", frame=pd.DataFrame(changed_rows(found.changes)))
+        yield Table(title="Now and before (UTC)", rows=tuple(changed_rows(found.changes)))
 
 
 def _notes(found: DiagnosedTable) -> Iterator[str]:

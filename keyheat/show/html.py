@@ -30,9 +30,4 @@ def _chart(number: int, figure: Figure) -> Chart:
 
 def page_table(table: Table) -> PageTable:
     """A table of an answer as pages draw it."""
-    frame = table.frame
-    return PageTable(
-        caption=table.title,
-        columns=tuple(map(str, frame.columns)),
-        rows=tuple(tuple(map(str, row)) for row in frame.itertuples(index=False)),
-    )
+    return PageTable(caption=table.title, columns=tuple(table.columns), rows=tuple(map(tuple, table.cells)))

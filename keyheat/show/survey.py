@@ -150,7 +150,6 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
     found = every[:MOST_DRAWN]
     if not found:
         return
-    import pandas as pd  # here, as `keyheat.show.diagnosis` has it
 
     start_s, end_s = window.start.timestamp(), window.end.timestamp()
     made = figure(height=260, barmode="stack", xaxis=times(start_s, end_s), yaxis=amounts())
@@ -163,9 +162,7 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
         figure=made,
         table=Table(
             title="Throttle events by table",
-            frame=pd.DataFrame(
-                [{"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in found]
-            ),
+            rows=tuple({"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in found),
         ),
     )
 

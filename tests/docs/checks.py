@@ -14,9 +14,9 @@ from tests.docs.reader import Reader
 def check_csv(reader: Reader, page: str) -> None:
     """Every file has its row, and every column of the generator's its name."""
     files = list((reader.folder / "reports" / "out" / "hotkey-csv").glob("*.csv"))
-    told = page[page.index("| file | a row is") : page.index("Columns that were nothing")]
+    table = page[page.index("| file | a row is") : page.index("Columns that were nothing")]
     assert files
-    assert [path.stem for path in files if f"`{path.stem.partition('-')[0]}" not in told] == []
+    assert [path.stem for path in files if f"`{path.stem.partition('-')[0]}" not in table] == []
     with (reader.folder / "reports" / "out" / "hotkey-csv" / "generator.csv").open(newline="") as file:
         assert [name for name in next(csv.reader(file)) if f"`{name}`" not in page] == []
 
@@ -30,12 +30,6 @@ def check_fix(reader: Reader, _page: str) -> None:
     fixed = load_scenario(place / "fixed.json")
     assert (fixed.name, fixed.keys.shards, fixed.loadtest) == ("hotkey", 4, "sharded")
     assert "before-1/report.html" in (place / "fix.html").read_text(encoding="utf-8")
-
-
-def check_history(reader: Reader, _page: str) -> None:
-    """A series of a measure has a line for each session."""
-    lines = (reader.folder / "otava" / "nightly.hotkey.p99_ms.csv").read_text(encoding="utf-8")
-    assert lines.count("\n") == 13
 
 
 def check_notebook(reader: Reader, page: str) -> None:
@@ -72,8 +66,8 @@ def check_timeline(reader: Reader, page: str) -> None:
     """The story is the one that the simulator tells."""
     (run,) = (reader.folder / "reports" / "out").iterdir()
     (event,) = runfiles.read_json(run / "run.json", runfiles.RUN)["timeline"]
-    asked = f"auto scaling asks for {event['to']:,} WCU/s: {event['because']} |"
-    assert f"| {event['at_s']:,.0f} | {asked}" in page
+    request = f"auto scaling asks for {event['to']:,} WCU/s: {event['because']} |"
+    assert f"| {event['at_s']:,.0f} | {request}" in page
     assert f"| {event['in_force_s']:,.0f} | {event['to']:,} WCU/s are in force" in page
     rows = parquet.read_table(run / "seconds.parquet", runfiles.SECONDS).to_pylist()
     seconds = [row["second"] for row in rows if row["throttled"]]
@@ -84,7 +78,6 @@ def check_timeline(reader: Reader, page: str) -> None:
 
 CHECKS: dict[str, Callable[[Reader, str], None]] = {
     "fix.md": check_fix,
-    "history.md": check_history,
     "notebook.md": check_notebook,
     "pytest.md": check_pytest,
     "regress.md": check_regress,

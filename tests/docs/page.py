@@ -66,10 +66,10 @@ def find_missing(shown: str, printed: str) -> str | None:
     Line breaks, spaces and moments may differ: a terminal has another width, and every run another time.
     """
     rest = _bare(printed)
-    for part in re.split(r"^ *\.\.\.$", shown, flags=re.MULTILINE):
-        _before, found, rest = rest.partition(_bare(part))
-        if _bare(part) and not found:
-            return part
+    for piece in re.split(r"^ *\.\.\.$", shown, flags=re.MULTILINE):
+        _before, match, rest = rest.partition(_bare(piece))
+        if _bare(piece) and not match:
+            return piece
     return None
 
 

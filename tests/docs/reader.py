@@ -19,8 +19,8 @@ from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually
 
 PROGRAMS = Path(sys.executable).parent
 PORT = "http://127.0.0.1:8000"
-LOADS = ("locust", "run")  # 3: this machine was too slow to send the load, and the run says so
-DONE, TOO_SLOW = 0, 3
+DONE = 0
+TOO_SLOW = 3  # where a load was limited by this machine, the run says so, and so does who judges it
 SHORT = {
     "keyheat run": ["--duration", "2", "--no-collect"],
     "locust": ["--users", "5", "--run-time", "2s"],
@@ -38,9 +38,9 @@ class Reader:
     needs: Needs
     url: str | None = None
     moved: dict[str, str] = field(default_factory=dict)
-    programs: dict[str, Callable[[list[str]], str]] = field(default_factory=dict)
     names: dict[str, Any] = field(default_factory=dict)
     printed: str = ""
+    _loaded: bool = False
     _children: "list[subprocess.Popen[str]]" = field(default_factory=list)
 
     @contextmanager
@@ -64,47 +64,46 @@ class Reader:
 
     def execute(self, block: Block) -> None:
         """Run Python in the names that blocks before it have made."""
-        code = compile(self._here(block.text), block.where, "exec")
+        code = compile(self._translate(block.text), block.where, "exec")
         exec(code, self.names)
 
     def run(self, command: str) -> None:
         """Run a command to the exit code that the table says, which is 0 where it says nothing."""
-        said, _, file = self._here(command).partition(" > ")
-        words = shlex.split(said.removeprefix(".venv/bin/"), comments=True)
+        line, _, file = self._translate(command).partition(" > ")
+        words = shlex.split(line.removeprefix(".venv/bin/"), comments=True)
         words += SHORT.get(words[0] if "--headless" in words else " ".join(words[:2]), [])
-        code = self.needs.code.get(command, DONE)
+        self._loaded = self._loaded or "locust" in words or words[:2] == ["keyheat", "run"]
+        codes = {self.needs.code.get(command, DONE)} | ({TOO_SLOW} if self._loaded else set())
         match words:
             case ["export", *assigned]:
                 for name, value in (word.split("=", 1) for word in assigned):
                     self.patch.setenv(name, value)
                 out = ""
             case ["keyheat", "local", *_]:
-                out = self._serve(words)
-            case ["keyheat", verb, *_]:
-                out = self._ask(words[1:], (code, TOO_SLOW) if verb in LOADS else (code,))
+                out = self._start_endpoint(words)
+            case ["keyheat", *_]:
+                out = self._run_verb(words[1:], codes)
             case ["locust", *_] if "--headless" not in words:
-                out = self._open(words)
-            case [program, *rest] if program in self.programs:
-                out = self.programs[program](rest)
+                out = self._start_web_page(words)
             case _:
-                out = self._call(words, (code, TOO_SLOW) if words[0] in LOADS else (code,))
+                out = self._run_program(words, codes)
         if file:
             (self.folder / file).write_text(out, encoding="utf-8")
         self.printed += out
 
-    def _here(self, text: str) -> str:
+    def _translate(self, text: str) -> str:
         """What a page says, with this reader's address and times in the place of the page's."""
         moved = self.moved | ({PORT: self.url} if self.url else {})
-        for there, here in moved.items():
-            text = text.replace(there, here)
+        for old, new in moved.items():
+            text = text.replace(old, new)
         return text
 
-    def _ask(self, words: list[str], codes: tuple[int, ...]) -> str:
+    def _run_verb(self, words: list[str], codes: set[int]) -> str:
         answer = self.run_verb(*words)
         assert answer.code in codes, f"{shlex.join(words)}: {answer.code}, {answer.err}{answer.out[-500:]}"
         return str(answer.out + answer.err)
 
-    def _call(self, words: list[str], codes: tuple[int, ...]) -> str:
+    def _run_program(self, words: list[str], codes: set[int]) -> str:
         """A program of this environment, or of the machine."""
         done = subprocess.run(
             words, cwd=self.folder, env=self._environment(), capture_output=True, text=True,
@@ -119,7 +118,7 @@ class Reader:
         self._children.append(child)
         return child
 
-    def _serve(self, words: list[str]) -> str:
+    def _start_endpoint(self, words: list[str]) -> str:
         """The local table, on a free port; the addresses that follow on the page are its own."""
         child = self._start([word.replace("8000", "0") for word in words])
         assert child.stdout is not None
@@ -128,7 +127,7 @@ class Reader:
         self.url = line.removeprefix("ready ").strip()
         return line
 
-    def _open(self, words: list[str]) -> str:
+    def _start_web_page(self, words: list[str]) -> str:
         """Locust with its page, on a free port."""
         port = free_port()
         self._start([*words, "--web-host", "127.0.0.1", "--web-port", str(port)])

@@ -44,7 +44,7 @@ from keyheat.regression import change_points
 from keyheat.regression.exports.metrics import metrics
 from keyheat.regression.outcome import EXIT_CODES
 from keyheat.regression.suite import SUITES, find_suite
-from keyheat.regression.suite_spec import LEAST_EFFECTS, CaseSpec, GateSpec, SuiteSpec
+from keyheat.regression.suite_spec import LEAST_EFFECTS, CaseSpec, GateSpec, RunSpec, SuiteSpec
 from keyheat.runs.formats import Finding
 from keyheat.runs.frames import FRAMES
 from keyheat.runs.partitions import MOST_ROWS
@@ -87,9 +87,9 @@ def anchors(page: str) -> set[str]:
 def test_links_lead_somewhere(page: str) -> None:
     wrong = []
     for path, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", TEXTS[page]):
-        there = (PAGES[page].parent / path).resolve() if path else PAGES[page]
-        name = there.name if there in PAGES.values() else None
-        if not there.exists() or (anchor and name and anchor not in anchors(name)):
+        target = (PAGES[page].parent / path).resolve() if path else PAGES[page]
+        name = target.name if target in PAGES.values() else None
+        if not target.exists() or (anchor and name and anchor not in anchors(name)):
             wrong.append(f"{path}#{anchor}")
     assert wrong == []
 
@@ -238,27 +238,27 @@ def test_tables_of_suites_are_the_codes(
     wanted = "\n" + "\n".join(lines()) + "\n\n"
     if pytestconfig.getoption("--update-golden"):
         text = PAGES["suites.md"].read_text(encoding="utf-8")
-        new = block.sub(lambda found: found[1] + wanted + found[3], text)
+        new = block.sub(lambda match: match[1] + wanted + match[3], text)
         PAGES["suites.md"].write_text(new, encoding="utf-8")
-    found = block.search(TEXTS["suites.md"])
-    assert found is not None
-    assert found[2] == wanted
+    match = block.search(TEXTS["suites.md"])
+    assert match is not None
+    assert match[2] == wanted
 
 
 def test_every_field_of_a_scenario_has_a_meaning() -> None:
     parts = {"Scenario": SCHEMA, **SCHEMA["$defs"]}
-    for part, spec in parts.items():
+    for section, spec in parts.items():
         for field, about in spec["properties"].items():
-            if part not in FIELDS["INLINE"]:
-                assert FIELDS["meaning"](part, field, about), (
-                    f"{part}.{field}: say it in its Field, or in MEANT"
+            if section not in FIELDS["INLINE"]:
+                assert FIELDS["meaning"](section, field, about), (
+                    f"{section}.{field}: say it in its Field, or in MEANT"
                 )
     for path in FIELDS["VERBS"]:
         properties = SCHEMA["properties"]
         for name in path.split("."):
             assert name in properties, path
-            part, _kind = FIELDS["_part"](properties[name])
-            properties = SCHEMA["$defs"][part]["properties"] if part else {}
+            section, _kind = FIELDS["_part"](properties[name])
+            properties = SCHEMA["$defs"][section]["properties"] if section else {}
 
 
 # Tables by hand
@@ -269,23 +269,27 @@ def test_the_columns_of_frames_are_listed_as_they_are_declared() -> None:
         section = TEXTS["notebook.md"].split(f"### `.{name}`")[1].split("### ")[0]
         rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| `")]
         listed = [tuple(cell.strip() for cell in row) for row in rows]
-        assert listed == [(f"`{one.name}`", f"`{one.dtype}`", one.unit, one.says) for one in columns]
+        assert listed == [
+            (f"`{column.name}`", f"`{column.dtype}`", column.unit, column.says) for column in columns
+        ]
 
 
 def test_metrics_are_named_with_their_kinds_and_meanings() -> None:
     rows = table("live-metrics.md", r"^\| `(keyheat_\w+)` \| (\w+) \|[^|]*\| (.*) \|$")
-    assert rows == [(one.name, one.kind, one.says) for one in (*LOAD_METRICS, *METRICS)]
+    assert rows == [(metric.name, metric.kind, metric.says) for metric in (*LOAD_METRICS, *METRICS)]
 
 
 def test_prometheus_reads_where_the_command_of_the_page_exports() -> None:
     """The command itself is run on a free port."""
     command, *_ = commands_of("live-metrics.md")
     (config,) = (yaml.safe_load(text) for text in code_of("live-metrics.md", "yaml"))
-    targets = [target for one in config["scrape_configs"][0]["static_configs"] for target in one["targets"]]
+    targets = [
+        target for static in config["scrape_configs"][0]["static_configs"] for target in static["targets"]
+    ]
     assert targets == [f"127.0.0.1:{command.rpartition(' ')[2]}"]
 
 
-OF_SERVICES = {  # an answer for each kind of failure that is one
+OF_SERVICES = {  # an answer for each kind of failure that a service sends
     **{f"HTTP{status}": Answer(status, b"", 0.0) for status in (500, 502, 503, 504)},
     **{
         code: Answer(500, b'{"__type":"a#%b"}' % code.encode(), 0.0)
@@ -311,25 +315,27 @@ OF_TRANSPORTS = {kind for _type, kind in KINDS} | {
 
 def test_kinds_of_failures_are_all_there_and_retried_or_not_as_the_page_says() -> None:
     rows = [cells[0].split(" | ") for cells in table("faults.md", r"^\| (.*`.*) \|$")]
-    told = {
+    documented = {
         kind: row[3]
         for row in rows
         if len(row) == 4
         for kind in re.findall(r"`(\w+)`", row[0] if row[0].startswith("`") else row[1])
     }
     seen = {fault.seen_as for fault in FAULTS.values() if fault.seen_as}
-    assert OF_TRANSPORTS | set(OF_SERVICES) | {KILLED} | seen == set(told)
+    assert OF_TRANSPORTS | set(OF_SERVICES) | {KILLED} | seen == set(documented)
     retries = SdkRetries("us-east-1")
-    for kind in told.keys() - {KILLED}:
+    for kind in documented.keys() - {KILLED}:
         answer = OF_SERVICES.get(kind) or Answer(0, b"", 0.0, failure=kind)
         again = retries.delay_s(RetriedCall("PutItem"), answer) is not None
-        assert again is (told[kind] == "yes"), kind
+        assert again is (documented[kind] == "yes"), kind
 
 
 def test_exit_codes_and_metrics_of_regress_are_those_of_the_code() -> None:
     rows = table("regress.md", r"^\| (\d+) \|[^|]*\| ([^|]*) \|$")
-    told = {(verdict, int(code)) for code, said in rows for verdict in re.findall(r"`(\w+)`", said)}
-    assert told == set(EXIT_CODES.items())
+    documented = {
+        (verdict, int(code)) for code, verdicts in rows for verdict in re.findall(r"`(\w+)`", verdicts)
+    }
+    assert documented == set(EXIT_CODES.items())
     written = set(
         re.findall(r"^# TYPE (\w+) gauge$", prometheus_text(metrics(REGRESSED)).decode(), re.MULTILINE)
     )
@@ -338,19 +344,19 @@ def test_exit_codes_and_metrics_of_regress_are_those_of_the_code() -> None:
 
 
 def test_options_of_regress_are_ones_that_there_are() -> None:
-    told = set(
+    documented = set(
         re.findall(r"--[a-z][a-z-]+", re.sub(r"`(?:curl|keyheat report)[^`]*`", "", TEXTS["regress.md"]))
     )
-    assert told <= options_of(verb_of("regress"))
-    assert {"--junit", "--json", "--json-file", "--markdown", "--github", "--prometheus"} <= told
+    assert documented <= options_of(verb_of("regress"))
+    assert {"--export", "--json"} <= documented
 
 
 def test_suites_of_ours_are_told_with_their_targets() -> None:
     rows = dict(table("suites.md", r"^\| `(\w+)` \| (simulated|the local endpoint) \|"))
     assert rows.keys() == {path.stem for path in SUITES.glob("*.toml")}
     for name, target in rows.items():
-        said = "simulated" if target == "simulated" else "local"
-        assert {case.target for case in find_suite(name).cases} == {said}
+        where = "simulated" if target == "simulated" else "local"
+        assert {case.target for case in find_suite(name).cases} == {where}
 
 
 def test_schedules_are_all_told_with_the_exit_codes() -> None:
@@ -358,7 +364,7 @@ def test_schedules_are_all_told_with_the_exit_codes() -> None:
     files = {path.name for path in (ROOT / "deploy" / "schedules").iterdir() if path.is_file()}
     linked = set(re.findall(r"\.\./deploy/schedules/([\w.-]+)", page))
     assert files - linked == {"keyheat-regress-failed.service"}
-    rows = [int(code) for code, _said in table("schedules.md", r"^\| (\d+) \| (\w+)")]
+    rows = [int(code) for code, _word in table("schedules.md", r"^\| (\d+) \| (\w+)")]
     assert rows == [
         codes.DONE, codes.BROKEN, codes.WRONG_USE, codes.INVALID, codes.REFUSED, codes.INTERRUPTED,
     ]  # fmt: skip
@@ -369,15 +375,15 @@ def test_schedules_are_all_told_with_the_exit_codes() -> None:
 
 
 def test_every_rule_has_its_line_and_its_anchor() -> None:
-    own = [rule for rule in RULES.values() if rule.id not in {LEANING + name for name in MEASURED}]
+    rules = [rule for rule in RULES.values() if rule.id not in {LEANING + name for name in MEASURED}]
     named = table("rules.md", r'^\| <a id="([a-z-]+)"></a>`([a-z-]+)`')
-    assert named == [(rule.id, rule.id) for rule in own]
-    for rule in own:
+    assert named == [(rule.id, rule.id) for rule in rules]
+    for rule in rules:
         (line,) = re.findall(rf'^\| <a id="{rule.id}"></a>.*$', TEXTS["rules.md"], re.MULTILINE)
         assert rule.trigger in line
         assert f"| `{rule.constraint}` |" in line
-        for said in (rule.evidence, rule.meaning, rule.mitigation, rule.cure):
-            assert said in TEXTS["rules.md"]
+        for phrase in (rule.evidence, rule.meaning, rule.mitigation, rule.cure):
+            assert phrase in TEXTS["rules.md"]
 
 
 # Names and numbers
@@ -391,7 +397,10 @@ def test_every_rule_has_its_line_and_its_anchor() -> None:
         ("faults.md", THROTTLE_CODES),
         ("fix.md", ACTIONS),
         ("pytest.md", {name for name in keyheat.__all__ if name.startswith("assert_")}),
-        ("suites.md", {name for spec in (SuiteSpec, CaseSpec, GateSpec) for name in spec.model_fields}),
+        (
+            "suites.md",
+            {name for spec in (SuiteSpec, CaseSpec, GateSpec, RunSpec) for name in spec.model_fields},
+        ),
     ],
 )
 def test_a_page_names_all_there_are(page: str, names: Iterable[str]) -> None:
@@ -410,7 +419,7 @@ def test_numbers_are_those_of_the_code() -> None:
     assert (MONTH.nights, MONTH.repetitions, MONTH.spread) == (30, 3, 0.03)
     assert list(MONTH.changes) == [9, 15, 22]
     assert (change_points.SIGNIFICANCE, change_points.FAR, change_points.LEAST) == (0.01, 4.0, 3)
-    for page, said in (
+    for page, phrase in (
         ("report-in-detail.md", "longer than half an hour"),
         ("runs.md", "six deep"),
         ("files.md", f"at most {MOST_CELLS:,} rows of a resource, the file has at most {MOST_ROWS:,}"),
@@ -421,4 +430,4 @@ def test_numbers_are_those_of_the_code() -> None:
             for index in (None, "INDEX")
         ),
     ):
-        assert said in TEXTS[page], said
+        assert phrase in TEXTS[page], phrase

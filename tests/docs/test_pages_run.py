@@ -121,7 +121,7 @@ def test_code_is_what_its_reader_accepts(block: Block) -> None:
 
 
 def check_excerpt(block: Block) -> None:
-    """What is shown of a file of ours stands in it."""
+    """Check that what is shown of a file of ours stands in it."""
     if block.page in EXCERPTS:
         source = (ROOT / EXCERPTS[block.page]).read_text(encoding="utf-8")
         assert [line for line in block.text.splitlines() if line.strip() and line not in source] == []
@@ -137,12 +137,12 @@ def check_toml(block: Block) -> None:
     else:
         name = SCENARIO.get(block.where.partition(":")[0], "hotkey")
         whole = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json", exclude_defaults=True)
-        said = raw.get("load", {}).keys() | raw.keys()
-        replaced = {"operations"} if "tasks" in said else RATES if RATES & said else set()
+        fields = raw.get("load", {}).keys() | raw.keys()
+        replaced = {"operations"} if "tasks" in fields else RATES if RATES & fields else set()
         kept = {field: value for field, value in whole["load"].items() if field not in replaced}
         whole["load"] = kept | {"duration_s": 3_600}
-        for part in ("table", "load"):
-            raw[part] = whole[part] | raw.get(part, {})
+        for section in ("table", "load"):
+            raw[section] = whole[section] | raw.get(section, {})
         assert scenario_from_dict(whole | raw, block.where)
 
 

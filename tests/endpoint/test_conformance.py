@@ -127,7 +127,7 @@ def test_the_endpoint_conforms_and_counts(case: Case) -> None:
         assert target.counted("ThrottledRequests", Operation=operation) >= number
     assert target.shapes == {shape_of(reason, case.capacity) for reason in by_reason}
     throttles = read_by_prometheus(target.app, "keyheat_local_throttles")
-    assert {one.labels["reason"]: one.value for one in throttles} == by_reason
+    assert {sample.labels["reason"]: sample.value for sample in throttles} == by_reason
     for throttle in throttles:
         of_index = throttle.labels["reason"].startswith("Index")
         assert throttle.labels["resource"] == (INDEX if of_index else "table")

@@ -143,7 +143,7 @@ def test_one_load_test_is_to_be_chosen(run_locust: Locust, named: str) -> None:
     tests = Path(__file__).parents[2] / "loadtests"
     code, _out, err = run_locust(named.format(tests=tests), "--headless")
     assert code == 2
-    assert "load tests are named, and a scenario is made for one: choose one with -f FILE" in err
+    assert "load tests are named, but a scenario is made for one: choose one with -f FILE" in err
     assert "datekey.py, " in err
     assert "hotkey.py" in err
     assert "Duplicate" not in err

@@ -17,7 +17,7 @@ from keyheat.sharding import (
     ShardWriter,
     empty_in,
     put_item,
-)  # fmt: skip
+)
 from keyheat.sharding.metadata import Shards
 from tests.endpoint.account import BOTH, attributes, on_demand, table, units
 from tests.endpoint.clients import service_app_at

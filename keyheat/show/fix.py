@@ -1,12 +1,13 @@
-"""A fix before and after, in words: the verdict, and every measure on both sides."""
+"""A fix before and after, as an answer: the verdict, and every measure on both sides."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 from keyheat.analysis.advice.case import Limit
-from keyheat.analysis.advice.proof import Proof, Tried, middle
+from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.report.latency import TABLE_PERCENTILES
 from keyheat.analysis.run_result import RunTraffic
@@ -24,9 +25,10 @@ from keyheat.numbers import (
 )
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
+from keyheat.show.answer import Answer, Table, Tone
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.wording.answers import throttled_words
-from keyheat.wording.constraints import limit_of
+from keyheat.wording.constraints import limit_of, target_words
 from keyheat.words import title_of
 
 BEFORE, AFTER = "before", "after"
@@ -53,25 +55,77 @@ class Fix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeforeAfter:
-    """One measure on both sides: the median of the repetitions, and the least to the most of them."""
+    """One measure on both sides: the median of the repetitions, and their least and most if they differ."""
 
     name: str
     before: str
     after: str
-    ranges: tuple[str, str] = ("", "")  # empty where they do not differ
+    ranges: tuple[str, str] = ("", "")
 
-    @property
     def cells(self) -> tuple[str, str]:
         """Both sides with their ranges."""
-        before, after = self.ranges
-        return (
-            f"{self.before} ({before})" if before else self.before,
-            f"{self.after} ({after})" if after else self.after,
-        )
+        sides = zip((self.before, self.after), self.ranges, strict=True)
+        before, after = (f"{value} ({spread})" if spread else value for value, spread in sides)
+        return before, after
+
+
+LABELS: Final[Mapping[Kind, str]] = {
+    "fixed": "Fixed", "not_fixed": "Not fixed", "moved": "Moved", "not_shown": "Not shown",
+    "invalid": "Not valid",
+}  # fmt: skip
+TONES: Final[Mapping[Kind, Tone]] = {"fixed": "none", "not_shown": "invalid", "invalid": "invalid"}
+"""The others have the colour of the limit that throttles."""
+
+
+def fix_answer(fix: Fix, page: Path) -> Answer:
+    """The verdict, every measure on both sides, and what was changed."""
+    proof, measures = fix.proof, measures_of(fix)
+    columns = ("measure", "before", "after")
+    rows = (dict(zip(columns, (measure.name, *measure.cells()), strict=True)) for measure in measures)
+    return Answer(
+        title=fix.scenario.name,
+        label=LABELS[proof.kind],
+        tone=TONES.get(proof.kind, (proof.now or proof.limit)[0]),
+        sentence=sentence_of(fix),
+        context=f"{target_words(fix.target)}, {some(len(proof.before), 'run')} of each side",
+        tables=(
+            Table(title="Before and after", rows=tuple(rows)),
+            Table(title=steps_title(fix.remedy.actions), rows=tuple(map(asdict, fix.changes))),
+        ),
+        notes=tuple(warnings_of(fix)),
+        link=str(page),
+        data=_data(fix, measures),
+    )
+
+
+def _data(fix: Fix, measures: Sequence[BeforeAfter]) -> dict[str, Any]:
+    proof = fix.proof
+    return {
+        "verdict": proof.kind, "scenario": fix.scenario.name, "target": fix.target,
+        "recommendation": " + ".join(fix.remedy.actions), "tried": fix.remedy.says,
+        "limit": _limit(proof.limit), "now": proof.now and _limit(proof.now), "on_burst": proof.on_burst,
+        "changes": fix.changes, "measures": measures,
+        "before": [_run(one) for one in proof.before], "after": [_run(one) for one in proof.after],
+    }  # fmt: skip
+
+
+def _limit(limit: Limit) -> dict[str, str]:
+    return dict(zip(("constraint", "resource", "direction"), limit, strict=True))
+
+
+def _run(one: Tried) -> dict[str, Any]:
+    return {
+        "folder": one.folder, "seed": one.manifest.seed, "valid": one.valid,
+        "constraint": one.diagnosis.verdict.constraint, "attempts": one.attempts,
+        "throttles": one.throttles, "throttle_share": one.throttled_share,
+        "accepted_write_units_per_s": one.measured.write.units_per_s,
+        "accepted_read_units_per_s": one.measured.read.units_per_s,
+        "units_per_read": one.measured.units_per_read, "dollars_per_month": one.dollars_per_month,
+    }  # fmt: skip
 
 
 def limit_words(limit: Limit) -> str:
-    """A limit in a sentence: `one partition of the table (writes)`."""
+    """A limit in a sentence: `a partition limit of the table (writes)`."""
     constraint, resource, direction = limit
     return f"{limit_of(constraint, resource)} ({direction}s)"
 
@@ -87,18 +141,16 @@ def sentence_of(fix: Fix) -> str:
     proof, says = fix.proof, fix.remedy.says
     if proof.kind == "invalid":
         which = ", ".join(folder.name for folder in proof.invalid) or "a run"
-        return f"Nothing is proved: {which} says nothing about its table."
+        return f"Nothing is proved: {which} is invalid."
     counts = _throttles(fix)
     if proof.kind == "not_shown":
-        return (
-            f"Nothing is proved: run again as it was, {limit_words(proof.limit)} hardly throttles ({counts})."
-        )
+        return f"Nothing is proved: rerun unchanged, {limit_words(proof.limit)} hardly throttles ({counts})."
     if proof.kind == "fixed":
         return f"Fixed: with {says}, throttles {counts}; {_accepted(fix)}."
     if proof.on_burst is not None and proof.now is not None:
         verdict = "Moved" if proof.kind == "moved" else "Not fixed"
         return (
-            f"{verdict}: with {says}, nothing throttles yet, but it lives on what was saved; once that is "
+            f"{verdict}: with {says}, nothing throttles yet, but burst capacity serves it; once that is "
             f"spent, {limit_words(proof.now)} throttles. {proof.on_burst}"
         )
     if proof.kind == "moved" and proof.now is not None:
@@ -125,10 +177,10 @@ def _accepted(fix: Fix) -> str:
 
 
 def measures_of(fix: Fix) -> tuple[BeforeAfter, ...]:
-    """Every measure that at least one side has, the same words for both."""
+    """Every measure that at least one side has."""
     made = [
         _measure(fix, "Throttles", lambda one: one.throttles, whole),
-        _measure(fix, "Throttled, of all attempts", lambda one: one.throttled_share, _share),
+        _measure(fix, "Throttled attempts", lambda one: one.throttled_share, _share),
     ]
     if fix.observed:
         before, after = (throttled_words(fix.side(side)[0].diagnosis.labels) for side in (BEFORE, AFTER))
@@ -137,7 +189,7 @@ def measures_of(fix: Fix) -> tuple[BeforeAfter, ...]:
     for direction in ("write", "read"):
         made += _of_direction(fix, direction)
     made += _latencies(fix)
-    made.append(_measure(fix, "A month of the table", lambda one: one.dollars_per_month, a_month))
+    made.append(_measure(fix, "Dollars per month", lambda one: one.dollars_per_month, a_month))
     made += _reading(fix)
     labels = (_labels(fix.proof.before), _labels(fix.proof.after))
     made.append(BeforeAfter(name=titled(THROTTLED_BY), before=labels[0], after=labels[1]))
@@ -147,7 +199,7 @@ def measures_of(fix: Fix) -> tuple[BeforeAfter, ...]:
 def _of_direction(fix: Fix, direction: str) -> list[BeforeAfter]:
     """What was asked for, and what was accepted."""
     return [
-        _measure(fix, f"{direction.capitalize()}s tried a second", partial(_tried, direction), measured),
+        _measure(fix, f"Attempted {direction}s per second", partial(_tried, direction), measured),
         _measure(
             fix, f"Accepted {direction}s", partial(_accepted_units, direction), partial(_rate, direction)
         ),
@@ -228,7 +280,7 @@ def _reading(fix: Fix) -> list[BeforeAfter]:
     before, after = (f"{some(count, 'query', 'queries')}" for count in queries)
     return [
         BeforeAfter(name="Reading one key back", before=before, after=after),
-        _measure(fix, "RCU of such a read", lambda one: one.measured.units_per_read, measured),
+        _measure(fix, "RCU of that read", lambda one: one.measured.units_per_read, measured),
     ]
 
 
@@ -238,17 +290,17 @@ def _labels(runs: Sequence[Tried]) -> str:
 
 
 def warnings_of(fix: Fix) -> list[str]:
-    """What has to be known beside the verdict."""
+    """Notes on the verdict."""
     said = list(fix.remedy.notes)
     before, after = (
         middle([_tried("write", one) or 0.0 for one in fix.side(side)]) if fix.side(side) else 0.0
         for side in (BEFORE, AFTER)
     )
     if fix.proof.limit[2] == "write" and before and abs(after / before - 1) > OTHER_DEMAND:
-        said.append(f"The demand was not quite the same: {measured(before)} and {measured(after)} writes/s.")
+        said.append(f"The demand differs: {measured(before)} and {measured(after)} writes/s.")
     if fix.once_dollars:
-        said.append(f"Pre-warming is paid once: {dollars(fix.once_dollars)}.")
+        said.append(f"Pre-warming costs {dollars(fix.once_dollars)} once.")
     scale = fix.proof.before[0].manifest.scale if fix.proof.before else 1.0
     if scale != 1:
-        said.append(f"At scale {scale:g} of every rate limit; capacities and dollars are those of scale 1.")
+        said.append(f"Every rate limit is at scale {scale:g}; capacities and dollars are those of scale 1.")
     return said

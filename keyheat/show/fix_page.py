@@ -1,4 +1,4 @@
-"""A fix in words and as a page: whether it fixed it, what was changed, every measure before and after."""
+"""The page of a fix: the verdict, every measure and both runs, before and after."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,21 +7,18 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from keyheat.analysis.advice.proof import Kind
-from keyheat.numbers import (
-    measured,
-    some,
-)
+from keyheat.numbers import measured
 from keyheat.pages import comparison
-from keyheat.pages.charts.figures import Chart, PageTable, Swatch, held
+from keyheat.pages.charts.figures import Chart, Swatch, held
 from keyheat.pages.comparison import RequestRates, elapsed, over_elapsed, rates_of, write_page
 from keyheat.pages.page import PageAnswer, Stat
 from keyheat.pages.run.sections import Section
 from keyheat.pages.series import RunColumn
 from keyheat.pages.style import LIGHT
 from keyheat.plan.prices import Prices
-from keyheat.wording.constraints import target_words
-from keyheat.wording.fix import Fix, measures_of, sentence_of, steps_title, warnings_of
+from keyheat.show.answer import Answer
+from keyheat.show.fix import Fix, fix_answer, measures_of
+from keyheat.show.html import page_table
 
 HEIGHT = 250
 LINES = (("before", "muted", "dash"), ("after", "good", "line"))
@@ -61,61 +58,47 @@ def _chart(name: str, rates: Sequence[RequestRates], top: float) -> Chart:
 
 
 NAME: Final = "fix.html"
-CHIPS: Final[dict[Kind, str]] = {
-    "fixed": "Fixed",
-    "not_fixed": "Not fixed",
-    "moved": "Moved",
-    "not_shown": "Not shown",
-    "invalid": "Not valid",
-}
+FIRST_SEEN: Final = (
+    "Throttles",
+    "Accepted writes",
+    "Accepted reads",
+    "Dollars per month",
+    "Reading one key back",
+)
 
 
-def answer_of(fix: Fix, columns: Sequence[RunColumn]) -> PageAnswer:
-    """The first screen."""
-    proof = fix.proof
-    shown = measures_of(fix)
-    chosen = ("Throttles", f"Accepted {proof.limit[2]}s", "A month of the table", "Reading one key back")
+def first_screen(answer: Answer, fix: Fix, columns: Sequence[RunColumn]) -> PageAnswer:
+    """The verdict with the measures that carry it."""
     stats = [
         Stat(name=one.name, value=one.after, beside=f"before: {one.before}")
-        for one in shown
-        if one.name in chosen or one.name.endswith("p99")
+        for one in measures_of(fix)
+        if one.name in FIRST_SEEN or one.name.endswith("p99")
     ]
-    roles = {"fixed": "none", "not_shown": "invalid", "invalid": "invalid"}
     return PageAnswer(
         kind="before and after",
-        title=fix.scenario.name,
-        chip=CHIPS[proof.kind],
-        role=roles.get(proof.kind, (proof.now or proof.limit)[0]),
-        sentence=sentence_of(fix),
+        title=answer.title,
+        chip=answer.label,
+        role=answer.tone,
+        sentence=answer.sentence,
         question=fix.scenario.question,
-        where=f"{target_words(fix.target)} · {some(len(proof.before), 'run')} of each",
+        where=answer.context,
         stats=tuple(stats),
-        warnings=(*warnings_of(fix), *comparison.warnings_of(columns)),
+        warnings=(*answer.notes, *comparison.warnings_of(columns)),
     )
 
 
-def sections_of(fix: Fix, columns: Sequence[RunColumn]) -> tuple[Section, ...]:
+def sections_of(answer: Answer, fix: Fix, columns: Sequence[RunColumn]) -> tuple[Section, ...]:
     """What was changed, and both sides on one scale."""
-    changed = PageTable(
-        caption="What was changed in the scenario",
-        columns=("field", "before", "after"),
-        rows=tuple((one.path, one.before, one.after) for one in fix.changes),
-    )
-    held = PageTable(
-        caption="Before and after",
-        columns=("measure", "before", "after"),
-        rows=tuple((one.name, *one.cells) for one in measures_of(fix)),
-        numeric=frozenset({1, 2}),
-    )
+    measures, changed = map(page_table, answer.tables)
     many = len(fix.proof.before) > 1
     note = ("The median of the repetitions, and the least and the most of them.",) if many else ()
     return (
         Section(
             id="before-after", title="Before and after", short="Before and after",
-            charts=charts_of(columns), notes=note, tables=(held,),
+            charts=charts_of(columns), notes=note, tables=(measures,),
         ),
         Section(
-            id="change", title=steps_title(fix.remedy.actions), short="Change", charts=(),
+            id="change", title=changed.caption, short="Change", charts=(),
             notes=(), tables=(changed,),
         ),
     )  # fmt: skip
@@ -125,5 +108,6 @@ def write_fix(
     path: Path, fix: Fix, columns: Sequence[RunColumn], prices: Prices, generated_at: datetime
 ) -> Path:
     """Write the page; `columns` are the runs of both sides, pair by pair. Raises `CannotWrite`."""
-    answer, sections = answer_of(fix, columns), sections_of(fix, columns)
-    return write_page(path, columns, answer, prices, generated_at, sections)
+    answer = fix_answer(fix, path)
+    first, sections = first_screen(answer, fix, columns), sections_of(answer, fix, columns)
+    return write_page(path, columns, first, prices, generated_at, sections)

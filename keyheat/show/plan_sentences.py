@@ -1,4 +1,4 @@
-"""What a plan foretells, in sentences."""
+"""Sentences of a plan."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,31 +11,32 @@ from keyheat.plan.quotas import GivenCapacity, given_to, provisioned_of
 from keyheat.plan.totals import LONGEST_S, HottestPartition, LoadTotals
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.variants import scaled_fields, taken_out
+from keyheat.show.answer import Fact
 from keyheat.words import Capacity, Direction
 
 
 def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
-    """Everything that somebody should know before the run, the gravest first."""
+    """Everything to know before the run, the gravest first."""
     yield from warnings_of_design(plan)
     yield from _money(plan)
     if scaled := scaled_fields(plan.scenario):
         yield (
-            "Auto scaling is left out here: `keyheat simulate` plays it. A run sets none up, and wants it "
-            f"left out: {taken_out(scaled)}"
+            "Auto scaling is not in the plan; `keyheat simulate` has it. A run sets none up, so take it "
+            f"out: {taken_out(scaled)}"
         )
     if plan.scenario.table.billing_mode == "PAY_PER_REQUEST":
         yield (
-            "In AWS this load may raise the warm throughput of a table that is there already. Nothing lowers "
-            "it again, and infrastructure as code shows it as drift."
+            "In AWS this load may raise the warm throughput of an existing table. Nothing lowers it again, "
+            "and infrastructure as code shows it as drift."
         )
     if plan.scale != 1:
         yield f"At scale {plan.scale:g} the local table multiplies every limit by it."
 
 
 def warnings_of_design(plan: ScenarioPlan) -> Iterator[str]:
-    """What is wrong with the table and its load, wherever and whether it is run."""
+    """What is wrong with the table and its load, wherever it runs."""
     yield from (f"Over quota: {sentence}." for sentence in plan.over_quota)
-    yield from (foretold_sentence(one) for one in plan.foretold)
+    yield from map(foretold_sentence, plan.foretold)
     if plan.sent is None:
         yield from _guessed(plan)
     yield from _unscaled_indexes(plan.scenario.table)
@@ -44,15 +45,15 @@ def warnings_of_design(plan: ScenarioPlan) -> Iterator[str]:
 
 
 def _unscaled_indexes(table: TableSpec) -> Iterator[str]:
-    """Indexes that keep their capacity while the table's grows."""
+    """Indexes whose capacity stays while the table's grows."""
     scaled = table.auto_scaling.sides() if table.auto_scaling else {}
-    for index in (one for one in table.indexes if not one.local):
-        own = index.auto_scaling.sides() if index.auto_scaling else {}
-        for side in (one for one in scaled if one not in own):
-            back = ", and holds back every write to the table when it is behind" if side == "write" else ""
+    for index in (index for index in table.indexes if not index.local):
+        follows = index.auto_scaling.sides() if index.auto_scaling else {}
+        for side in (side for side in scaled if side not in follows):
+            back = ", and throttles every write to the table once it is behind" if side == "write" else ""
             yield (
                 f"Auto scaling raises the table's {side} capacity, and not that of index {index.name}, which "
-                f"keeps its own{back}."
+                f"stays as it is{back}."
             )
 
 
@@ -63,84 +64,90 @@ def _unscaled_copies(table: TableSpec) -> Iterator[str]:
     scaled = table.auto_scaling is not None and table.auto_scaling.write is not None
     if table.regions and table.billing_mode == "PROVISIONED" and not scaled:
         yield (
-            "A global table is on demand, or has auto scaling of its writes; this one is planned as it "
-            "stands: add [table.auto_scaling.write]."
+            "AWS wants a global table on demand, or with auto scaling of its writes; this one has neither: "
+            "add [table.auto_scaling.write]."
         )
 
 
-def foretold_sentence(one: ThrottleForecast) -> str:
+def foretold_sentence(limit: ThrottleForecast) -> str:
     """One limit that is asked for more than it has, and which label its throttles will have."""
-    asked, has = rate(one.asked_per_s, UNITS[one.direction]), whole(one.limit_per_s)
-    label = f"{_carried(one)}expect throttles with the constraint {one.constraint}"
-    if one.index and one.direction is Direction.WRITE:
-        label += ", which hold back every write to the table"
-    if one.constraint == "partition" and one.hottest is not None:
-        partition, cure = _partition(one, one.hottest), _cure(one, one.hottest)
-        return f"Behind that: {partition}. {cure}." if one.behind else f"{partition}: {label}. {cure}."
-    if one.constraint == "table":
-        return f"{_upper(one.name)} has {has} {UNITS[one.direction]}/s and is asked for {asked}: {label}."
-    who = f"From {span(one.from_s)} on, {one.name}" if one.from_s >= 1 and not one.later else _upper(one.name)
-    if one.constraint == "max_on_demand":
-        return f"{who} is asked for {asked} and has a maximum of {has}: {label}."
-    return f"{who} with its indexes is asked for {asked}, and the quota of a table is {has}: {label}."
+    asked, has = rate(limit.asked_per_s, UNITS[limit.direction]), whole(limit.limit_per_s)
+    label = f"{_carried(limit)}expect throttles with the constraint {limit.constraint}"
+    if limit.index and limit.direction is Direction.WRITE:
+        label += ", of every write to the table"
+    if limit.constraint == "partition" and limit.hottest is not None:
+        partition, cure = _partition(limit, limit.hottest), _cure(limit, limit.hottest)
+        return f"Behind that: {partition}. {cure}." if limit.behind else f"{partition}: {label}. {cure}."
+    if limit.constraint == "table":
+        return (
+            f"{_upper(limit.name)} has {has} {UNITS[limit.direction]}/s, and the demand is {asked}: {label}."
+        )
+    who = (
+        f"After {span(limit.from_s)} {limit.name}"
+        if limit.from_s >= 1 and not limit.later
+        else _upper(limit.name)
+    )
+    if limit.constraint == "max_on_demand":
+        return f"{who} has a maximum of {has}, and the demand is {asked}: {label}."
+    return f"{who} with its indexes has a quota of {has}, and the demand is {asked}: {label}."
 
 
-def _carried(one: ThrottleForecast) -> str:
+def _carried(limit: ThrottleForecast) -> str:
     """How long saved capacity serves what is beyond the limit; empty if that is no more than moments."""
-    buffered = one.index and one.direction is Direction.WRITE
-    if not (buffered or one.later or one.constraint == "table"):
+    buffered = limit.index and limit.direction is Direction.WRITE
+    if not (buffered or limit.later or limit.constraint == "table"):
         return ""
-    burst = [] if buffered and one.constraint != "table" else ["burst"]
+    burst = [] if buffered and limit.constraint != "table" else ["burst"]
     saved = " and ".join((*burst, *(["write buffer"] if buffered else [])))
     many = " and " in saved
-    if one.later:
+    if limit.later:
         verb = "carry" if many else "carries"
-        return f"its {saved} {verb} that for {span(one.from_s)} at most, longer than this run; then "
-    when = f"{span(one.from_s)} into the run" if one.from_s >= 1 else "at once"
+        return f"its {saved} {verb} that for {span(limit.from_s)} at most, longer than this run; then "
+    when = f"{span(limit.from_s)} into the run" if limit.from_s >= 1 else "at once"
     return f"its {saved} {'are' if many else 'is'} used up {when}, at the latest; then "
 
 
-def _partition(one: ThrottleForecast, hottest: HottestPartition) -> str:
-    unit, count = UNITS[one.direction], hottest.partitions
+def _partition(limit: ThrottleForecast, hottest: HottestPartition) -> str:
+    unit, count = UNITS[limit.direction], hottest.partitions
     which = "its only partition" if count == 1 else f"the hottest of {count:,} partitions"
     return (
-        f"{_upper(one.name)}: {which} is asked for {rate(hottest.asked_per_s, unit)}, and one sustains "
+        f"{_upper(limit.name)}: the demand on {which} is {rate(hottest.asked_per_s, unit)}, and one sustains "
         f"{whole(hottest.ceiling_per_s)}"
     )
 
 
-def _cure(one: ThrottleForecast, hottest: HottestPartition) -> str:
+def _cure(limit: ThrottleForecast, hottest: HottestPartition) -> str:
     """Why the partition is too hot, and what helps."""
     if hottest.key_per_s > hottest.ceiling_per_s:
-        key = rate(hottest.key_per_s, UNITS[one.direction])
-        cure = "shards" if one.direction is Direction.WRITE else "copies or a cache"
+        key = rate(hottest.key_per_s, UNITS[limit.direction])
+        cure = "shards" if limit.direction is Direction.WRITE else "copies or a cache"
         split = "no split does"
-        if one.divisible:
-            split = "a split between its items does after minutes, if later ones do not always sort last"
-        return f"Its hottest key alone is asked for {key}: {cure} help, {split}"
-    if one.grows:
-        return "A new on-demand table starts so, and grows in minutes: pre-warm it, or begin with less"
-    return "No key is above that, so splits help, after minutes"
+        if limit.divisible:
+            split = "and so does a split between its items, after minutes, unless new items always sort last"
+        return f"Its hottest key alone takes {key}: {cure} help, {split}"
+    if limit.grows:
+        return "A new on-demand table starts small and grows in minutes: pre-warm it, or begin with less"
+    return "No key alone exceeds that, so splits help, after minutes"
 
 
 def _guessed(plan: ScenarioPlan) -> Iterator[str]:
     """What the scenario's numbers say alone, where nobody knows what the load test sends."""
-    why = f"What {plan.scenario.loadtest} sends is not known here"
+    why = f"The requests of {plan.scenario.loadtest} are not known"
     if plan.scenario.load.duration_s > LONGEST_S:
-        why = f"A load of more than {span(LONGEST_S)} is not gone through"
-    yield f"{why}, so every request is taken to write one item and to move its index entries."
+        why = f"A load of more than {span(LONGEST_S)} is not simulated"
+    yield f"{why}: the plan assumes that each one writes an item and moves its index entries."
     made, key = plan.forecast, plan.forecast.hot_key
     if key is not None and key.over_ceiling:
         unit = "WCU" if made.write_units is not None else "RCU"
         each = "the hottest key" if key.shards == 1 else "each shard of the hottest key"
         yield (
-            f"At the peak {each} is asked for {rate(key.shard_units_per_s, unit)}, and one partition "
+            f"At the peak {each} takes {rate(key.shard_units_per_s, unit)}, and one partition "
             f"sustains {whole(key.ceiling_per_s)}: expect throttles with the constraint partition."
         )
     if made.over_provisioned and made.write_units is not None:
         yield (
-            f"The table is asked for {rate(made.write_units.mean_per_s, 'WCU')} on average and has "
-            f"{whole(made.provisioned_write_per_s)}: once its burst is spent, expect the constraint table."
+            f"The table has {whole(made.provisioned_write_per_s)} WCU/s, and the mean demand is "
+            f"{rate(made.write_units.mean_per_s, 'WCU')}: after its burst, expect the constraint table."
         )
 
 
@@ -148,11 +155,11 @@ def _money(plan: ScenarioPlan) -> Iterator[str]:
     bill = plan.bill
     yield from _over_budget(plan)
     if bill.unpriced:
-        yield f"Not priced, and so not in the sum: {'; '.join(bill.unpriced)}."
+        yield f"Not priced, so not in the total: {'; '.join(bill.unpriced)}."
     if plan.other_region is not None:
         yield (
-            f"The prices are those of {bill.prices.region}; those of {plan.other_region} may differ: put "
-            "them in a list of your own and say --prices FILE."
+            f"Prices are those of {bill.prices.region}, and may differ in {plan.other_region}: name "
+            "a price list of your own with --prices FILE."
         )
     if bill.kept_per_hour:
         yield (
@@ -162,7 +169,7 @@ def _money(plan: ScenarioPlan) -> Iterator[str]:
 
 
 def _over_budget(plan: ScenarioPlan) -> Iterator[str]:
-    """Caps of the scenario's budget that a run in AWS is refused by."""
+    """Caps of the scenario's budget that refuse a run in AWS."""
     bill, budget = plan.bill, plan.scenario.budget
     units, minutes = bill.write_units + bill.read_units, plan.scenario.load.duration_s / 60
     for asked, cap, what, flag in (
@@ -173,8 +180,8 @@ def _over_budget(plan: ScenarioPlan) -> Iterator[str]:
         if cap is not None and asked > cap * (1 + 1e-9):
             said = what.format(_number(asked))
             yield (
-                f"Over budget: a run in AWS {said}, and budget.{flag} is {_number(cap)}: it is refused "
-                f"unless --max-{flag} allows it."
+                f"Over budget: a run in AWS {said}, and budget.{flag} is {_number(cap)}; allow it with "
+                f"--max-{flag}."
             )
 
 
@@ -200,8 +207,8 @@ def other_mode(bill: Bill) -> str | None:
         return None
     mode, amount = bill.other_mode
     if mode == "PAY_PER_REQUEST":
-        return f"On demand, the table's units would be {exact_dollars(amount)} in place of its capacity."
-    return f"Provisioned for its peak, the table would be {exact_dollars(amount)} in place of its units."
+        return f"on demand {exact_dollars(amount)} for its units, in place of its capacity"
+    return f"provisioned for its peak {exact_dollars(amount)}, in place of its units"
 
 
 def capacity_of(given: GivenCapacity, direction: Direction, scale: float) -> str:
@@ -214,22 +221,28 @@ def capacity_of(given: GivenCapacity, direction: Direction, scale: float) -> str
     return whole(units * scale) if units else "any"
 
 
-def quota_rows(plan: ScenarioPlan) -> Iterator[tuple[str, str]]:
-    """The quotas that the scenario is held against, and who said them."""
+def start_on_demand(plan: ScenarioPlan) -> Iterator[Fact]:
+    """What new on-demand tables and indexes start with."""
+    if any(one.starts_on_demand for one in given_to(plan.scenario)):
+        yield Fact(
+            name="On demand", value=f"A new table, and each index, starts with {_both(ON_DEMAND_START)}"
+        )
+
+
+def quota_lines(plan: ScenarioPlan) -> Iterator[str]:
+    """Where the quotas are from, and what they are."""
     quotas, given = plan.quotas, given_to(plan.scenario)
-    if any(one.starts_on_demand for one in given):
-        yield "On demand", f"a new table, and each index, starts with {_both(ON_DEMAND_START)}"
     if quotas.source == "unknown":
-        yield "Quotas", f"unknown: {quotas.problem}"
+        yield f"Unknown: {quotas.problem}"
         return
     whose = {
-        "default": "AWS's defaults; --target aws asks what your account has",
-        "account": "of the account, in this region; what its other tables have is not asked",
+        "default": "AWS's defaults; --target aws reads those of your account",
+        "account": "Of the account, in this Region; what its other tables have is not known",
     }
-    yield "Quotas", whose[quotas.source]
-    yield "  of a table", f"{_both(quotas.table)}, with its indexes; here {_most_of(given)}"
+    yield whose[quotas.source]
+    yield f"a table and its indexes {_both(quotas.table)}; here {_most_of(given)}"
     together = (provisioned_of(given, direction) for direction in (Direction.WRITE, Direction.READ))
-    yield "  of the account", f"{_both(quotas.account)}; here {_pair(*together)}"
+    yield f"the account {_both(quotas.account)}; here {_pair(*together)}"
 
 
 def _most_of(given: Sequence[GivenCapacity]) -> str:
