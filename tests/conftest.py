@@ -152,5 +152,4 @@ def start_locust(locust_server: LocustServer, tmp_path: Path) -> Iterator[Callab
 
     yield start
     for load in started:
-        load.kill()
-        load.communicate()
+        load.close()
