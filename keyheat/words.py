@@ -155,8 +155,8 @@ SPEAKERS: Final[dict[Source, str]] = {
 """Who gave a reason or counted a throttle, in a sentence."""
 DIGEST_DIGITS: Final = 12
 LIMITS: Final[dict[Constraint, str]] = {
-    "partition": "a partition's limit",
-    "table": "the provisioned throughput",
+    "partition": "a partition limit",
+    "table": "the provisioned capacity",
     "max_on_demand": "the on-demand maximum",
     "account": "the account's quota",
     "undetermined": "a limit that the evidence does not tell",

@@ -104,7 +104,7 @@ def test_auto_scaling_is_told_where_it_would_undo_a_change(verb: Verb, url: str,
     assert "--resource-id table/table-117" in said.out
     assert "--scalable-dimension dynamodb:table:WriteCapacityUnits --min-capacity 29" in said.out
     assert "Turn on auto scaling" not in said.out
-    assert said.says("Raise the minimum")
+    assert said.says("Keep a higher minimum")
 
 
 def test_a_table_that_is_not_there_names_the_nearest(verb: Verb, url: str, tmp_path: Path) -> None:

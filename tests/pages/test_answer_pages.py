@@ -143,7 +143,7 @@ def test_the_answer_of_a_what_if_search_is_first_and_its_numbers_are_in_tables(v
     assert page.locator("#verdict").inner_text().replace("\u00a0", " ").startswith("2 shards are enough")
     rows = [row.replace("\u00a0", " ").split("\t") for row in page.locator("#change tr").all_inner_texts()]
     assert rows[0] == ["measure", "1 shard", "2 shards"]
-    assert rows[3] == ["demand, of one partition of the table, writes", "184 %", rows[3][2]]
+    assert rows[3] == ["demand, of a partition limit of the table, writes", "184 %", rows[3][2]]
     assert page.locator("#command").inner_text().endswith("keyheat whatif hotkey shards --throttle-share 0.2")
 
 

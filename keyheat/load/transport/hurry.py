@@ -44,6 +44,10 @@ class Calls:
             if greenlet is not but:
                 kill(greenlet, _Cut())
 
+    def is_silent(self, url: str) -> bool:
+        """Whether the host of `url` left a call unanswered since the run is being ended."""
+        return urlsplit(url).netloc in self._silent
+
     @contextmanager
     def waiting(self, url: str) -> Iterator[None]:
         """A call to `url` is sent, and its answer read. Raises `Abandoned`."""
