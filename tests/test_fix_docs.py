@@ -14,7 +14,7 @@ from keyheat.analysis.advice.remedies import ACTIONS
 from keyheat.cli import fix as verb_of_fix
 from keyheat.load.run.jobs import Job
 from keyheat.scenario.scenario import load_scenario
-from tests.knees import written_run
+from tests.loaded_runs import written_run
 
 pytestmark = pytest.mark.slow
 

@@ -62,7 +62,7 @@ def test_every_verb_answers_a_program_and_can_be_silent(name: str) -> None:
         assert "--json" in options_of(verb), verb.name
 
 
-@pytest.mark.parametrize("name", ["run", "simulate", "sweep", "plan", "whatif", "knee"])
+@pytest.mark.parametrize("name", ["run", "simulate", "plan", "whatif"])
 def test_every_verb_that_takes_a_scenario_changes_it_alike(name: str) -> None:
     assert {"--set", "--duration"} <= options_of(verb_named(name))
 
@@ -70,9 +70,7 @@ def test_every_verb_that_takes_a_scenario_changes_it_alike(name: str) -> None:
 CHANGED = ["--set", "load.users=1", "--set", "keys.share=1.5"]
 
 
-@pytest.mark.parametrize(
-    "words", [["plan"], ["simulate"], ["sweep"], ["knee"], ["run"], ["whatif"]], ids=lambda words: words[0]
-)
+@pytest.mark.parametrize("words", [["plan"], ["simulate"], ["run"], ["whatif"]], ids=lambda words: words[0])
 def test_what_is_wrong_with_a_change_is_said_before_anything_starts(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:

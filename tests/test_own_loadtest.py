@@ -44,7 +44,7 @@ def test_its_verbs_run(verb: Callable[..., Said], mine: Path, tmp_path: Path, co
     words = [str(mine) if word.endswith(".toml") else word for word in shlex.split(command)[1:]]
     if "--out" in words:
         del words[words.index("--out") : words.index("--out") + 2]
-    makes = words[0] in ("simulate", "knee")
+    makes = words[0] in ("simulate", "whatif")
     said = verb(*words, *(["--out", tmp_path / "out"] if makes else []))
     assert said.code == 0, said.err
     if words[0] == "plan":

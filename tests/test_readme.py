@@ -62,7 +62,7 @@ MAKE = {
 }
 SIMULATED = "keyheat simulate hotkey --set load.duration_s=600"
 WHAT_IF = "keyheat whatif hotkey shards"
-KNEE = "keyheat knee hotkey"
+KNEE = "keyheat whatif hotkey load"
 REGRESS = "keyheat regress configs/suites/smoke.toml"
 FIRST = "keyheat simulate hotkey"
 DIAGNOSE = "keyheat diagnose"  # run in test_diagnose.py
@@ -95,13 +95,11 @@ TESTED_ELSEWHERE = {
     "fault-injection.md": "test_faults_page.py",
     "fix.md": "test_fix_docs.py",
     "history.md": "test_history_page.py",
-    "knee.md": "test_knee_docs.py",
     "local-table.md": "test_control_docs.py",
     "logs-and-metrics.md": "test_logs_page.py",
     "plan.md": "test_plan_page.py",
     "pytest.md": "test_pytest_page.py",
     "regress.md": "test_regress_page.py",
-    "retries.md": "test_retries_page.py",
     "report-in-detail.md": "test_report_page.py",
     "regression-statistics.md": "test_statistics_page.py",
     "rules.md": "test_rules_page.py",
@@ -115,7 +113,7 @@ TESTED_ELSEWHERE = {
     "trial.md": "test_trial_page.py",
     "whatif.md": "test_whatif.py",
     "your-table.md": "test_your_table.py",
-    "sweep.md": "test_series.py",
+    "compare.md": "test_series.py",
     "several-machines.md": "test_deploy.py",
 }
 

@@ -1,4 +1,4 @@
-"""What `run` and `sweep` may be allowed and forbidden, and the question whether to go on."""
+"""What `run` and `whatif` may be allowed and forbidden, and the question whether to go on."""
 
 import functools
 from collections.abc import Callable, Sequence

@@ -108,15 +108,12 @@ MENU: Menu = {
         "demo": ("demo", "four scenarios on the local endpoint, four reports (2 minutes)"),
         "run": ("load", "load as a scenario says, then collect, analyze, report"),
         "simulate": ("load", "the same run on a virtual clock, in seconds"),
-        "sweep": ("load", "a scenario with 1, 2, 4, 8, 16 shards: how many are enough?"),
         "local": ("local", "the local endpoint alone, for any DynamoDB client"),
     },
     "Before anything is sent": {
         "init": ("init", "a scenario of your own table, from its description; a suite of yours"),
         "plan": ("forecast", "what a scenario asks for, throttles on and costs"),
-        "whatif": ("forecast", "the smallest number of shards, or capacity, that is enough"),
-        "knee": ("knee", "raise the demand until something throttles: the key, or the table?"),
-        "retries": ("forecast", "what the retries of SDKs make of its throttles"),
+        "whatif": ("whatif", "how many shards, how much capacity or load; what retries do"),
     },
     "Evidence, labels, pages": {
         "queries": ("evidence", "the CloudWatch queries, for somebody who runs the AWS CLI"),
@@ -141,8 +138,8 @@ MENU: Menu = {
 }
 
 NEEDS = {
-    **dict.fromkeys(("demo", "run", "sweep"), ("load", "report")),
-    **dict.fromkeys(("diagnose", "simulate", "report", "compare", "runs", "fix"), ("report",)),
+    **dict.fromkeys(("demo", "run"), ("load", "report")),
+    **dict.fromkeys(("diagnose", "simulate", "report", "compare", "runs", "fix", "whatif"), ("report",)),
     "regress": ("regress", "report"),
 }
 """The extras without which a verb could not end, which is said before it begins."""

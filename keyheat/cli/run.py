@@ -1,6 +1,6 @@
 """One run made, whatever its target: the load or the simulation, then analysis, summary and report; and told.
 
-Every verb that needs a run makes it here: demo, run, sweep and simulate, and those that compare runs.
+Every verb that needs a run makes it here: demo, run, whatif and simulate, and those that compare runs.
 """
 
 from collections.abc import Sequence

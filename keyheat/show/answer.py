@@ -4,9 +4,10 @@ A verb, or an analyzer, makes an `Answer` and no text of its own. `keyheat.show.
 `keyheat.show.markdown` makes a ticket of it, `keyheat.show.html` a page, `keyheat.show.data` JSON.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from keyheat.words import Constraint
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
+AMOUNT: Final = re.compile(r"[$x]? ?\d[\d,.]*( ?[a-zA-Z%/]+){0,2}|none|–|always|under 0\.1 %")
 Tone = Constraint | Literal["burst", "invalid"]
 """The colour of an answer: a limit that throttled, `none` for good news, `burst` for good news that will not
 last, `invalid` where the evidence does not decide."""
@@ -39,6 +41,17 @@ class Table:
     title: str
     frame: "pd.DataFrame"
 
+    @property
+    def amounts(self) -> frozenset[int]:
+        """The places of the columns that hold amounts, which are set right."""
+        columns = zip(*self.frame.itertuples(index=False), strict=True)
+        return frozenset(
+            place
+            for place, cells in enumerate(columns)
+            if all(AMOUNT.fullmatch(str(cell)) for cell in cells)
+            and any(character.isdigit() for cell in cells for character in str(cell))
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
@@ -55,7 +68,8 @@ class Answer:
     """The whole answer. `parts` are answers about parts of the question, each shown below it.
 
     `title` says what it is about, `label` the outcome in two words, `sentence` the outcome with its numbers.
-    `link` leads to the page that says more, relative to the page of this answer. `data` is for programs.
+    `link` leads to the page that says more, relative to the page of this answer. `reading` are terms with
+    their meanings, for a page that somebody else reads. `data` is for programs.
     """
 
     title: str
@@ -70,4 +84,5 @@ class Answer:
     commands: tuple[str, ...] = ()  # what to type next
     parts: tuple["Answer", ...] = ()
     link: str | None = None
+    reading: tuple[tuple[str, str], ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict)

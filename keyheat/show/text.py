@@ -10,6 +10,7 @@ from rich.text import Text
 from keyheat.show.answer import Answer, Fact, Table
 from keyheat.terminal.layout import COLOURS, Paragraph
 
+SHORT: Final = 32  # characters of a first column that is not broken
 STYLES: Final[Mapping[str, str]] = {**COLOURS, "burst": "yellow", "invalid": "yellow"}
 
 
@@ -53,11 +54,18 @@ def _facts(facts: Sequence[Fact], indent: str) -> Iterator[RenderableType]:
 def _table(table: Table, indent: str) -> Iterator[RenderableType]:
     yield Text(f"\n{indent}{table.title}", style="bold")
     made = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for place, name in enumerate(table.frame.columns):
-        made.add_column(name if place else f"{indent}  {name}", overflow="fold", no_wrap=not place)
+    made.add_column("", width=len(indent))
+    for place, name in enumerate(map(str, table.frame.columns)):
+        right = place in table.amounts
+        short = table.frame.iloc[:, place].astype(str).str.len().max() <= SHORT
+        made.add_column(
+            name,
+            justify="right" if right else "left",
+            overflow="fold",
+            no_wrap=right or (short and not place),
+        )
     for row in table.frame.itertuples(index=False):
-        cells = [str(cell) for cell in row]
-        made.add_row(f"{indent}  {cells[0]}", *cells[1:])
+        made.add_row("", *map(str, row))
     yield made
 
 
