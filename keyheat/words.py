@@ -12,6 +12,8 @@ the run says nothing, or evidence is missing; refused for safety; stopped by a s
 WAITING: Final = "waiting for"
 ENDING: Final = "ending;"
 """How lines on stderr begin, after our name, that are shown at once: a long wait, and that Ctrl-C came."""
+HURRIED: Final = "KEYHEAT_HURRIED"
+"""The environment variable of a stage whose run is being ended: no answer is waited for long."""
 
 
 class Direction(StrEnum):

@@ -44,9 +44,9 @@ def test_1_a_threshold_is_broken(verb: Verb, sample: Sample) -> None:
 
 
 WRONG_USE = {
-    "no such verb": (["mix"], "there is no verb 'mix'"),
+    "no such verb": (["mix"], "no command 'mix'"),
     "no such option": (["queries", "--tabel", "t"], "No such option '--tabel'"),
-    "analyze nothing": (["analyze"], "say which: a run directory, or --evidence FILE"),
+    "analyze nothing": (["analyze"], "name a run directory, or use --evidence FILE"),
     "collect nothing": (
         ["collect"],
         "say which: --run DIR, --table T --last 3h, or --table T --start A --end B",

@@ -1,5 +1,6 @@
 """What the simulator sends is what the tasks of a load test send: both fill a table with the same."""
 
+from functools import partial
 from math import sqrt
 from pathlib import Path
 from statistics import mean, stdev
@@ -13,8 +14,7 @@ from tests.rehearsal import SCENARIOS
 from tests.tasks_on_endpoint import done_on_endpoint, simulated_totals
 
 AGREEING = 0.03
-SENT = ("hotkey", "country-index", "unique-key")
-"""A partition that throttles, an index that holds back the table, conditions that fail."""
+at_night = partial(pytest.param, marks=pytest.mark.nightly)
 BY_CHANCE = {"country-index-sharded": 8, "operations": 3, "audit-log-calculated": 8}
 """A few dozen reads of unlike price, batches and single items: on how many days each is compared."""
 AT_A_TENTH = {"read-hot": 8, "aggregate-transaction": 8}
@@ -36,8 +36,9 @@ def agreed(scenario: Scenario, folder: Path, *, seconds: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SENT)
+@pytest.mark.parametrize("name", ["hotkey", "unique-key", at_night("country-index")])
 def test_a_load_test_sends_what_a_rehearsal_has_learnt(name: str) -> None:
+    """A partition that throttles, conditions that fail, an index that holds back the table."""
     agreed(few_requests(name), SCENARIOS, seconds=20)
 
 
@@ -70,6 +71,7 @@ def agreed_in_the_mean(scenario: Scenario, count: int) -> None:
 
 
 @pytest.mark.opens
+@pytest.mark.nightly
 def test_so_does_one_of_somebody_elses() -> None:
     """Two tasks with weights, a sparse index by an attribute of its own, a query of it."""
     scenario = load_scenario(OWN)

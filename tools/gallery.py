@@ -24,7 +24,6 @@ from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.pages.comparison import write_comparison
-from keyheat.pages.fix import write_fix
 from keyheat.pages.page import save
 from keyheat.pages.regression import write_regression
 from keyheat.pages.run.report import render, write_report
@@ -36,8 +35,9 @@ from keyheat.plan.prices import Billing, load_prices
 from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
+from keyheat.show.fix import Fix
+from keyheat.show.fix_page import write_fix
 from keyheat.show.html import html_of
-from keyheat.wording.fix import Fix
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, load_evidence, summary, written
 from tests.pages.made_answers import made_answers

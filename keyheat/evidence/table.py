@@ -69,6 +69,7 @@ def facts_then(described: Part, window: Window, known: TableFacts) -> tuple[Tabl
     if switched and switched > window.start:
         missing.append(f"the billing mode: it was changed at {switched:%FT%TZ}")
         then["billing_mode"] = None
+        then["on_demand_since"] = switched if facts.billing_mode == "PAY_PER_REQUEST" else None
     if (changed := _changed(described)) and changed > window.start:
         missing.append(f"what was provisioned, but for CloudWatch: it was changed at {changed:%FT%TZ}")
         then["provisioned"] = None

@@ -10,10 +10,10 @@ from keyheat.intake.faults import indexes_of, lacks, named
 from keyheat.intake.scaling import Scaling, steered
 from keyheat.intake.vocabulary import Attributes
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
+from keyheat.model.resources import capacities_to_aws
 from keyheat.runs.formats import IndexFacts, KeyAttribute, TableFacts
 from keyheat.runs.table_facts import mode_of
 from keyheat.scenario.spec.part import is_number
-from keyheat.words import Capacity
 
 
 class NotTaken(ValueError):
@@ -126,9 +126,7 @@ def of_facts(facts: TableFacts) -> SourceTable:
 def _described(owner: TableFacts | IndexFacts, keys: Iterable[KeyAttribute]) -> dict[str, Any]:
     return {
         "KeySchema": [{"AttributeName": key.name, "KeyType": key.role} for key in keys],
-        "ProvisionedThroughput": _units(owner.provisioned, "{}CapacityUnits"),
-        "OnDemandThroughput": _units(owner.max_on_demand, "Max{}RequestUnits"),
-        "WarmThroughput": _units(owner.warm, "{}UnitsPerSecond"),
+        **capacities_to_aws(owner),
     }
 
 
@@ -142,11 +140,6 @@ def _assumptions(facts: TableFacts) -> Iterator[str]:
         )
     if facts.has_lsi:
         yield "local indexes are left out; the item size includes their units"
-
-
-def _units(pair: Capacity | None, name: str) -> dict[str, int] | None:
-    sides = {"Read": pair.read, "Write": pair.write} if pair else {}
-    return {name.format(side): max(1, round(rate)) for side, rate in sides.items() if rate} or None
 
 
 def in_a_line(text: str) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from keyheat.words import Constraint
 
 if TYPE_CHECKING:
-    import pandas as pd
     import plotly.graph_objects as go
 
 AMOUNT: Final = re.compile(r"[$x]? ?\d[\d,.]*( ?[a-zA-Z%/]+){0,2}|none|–|always|under 0\.1 %")
@@ -36,20 +35,29 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A frame under a title; its columns are shown as they are named, its index is not."""
+    """Rows under a title, each a value by column; columns are shown as they are named."""
 
     title: str
-    frame: "pd.DataFrame"
+    rows: tuple[Mapping[str, Any], ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns; none if there are no rows."""
+        return list(self.rows[0]) if self.rows else []
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """Every row as text."""
+        return [list(map(str, row.values())) for row in self.rows]
 
     @property
     def amounts(self) -> frozenset[int]:
         """The places of the columns that hold amounts, which are set right."""
-        columns = zip(*self.frame.itertuples(index=False), strict=True)
+        columns = list(zip(*self.cells, strict=True))
         return frozenset(
             place
             for place, cells in enumerate(columns)
-            if all(AMOUNT.fullmatch(str(cell)) for cell in cells)
-            and any(character.isdigit() for cell in cells for character in str(cell))
+            if all(map(AMOUNT.fullmatch, cells)) and any(map(str.isdigit, "".join(cells)))
         )
 
 

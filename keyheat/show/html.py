@@ -19,7 +19,7 @@ def html_of(answer: Answer, generated_at: datetime) -> str:
         "show.html.j2",
         answer=answer,
         charts=charts,
-        tables=[_table(one) for one in answer.tables],
+        tables=[page_table(one) for one in answer.tables],
         figures=figures_json(charts),
         plotlyjs=library(None if charts else ""),
         generated_at=said_at(generated_at),
@@ -29,7 +29,7 @@ def html_of(answer: Answer, generated_at: datetime) -> str:
 def _chart(number: int, figure: Figure) -> Chart:
     return Chart(
         id=f"figure-{number}", title=figure.title, summary=figure.summary, figure=figure.figure,
-        table=_table(figure.table) if figure.table else None, legend=tuple(_legend(figure.figure)),
+        table=page_table(figure.table) if figure.table else None, legend=tuple(_legend(figure.figure)),
     )  # fmt: skip
 
 
@@ -54,11 +54,9 @@ def _mark(drawn: Any) -> Mark:
     return {"dash": "dash", "dot": "dot"}.get(drawn.line.dash, "line")  # type: ignore[return-value]
 
 
-def _table(table: Table) -> PageTable:
-    frame = table.frame
+def page_table(table: Table) -> PageTable:
+    """A table of an answer as pages draw it."""
     return PageTable(
-        caption=table.title,
-        columns=tuple(map(str, frame.columns)),
-        rows=tuple(tuple(map(str, row)) for row in frame.itertuples(index=False)),
+        caption=table.title, columns=tuple(table.columns), rows=tuple(map(tuple, table.cells)),
         numeric=table.amounts,
-    )
+    )  # fmt: skip

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-import pandas as pd
-
 from keyheat.model.retries import QUOTA_TOKENS
 from keyheat.numbers import NOTHING, measured, milliseconds, percent, rate, some, span, whole
 from keyheat.scenario.scenario import Scenario
@@ -170,8 +168,8 @@ def _facts(runs: Runs, usual: RetriedRun) -> Iterator[Fact]:
 
 def _table(runs: Runs) -> Table:
     met = any(run.conflicts for run in runs)
-    frame = pd.DataFrame([row_of(run) for run in runs])
-    return Table(title="Policy by policy", frame=frame if met else frame.drop(columns=CONFLICT))
+    rows = ({name: cell for name, cell in row_of(run).items() if met or name != CONFLICT} for run in runs)
+    return Table(title="Policy by policy", rows=tuple(rows))
 
 
 def row_of(run: RetriedRun) -> dict[str, str]:
@@ -193,7 +191,7 @@ def _policies(runs: Runs) -> Table:
     rows = [
         {"SDK": run.policy.name, **_afterwards(run, runs[0]), "what it does": run.policy.says} for run in runs
     ]
-    return Table(title="Policies", frame=pd.DataFrame(rows))
+    return Table(title="Policies", rows=tuple(rows))
 
 
 def _afterwards(run: RetriedRun, none: RetriedRun) -> dict[str, str]:

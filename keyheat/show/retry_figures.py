@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 
 from keyheat.analysis.report.bins import Floats, joined_up, width_for
@@ -192,12 +191,11 @@ def _time_table(run: RetriedRun) -> Table:
     """Means of some seconds each: a few rows."""
     width_s = width_for(len(run.attempts_per_s), MOST_ROWS)
     sent, refused = _means(run.attempts_per_s, width_s), _means(run.throttled_per_s, width_s)
-    columns = {
-        "from, s": [str(number * width_s) for number in range(len(sent))],
-        "attempts/s": list(map(measured, sent)),
-        "throttled/s": list(map(measured, refused)),
-    }
-    return Table(title=f"{run.policy.name}, means of {span(width_s)}", frame=pd.DataFrame(columns))
+    rows = (
+        {"from, s": str(number * width_s), "attempts/s": measured(one), "throttled/s": measured(other)}
+        for number, (one, other) in enumerate(zip(sent, refused, strict=True))
+    )
+    return Table(title=f"{run.policy.name}, means of {span(width_s)}", rows=tuple(rows))
 
 
 def _of_time(run: RetriedRun) -> str:

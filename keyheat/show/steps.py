@@ -5,8 +5,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-import pandas as pd
-
 from keyheat.numbers import (
     NOTHING,
     UNITS,
@@ -241,7 +239,7 @@ def steps_table(found: Found) -> Table:
     """Every number with what it throttles, by what, what is accepted and what that costs."""
     columns = found.columns
     rows = [_row(found, step, columns.get(step.value)) for step in found.search.in_order]
-    return Table(title="Numbers tried", frame=pd.DataFrame(rows))
+    return Table(title="Numbers tried", rows=tuple(rows))
 
 
 def _row(found: Found, step: Step, run: RunColumn | None) -> dict[str, str]:
@@ -304,7 +302,7 @@ def limits_table(found: Found, what: str) -> Iterator[Table]:
         }
         for use in found.uses
     ]
-    yield Table(title=f"By the numbers, with {what}", frame=pd.DataFrame(rows))
+    yield Table(title=f"By the numbers, with {what}", rows=tuple(rows))
 
 
 def _limit(use: LimitUse) -> str:

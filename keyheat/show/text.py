@@ -55,17 +55,15 @@ def _table(table: Table, indent: str) -> Iterator[RenderableType]:
     yield Text(f"\n{indent}{table.title}", style="bold")
     made = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     made.add_column("", width=len(indent))
-    for place, name in enumerate(map(str, table.frame.columns)):
+    for place, name in enumerate(table.columns):
         right = place in table.amounts
-        short = table.frame.iloc[:, place].astype(str).str.len().max() <= SHORT
+        short = all(len(row[place]) <= SHORT for row in table.cells)
         made.add_column(
-            name,
-            justify="right" if right else "left",
-            overflow="fold",
+            name, justify="right" if right else "left", overflow="fold",
             no_wrap=right or (short and not place),
-        )
-    for row in table.frame.itertuples(index=False):
-        made.add_row("", *map(str, row))
+        )  # fmt: skip
+    for row in table.cells:
+        made.add_row("", *row)
     yield made
 
 

@@ -380,6 +380,10 @@ BEFORE, AFTER = NOW - 30 * DAY, NOW - MINUTE
             "billing_mode", None, "the billing mode: it was changed",
         ),
         (
+            {"BillingModeSummary": on_demand_since(AFTER)},
+            "on_demand_since", AFTER, "the billing mode: it was changed",
+        ),
+        (
             {"BillingModeSummary": on_demand_since(BEFORE)},
             "billing_mode", "PAY_PER_REQUEST", "",
         ),

@@ -12,9 +12,10 @@ from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.tables.obstacles import Allowed
 from keyheat.load.tables.ownership import TableRefused
 from tests.load.foreign_endpoints import dynalite, dynoxide
-from tests.load.tables.conftest import ELSEWHERE, spec_of
+from tests.load.tables.conftest import ELSEWHERE
+from tests.make import a_spec
 
-SPEC = spec_of(
+SPEC = a_spec(
     sort_key="sk",
     indexes=[{"name": "by-land", "partition_key": "land", "provisioned": {"read": 1, "write": 2}}],
 )
