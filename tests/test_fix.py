@@ -12,7 +12,7 @@ import pytest
 
 from keyheat.cli import fix as verb_of_fix
 from keyheat.load.run.jobs import Job
-from tests.knees import written_run
+from tests.loaded_runs import written_run
 
 pytestmark = pytest.mark.slow
 
