@@ -24,8 +24,6 @@ from keyheat.wording.fix import Fix
 from keyheat.wording.knee import KneeAnswer
 from keyheat.wording.retries import COLUMNS, feeds_on_itself, row_of, sentence_of
 from keyheat.words import Direction
-from tests.browsing import all_drawn
-from tests.pages.axe import violations
 
 pytestmark = pytest.mark.browser
 LABELS = """() => [...document.querySelectorAll("#requests .counts td")]
@@ -93,26 +91,6 @@ def step(demand: float, again: int) -> KneeStep:
         resource="table" if throttled else None, direction="write" if throttled else None, grade="reason",
         confidence=0.9,
     )  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["fix", "knee", "whatif", "retries"])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pages, name, dark):
-    page = visit(pages[name], dark=dark)
-    all_drawn(page)
-    drawn = page.evaluate("document.querySelectorAll('.chart .trace').length")
-    assert drawn >= (4 if name == "fix" else 3)
-    assert page.fetched == [pages[name]]
-    assert violations(page) == []
-    assert page.wrong == []
-
-
-@pytest.mark.parametrize("name", ["fix", "knee", "whatif", "retries"])
-def test_a_phone_does_not_scroll_sideways(visit, pages, name):
-    page = visit(pages[name], width=360)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert page.evaluate(HIDDEN) == []
 
 
 def test_a_phone_has_every_column_of_a_wide_table_under_its_name(visit, pages):

@@ -19,7 +19,7 @@ from keyheat.regression.history.trend import Trend
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.runfiles import RUN, write_json
 from keyheat.terminal.regression import trends_text
-from tests.regression.runs import a_summary
+from tests.make import a_summary
 
 PAGE = (Path(__file__).parents[3] / "docs" / "history.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
