@@ -13,7 +13,7 @@ clock is made up, so that a month has its dates. docs/regression-statistics.md s
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -23,14 +23,14 @@ import orjson
 
 from benchmarks._nights import LOCAL, MONTH, Night, Plan, nights_of
 from benchmarks._table import Row, show
-from keyheat.cli.guards import Guards
 from keyheat.cli.suite import SessionOptions, SuiteSession
+from keyheat.load.guard.options import Consent
 from keyheat.pages.runs.index import Runs, remembered, write_runs
 from keyheat.pages.runs.rows import rows_of
 from keyheat.regression.history.store import History
 from keyheat.regression.outcome import SessionOutcome
+from keyheat.regression.suite_spec import RunSpec
 from keyheat.runfiles import write_json
-from keyheat.shipped import shipped
 from keyheat.terminal.console import be_quiet
 
 MOST_ALARMS: Final = 0.01  # of the nights: a suite is confident by 99 %
@@ -38,10 +38,6 @@ OUT: Final = Path("reports") / "out" / "months"
 FIRST: Final = datetime(2026, 11, 1, 2, tzinfo=UTC)
 FORMAT: Final = "keyheat.month/1"
 FILE: Final = "month.json"
-NOTHING_ASKED: Final = Guards(
-    table=None, allow_table=(), allow_protected=(), share=False, clean_up=False, keep_table=False, yes=True,
-    max_dollars=None, max_units=None, max_minutes=None, no_align=False,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +80,13 @@ def played(plan: Plan, folder: Path, number: int) -> list[NightSaid]:
 
 def _session(night: Night, folder: Path, history: History) -> SessionOutcome:
     """One session, as the verb makes it."""
-    asked = SessionOptions(
+    options = SessionOptions(
         new_baseline=night.accepted,
         accept=night.accepted,
         folder=folder / f"night-{night.day:02}",
-        quick=True,
     )
-    prices = shipped("configs") / "prices.toml"
-    work = SuiteSession(suite=night.suite, asked=asked, guards=NOTHING_ASKED, prices=prices, history=history)
+    suite = replace(night.suite, run=RunSpec(collect=False))
+    work = SuiteSession(suite=suite, options=options, consent=Consent(), history=history)
     with click.Context(click.Command("month")):
         return work.compared()
 

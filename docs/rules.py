@@ -71,7 +71,7 @@ Every label names the **rule** that decided it: below the labels in the page of 
 
 In the tables the first line that holds decides. **Confidence** is the one to begin with, of an inference as
 it was [measured](accuracy.md); what agrees or not changes it. Small files of evidence, one for each grade and
-constraint, are in [tests/analysis/examples](../tests/analysis/examples), each beside what a terminal shows of it.
+constraint, are in [tests/analysis/examples](../tests/analysis/examples), each beside what a terminal shows.
 Change a number in one and see what comes of it.
 
 This page is made from the rules themselves, by `make rules`.
@@ -117,7 +117,7 @@ keyheat analyze --evidence tests/analysis/examples/{name}.json
 keyheat report --evidence tests/analysis/examples/{name}.json --out {name}.html
 ```
 
-```
+```text
 {said}
 ```
 """

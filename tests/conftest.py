@@ -1,10 +1,13 @@
 """Options of the whole test suite, a browser, and made-up runs for the tests of the command line."""
 
+import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import click
 import pytest
@@ -12,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from keyheat.cli.main import cli, main
 from tests.browsing import browser, new_page, opener, visit  # noqa: F401  # fixtures of every folder below
+from tests.load.forked import Load, LocustServer, clean_environment
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
 
@@ -22,6 +26,7 @@ settings.register_profile(  # a busy machine is no failure
 )
 settings.load_profile("unhurried")
 
+ROOT = Path(__file__).parents[1]
 MakeRun = Callable[..., Path]
 Golden = Callable[[Path, str], None]
 
@@ -37,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 TOGETHER = {
-    "test_accuracy_page", "test_botocore_retries", "test_fix_docs", "test_go_retries", "test_imports",
+    "test_accuracy_tool", "test_botocore_retries", "test_fix", "test_go_retries", "test_imports",
     "test_js_retries", "test_judgement", "test_own_designs", "test_retries_page", "test_simulate",
     "test_simulated_agreement", "test_tasks_agree",
 }  # fmt: skip
@@ -106,12 +111,47 @@ def verb(tool: Callable[..., Said]) -> Callable[..., Said]:
     return partial(tool, cli)
 
 
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where made-up runs are kept to be copied."""
+    return tmp_path_factory.mktemp("samples")
+
+
 @pytest.fixture
-def sample(tmp_path: Path) -> MakeRun:
+def sample(samples: Path, tmp_path: Path) -> MakeRun:
     """A small made-up run with all its files: `sample("hotkey")`."""
 
     def make(name: str = "hotkey") -> Path:
-        case = next(case for case in CASES if case.name == name)
-        return make_run(case, tmp_path / name, seconds=40)
+        made = samples / name
+        if not made.exists():
+            make_run(next(case for case in CASES if case.name == name), made, seconds=40)
+        return shutil.copytree(made, tmp_path / name)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def locust_server() -> Iterator[LocustServer]:
+    """Locust, imported once for all loads."""
+    server = LocustServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def start_locust(locust_server: LocustServer, tmp_path: Path) -> Iterator[Callable[..., Load]]:
+    """Starts Locust in a process of its own; what still runs at the end of the test is killed."""
+    started: list[Load] = []
+
+    def start(
+        locustfile: str, *options: str, env: Mapping[str, str] = MappingProxyType({}), **more: Any
+    ) -> Load:
+        arguments = ("-f", str(ROOT / "loadtests" / locustfile), *options)
+        environment = clean_environment(tmp_path) | dict(env)
+        started.append(locust_server.start(arguments, tmp_path, environment, **more))
+        return started[-1]
+
+    yield start
+    for load in started:
+        load.kill()
+        load.communicate()

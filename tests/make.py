@@ -15,6 +15,7 @@ from keyheat import runfiles
 from keyheat.analysis.summary import RunSummary, Setup
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
+from keyheat.load.run.plan import LoadPlan
 from keyheat.load.transport.boto import Boto3Transport
 from keyheat.load.transport.signed import SignedTransport
 from keyheat.load.transport.target import LOCAL_KEYS, Target, target_at
@@ -31,10 +32,13 @@ START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 # Tables
 
+ON_DEMAND: Mapping[str, Any] = {"billing_mode": "PAY_PER_REQUEST", "provisioned": None}
+"""What makes a specification one of a table on demand."""
+
 
 def a_spec(**fields: Any) -> TableSpec:
     """The table of a scenario."""
-    return TableSpec.model_validate({"name": "orders", "provisioned": {"read": 5, "write": 7}} | fields)
+    return TableSpec.model_validate({"name": "made", "provisioned": {"read": 5, "write": 7}} | fields)
 
 
 def a_table(write: float | None = 1_000, read: float = 50, **fields: Any) -> TableCapacity:
@@ -64,6 +68,16 @@ SCENARIO: Mapping[str, Any] = {
 def a_scenario(**sections: Any) -> Scenario:
     """A scenario with these sections, which replace those of `SCENARIO`."""
     return scenario_from_dict({**SCENARIO, **sections}, "test")
+
+
+def a_plan(scenario: Scenario | None = None, **fields: Any) -> LoadPlan:
+    """The plan of a load."""
+    known = {
+        "scenario_path": Path("test.toml"), "target": None, "out": None, "transport": "signed",
+        "retries": "off",
+        "show_keys": False, "progress": False, "report": True,
+    }  # fmt: skip
+    return LoadPlan(scenario=scenario or a_scenario(), **known | fields)
 
 
 # What a client records

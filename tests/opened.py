@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import urllib3  # noqa: F401  # binds a socket when it is imported, to see whether there is IPv6
 
-OPENERS = frozenset({"browser", "endpoint", "run_locust", "start_locust", "visit"})
+OPENERS = frozenset({"browser", "endpoint", "locust_server", "visit"})
 """Fixtures that open something, wherever they are used."""
 EVENTS = frozenset(
     {

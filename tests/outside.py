@@ -1,6 +1,7 @@
 """What tests of whole processes share: a free port, a page, a verdict, things that happen some time."""
 
 import fcntl
+import json
 import os
 import random
 import signal
@@ -38,9 +39,23 @@ def get(url: str, body: bytes | None = None) -> str:
         return str(answer.read().decode())
 
 
+def run_of(folder: Path) -> dict[str, Any]:
+    """What `run.json` says."""
+    return runfiles.read_json(folder / "run.json", runfiles.RUN)
+
+
+def decided(url: str, table: str = "short-table") -> dict[str, int]:
+    """How many requests an endpoint has admitted and refused, by its own log of decisions."""
+    rows = json.loads(get(f"{url}/_keyheat/decisions?table={table}"))
+    return {
+        "accepted": sum(row["accepted"] for row in rows),
+        "throttled": sum(sum(row["refused"].values()) for row in rows),
+    }
+
+
 def check_verdict(run: Path, constraint: str) -> bool:
     """A run's verdict is this one, or not valid where this machine could not send its load; tells which."""
-    bound = bool(runfiles.read_json(run / "run.json", runfiles.RUN)["generator"]["bound"])
+    bound = bool(run_of(run)["generator"]["bound"])
     verdict = read_diagnosis(run / "diagnosis.json").verdict
     assert verdict.valid or bound, verdict.because
     assert not verdict.valid or verdict.constraint == constraint, verdict.because

@@ -7,7 +7,6 @@ testcontainers is told runs until it looks for an engine.
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -26,7 +25,7 @@ from tests.test_schedules import CONFORMANCE, linted
 
 PAGE = (ROOT / "docs" / "applications.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-FIXTURE, PROCESS, CONTAINER = (block for kind, block in BLOCKS if kind == "python")
+_FIXTURE, _PROCESS, CONTAINER = (block for kind, block in BLOCKS if kind == "python")
 NODE_TEST, NODE_CONTAINER = (block for kind, block in BLOCKS if kind == "js")
 (GO_TEST,) = (block for kind, block in BLOCKS if kind == "go")
 SERVICE, WORKFLOW = (block for kind, block in BLOCKS if kind == "yaml")
@@ -55,16 +54,6 @@ def ran(command: list[object], folder: Path, **variables: str) -> "subprocess.Co
         env={**a_readers_environment(), "PATH": path, **variables},
         cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
-
-
-@pytest.mark.opens
-@pytest.mark.slow
-def test_the_fixture_and_the_process_of_python(tmp_path: Path) -> None:
-    (tmp_path / "test_orders.py").write_text(FIXTURE)
-    (tmp_path / "test_process.py").write_text(PROCESS)
-    done = ran([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."], tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 passed" in done.stdout
 
 
 @pytest.mark.opens
@@ -236,12 +225,3 @@ def test_the_step_of_the_workflow_leaves_a_table_and_says_where(tmp_path: Path) 
         assert set(lines) == set(yaml.safe_load(SERVICE)["services"]["application"]["environment"])
     finally:
         end_all([child])
-
-
-def test_commands_name_what_there_is() -> None:
-    commands = [
-        shlex.split(line) for kind, block in BLOCKS if kind == "console" for line in block.splitlines()
-    ]
-    files = [word for words in commands for word in words if word.startswith("deploy/")]
-    assert files
-    assert all((ROOT / name).exists() for name in files)

@@ -11,7 +11,6 @@ ROOT = Path(__file__).parents[1]
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 ANALYZER = ROOT / "analyzers" / "partition_or_table"
-MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_the_table_of_rooms_is_what_the_imports_are_held_to() -> None:
@@ -46,23 +45,3 @@ def test_files_in_the_order_of_a_walk_are_of_the_folder_named_before_them() -> N
                 assert any(
                     (near / path).exists() for near in (folder, ROOT / "analyzers/partition_or_table")
                 ), path
-
-
-def test_every_target_of_make_is_one() -> None:
-    targets = {
-        name
-        for text in re.findall(r"`make ([\w ]+)`|^make ([\w ]+)$", CONTRIBUTING, flags=re.MULTILINE)
-        for name in "".join(text).split()
-    }
-    assert targets
-    assert {name for name in targets if not re.search(rf"^{name}:", MAKEFILE, flags=re.MULTILINE)} == set()
-
-
-def test_its_commands_run(verb: object, tmp_path: Path) -> None:
-    """Those of pytest and of keyheat; what make runs is tested beside the README."""
-    assert callable(verb)
-    for line in re.findall(r"^\.venv/bin/keyheat (.+)$", CONTRIBUTING, flags=re.MULTILINE):
-        said = verb(*line.replace("reports/out/mine", str(tmp_path / "mine")).split())
-        assert said.code == 0, said.err
-    for line in re.findall(r"-m pytest -q (\S+)", CONTRIBUTING):
-        assert (ROOT / line).exists()

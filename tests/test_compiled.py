@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_wheel import BUILT_FROM
+from tests.test_wheel_contents import BUILT_FROM
 
 pytestmark = [pytest.mark.opens, pytest.mark.long, pytest.mark.nightly]
 

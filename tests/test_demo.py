@@ -9,7 +9,10 @@ import pytest
 from keyheat.cli import demo
 from keyheat.cli.run import How
 from keyheat.load.run.jobs import Job
+from keyheat.scenario.scenario import load_scenario
 from keyheat.words import DONE, INTERRUPTED, INVALID
+from tests.outside import check_verdict
+from tests.rehearsal import SCENARIOS, a_twentieth
 
 Loads = list[dict[str, float]]
 
@@ -71,3 +74,25 @@ def test_a_demo_that_is_interrupted_ends(
     spoiled_while(monkeypatch, lambda _job: True)
     monkeypatch.setattr(demo, "loaded_together", lambda jobs, how: [INTERRUPTED for _ in jobs])
     assert verb("demo", "--out", tmp_path / "demo").code == INTERRUPTED
+
+
+@pytest.mark.long
+@pytest.mark.opens
+def test_all_four_are_loaded_and_judged_and_stand_side_by_side(
+    verb: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In earnest, at a twentieth of their size."""
+    wanted = {"hotkey": "partition", "datekey": "partition", "sharded": "none", "too-small": "table"}
+    assert list(wanted) == list(demo.DEMO)
+    (tmp_path / "scenarios").mkdir()
+    for name in wanted:
+        a_twentieth(name, tmp_path / "scenarios")
+        assert load_scenario(SCENARIOS / f"{name}.toml").load.duration_s < 60, "two minutes for all of them"
+    monkeypatch.setattr("keyheat.scenario.scenario.SCENARIOS", tmp_path / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    said = verb("demo", "--out", "demo")
+    assert "All four side by side: demo/index.html" in said.out
+    page = (tmp_path / "demo" / "index.html").read_text(encoding="utf-8")
+    assert all(f"{name}/report.html" in page for name in wanted)
+    valid = [check_verdict(tmp_path / "demo" / name, constraint) for name, constraint in wanted.items()]
+    assert said.code == (DONE if all(valid) else INVALID), said.err

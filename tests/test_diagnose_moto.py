@@ -18,7 +18,10 @@ Verb = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """An account with more tables than a page of ListTables; one throttles, at its table's capacity."""
+    """An account with more tables than a page of ListTables.
+
+    One throttles, at its table's capacity; of another the stream's readers do, and of a third requests fail.
+    """
     with moto() as url:
         where = {
             "endpoint_url": url, "region_name": "us-east-1",
@@ -27,7 +30,15 @@ def url() -> Iterator[str]:
         ddb = boto3.client("dynamodb", **where)
         for number in range(TABLES):
             create(ddb, f"table-{number:03}")
-        measure(boto3.client("cloudwatch", **where), "table-117")
+        cloudwatch = boto3.client("cloudwatch", **where)
+        minutes = {
+            "ConsumedWriteCapacityUnits": 900.0,
+            "WriteThrottleEvents": 300.0,
+            "WriteProvisionedThroughputThrottleEvents": 300.0,
+        }
+        measure(cloudwatch, "table-117", minutes)
+        measure(cloudwatch, "table-005", {"ThrottledRequests": 40.0}, Operation="GetRecords")
+        measure(cloudwatch, "table-003", {"SystemErrors": 2.0}, Operation="PutItem")
         boto3.client("application-autoscaling", **where).register_scalable_target(
             ServiceNamespace="dynamodb", ResourceId="table/table-117",
             ScalableDimension="dynamodb:table:WriteCapacityUnits", MinCapacity=5, MaxCapacity=15,
@@ -53,26 +64,23 @@ def create(ddb: Any, name: str) -> None:
     )
 
 
-def measure(cloudwatch: Any, table: str) -> None:
-    """The last minutes of a table that is held at 15 units a second."""
+def measure(cloudwatch: Any, table: str, values: dict[str, float], **more: str) -> None:
+    """The last minutes of a table."""
     minute = datetime.now(UTC).replace(second=0, microsecond=0)
-    for name, value in (
-        ("ConsumedWriteCapacityUnits", 900.0),
-        ("WriteThrottleEvents", 300.0),
-        ("WriteProvisionedThroughputThrottleEvents", 300.0),
-    ):
-        cloudwatch.put_metric_data(
-            Namespace="AWS/DynamoDB",
-            MetricData=[
-                {
-                    "MetricName": name,
-                    "Dimensions": [{"Name": "TableName", "Value": table}],
-                    "Timestamp": minute - timedelta(minutes=number),
-                    "Value": value,
-                }
-                for number in range(1, MINUTES)
-            ],
-        )
+    dimensions = [{"Name": name, "Value": value} for name, value in {"TableName": table, **more}.items()]
+    cloudwatch.put_metric_data(
+        Namespace="AWS/DynamoDB",
+        MetricData=[
+            {
+                "MetricName": name,
+                "Dimensions": dimensions,
+                "Timestamp": minute - timedelta(minutes=number),
+                "Value": value,
+            }
+            for name, value in values.items()
+            for number in range(1, MINUTES)
+        ],
+    )
 
 
 def test_the_table_that_throttles_is_found_behind_the_first_page(
@@ -80,9 +88,11 @@ def test_the_table_that_throttles_is_found_behind_the_first_page(
 ) -> None:
     said = verb("diagnose", "--all", "--endpoint-url", url, "--region", "us-east-1", "--out", tmp_path)
     assert said.code == 1, said.out + said.err
-    assert f"Requesting {4 * TABLES} metrics" in said.err, "two batches of them"
+    assert f"Requesting {4 * TABLES + 2} metrics" in said.err, "two batches of them"
     # Tables that were made after the newest whole minute are none of its window.
-    assert re.search(r"\b1 of \d+ tables? throttled", said.out)
+    assert re.search(r"\b2 of \d+ tables? throttled.*; requests of 1 failed inside DynamoDB", said.out)
+    assert said.says("GetRecords requests were; look at the readers of its stream")
+    assert re.search(r"\d+ PutItem requests failed inside DynamoDB", " ".join(said.out.split()))
     assert said.says("table-117  Writes, table capacity")
     assert (tmp_path / "table-117" / "report.html").is_file()
 
@@ -93,6 +103,8 @@ def test_auto_scaling_is_told_where_it_would_undo_a_change(verb: Verb, url: str,
     assert "aws application-autoscaling register-scalable-target" in said.out
     assert "--resource-id table/table-117" in said.out
     assert "--scalable-dimension dynamodb:table:WriteCapacityUnits --min-capacity 29" in said.out
+    assert "Turn on auto scaling" not in said.out
+    assert said.says("Keep a higher minimum")
 
 
 def test_a_table_that_is_not_there_names_the_nearest(verb: Verb, url: str, tmp_path: Path) -> None:

@@ -44,9 +44,9 @@ def test_1_a_threshold_is_broken(verb: Verb, sample: Sample) -> None:
 
 
 WRONG_USE = {
-    "no such verb": (["mix"], "there is no verb 'mix'"),
+    "no such verb": (["mix"], "no command 'mix'"),
     "no such option": (["queries", "--tabel", "t"], "No such option '--tabel'"),
-    "analyze nothing": (["analyze"], "say which: a run directory, or --evidence FILE"),
+    "analyze nothing": (["analyze"], "name a run directory, or use --evidence FILE"),
     "collect nothing": (
         ["collect"],
         "say which: --run DIR, --table T --last 3h, or --table T --start A --end B",
@@ -106,7 +106,11 @@ def test_2_every_mistake_in_a_scenario_and_nothing_started(verb: Verb, tmp_path:
 
 
 @pytest.mark.parametrize("verb_of", ["plan", "regress"])
-@pytest.mark.parametrize("text", [f"a = {'[' * 99_999}", f"{'.'.join(['a'] * 50_000)} = 1", "#" * (2 << 20)])
+@pytest.mark.parametrize(
+    "text",
+    [f"a = {'[' * 99_999}", f"{'.'.join(['a'] * 50_000)} = 1", "#" * (2 << 20)],
+    ids=["brackets", "dots", "a comment"],
+)
 def test_2_a_file_too_deep_or_too_long_is_not_parsed(
     verb: Verb, tmp_path: Path, text: str, verb_of: str
 ) -> None:

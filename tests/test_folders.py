@@ -115,7 +115,7 @@ def test_what_another_run_came_to_is_not_told(
     said = verb("run", scenario, "--out", folder)
     assert said.code == 3
     assert "keyheat: run holds the files of another run (hotkey-" in said.err
-    assert "), and none of this one (not-the-others): nothing is said of it" in said.err
+    assert "), not of this one (not-the-others)" in said.err
     assert "what it said" in said.err
     assert said.out == ""
 

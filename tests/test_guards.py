@@ -1,13 +1,8 @@
-"""What keeps a run from costing too much: refused before it starts, or asked for; nothing is sent here.
-
-docs/guards.md has the commands that are tested here.
-"""
+"""What keeps a run from costing too much: refused before it starts, or asked for; nothing is sent here."""
 
 import os
 import pty
 import re
-import shlex
-import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +10,7 @@ from typing import Any
 import pytest
 
 from keyheat.load.run import launch
-from keyheat.scenario.spec.part import AbortSpec, BudgetSpec
 
-ROOT = Path(__file__).parents[1]
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
 Verb = Callable[..., Any]
 
@@ -87,9 +80,8 @@ def test_yes_goes_on_and_is_passed_on_with_everything_else(verb: Verb, started: 
     assert verb("run", "hotkey", "--target", AWS, "--yes", *options).code == 130
     (command,) = started
     passed_on = " ".join(command)
-    assert (
-        "--allow-table a --allow-table b --keep-table --yes --max-units 5000000000.0 --no-align" in passed_on
-    )
+    said = "--yes --allow-table a --allow-table b --keep-table --max-units 5000000000.0 --no-align"
+    assert said in passed_on
 
 
 def test_on_this_machine_nobody_is_asked(verb: Verb, started: list[list[str]]) -> None:
@@ -135,7 +127,7 @@ def test_everything_that_is_over_budget_is_said_at_once(verb: Verb, started: lis
     lines = [line for line in said.err.splitlines() if line]
     assert [line.split(": ")[1] for line in lines] == ["hotkey"] * 3 + ["too-small"] * 3
     assert all(
-        f"say --max-{name}" in line
+        f"allow it with --max-{name}" in line
         for line, name in zip(lines, ["dollars", "units", "minutes"] * 2, strict=True)
     )
     assert started == []
@@ -148,35 +140,6 @@ def test_a_cap_that_is_none_is_wrong_use(verb: Verb, started: list[list[str]], t
     assert said.code == 2
     assert "--max-dollars" in said.err
     assert started == []
-
-
-RUNS = [
-    "keyheat run hotkey --target aws --max-dollars 3 --max-minutes 5",
-    "keyheat run hotkey --max-units 20000",
-]
-
-
-def test_the_page_has_these_commands_and_no_others() -> None:
-    text = (ROOT / "docs" / "guards.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    assert [line for block in blocks for line in block.splitlines()] == RUNS
-
-
-def test_the_pages_commands_start_what_they_say(
-    verb: Verb, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_REGION", "eu-west-1")
-    for command in RUNS:
-        _keyheat, *arguments = shlex.split(command)
-        assert verb(*arguments, "--yes").code == 130
-        assert all(word in started[-1] for word in arguments[2:] if word.startswith("--"))
-
-
-def test_the_pages_scenario_parts_are_right() -> None:
-    text = (ROOT / "docs" / "guards.md").read_text(encoding="utf-8")
-    parts = tomllib.loads("\n".join(re.findall(r"```toml\n(.*?)```", text, re.DOTALL)))
-    assert BudgetSpec.model_validate(parts["budget"]).dollars == 0.5
-    assert AbortSpec.model_validate(parts["abort_on"]).over_s == 10
 
 
 def test_a_changed_scenario_is_what_is_planned_and_loaded(verb: Verb, started: list[list[str]]) -> None:

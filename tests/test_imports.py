@@ -12,8 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 GROUND = {
-    "addresses", "answer_shape", "answer_size", "bounds", "connections", "inputs", "masking", "metrics",
-    "numbers", "runfiles", "shipped", "terms", "validation", "words",
+    "addresses", "answer_shape", "answer_size", "bounds", "connections", "flags", "inputs", "masking",
+    "metrics", "numbers", "runfiles", "shipped", "terms", "validation", "words",
 }  # fmt: skip
 """Modules of `keyheat` itself: what every room stands on."""
 MAY_IMPORT = {
@@ -39,7 +39,7 @@ MAY_IMPORT = {
         "wording",
     },
     "show": {
-        "model", "plan", "runs", "evidence", "analysis", "pages", "terminal", "wording",
+        "model", "scenario", "plan", "runs", "evidence", "analysis", "pages", "terminal", "wording",
     },
     "testing": {
         "model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "pages", "wording",

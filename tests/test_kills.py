@@ -1,13 +1,11 @@
 """Whatever is killed, and whenever: files are whole or absent, and the next command goes on from there."""
 
 import itertools
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from keyheat.evidence.collection import collect
 from keyheat.runs.formats import read_diagnosis
 from keyheat.runs.plausibility import read_evidence
 from tests import outside
-from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, in_a_terminal, started
+from tests.outside import OR_TOO_SLOW, PATIENCE_S, decided, end_all, in_a_terminal, run_of, started
 
 pytestmark = [pytest.mark.opens, pytest.mark.nightly]
 
@@ -69,11 +67,7 @@ def eventually(attempt: Callable[[], Any]) -> Any:
 
 def has_sent(run: Path, requests: int) -> bool:
     """Whether the run's endpoint has decided on so many requests."""
-    url = runfiles.read_json(run / "run.json", runfiles.RUN)["endpoint_url"]
-    with urllib.request.urlopen(f"{url}/_keyheat/decisions?table=short-table") as answer:
-        rows = json.load(answer)
-    decided: int = sum(row["accepted"] + sum(row["refused"].values()) for row in rows)
-    return decided >= requests
+    return sum(decided(run_of(run)["endpoint_url"]).values()) >= requests
 
 
 def child_of(parent: "subprocess.Popen[str]", word: str) -> psutil.Process | None:
@@ -108,7 +102,7 @@ def test_the_load_is_killed(start: Start, verb: Verb, tmp_path: Path) -> None:
     assert not endpoint.is_running() or endpoint.status() == psutil.STATUS_ZOMBIE
 
     assert files_in(run) - {".underway.json.tmp"} == {"run.json", "underway.json"}  # it may just be written
-    assert runfiles.read_json(run / "run.json", runfiles.RUN)["status"] == "running"
+    assert run_of(run)["status"] == "running"
     evidence = collected_later(run)
     assert evidence.table.name == "short-table"
     assert any("it is running" in line for line in evidence.missing)
@@ -130,7 +124,7 @@ def test_the_endpoint_is_killed_under_load(start: Start, verb: Verb, tmp_path: P
         _out, err = load.communicate(timeout=PATIENCE_S)
     assert load.returncode == 0, err
     assert files_in(run) == {"run.json"} | SEEN_BY_THE_CLIENT
-    manifest = runfiles.read_json(run / "run.json", runfiles.RUN)
+    manifest = run_of(run)
     totals, bound = manifest["totals"], manifest["generator"]["bound"]  # on a machine that is busy otherwise
     assert totals["errors"] > 0
     assert sum(totals["errors_by_kind"].values()) == totals["errors"]
@@ -178,24 +172,10 @@ def test_the_process_that_watches_is_killed(start: Start, verb: Verb, tmp_path: 
     assert verb("analyze", run).code in OR_TOO_SLOW
 
 
-def test_ctrl_c_keeps_what_there_is(start: Start, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    parent = start("keyheat", "run", scenario(tmp_path, 300), "--out", run)
-    eventually(lambda: has_sent(run, 300))
-    os.killpg(parent.pid, signal.SIGINT)
-    eventually(lambda: child_of(parent, "collect"))  # the run's own files are written by now
-    os.killpg(parent.pid, signal.SIGINT)  # nor wait for the minute to be published
-    _out, err = parent.communicate(timeout=PATIENCE_S)
-    assert parent.returncode == 130, err
-    assert "Traceback" not in err
-    assert files_in(run) == {"run.json"} | RECORDS
-    assert runfiles.read_json(run / "run.json", runfiles.RUN)["status"] == "interrupted"
-
-
 def test_an_endpoint_that_hangs_in_mid_run_costs_no_file_and_ctrl_c_leaves_it(
     start: Start, verb: Verb, tmp_path: Path
 ) -> None:
-    """What it is asked after the load takes minutes: the run's own files are whole before."""
+    """Once is enough: nobody is waited for any longer, and the run's own files are whole."""
     run = tmp_path / "run"
     with EndpointProcess.start() as endpoint:
         parent = start("keyheat", "run", scenario(tmp_path, 6), "--target", endpoint.url, "--out", run)
@@ -204,16 +184,15 @@ def test_an_endpoint_that_hangs_in_mid_run_costs_no_file_and_ctrl_c_leaves_it(
         assert parent.stderr is not None
         waits = next(line for line in parent.stderr if "to answer DynamoDB" in line)
         os.killpg(parent.pid, signal.SIGINT)
-        assert any("Ctrl-C again leaves at once" in line for line in iter(parent.stderr.readline, ""))
-        os.killpg(parent.pid, signal.SIGINT)
         _out, err = parent.communicate(timeout=PATIENCE_S)
         os.kill(endpoint.pid, signal.SIGCONT)
     assert parent.returncode == 130, err
     assert waits.startswith(f"keyheat: waiting for {endpoint.url.removeprefix('http://')} to answer ")
     assert files_in(run) == {"run.json"} | SEEN_BY_THE_CLIENT
-    manifest = runfiles.read_json(run / "run.json", runfiles.RUN)
-    assert (manifest["status"], set(manifest["totals"]["errors_by_kind"])) == ("interrupted", {"timeout"})
+    manifest = run_of(run)
+    assert (manifest["status"], set(manifest["totals"]["errors_by_kind"])) == ("finished", {"timeout"})
     assert verb("analyze", run).code in OR_TOO_SLOW  # throttles before that have reasons
+    assert "Ctrl-C again leaves at once" in err
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=lambda how: how.name)
@@ -227,19 +206,35 @@ def test_who_watches_passes_on_what_it_alone_is_told(
     _out, err = parent.communicate(timeout=PATIENCE_S)
     assert parent.returncode == 130, err
     assert "Traceback" not in err
-    assert files_in(run) == {"run.json"} | RECORDS
-    assert runfiles.read_json(run / "run.json", runfiles.RUN)["status"] == "interrupted"
+    check_interrupted(run)
 
 
-def test_a_closed_terminal_ends_the_load_and_keeps_what_there_is(tmp_path: Path) -> None:
-    run, keyheat = tmp_path / "run", (sys.executable, "-m", "keyheat", "run")
-    command = (*keyheat, scenario(tmp_path, 300), "--out", run, "--no-collect")
-    with in_a_terminal(command, tmp_path, os.environ | {"PYTHONPATH": str(ROOT)}) as (child, close):
-        eventually(lambda: has_sent(run, 100))
-        close()
-        assert child.wait(PATIENCE_S) == 130
+@pytest.mark.parametrize("how", ["the terminal closes", "Ctrl-C"])
+def test_a_terminal_ends_the_load_and_what_there_is_is_kept(start: Start, tmp_path: Path, how: str) -> None:
+    """On Ctrl-C it hears it twice, of which the second one ends the wait for the minute to be published."""
+    run = tmp_path / "run"
+    command = ("keyheat", "run", scenario(tmp_path, 300), "--out", run)
+    if how == "Ctrl-C":
+        child = start(*command)
+        eventually(lambda: has_sent(run, 300))
+        os.killpg(child.pid, signal.SIGINT)
+        eventually(lambda: child_of(child, "collect"))  # the run's own files are written by now
+        os.killpg(child.pid, signal.SIGINT)
+        _out, err = child.communicate(timeout=PATIENCE_S)
+        assert "Traceback" not in err
+    else:
+        words = (sys.executable, "-m", *command, "--no-collect")
+        with in_a_terminal(words, tmp_path, os.environ | {"PYTHONPATH": str(ROOT)}) as (child, close):
+            eventually(lambda: has_sent(run, 100))
+            close()
+            child.wait(PATIENCE_S)
+    assert child.returncode == 130
+    check_interrupted(run)
+
+
+def check_interrupted(run: Path) -> None:
     assert files_in(run) == {"run.json"} | RECORDS
-    assert runfiles.read_json(run / "run.json", runfiles.RUN)["status"] == "interrupted"
+    assert run_of(run)["status"] == "interrupted"
 
 
 STAGES = {"analyze": "diagnosis.json", "report": "report.html", "collect": "evidence.json"}

@@ -56,7 +56,7 @@ def test_a_range_and_a_precision(verb: Verb) -> None:
     carried, above = map(float, found.groups())
     assert carried == pytest.approx(150, rel=0.03)
     assert 1 < above / carried <= 1.021
-    assert said.says("one partition of index by-country (writes)")
+    assert said.says("a partition limit of index by-country (writes)")
 
 
 def test_the_knee_as_json(verb: Verb, home: Path) -> None:

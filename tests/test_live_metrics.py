@@ -6,10 +6,8 @@ queries, parsed as Prometheus would, against what a load exported.
 
 import json
 import re
-import shlex
 import signal
 import socket
-import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -27,26 +25,18 @@ from prometheus_client import Metric as Family
 from prometheus_client.parser import text_string_to_metric_families
 
 from keyheat import runfiles
-from keyheat.endpoint.metrics import METRICS as LOCAL_METRICS
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.live.metrics import LOAD_METRICS
 from keyheat.load.run import launch
 from keyheat.metrics import Metric
-from tests.outside import (
-    PATIENCE_S,
-    a_readers_environment,
-    end_all,
-    eventually,
-    free_port,
-    get,
-    started,
-)
+from tests.load.forked import LocustServer
+from tests.outside import PATIENCE_S, a_readers_environment, eventually, free_port, get
 
 ROOT = Path(__file__).parents[1]
 GRAFANA = ROOT / "deploy/grafana"
 BOARD: dict[str, Any] = json.loads((GRAFANA / "dashboards/keyheat-load.json").read_text(encoding="utf-8"))
 PAGE = (ROOT / "docs/live-metrics.md").read_text(encoding="utf-8")
-LOCUST = (sys.executable, "-m", "locust", "-f", ROOT / "loadtests/hotkey.py")
+HOTKEY = ("-f", str(ROOT / "loadtests/hotkey.py"))
 MADE = (
     "--autostart", "--only-summary", "--scenario", "watched.toml", "--out", "run", "--no-report",
 )  # fmt: skip
@@ -104,13 +94,8 @@ def family_of(metric: Metric) -> str:
     return metric.name.removesuffix("_total")
 
 
-@pytest.fixture
-def environment() -> dict[str, str]:
-    return a_readers_environment() | RETRIES
-
-
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
+def loaded(locust_server: LocustServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
     """A load that throttles, fails and retries until it has been seen to, with everything exported."""
     folder, port = tmp_path_factory.mktemp("load"), free_port()
     (folder / "watched.toml").write_text(SCENARIO.replace("duration_s = 6", "duration_s = 600"))
@@ -119,11 +104,10 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
         put(f"{endpoint.url}/_keyheat/faults", FAULTS)
         web = free_port()
         words = (
-            *LOCUST, *MADE, "--host", endpoint.url, "--retries", "sdk",
-            "--prometheus-port", port, "--web-port", web,
+            *HOTKEY, *MADE, "--host", endpoint.url, "--retries", "sdk",
+            "--prometheus-port", str(port), "--web-port", str(web),
         )  # fmt: skip
-        child = started(words, folder, a_readers_environment() | RETRIES)
-        stack.callback(end_all, [child])
+        stack.callback(locust_server.start(words, folder, a_readers_environment() | RETRIES).kill)
         during = eventually(lambda: seen(port, "failures"))
         get(f"http://127.0.0.1:{web}/stop", b"")
         run = eventually(lambda: over(folder))
@@ -291,11 +275,6 @@ def test_compose_gives_grafana_the_dashboard_and_a_prometheus_that_reads_loads()
     assert "--prometheus-port 9464 --prometheus-host 0.0.0.0 --allow-host host.docker.internal" in PAGE
 
 
-def test_the_page_names_every_metric_with_its_kind_and_meaning() -> None:
-    rows = re.findall(r"^\| `(keyheat_\w+)` \| (\w+) \|[^|]*\| (.*) \|$", PAGE, re.MULTILINE)
-    assert rows == [(one.name, one.kind, one.says) for one in (*LOAD_METRICS, *LOCAL_METRICS)]
-
-
 @pytest.mark.opens
 def test_the_page_names_the_labels_that_they_have(loaded: Loaded) -> None:
     rows = re.findall(r"^\| `(keyheat_load_\w+)` \| \w+ \|([^|]*)\|", PAGE, re.MULTILINE)
@@ -305,30 +284,6 @@ def test_the_page_names_the_labels_that_they_have(loaded: Loaded) -> None:
         for one in LOAD_METRICS
     }
     assert told == found
-
-
-@pytest.mark.opens
-def test_the_command_of_the_page_offers_what_its_prometheus_reads(
-    tmp_path: Path, environment: dict[str, str]
-) -> None:
-    (block,) = re.findall(r"^```sh\n(.*)\n```$", PAGE, re.MULTILINE)
-    (block_of_yaml,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    config = yaml.safe_load(block_of_yaml)
-    ((target,),) = (one["targets"] for one in config["scrape_configs"][0]["static_configs"])
-    _program, *words = shlex.split(block)
-    port = words[-1]
-    assert words[-2:] == ["--prometheus-port", target.rpartition(":")[2]]
-    words = [str(ROOT / word) if word.endswith(".py") else word for word in words]
-    words[words.index("--run-time") + 1] = "600s"  # and not for longer than it takes to be read
-    own = str(free_port())
-    child = started([*LOCUST[:3], *words[:-1], own, "--no-report"], tmp_path, environment)
-    with ExitStack() as stack:
-        stack.callback(end_all, [child])
-        eventually(lambda: seen(int(own)))
-        child.send_signal(signal.SIGINT)
-        _out, said = child.communicate(timeout=PATIENCE_S)
-    assert f"metrics for Prometheus: http://127.0.0.1:{own}/metrics" in said
-    assert f"http://{target.replace(port, own)}/metrics" in said
 
 
 def test_keyheat_run_has_the_load_export_as_it_is_told(
@@ -341,33 +296,30 @@ def test_keyheat_run_has_the_load_export_as_it_is_told(
         return launch.Launched(code=launch.INTERRUPTED, said="", run_id=None)
 
     monkeypatch.setattr(launch, "launch", no_launch)
-    words = (
-        "run",
-        "hotkey",
-        "--prometheus-port",
-        "9464",
-        "--out",
-        tmp_path / "run",
-    )
-    assert verb(*map(str, words)).code == launch.INTERRUPTED
+    said = verb("run", "hotkey", "--prometheus-port", "9464", "--out", tmp_path / "run")
+    assert said.code == launch.INTERRUPTED
     assert "--prometheus-port=9464" in told[0]
 
 
 @pytest.mark.opens
 def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
-    tmp_path: Path, environment: dict[str, str]
+    locust_server: LocustServer, tmp_path: Path
 ) -> None:
     (tmp_path / "watched.toml").write_text(SCENARIO)
-    port, wired, web = free_port(), str(free_port()), free_port()
+    port, wired, web = (str(free_port()) for _ in range(3))
     with ExitStack() as stack:
         exported = ("--prometheus-port", port)
         lead = (
             *MADE, *exported, "--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", wired,
-            "--expect-workers", 2, "--web-port", web,
+            "--expect-workers", "2", "--web-port", web,
         )  # fmt: skip
         work = ("--worker", "--master-host", "127.0.0.1", "--master-port", wired, *exported)
-        children = [started((*LOCUST, *words), tmp_path, environment) for words in (lead, work, work)]
-        stack.callback(end_all, children)
+        children = [
+            locust_server.start((*HOTKEY, *words), tmp_path, a_readers_environment())
+            for words in (lead, work, work)
+        ]
+        for child in children:
+            stack.callback(child.kill)
         run = eventually(lambda: over(tmp_path))
         families = read(get(f"http://127.0.0.1:{port}/metrics"))
         children[0].send_signal(signal.SIGINT)
@@ -375,18 +327,19 @@ def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
     attempts = points_of(families["keyheat_load_attempts"])
     assert sum(attempts.values()) == run["totals"]["attempts"]
     assert len(points_of(families["keyheat_load_cpu_ratio"])) == 2
+    assert f"metrics for Prometheus: http://127.0.0.1:{port}/metrics" in ends[0]
     assert all("metrics for Prometheus" not in said for said in ends[1:])
 
 
 @pytest.mark.opens
 def test_a_port_that_is_taken_is_said_before_anything_starts(
-    tmp_path: Path, environment: dict[str, str]
+    locust_server: LocustServer, tmp_path: Path
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        words = (*LOCUST, "--headless", "--scenario", ROOT / "configs/scenarios/hotkey.toml", "--out", "run",
-                 "--prometheus-port", port)  # fmt: skip
-        child = started(words, tmp_path, environment)
+        scenario = str(ROOT / "configs/scenarios/hotkey.toml")
+        words = ("--headless", "--scenario", scenario, "--out", "run", "--prometheus-port", str(port))
+        child = locust_server.start((*HOTKEY, *words), tmp_path, a_readers_environment())
         _out, said = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 2
     assert f"cannot listen on 127.0.0.1:{port}" in said

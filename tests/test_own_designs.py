@@ -53,10 +53,10 @@ SMALL = {
 
 def test_what_only_burst_carries_is_foretold(verb: Verb, tmp_path: Path) -> None:
     said = verb("plan", design(tmp_path, **SMALL))
-    assert said.says("has 100 WCU/s and is asked for 590 WCU/s")
+    assert said.says("has 100 WCU/s, and the demand is 590 WCU/s")
     assert said.says("its burst carries that for 1 min 1 s at most, longer than this run")
-    assert not said.says("No part of the table is asked for more than it has")
-    (found,) = json.loads(verb("plan", design(tmp_path, **SMALL), "--json").out)["foretold"]
+    assert not said.says("Demand is within every limit")
+    (found,) = json.loads(verb("plan", design(tmp_path, **SMALL), "--json").out)["data"]["foretold"]
     assert (found["constraint"], found["later"], round(found["from_s"])) == ("table", True, 61)
 
 
@@ -297,8 +297,8 @@ def test_a_query_reads_its_first_page_however_large_the_items_are(verb: Verb, tm
         load={"duration_s": 60, "item_bytes": 300_000},
         tasks=tasks,
     )
-    sent = json.loads(verb("plan", file, "--json").out)["sent"]["operations"]
-    assert {one["operation"]: round(one["requests"] / 60, 2) for one in sent} == {
+    sent = json.loads(verb("plan", file, "--json").out)["data"]["sent"]["operations"]
+    assert {one["name"]: round(one["requests"] / 60, 2) for one in sent} == {
         "PutItem": 2, "Query": 3, "DeleteItem": 0.5,
     }  # fmt: skip
 

@@ -46,8 +46,9 @@ CLEANING = (
     "keyheat/load/tables/cleaning.py",
 )
 ONLY_CLEANING = "keyheat/load/tables/orphans.py"  # a run never lists tables
-ONLY_COLLECTING = {"dynamodb:ListTables"}  # to name those that there are, where one is not there
-OBSERVED = "keyheat/runs/partitions.py"  # what a stream's shards tell, before, after and without a run
+ONLY_COLLECTING = {"dynamodb:ListTables", "cloudwatch:ListMetrics"}  # to find the tables, and their troubles
+OBSERVED = {ROOT / "keyheat" / "runs" / "partitions.py", ROOT / "keyheat" / "intake" / "scaling_of_aws.py"}
+"""What a stream's shards and auto scaling tell, before, after and without a run."""
 
 
 @cache
@@ -104,14 +105,13 @@ def permitted(policy: str, call: Call) -> bool:
 def test_a_run_may_do_what_it_does_and_no_more() -> None:
     elsewhere = {ROOT / ONLY_CLEANING}
     called = called_in(
-        (sources("keyheat/load", "keyheat/sharding", "loadtests", "keyheat/evidence") - elsewhere)
-        | {ROOT / OBSERVED}
+        (sources("keyheat/load", "keyheat/sharding", "loadtests", "keyheat/evidence") - elsewhere) | OBSERVED
     )
     assert actions_of("run") == (called - ONLY_COLLECTING) | NOT_CALLED.keys()
 
 
 def test_who_collects_may_read_what_is_collected_and_no_more() -> None:
-    assert actions_of("collect") == called_in(sources("keyheat/evidence") | {ROOT / OBSERVED})
+    assert actions_of("collect") == called_in(sources("keyheat/evidence") | OBSERVED)
 
 
 def test_who_cleans_up_may_do_that_and_no_more() -> None:
@@ -139,7 +139,9 @@ def run_elsewhere(url: str, loadtest: str, folder: Path, *more: str) -> "subproc
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["operations", "aggregate_stream"])
+@pytest.fixture(
+    scope="module", params=["operations", pytest.param("aggregate_stream", marks=pytest.mark.nightly)]
+)
 def recorded(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Recording, Path, str]]:

@@ -42,6 +42,7 @@ set = ["load.duration_s=3", "table.provisioned.write=2", "keys.keys=10"{more}]
 DEARER = ', "load.item_bytes=16_000"'
 SMALLER = ', "local.scale=0.5"'
 CALM = ', "table.provisioned.write=3"'
+PAIRED = "[run]\npaired = true\n"
 STRICT = ', "thresholds.throttle_share_max=0.0001"'
 
 
@@ -190,7 +191,7 @@ def test_a_first_session_that_nobody_expected_wants_to_be_looked_at(verb: Verb) 
 def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any) -> None:
     verb("regress", suite())
     runs(lambda _job, _how: pytest.fail("something was sent"))
-    files = ("--junit", "j.xml", "--markdown", "m.md", "--json-file", "s.json", "--github")
+    files = ("--export", "j.xml", "--export", "m.md", "--export", "s.json", "--export", "github")
     said = verb("regress", suite(SMALLER + CALM), "--out", "other", *files)
     assert said.code == 2
     told = json.loads(Path("s.json").read_text())
@@ -211,7 +212,7 @@ def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any)
         "The baseline, session 1 of ",
         "too-small: scale 1 → 0.5",
         "--new-baseline",
-        "--paired",
+        "paired = true",
         "--force",
     ):
         assert words in said.err
@@ -228,10 +229,9 @@ def test_what_is_meant_has_changed(verb: Verb) -> None:
 
 
 def test_the_baselines_own_scenario_is_run_again_beside_the_new_one(verb: Verb) -> None:
-    nothing_yet = verb("regress", suite(), "--paired")
-    assert (nothing_yet.code, "no good session yet" in nothing_yet.err) == (2, True)
-    verb("regress", suite(), "--out", "first")
-    said = verb("regress", suite(DEARER), "--paired", "--out", "pairs")
+    first = verb("regress", suite(cases=PAIRED), "--out", "first")
+    assert (first.code, "baseline's scenarios" in first.out) == (0, False), "there is nothing to rerun yet"
+    said = verb("regress", suite(DEARER, cases=PAIRED), "--out", "pairs")
     assert said.code == 1
     assert said.says("2 runs beside 2 runs of the baseline's scenarios")
     order = [line.split(": ")[0].split("  ")[1] for line in said.err.splitlines() if " of 4  " in line]
@@ -248,7 +248,7 @@ def test_the_baselines_own_scenario_is_run_again_beside_the_new_one(verb: Verb) 
 def test_a_baseline_whose_files_are_gone_cannot_be_run_again(verb: Verb) -> None:
     verb("regress", suite(), "--out", "first")
     Path("first").rename("elsewhere")
-    said = verb("regress", suite(), "--paired")
+    said = verb("regress", suite(cases=PAIRED))
     assert said.code == 2
     assert "first/too-small/1/run.json is missing" in said.err
 
@@ -344,7 +344,8 @@ def test_two_at_once_on_one_history_are_both_fine(verb: Verb, runs: Any) -> None
 
 
 def test_it_can_be_held_against_any_session(verb: Verb) -> None:
-    assert verb("regress", suite(), "--pin", "gold").out.count("pinned as 'gold'") == 1
+    verb("regress", suite())
+    assert verb("history", "pin", "gold", "1").code == 0
     verb("regress", suite(DEARER), "--new-baseline")
     for named, said in (("gold", "pinned as 'gold'"), ("1", "which was asked for")):
         held = verb("regress", suite(), "--baseline", named)
@@ -354,14 +355,6 @@ def test_it_can_be_held_against_any_session(verb: Verb) -> None:
     wrong = verb("regress", suite(), "--baseline", "silver")
     assert wrong.code == 2
     assert "Pinned names: gold. Good sessions of short: 4, 3, 2, 1." in wrong.err
-
-
-def test_only_a_good_session_is_pinned(verb: Verb) -> None:
-    said = verb("regress", suite(STRICT), "--pin", "gold")
-    assert said.code == 1
-    assert "not pinned as 'gold': session 1 is regressed" in said.err
-    with History.open(Path("reports/history.sqlite")) as history:
-        assert history.pins() == ()
 
 
 def test_a_case_that_is_new_is_held_against_nothing_yet(verb: Verb) -> None:
@@ -394,9 +387,14 @@ def test_a_suite_on_an_account_is_agreed_to_once_before_anything_is_sent(verb: V
     assert (nobody.code, "--yes" in nobody.err) == (4, True)
     assert (asked, sessions()) == ([], ())
     assert not Path("reports/out").exists()
-    dear = verb("regress", suite(cases=on_aws), "--yes", "--max-dollars", "0.000001")
+    dear = verb("regress", suite(cases=f"{on_aws}[run]\nmax_dollars = 0.000001\n"), "--yes")
     assert (dear.code, asked) == (4, [])
-    assert verb("regress", suite(cases=on_aws), "--yes", "--accept", "--max-units", "100_000_000").code == 0
+    cheap = verb(
+        "regress", suite(cases=f"{on_aws}[run]\nmax_dollars = 100\n"), "--yes", "--max-dollars", "1e-6"
+    )
+    assert (cheap.code, asked) == (4, []), "what a person says goes before what a file says"
+    capped = suite(cases=f"{on_aws}[run]\nmax_units = 100_000_000\n")
+    assert verb("regress", capped, "--yes", "--accept").code == 0
     assert [how.target for how in asked] == ["simulated", "aws", "simulated", "aws"]
     options = asked[1].options
     assert "--yes" in options
@@ -406,8 +404,8 @@ def test_a_suite_on_an_account_is_agreed_to_once_before_anything_is_sent(verb: V
 
 def test_every_export_is_written(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "step.md")
-    files = {"--junit": "a.xml", "--json-file": "a.json", "--markdown": "a.md", "--prometheus": "a.prom"}
-    said = verb("regress", suite(), "--github", *(word for pair in files.items() for word in pair))
+    files = [f"--export=a.{ending}" for ending in ("json", "xml", "md", "prom")]
+    said = verb("regress", suite(), "--export", "github", *files)
     assert said.code == 0
     assert "::notice title=keyheat regress short::" in said.out
     for name, words in (
@@ -422,18 +420,28 @@ def test_every_export_is_written(verb: Verb, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_an_export_that_fails_changes_no_verdict_and_hides_none(verb: Verb) -> None:
     Path("file").write_text("")
-    said = verb("regress", suite(), "--junit", "file/a.xml", "--markdown", "a.md")
+    said = verb("regress", suite(), "--export", "file/a.xml", "--export", "a.md")
     assert said.code == 3
     assert "cannot write file/a.xml" in said.err
     assert Path("a.md").exists()
     assert sessions()[0].verdict == "baseline"
-    assert verb("regress", suite(STRICT), "--junit", "file/a.xml").code == 1
+    assert verb("regress", suite(STRICT), "--export", "file/a.xml").code == 1
 
 
 def test_the_exit_code_is_the_same_wherever_it_is_said(verb: Verb) -> None:
     Path("file").write_text("")
-    files = ("--junit", "file/a.xml", "--json-file", "told.json")
-    said = verb("regress", suite(), *files, "--json", "--github", "--quiet")
+    said = verb(
+        "regress",
+        suite(),
+        "--export",
+        "file/a.xml",
+        "--json",
+        "--export",
+        "told.json",
+        "--export",
+        "github",
+        "-q",
+    )
     told = json.loads(said.out)
     assert said.err.startswith("::notice "), "nothing else is on stdout"
     assert told == outcome(told["folder"])
@@ -446,10 +454,9 @@ def test_the_exit_code_is_the_same_wherever_it_is_said(verb: Verb) -> None:
 WRONG = {
     "no such suite": (["nix"], "neither a file nor one of ours: "),
     "a folder of others": (["short.toml", "--out", "others"], "is not an empty folder"),
-    "a session's number as a name": (["short.toml", "--pin", "3"], "3 is a number, as sessions have"),
-    "an empty name": (["short.toml", "--pin", ""], "not by an empty one"),
-    "new and old": (["short.toml", "--new-baseline", "--baseline", "1"], "say either --new-baseline or"),
-    "a folder as a file": (["short.toml", "--junit", "others"], "others is a folder"),
+    "new and old": (["short.toml", "--new-baseline", "--baseline", "1"], "use either --new-baseline or"),
+    "a folder as a file": (["short.toml", "--export", "others"], "others is a folder"),
+    "no format": (["short.toml", "--export", "a.txt"], "end the name with .xml (JUnit), .md, .prom"),
 }
 
 

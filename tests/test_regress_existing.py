@@ -78,18 +78,15 @@ def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callabl
         *more: str,
         warm: float | None = None,
         options: tuple[str, ...] = (),
-        in_file: bool = False,
     ) -> Said:
         def load(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
             return loaded(job, there, table, warm)
 
         monkeypatch.setattr(keyheat.cli.suite, "make_run", load)
         said = "".join(f', "{one}"' for one in more)
-        suite, named = SUITE.format(url=there.url, more=said), ("--table", table)
-        if in_file:
-            suite, named = suite.replace("name =", f'table = "{table}"\nname =', 1), ()
-        Path("nightly.toml").write_text(suite)
-        return verb("regress", "nightly.toml", "--accept", *named, *options)
+        suite = SUITE.format(url=there.url, more=said)
+        Path("nightly.toml").write_text(f'{suite}\n[run]\ntable = "{table}"\n')
+        return verb("regress", "nightly.toml", "--accept", *options)
 
     return run
 
@@ -125,12 +122,6 @@ def test_a_night_without_a_change_is_compared_and_another_table_is_not(night: Ca
     another = night("events")
     assert another.code == 3
     assert another.says("table.name orders → events")
-
-
-def test_a_suite_names_its_table_in_its_file(night: Callable[..., Said]) -> None:
-    assert night(in_file=True).out.startswith("nightly has a new baseline: 2 valid runs.\n")
-    assert night().code == 0  # the same table, named by the option
-    assert "there is no table nowhere at" in night("nowhere", in_file=True).err
 
 
 def test_a_warm_throughput_that_aws_moved_is_no_other_setup(night: Callable[..., Said]) -> None:

@@ -80,13 +80,3 @@ def test_who_shares_a_table_has_a_verdict_that_says_so(shared: tuple[Any, str], 
     assert "This run was not alone" in Path("mine/report.html").read_text()
     trace = tags(client)[f"keyheat-live-{run['run_id']}"]
     assert "/2099" not in trace, "it says that it has ended, since the other one is still there"
-
-
-def test_a_run_that_is_alone_says_nothing_of_it(shared: tuple[Any, str], verb: Verb) -> None:
-    client, url = shared
-    arn = client.describe_table(TableName="keyheat-short")["Table"]["TableArn"]
-    client.untag_resource(ResourceArn=arn, TagKeys=[ANN["Key"]])
-    said = verb("run", "short.toml", "--target", url, "--out", "mine", "--no-collect")
-    assert said.code in (0, 3), said.err
-    assert "shared_with" not in json.loads(Path("mine/run.json").read_bytes())
-    assert tags(client) == {tag["Key"]: tag["Value"] for tag in OURS}

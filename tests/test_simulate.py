@@ -1,8 +1,6 @@
-"""keyheat simulate: scenarios get their labels, and the files are those of a run; docs/simulate.md."""
+"""keyheat simulate: scenarios get their labels, and the files are those of a run."""
 
 import json
-import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -149,28 +147,6 @@ def test_what_a_simulation_cannot_measure_is_not_broken(
     assert said.code == code
     assert said.says("is not decided: a simulation cannot measure it") is (code == 0)
     assert ("Not decided" in (tmp_path / "report.html").read_text()) is (code == 0)
-
-
-PAGE = SCENARIOS.parents[1] / "docs" / "simulate.md"
-COMMANDS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-
-
-@pytest.mark.opens
-@pytest.mark.parametrize("command", [line for block in COMMANDS for line in block.splitlines()])
-def test_the_commands_of_the_page_run(verb: Verb, tmp_path: Path, command: str) -> None:
-    """docs/simulate.md, and what it says of the first two."""
-    program, *arguments = shlex.split(command)
-    said = verb(*arguments, "--out", tmp_path / "out")
-    assert (program, said.code) == ("keyheat", 0)
-    if command == "keyheat simulate hotkey":
-        assert "5,069 throttles" in said.out
-        assert "says `partition`, 5,069 throttles" in PAGE.read_text(encoding="utf-8")
-    if len(arguments) == 4 and "--set" not in arguments:
-        assert said.says(f"Side by side: {tmp_path / 'out' / 'index.html'}")
-        page = (tmp_path / "out" / "index.html").read_text()
-        assert all(f"{name}/report.html" in page for name in arguments[1:])
-    if command.endswith("hotkey --set keys.shards=20"):
-        assert said.out.split()[:2] == ["hotkey", "none"]
 
 
 @pytest.mark.opens

@@ -21,10 +21,20 @@ pytestmark = pytest.mark.slow
 AGREEING = 0.03
 CHANCE = 2.0  # standard deviations of a count of independent requests
 at_night = partial(pytest.param, marks=pytest.mark.nightly)
+BY_DAY = {
+    "hotkey",
+    "too-small",
+    "country-index-sharded",
+    "unique-key",
+    "scale-down",
+    "operations",
+    "leaderboard",
+}
+"""A key range, a small table, an index, conditions, a change of capacity, batches."""
 BY_TURNS = {"dynamic-sharding"}  # whose writers draw when it is their turn: another draw, another minute
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", [name if name in BY_DAY else at_night(name) for name in SHORT])
 def test_it_agrees_with_the_model_asked_one_by_one(name: str) -> None:
     """Units within 3 %; throttles too, beyond what chance makes of so few: keys are drawn anew."""
     scenario = few_requests(name)
@@ -45,7 +55,8 @@ def test_it_agrees_with_the_model_asked_one_by_one(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["hotkey", at_night("too-small"), at_night("country-index")])
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["hotkey", "too-small", "country-index"])
 def test_it_agrees_with_the_endpoint(name: str) -> None:
     """On three days: what the client saw, and what CloudWatch says of it."""
     on_endpoint: Counter[tuple[str | None, ...]] = Counter()
@@ -88,8 +99,8 @@ def small(operation: str, capacity: float, load: str) -> Scenario:
     return scenario_from_dict(raw, "small")
 
 
-@pytest.mark.parametrize("load", LOADS)
-@pytest.mark.parametrize(("operation", "capacity"), SMALL)
+@pytest.mark.parametrize("load", ["steady", at_night("within its burst"), "beyond it"])
+@pytest.mark.parametrize(("operation", "capacity"), [("put", 5), *(at_night(*one) for one in SMALL[1:])])
 def test_small_tables_admit_the_same_under_both_clocks(operation: str, capacity: float, load: str) -> None:
     """Nodes hand out their capacity in chunks: a load that stayed with one of them would soon be refused."""
     scenario = small(operation, capacity, load)

@@ -9,9 +9,7 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import sysconfig
-import tarfile
 import venv
 import zipfile
 from collections.abc import Callable, Iterator
@@ -25,22 +23,12 @@ from keyheat.cli.main import MENU
 from keyheat.runs.formats import read_diagnosis
 from tests.conftest import Said
 from tests.outside import OR_TOO_SLOW, a_readers_environment
+from tests.test_wheel_contents import sdist, wheel
 
+__all__ = ["sdist", "wheel"]
 pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.opens, pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[1]
-BUILT_FROM = (
-    "keyheat",
-    "loadtests",
-    "analyzers",
-    "configs",
-    "reports",
-    "deploy",
-    "pyproject.toml",
-    "setup.py",
-    "README.md",
-    "LICENSE",
-)
 ONCE_OURS = (
     "accuracy", "analyzers", "assertions", "commands", "configs", "generator", "loadtests", "pytest_keyheat",
     "regression", "reports", "sharding", "tablemodel", "endpoint", "model",
@@ -128,40 +116,6 @@ FEW = {r"requests_per_s = \S+": "requests_per_s = 100", r"duration_s = \S+": "du
 """A load that shows that an installed load test sends; how much it sends is the subject of other tests."""
 
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-def built(what: str, sources: Path, folder: Path) -> Path:
-    """The `wheel` or the `sdist` of a folder, made there as pip makes it."""
-    folder.mkdir()
-    making = f"import sys; from setuptools.build_meta import build_{what} as make; make(sys.argv[1])"
-    done = subprocess.run([sys.executable, "-c", making, folder], cwd=sources, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    (made,) = folder.iterdir()
-    return made
-
-
-@pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy of the sources, so that nothing is left behind in the checkout."""
-    folder = tmp_path_factory.mktemp("sdist")
-    sources = folder / "sources"
-    sources.mkdir()
-    for name in BUILT_FROM:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__", "out"))
-        else:
-            shutil.copy(ROOT / name, sources / name)
-    return built("sdist", sources, folder / "built")
-
-
-@pytest.fixture(scope="module")
-def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from the sdist, as an installer without a wheel for it would."""
-    folder = tmp_path_factory.mktemp("wheel")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
-    (sources,) = folder.iterdir()
-    return built("wheel", sources, folder / "built")
 
 
 def site_of(home: Path) -> Path:
@@ -292,37 +246,6 @@ def runs(programs: Path, folder: Path) -> Program:
     return run
 
 
-def test_the_wheel_that_the_sdist_makes_has_what_the_checkout_has(sdist: Path, wheel: Path) -> None:
-    inside = set(zipfile.ZipFile(wheel).namelist())
-    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "keyheat").rglob("*.py")}
-    shipped = {
-        f"keyheat/{path.relative_to(ROOT).as_posix()}"
-        for pattern in (
-            "loadtests/*.py",
-            "configs/**/*.toml",
-            "configs/**/*.json",
-            "configs/**/*.csv",
-            "deploy/schedules/[!_]*",
-        )
-        for path in ROOT.glob(pattern)
-    }
-    assert len(modules) > 200
-    assert modules | shipped <= inside, sorted((modules | shipped) - inside)
-    version = re.search(r'^version = "([\d.]+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
-    assert version is not None
-    assert sdist.name == f"keyheat-{version[1]}.tar.gz"
-    assert wheel.name == f"keyheat-{version[1]}-py3-none-any.whl"
-
-
-def test_the_wheel_has_one_name_and_what_is_read_at_run_time(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
-    tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"keyheat"}
-    assert {"keyheat/py.typed", "keyheat/configs/prices.toml", "keyheat/loadtests/hotkey.py"} <= set(names)
-    assert {"keyheat/reports/templates/page.html.j2", "keyheat/load/live/static/live.js"} <= set(names)
-    assert not [name for name in names if "__pycache__" in name or "/out/" in name]
-
-
 def test_every_verb_has_its_help(program: Program) -> None:
     assert program("keyheat", "--help").returncode == 0
     verbs = [name for section in MENU.values() for name in section]
@@ -367,7 +290,7 @@ def test_a_shipped_load_test_is_copied_and_run(program: Program, project: Path) 
     assert (project / "mine" / "hotkey.py").exists()
     again = program("keyheat", "loadtests", "copy", "hotkey", "mine")
     assert again.returncode == 2
-    assert "already there, and not replaced" in again.stderr
+    assert "files exist: " in again.stderr
     few(project / "mine" / "hotkey.toml", project / "mine")
     done = program("keyheat", "run", "mine/hotkey.toml", "--out", "out/run")
     assert done.returncode in OR_TOO_SLOW, done.stderr
@@ -451,10 +374,7 @@ def test_an_import_says_which_extra_it_needs(base: Program, module: str, extra: 
 
 
 def test_what_is_public_is_listed_and_there(base: Program) -> None:
-    done = base(
-        "python",
-        "-c",
-        "import keyheat; [getattr(keyheat, name) for name in dir(keyheat)]; print(*dir(keyheat))",
-    )
+    listing = "import keyheat; [getattr(keyheat, name) for name in dir(keyheat)]; print(*dir(keyheat))"
+    done = base("python", "-c", listing)
     assert done.returncode == 0, done.stderr
     assert {"__version__", "assert_no_hot_partition", "LocalDynamoDB"} <= set(done.stdout.split())

@@ -25,7 +25,6 @@ from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.pages.comparison import write_comparison
-from keyheat.pages.fix import write_fix
 from keyheat.pages.knee import write_knee
 from keyheat.pages.page import save
 from keyheat.pages.regression import write_regression
@@ -41,7 +40,8 @@ from keyheat.plan.prices import Billing, load_prices
 from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
-from keyheat.wording.fix import Fix
+from keyheat.show.fix import Fix
+from keyheat.show.fix_page import write_fix
 from keyheat.wording.knee import KneeAnswer
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, load_evidence, summary, written

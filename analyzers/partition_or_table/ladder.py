@@ -297,6 +297,12 @@ def cells_of(candidate: LabelCandidate, track: EvidenceTrack) -> range:
     return range(track.cell_of(candidate.span.start_s), candidate.span.end_s, track.step_s)
 
 
+def heaviest_cell(candidate: LabelCandidate, consumption: Consumption) -> int:
+    """The cell of the span with most throttles."""
+    cells = cells_of(candidate, consumption.track)
+    return max(cells, key=lambda cell: _throttles(consumption, cell))
+
+
 def _against_metrics(
     candidate: LabelCandidate, others: Others, consumption: Consumption
 ) -> tuple[float, str]:
@@ -325,11 +331,8 @@ def _against_metrics(
 
 def _against_inference(candidate: LabelCandidate, consumption: Consumption) -> tuple[float, str]:
     """What consumption alone would have said of the heaviest cell of the span."""
-    track = consumption.track
-    cells = cells_of(candidate, track)
-    heaviest = max(cells, key=lambda cell: _throttles(consumption, cell))
     span = candidate.span
-    opinion = consumption.opinion(heaviest, span.start_s, span.end_s)
+    opinion = consumption.opinion(heaviest_cell(candidate, consumption), span.start_s, span.end_s)
     if opinion.constraint == "undetermined":
         return 1.0, ""
     if opinion.constraint == candidate.constraint:

@@ -15,7 +15,7 @@ from keyheat.words import Constraint
 
 from .bounds import PROVED
 from .consumption import Consumption
-from .ladder import LabelCandidate, cells_of
+from .ladder import LabelCandidate, heaviest_cell
 
 EXCLUDED: Final = "nothing that is not known would do: what was consumed excludes it"
 AT: Final = frozenset({"seconds-at-provisioned", "seconds-burst-spent", "minutes-at-provisioned"})
@@ -26,7 +26,7 @@ def rivals(candidate: LabelCandidate, ready: Consumption) -> tuple[Rival, ...]:
     if candidate.opinion is None or candidate.opinion.rule == WHOSE:
         return ()
     rule = candidate.opinion.rule.removeprefix("undetermined-")
-    cell = _heaviest(candidate, ready)
+    cell = heaviest_cell(candidate, ready)
     found = dict(
         _on_demand(ready, cell) if ready.track.on_demand_at(cell) else _provisioned(ready, cell, rule)
     )
@@ -60,16 +60,6 @@ def settled_by(candidate: LabelCandidate, ready: Consumption, evidence: Evidence
     return (
         "The reasons of the client's exceptions would settle it: AWS SDKs of 2025-08 and later give "
         "`error.response['ThrottlingReasons']`."
-    )
-
-
-def _heaviest(candidate: LabelCandidate, ready: Consumption) -> int:
-    track = ready.track
-    return max(
-        cells_of(candidate, track),
-        key=lambda cell: (
-            sum(n for _, n in ready.throttled.get(cell, ())) or (track.events or {}).get(cell, 0.0)
-        ),
     )
 
 

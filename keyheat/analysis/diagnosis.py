@@ -17,6 +17,7 @@ from keyheat.runs.formats import Coverage, Diagnosis, Evidence, read_diagnosis
 from keyheat.runs.manifest import run_window
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import Run, place_of
+from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.shipped import RUN_FILES, require
 from keyheat.words import sentence
@@ -87,12 +88,13 @@ def diagnosed(
     further: Sequence[Path] = (),
     billing: Billing | None = None,
     simulate: bool = True,
+    scaling: AutoScaling = NOT_SCALED,
 ) -> Diagnosis:
     """The diagnosis of evidence alone, whoever sent the load. Without `simulate`, advice is by formula."""
     thresholds = numbers or load_thresholds()
     return diagnose(
         evidence, client=None, thresholds=thresholds, scenario=None, further=further,
-        billing=billing, simulate=simulate,
+        billing=billing, simulate=simulate, scaling=scaling,
     )  # fmt: skip
 
 
@@ -106,6 +108,7 @@ def diagnose(
     further: Sequence[Path] = (),
     billing: Billing | None = None,
     simulate: bool = True,
+    scaling: AutoScaling = NOT_SCALED,
 ) -> Diagnosis:
     """Ask the analyzers, judge and advise. `client` is None where the load was not ours."""
     run = Run(evidence, directory, client=client)
@@ -129,6 +132,7 @@ def diagnose(
             scenario=scenario,
             billing=billing or Billing(load_prices()),
             simulate=simulate,
+            scaling=(client and client.manifest and client.manifest.auto_scaling) or scaling,
         )
     return Diagnosis(
         verdict=judged,

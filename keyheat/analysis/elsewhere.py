@@ -12,9 +12,8 @@ from typing import Final
 from keyheat.analysis.verdict import throttled_elsewhere
 from keyheat.numbers import milliseconds, some
 from keyheat.runs.formats import Evidence, Series
-from keyheat.runs.metrics import LATENCY
+from keyheat.runs.metrics import GET_RECORDS, LATENCY, SYSTEM_ERRORS
 
-SYSTEM_ERRORS: Final = "SystemErrors"
 SLOW_RATIO: Final = 3.0  # of a minute's mean latency to the median minute, from which it was slow
 SLOW_MS: Final = 20.0  # and at least so much above it
 LEAST_SLOW: Final = 3  # minutes in a row
@@ -25,9 +24,14 @@ def other_causes(evidence: Evidence) -> tuple[str, ...]:
     return (*_streams(evidence), *_errors(evidence), *_late(evidence))
 
 
+def has_errors(evidence: Evidence) -> bool:
+    """Whether requests failed inside DynamoDB."""
+    return any(_errors(evidence))
+
+
 def _streams(evidence: Evidence) -> Iterator[str]:
     for operation, count in throttled_elsewhere(evidence).items():
-        look = "; look at the readers of its stream" if operation == "GetRecords" else ""
+        look = "; look at the readers of its stream" if operation == GET_RECORDS else ""
         yield f"{some(count, f'{operation} request')} {'was' if count == 1 else 'were'}{look}"
 
 
@@ -56,17 +60,10 @@ def _late(evidence: Evidence) -> Iterator[str]:
             )
 
 
-def answered_as_ever(evidence: Evidence) -> str | None:
-    """That DynamoDB was not late, so that a slow client is slow on its own side; None if it may have been."""
-    known = list(_latencies(evidence))
-    if not known or any(_late(evidence)):
-        return None
-    slowest = max(known, key=lambda series: max(value for _at, value in series.points))
-    most_ms = max(value for _at, value in slowest.points)
-    return (
-        f"DynamoDB answered every operation within {milliseconds(most_ms)} in the mean of each minute: a "
-        "client that waits longer waits for its network, its connections or its own retries."
-    )
+def usual_latency_ms(evidence: Evidence) -> float | None:
+    """The most that an operation took in the mean of a period; None if it is not known, or was late once."""
+    known = [value for series in _latencies(evidence) for _at, value in series.points]
+    return None if any(_late(evidence)) else max(known, default=None)
 
 
 def _latencies(evidence: Evidence) -> Iterator[Series]:

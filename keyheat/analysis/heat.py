@@ -75,9 +75,12 @@ def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[RunHeat, .
 
 
 def index_heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[RunHeat, ...]:
-    """The heat of each index whose own keys the client counted; one without keys has too many to name."""
+    """The heat of each index whose own keys the client counted, else those that Contributor Insights names.
+
+    One without keys has too many to name.
+    """
     if client is None or client.keys is None:
-        return ()
+        return tuple(one for index in evidence.table.indexes for one in insight_heats(evidence, index.name))
     duration_s = _duration_s(evidence, client)
     return tuple(
         replace(heat(keys, direction, duration_s), index=index)
@@ -169,35 +172,36 @@ def key_spread(evidence: Evidence, index: str | None = None) -> KeySpread | None
     return KeySpread(spread, first.key, share, len(counted.keys), counted.total)
 
 
-def insight_heats(evidence: Evidence) -> tuple[RunHeat, ...]:
-    """The heat of the table's keys, where no client's record says more; empty where it is not known.
+def insight_heats(evidence: Evidence, index: str | None = None) -> tuple[RunHeat, ...]:
+    """The heat of the table's keys, or an index's, where no client's record says more; empty if not known.
 
-    Keys have no direction in Contributor Insights, so there is a heat only where the table's own throttles,
-    or its traffic, have one.
+    Keys have no direction in Contributor Insights, so there is a heat only where the throttles of the
+    resource, or its traffic, have one.
     """
-    keys = insight_keys(evidence)
+    keys = insight_keys(evidence, index)
     if keys is None:
         return ()
-    spread = key_spread(evidence)
+    spread = key_spread(evidence, index)
     pinned = spread.top if spread is not None and spread.spread == "one_key" else None
     duration_s = (evidence.window.end - evidence.window.start).total_seconds()
-    return tuple(replace(heat(keys, one, duration_s), pinned=pinned) for one in keys.overall)
+    return tuple(replace(heat(keys, one, duration_s), pinned=pinned, index=index) for one in keys.overall)
 
 
-def insight_keys(evidence: Evidence) -> Keys | None:
-    """The table's hottest keys, as a run's own record has them; None where they are not known.
+def insight_keys(evidence: Evidence, index: str | None = None) -> Keys | None:
+    """The hottest keys of the table, or of an index, as a run's own record has them; None if not known.
 
     What a key asked for is what it consumed and the units of its throttled requests, in the periods in which
-    the table throttled, if there are any.
+    its resource throttled, if there are any. Writes refused for an index's capacity are counted for no key.
     """
-    accessed, throttled = _rule(evidence, None, "accessed"), _rule(evidence, None, "throttled")
-    by_throttles = _direction(evidence, metrics.throttle_events) if throttled and throttled.keys else None
-    by_traffic = _direction(evidence, metrics.consumed)
+    accessed, throttled = _rule(evidence, index, "accessed"), _rule(evidence, index, "throttled")
+    named = throttled is not None and bool(throttled.keys)
+    by_throttles = _direction(evidence, metrics.throttle_events, index) if named else None
+    by_traffic = _direction(evidence, metrics.consumed, index)
     direction = by_throttles or by_traffic
     rules = [
         rule for rule in (accessed if by_traffic == direction else None, throttled) if rule and rule.keys
     ]
-    track = timeline(evidence).track(None, direction) if direction else None
+    track = timeline(evidence).track(index, direction) if direction else None
     if direction is None or track is None or not rules:
         return None
     demand = KeyDemand(
@@ -216,10 +220,10 @@ def insight_keys(evidence: Evidence) -> Keys | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyDemand:
-    """What single keys asked of a table, period by period, by what Contributor Insights counted.
+    """What single keys asked of a table or an index, period by period, by what Contributor Insights counted.
 
     Where it counts throttles alone, a key that has some share of them has the same share of what was
-    consumed, up to what one partition sustains.
+    consumed, up to what one partition sustains; where it counts none of them, the other way round.
     """
 
     track: EvidenceTrack
@@ -236,9 +240,8 @@ class KeyDemand:
 
     @property
     def hot(self) -> Sequence[datetime]:
-        """Those in which the table throttled; all of them if it did not."""
-        throttled = {at for times in self.refused.values() for at, count in times.items() if count}
-        return sorted(throttled) or self.moments
+        """Those in which the resource throttled; all of them if it did not."""
+        return [at for at in self.moments if self._throttled(at)] or self.moments
 
     def of_all(self, at: datetime) -> float:
         """Units that all keys asked for in the period that begins then."""
@@ -248,7 +251,10 @@ class KeyDemand:
         """Units that one key asked for in the period that begins then."""
         refused = self.refused.get(key, {}).get(at, 0.0)
         if self.used is not None:
-            return self.used.get(key, {}).get(at, 0.0) + self._each * refused
+            used, consumed = self.used.get(key, {}).get(at, 0.0), self._consumed(at)
+            if self.refused or not consumed:
+                return used + self._each * refused
+            return used * self.of_all(at) / consumed
         if not refused:
             return 0.0
         most = min(self._consumed(at), self.ceiling_per_s * self.period_s)
@@ -292,9 +298,9 @@ def _rule(evidence: Evidence, index: str | None, counts: Counted) -> Contributor
     return next((rule for rule in rules if rule.index == index and rule.counts == counts), None)
 
 
-def _direction(evidence: Evidence, metric: Callable[[Direction], str]) -> Direction | None:
-    """The direction that nearly all of the table's traffic has; None where it has both, or nobody knows."""
-    sums = {direction: evidence.total(metric(direction)) for direction in Direction}
+def _direction(evidence: Evidence, metric: Callable[[Direction], str], index: str | None) -> Direction | None:
+    """The direction that nearly all traffic has; None where it has both, or nobody knows."""
+    sums = {direction: evidence.total(metric(direction), index) for direction in Direction}
     total = sum(found or 0.0 for found in sums.values())
     clear = (direction for direction, found in sums.items() if found and found >= CLEAR_SHARE * total)
     return next(clear, None)

@@ -192,11 +192,12 @@ def _unstated(found: Sequence[LabelGroup], client: ClientFiles | None) -> str | 
 def _of_groups(found: Sequence[LabelGroup], counted: str) -> Verdict:
     first, *others = found
     total = sum(group.throttles for group in found)
-    also = tuple(
-        f"Beside them, {group.throttles:,} {group.said}"
+    also = [
+        line
         for group in others
         if group.throttles >= NOTABLE * first.throttles
-    )
+        for line in (f"Beside them, {group.throttles:,} {group.said}", *group.heaviest.because)
+    ]
     return Verdict(
         constraint=first.constraint,
         resource=first.resource,

@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -29,12 +29,12 @@ from keyheat.words import DONE
     type=click.Choice(["scenario", "suite", "regression", "faults", "answer"]),
     default="scenario",
 )
-@in_json("the schema, which is printed so in any case,")
+@in_json("the schema (always)")
 def schema(what: str) -> int:
-    """The JSON Schema of a file that people or programs write or read, for editors and checks.
+    """Print the JSON Schema of a file format, for editors and checks.
 
-    Of a scenario's file, of a suite's, of what `keyheat regress` or `diagnose` prints as JSON, or of rules of
-    faults.
+    Formats: a scenario, a suite, the JSON of `keyheat regress` (regression) and of `keyheat diagnose`
+    (answer), and rules of faults.
     """
     modules = {
         "scenario": "scenario.scenario",
@@ -54,7 +54,7 @@ LOADTEST = re.compile(r'^loadtest = "([^"]+)"', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class ShippedLoadTest:
-    """A load test that is shipped: its file, the question it asks, and the scenarios that name it."""
+    """A shipped load test: its file, its question, and the scenarios that name it."""
 
     name: str
     question: str
@@ -63,14 +63,14 @@ class ShippedLoadTest:
 
 
 def load_tests() -> Iterator[ShippedLoadTest]:
-    """Those that are shipped, by name. The files are read, not run: each would import Locust."""
+    """Shipped load tests, by name. The files are parsed, not run: each would import Locust."""
     of: dict[str, list[Path]] = {}
     for path in sorted(SCENARIOS.glob("*.toml")):
         if found := LOADTEST.search(path.read_text(encoding="utf-8")):
             of.setdefault(found[1], []).append(path)
     for file in sorted(shipped("loadtests").glob("[!_]*.py")):
-        asked = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-        question = " ".join(asked.partition("\n\n")[0].split())
+        docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+        question = " ".join(docstring.partition("\n\n")[0].split())
         yield ShippedLoadTest(file.stem, question, file, tuple(of.get(file.stem, ())))
 
 
@@ -78,19 +78,19 @@ def load_tests() -> Iterator[ShippedLoadTest]:
 @in_json("the list")
 @click.pass_context
 def loadtests(context: click.Context) -> int:
-    """The load tests that are shipped: name, question, scenarios. `loadtests copy NAME` copies one."""
+    """List the shipped load tests: name, question, scenarios. `loadtests copy NAME` copies one."""
     if context.invoked_subcommand is None:
-        found = list(load_tests())
-        answer(lambda: [_told(one) for one in found], lambda: _listed(found))
+        tests = list(load_tests())
+        answer(lambda: tests, lambda: _listed(tests))
     return DONE
 
 
-def _listed(found: list[ShippedLoadTest]) -> RenderableType:
+def _listed(tests: list[ShippedLoadTest]) -> RenderableType:
     lines: list[Text] = []
-    for one in found:
-        names = ", ".join(path.stem for path in one.scenarios)
-        lines.append(Text(one.name, style="bold"))
-        lines.append(Text(f"  {one.question}\n  scenarios: {names or 'none of its own'}"))
+    for test in tests:
+        names = ", ".join(path.stem for path in test.scenarios)
+        lines.append(Text(test.name, style="bold"))
+        lines.append(Text(f"  {test.question}\n  scenarios: {names or 'none of its own'}"))
     return Group(*lines, Text("\nA copy to edit: keyheat loadtests copy NAME"))
 
 
@@ -99,11 +99,11 @@ def _listed(found: list[ShippedLoadTest]) -> RenderableType:
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("."))
 @in_json("the copies")
 def copy(name: str, folder: Path) -> int:
-    """Copy the load test NAME and its scenarios into FOLDER (here), to be edited. Replaces nothing."""
+    """Copy the load test NAME and its scenarios into FOLDER [default: .]; replace nothing."""
     copies = _copies(_named(name))
     files = [str(folder / file) for file in copies]
     if there := [file for file in files if Path(file).exists()]:
-        raise click.UsageError(f"already there, and not replaced: {', '.join(there)}; name another folder")
+        raise click.UsageError(f"files exist: {', '.join(there)}; choose another folder")
     for file, text in copies.items():
         write_atomically(folder / file, partial(_write, text))
     answer(lambda: files, lambda: "\n".join(files))
@@ -115,26 +115,22 @@ def _write(text: str, file: IO[bytes]) -> None:
 
 
 def _named(name: str) -> ShippedLoadTest:
-    found = {one.name: one for one in load_tests()}
-    if (one := found.get(name.replace("-", "_"))) is None:
-        raise click.UsageError(f"there is no load test {name!r}; there are {', '.join(found)}")
-    return one
+    tests = {test.name: test for test in load_tests()}
+    if (test := tests.get(name.replace("-", "_"))) is None:
+        raise click.UsageError(f"no load test {name!r}; there are {', '.join(tests)}")
+    return test
 
 
-def _copies(one: ShippedLoadTest) -> dict[str, str]:
+def _copies(test: ShippedLoadTest) -> dict[str, str]:
     """Name -> text of each file that is copied. A scenario runs the load test, and the trace, beside it."""
-    copies = {one.file.name: one.file.read_text(encoding="utf-8")}
-    for path in one.scenarios:
+    copies = {test.file.name: test.file.read_text(encoding="utf-8")}
+    for path in test.scenarios:
         text = path.read_text(encoding="utf-8")
-        if re.fullmatch(FILE, own := f"./{one.file.name}"):
-            text = LOADTEST.sub(f'loadtest = "{own}"', text)
+        if re.fullmatch(FILE, local := f"./{test.file.name}"):
+            text = LOADTEST.sub(f'loadtest = "{local}"', text)
         if found := TRACE.search(text):
             trace = path.parent / found[1]
             copies[trace.name] = trace.read_text(encoding="utf-8")
             text = TRACE.sub(f'trace = "{trace.name}"', text)
         copies[path.name] = text
     return copies
-
-
-def _told(one: ShippedLoadTest) -> dict[str, object]:
-    return asdict(one) | {"file": str(one.file), "scenarios": [str(path) for path in one.scenarios]}

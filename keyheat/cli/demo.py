@@ -1,7 +1,7 @@
 """The verb demo: four scenarios, four verdicts, on any machine.
 
-A load generator that cannot send what a scenario asks for spoils its answer. Demand and table are then
-halved, which leaves the question as it is, and what was spoiled is run again.
+A load generator that cannot keep up makes a run invalid. Demand and table are then halved, which leaves the
+question as it is, and the run is repeated.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from keyheat.words import DONE, INTERRUPTED
 
 DEMO: Final = ("hotkey", "datekey", "sharded", "too-small")
 LEAST_SCALE: Final = 1 / 16
-"""Some 16 requests/s for a scenario: what cannot send those has no time for anything."""
+"""About 16 requests/s for a scenario."""
 
 
 @click.command()
@@ -31,14 +31,14 @@ LEAST_SCALE: Final = 1 / 16
     type=click.FloatRange(LEAST_SCALE, 1),
     default=1.0,
     show_default=True,
-    help="begin with this part of demand and tables",
+    help="start at this share of demand and tables",
 )
 @in_json("the runs and what came out")
 def demo(folder: Path, scale: float) -> int:
-    """Four scenarios on the local endpoint, four reports, one index page (about 2 minutes).
+    """Run four scenarios on the local endpoint: four reports and one index page (about 2 minutes).
 
-    They run beside each other where there are two cores or more. Where the machine cannot send a load, demand
-    and table are halved, and it runs again.
+    They run at the same time on two cores or more. If the machine cannot send a load, demand and table are
+    halved, and it runs again.
     """
     from keyheat.pages.series import RunEntry, write_index
 
@@ -56,7 +56,7 @@ def demo(folder: Path, scale: float) -> int:
         codes |= _load_all(again)
     else:
         return INTERRUPTED
-    # The machine is no failure of the demo: a verdict that it spoiled to the last says so itself.
+    # A slow machine is no failure of the demo: an invalid verdict says so itself.
     code = max(DONE if name in spoiled else ended for name, ended in codes.items())
     entries = [RunEntry.of_run(folder / name) for name in DEMO]
     index = write_index(folder, entries, datetime.now(UTC), title="Partition or table? Four answers")
@@ -66,7 +66,7 @@ def demo(folder: Path, scale: float) -> int:
 
 
 def _jobs(names: Iterable[str], folder: Path, scale: float) -> dict[str, Job]:
-    """The scenarios at a part of their size, each with a folder of its name; an earlier run is cleared."""
+    """The scenarios at a share of their size, each in a folder of its name; an earlier run is cleared."""
     jobs = {}
     for name in names:
         scenario, path = find_scenario(name)
@@ -79,7 +79,7 @@ def _jobs(names: Iterable[str], folder: Path, scale: float) -> dict[str, Job]:
 
 
 def _load_all(jobs: Mapping[str, Job]) -> dict[str, int]:
-    """Load beside each other where cores allow, else in turn; gives the exit codes of those that began."""
+    """Load at the same time if cores allow, else in turn; gives the exit codes of the runs that began."""
     from keyheat.load.record.generator import machine
 
     listed: Sequence[Job] = [*jobs.values()]
@@ -90,7 +90,7 @@ def _load_all(jobs: Mapping[str, Job]) -> dict[str, int]:
 
 
 def _spoiled(job: Job) -> bool:
-    """Whether the generator kept a run from its verdict: throttles that DynamoDB names stay what they are."""
+    """Whether the generator kept a run from its verdict; throttles that DynamoDB names count anyway."""
     from keyheat.runs.formats import read_diagnosis
     from keyheat.wording.verdict import is_as_expected
 

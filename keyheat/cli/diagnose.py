@@ -2,9 +2,9 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 import click
 
 from keyheat.cli.options import (
-    TimeSpan,
+    Account,
+    EvidenceFiles,
+    TimeWindow,
     a_path,
-    a_time,
     in_json,
-    in_utc,
-    of_files,
     price_list,
     run_place,
     some_prices,
 )
+from keyheat.flags import takes, values_of
+from keyheat.masking import from_here
 from keyheat.numbers import dollars, some
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
@@ -29,6 +30,7 @@ from keyheat.terminal.console import answer, bars, in_words, out, print_lines, s
 from keyheat.terminal.progress import Working, counted
 
 if TYPE_CHECKING:
+    from keyheat.evidence.logged import ThrottleLog
     from keyheat.evidence.survey import Survey
     from keyheat.evidence.target import Target
     from keyheat.runs.client import Records
@@ -42,82 +44,13 @@ MINUTE = timedelta(minutes=1)
 INDEX = "index.html"
 
 
-@click.command()
-@click.argument("table", required=False)
-@click.option("--all", "all_tables", is_flag=True, help="survey every table of the Region, as without TABLE")
-@click.option("--all-regions", is_flag=True, help="survey every table of every Region")
-@click.option("--last", type=TimeSpan(), help="time up to now, such as 90m, 24h or 2d  [default: 3h]")
-@click.option("--start", type=a_time, help="UTC, such as 07:36 or 2026-11-20T12:00:00Z")
-@click.option("--end", type=a_time, help="UTC, exclusive  [default: now]")
-@click.option("--region", help="of the table  [default: as the AWS SDK finds it]")
-@click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
-@click.option("--endpoint-url", help="of a local table, such as http://127.0.0.1:8000")
-@of_files
-@click.option("--hide-keys", is_flag=True, help="write digests in place of the keys that AWS names")
-@click.option("--out", "place", type=a_path, help="folder of the files  [default: reports/out/diagnose-TIME]")
-@click.option("--markdown", is_flag=True, help="print Markdown, for a ticket or a chat")
-@in_json("the answer")
-@some_prices
-def diagnose(
-    table: str | None,
-    all_tables: bool,
-    all_regions: bool,
-    last: timedelta | None,
-    start: datetime | None,
-    end: datetime | None,
-    region: str | None,
-    profile: str | None,
-    endpoint_url: str | None,
-    logs: tuple[Path, ...],
-    metrics: tuple[Path, ...],
-    named: tuple[tuple[str, str], ...],
-    zone: tzinfo | None,
-    described: Path | None,
-    hide_keys: bool,
-    place: Path | None,
-    markdown: bool,
-    prices: Path,
-) -> int:
-    """Find out why TABLE throttles, or which tables do: which limit, on which key, since when, what to do.
-
-    It reads CloudWatch and descriptions only. Exit code 0: nothing throttled; 1: something did; 3: something
-    did, and the evidence does not decide.
-    """
-    if (table is not None or logs or metrics) and (all_tables or all_regions):
-        raise click.UsageError("name a TABLE, or survey all of them with --all or --all-regions")
-    if metrics and table is None and not logs:
-        raise click.UsageError("name the TABLE that the files are of")
-    how = How(
-        region=region, profile=profile, endpoint_url=endpoint_url, last=last, start=start, end=end,
-        logs=logs, metrics=metrics, named=dict(named), zone=zone, described=described,
-        billing=Billing(price_list(prices)), show_keys=not hide_keys, place=place,
-        markdown=markdown,
-    )  # fmt: skip
-    if metrics:
-        return _answered(_by_metrics(table, how), how)
-    if logs:
-        return _answered(_by_logs(table, how), how)
-    if table is not None:
-        target = how.reach(table)
-        return _answered(_diagnosed(table, how.window(target.now), target, how), how)
-    return _survey(how, all_regions=all_regions)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class How:
     """Where to look, over which time, and in which form to answer."""
 
-    region: str | None
-    profile: str | None
-    endpoint_url: str | None
-    last: timedelta | None
-    start: datetime | None
-    end: datetime | None
-    logs: tuple[Path, ...]
-    metrics: tuple[Path, ...]
-    named: Mapping[str, str]
-    zone: tzinfo | None
-    described: Path | None
+    account: Account
+    window: TimeWindow
+    files: EvidenceFiles
     billing: Billing
     show_keys: bool
     place: Path | None
@@ -127,24 +60,68 @@ class How:
         """The Region, once it has answered. Raises `ValueError`."""
         from keyheat.evidence.target import reach
 
-        return reach(
-            table, region=region or self.region, profile=self.profile, endpoint_url=self.endpoint_url,
-            clock=time.time,
-        )  # fmt: skip
+        account = replace(self.account, region=region or self.account.region)
+        return reach(table, clock=time.time, **values_of(account))
 
-    def window(self, now: datetime) -> "Window":
+    def window_until(self, now: datetime) -> "Window":
         """The window by the options. Raises `ValueError` with what is accepted."""
         from keyheat.evidence.request import check_start, window_of
 
-        if self.last is not None and (self.start is not None or self.end is not None):
+        if self.window.last is not None and (self.window.start or self.window.end):
             raise ValueError("--last is the time up to now: leave out --start and --end")
-        start = in_utc(self.start, now)
-        end = in_utc(self.end, now, after=start)
+        start, end = self.window.at(now)
         minute = now.replace(second=0, microsecond=0)
         if start is None:
-            start = (end or minute) - (self.last or DEFAULT_LAST)
+            start = (end or minute) - (self.window.last or DEFAULT_LAST)
         check_start(start, now)
         return window_of(start, end or minute, now)
+
+
+@click.command()
+@click.argument("table", required=False)
+@click.option("--all", "all_tables", is_flag=True, help="survey every table of the Region, as without TABLE")
+@click.option("--all-regions", is_flag=True, help="survey every table of every Region")
+@takes("window", TimeWindow)
+@takes("account", Account)
+@takes("files", EvidenceFiles)
+@click.option("--hide-keys", is_flag=True, help="write digests in place of the keys that AWS names")
+@click.option("--out", "place", type=a_path, help="folder of the files  [default: reports/out/diagnose-TIME]")
+@click.option("--markdown", is_flag=True, help="print Markdown, for a ticket or a chat")
+@in_json("the answer")
+@some_prices
+def diagnose(
+    table: str | None,
+    all_tables: bool,
+    all_regions: bool,
+    window: TimeWindow,
+    account: Account,
+    files: EvidenceFiles,
+    hide_keys: bool,
+    place: Path | None,
+    markdown: bool,
+    prices: Path,
+) -> int:
+    """Find out why TABLE throttles, or which tables do: which limit, on which key, since when, what to do.
+
+    It reads CloudWatch and descriptions only, by default of the last 3 hours. Exit code 0: nothing throttled;
+    1: something did, or failed inside DynamoDB; 3: something did, and the evidence does not decide.
+    """
+    if (table is not None or files.logs or files.metrics) and (all_tables or all_regions):
+        raise click.UsageError("name a TABLE, or survey all of them with --all or --all-regions")
+    if files.metrics and table is None and not files.logs:
+        raise click.UsageError("name the TABLE that the files are of")
+    how = How(
+        account=account, window=window, files=files, billing=Billing(price_list(prices)),
+        show_keys=not hide_keys, place=place, markdown=markdown,
+    )  # fmt: skip
+    if files.metrics:
+        return _answered(_by_metrics(table, how), how)
+    if files.logs:
+        return _by_logs(table, how)
+    if table is not None:
+        target = how.reach(table)
+        return _answered(_diagnosed(table, how.window_until(target.now), target, how), how)
+    return _survey(how, all_regions=all_regions)
 
 
 def _diagnosed(
@@ -176,47 +153,67 @@ def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
     from keyheat.evidence.request import EvidenceRequest, evidence_for
 
     now = datetime.fromtimestamp(time.time(), UTC)
-    start = in_utc(how.start, now)
-    request = EvidenceRequest(
-        table=table, start=start, end=in_utc(how.end, now, after=start), last=how.last, metrics=how.metrics,
-        named=how.named, logs=how.logs, zone=how.zone, described=how.described,
-    )  # fmt: skip
-    return diagnosed_alone(evidence_for(request, clock=time.time, progress=silent), how.region, how.billing)
+    start, end = how.window.at(now)
+    request = EvidenceRequest(table=table, start=start, end=end, last=how.window.last, **values_of(how.files))
+    found = evidence_for(request, clock=time.time, progress=silent)
+    return diagnosed_alone(found, how.account.region, how.billing)
 
 
-def _by_logs(table: str | None, how: How) -> "DiagnosedTable":
-    """One table by what an application logged, and by CloudWatch where that can be asked."""
-    from keyheat.cli.table_diagnosis import diagnosed_alone
-    from keyheat.evidence.collection import from_cli_output
+def _by_logs(table: str | None, how: How) -> int:
+    """Each table by what an application logged, and by CloudWatch where that can be asked; gives the code."""
     from keyheat.evidence.logged import read_logs
     from keyheat.evidence.request import logged_table
-    from keyheat.runs.formats import TableFacts
 
-    log = read_logs(how.logs, how.zone)
-    name = table or logged_table(log)
+    log = read_logs(how.files.logs, how.files.zone)
     if log.window is None:
         raise ValueError(f"no throttle in {some(log.records, 'record')} of the logs")
+    if table is None and len(log.tables) > 1:
+        return _log_survey(log, how)
+    return _answered(_logged(table or logged_table(log), log, how), how)
+
+
+def _logged(table: str, log: "ThrottleLog", how: How) -> "DiagnosedTable":
+    """One table by a log."""
+    from keyheat.cli.table_diagnosis import diagnosed_alone
+    from keyheat.evidence.collection import from_cli_output
+    from keyheat.runs.formats import TableFacts
+
+    assert log.window is not None
     try:
-        target = how.reach(name)
+        target = how.reach(table)
     except ValueError as problem:
-        records = log.records_of(name, how.region, log.window)
-        alone = from_cli_output((), table=TableFacts(name=name), window=log.window, records=records)
+        records = log.records_of(table, how.account.region, log.window)
+        alone = from_cli_output((), table=TableFacts(name=table), window=log.window, records=records)
         missing = (f"CloudWatch: {problem}", *alone.missing)
-        return diagnosed_alone(alone.model_copy(update={"missing": missing}), how.region, how.billing)
-    around = None if how.start or how.end or how.last else log.around(target.now)
-    window = around or how.window(target.now)
-    records = log.records_of(name, None if target.local else target.region, window)
-    return _diagnosed(name, window, target, how, records)
+        return diagnosed_alone(alone.model_copy(update={"missing": missing}), how.account.region, how.billing)
+    around = None if any(values_of(how.window).values()) else log.around(target.now)
+    window = around or how.window_until(target.now)
+    records = log.records_of(table, None if target.local else target.region, window)
+    return _diagnosed(table, window, target, how, records)
+
+
+def _log_survey(log: "ThrottleLog", how: How) -> int:
+    """Diagnose every table that the logs name, the one with most throttles first; gives the exit code."""
+    from keyheat.evidence.survey import Survey, SurveyedTable
+    from keyheat.show.survey import SurveyedRegion
+
+    assert log.window is not None
+    timed = {name: minutes for name in log.tables if (minutes := log.by_minute(name))}
+    left = [f"log: throttles of {name} left out: without a time" for name in log.tables if name not in timed]
+    if log.unnamed:
+        left.append(f"log: {some(log.unnamed, 'throttle')} left out: no ARN says of which table")
+    tables = tuple(SurveyedTable(name, throttles=minutes) for name, minutes in timed.items())
+    survey = Survey(window=log.window, tables=tables, period_s=60, missing=tuple(left))
+    folder = run_place(how.place, "diagnose")
+    diagnosed = tuple(_written(_logged(name, log, how), folder, "") for name in timed)
+    regions = [SurveyedRegion(region=how.account.region or "the logs", survey=survey, diagnosed=diagnosed)]
+    return _surveyed(regions, (), log.window, folder, how, up_to_now=False)
 
 
 def _survey(how: How, *, all_regions: bool) -> int:
     """Diagnose every table that throttled, of one Region or of all; gives the exit code."""
-    from keyheat.pages.page import save
-    from keyheat.show.html import html_of
-    from keyheat.show.survey import survey_answer, survey_exit_code
-
     regions, missing = _regions(how, all_regions=all_regions)
-    window = how.window(regions[0].now)
+    window = how.window_until(regions[0].now)
     surveyed = [(target, _tables(target, window, how)) for target in regions]
     if not any(found.tables for _target, found in surveyed):
         names = ", ".join(target.region for target in regions)
@@ -227,9 +224,25 @@ def _survey(how: How, *, all_regions: bool) -> int:
         _close_look(target, one, window, how, (folder, target.region if several else ""))
         for target, one in surveyed
     ]
-    answer_of = partial(
-        survey_answer, window=window, up_to_now=window.end > regions[0].now - MINUTE, missing=missing
-    )
+    up_to_now = window.end > regions[0].now - MINUTE
+    return _surveyed(found, missing, window, folder, how, up_to_now=up_to_now)
+
+
+def _surveyed(
+    found: Sequence["SurveyedRegion"],
+    missing: Sequence[str],
+    window: "Window",
+    folder: Path,
+    how: How,
+    *,
+    up_to_now: bool,
+) -> int:
+    """Write the page of a survey and print its answer; gives the exit code."""
+    from keyheat.pages.page import save
+    from keyheat.show.html import html_of
+    from keyheat.show.survey import survey_answer, survey_exit_code
+
+    answer_of = partial(survey_answer, window=window, up_to_now=up_to_now, missing=missing)
     page = save(folder / INDEX, html_of(answer_of([region.on_page for region in found]), datetime.now(UTC)))
     _say(answer_of(found), page, markdown=how.markdown)
     return survey_exit_code(found, missing)
@@ -242,7 +255,7 @@ def _regions(how: How, *, all_regions: bool) -> tuple[list["Target"], list[str]]
     if not all_regions:
         return [how.reach()], []
     found, missing = [], []
-    for region in region_names(how.profile):
+    for region in region_names(how.account.profile):
         try:
             found.append(how.reach(region=region))
         except ValueError as problem:
@@ -262,7 +275,7 @@ def _tables(target: "Target", window: "Window", how: How) -> "Survey":
 def _close_look(
     target: "Target", surveyed: "Survey", window: "Window", how: How, place: tuple[Path, str]
 ) -> "SurveyedRegion":
-    """Diagnose the tables of a Region that throttled, the worst first, each into a folder of its own.
+    """Diagnose the tables of a Region with throttles or errors, worst first, each into its own folder.
 
     `place` is the folder of the index page, and below it that of the Region.
     """
@@ -272,16 +285,15 @@ def _close_look(
     from keyheat.show.survey import SurveyedRegion
 
     announce = announced(target, how.billing)
-    if surveyed.throttled:
-        announce(sum(most_requested(table.indexes, window, target.now) for table in surveyed.throttled))
+    troubled = surveyed.troubled
+    if troubled:
+        announce(sum(most_requested(table.indexes, window, target.now) for table in troubled))
     diagnosed = []
-    for table in counted(surveyed.throttled, len(surveyed.throttled), "tables are diagnosed", bars):
+    for table in counted(troubled, len(troubled), "tables to diagnose", bars):
         found = diagnosed_live(
             table.name, window, target, how.billing, announce=unannounced, show_keys=how.show_keys
         )
-        folder = place[0] / place[1] / _file_name(table.name)
-        page = _write(folder, found)
-        diagnosed.append((replace(found, folder=folder), page.relative_to(place[0]).as_posix()))
+        diagnosed.append(_written(found, *place))
     return SurveyedRegion(region=target.region, survey=surveyed, diagnosed=tuple(diagnosed))
 
 
@@ -303,16 +315,24 @@ def _file_name(table: str) -> str:
     return re.sub(r"[^\w.-]", "_", table).lstrip(".") or "_"
 
 
+def _written(found: "DiagnosedTable", top: Path, region: str) -> tuple["DiagnosedTable", str]:
+    """Write the files of a table below the folder of a survey; gives the link to its page, too."""
+    folder = top / region / _file_name(found.table.name)
+    page = _write(folder, found)
+    return replace(found, folder=folder), page.relative_to(top).as_posix()
+
+
 def _write(folder: Path, found: "DiagnosedTable") -> Path:
     """Write evidence, diagnosis and page of a table into a folder; gives the page."""
     from keyheat.pages.page import save
-    from keyheat.pages.run.report import render
     from keyheat.runs.formats import write_diagnosis, write_evidence
+    from keyheat.show.diagnosis import page_of
 
+    shown = from_here(folder) or Path(folder.name)  # on a page that others may read
     folder.mkdir(parents=True, exist_ok=True)
     write_evidence(folder / FILES[EVIDENCE], found.evidence)
     write_diagnosis(folder / FILES[DIAGNOSIS], found.run.diagnosis)
-    return save(folder / REPORT, render(found.run, datetime.now(UTC)))
+    return save(folder / REPORT, page_of(replace(found, folder=shown), datetime.now(UTC)))
 
 
 def _say(made: "Answer", page: Path, *, markdown: bool) -> None:

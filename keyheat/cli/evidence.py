@@ -2,14 +2,16 @@
 
 import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from keyheat.cli.options import (
-    TimeSpan,
+    Account,
+    EvidenceFiles,
+    TimeWindow,
     a_file,
     a_folder,
     a_path,
@@ -18,11 +20,11 @@ from keyheat.cli.options import (
     hours_a_day,
     in_json,
     in_utc,
-    of_files,
     price_list,
     some_prices,
 )
 from keyheat.cli.run import diagnosed, exit_code_of, say_problems
+from keyheat.flags import takes, values_of
 from keyheat.masking import shown
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import EVIDENCE, FILES, FileProblem
@@ -33,11 +35,11 @@ if TYPE_CHECKING:
     from keyheat.runs.formats import Evidence
 
 an_index = click.option(
-    "--index", "indexes", multiple=True, help="a global secondary index of the table; may be repeated"
+    "--index", "indexes", multiple=True, help="global secondary index of the table; repeatable"
 )
 a_replica = click.option(
     "--replica", "replicas", multiple=True,
-    help="another Region that a global table is replicated to; may be repeated",
+    help="other Region of a global table; repeatable",
 )  # fmt: skip
 
 
@@ -45,9 +47,9 @@ a_replica = click.option(
 @click.option("--table", required=True)
 @an_index
 @a_replica
-@click.option("--start", type=a_time, help="start of the window, UTC: an old one needs longer periods")
-@click.option("--end", type=a_time, help="with --start: print the whole request, with its times")
-@in_json("the queries, which are printed so in any case,")
+@click.option("--start", type=a_time, help="start of the window, UTC; an old one has longer periods")
+@click.option("--end", type=a_time, help="print the whole request, with its times")
+@in_json("the queries (always)")
 def queries(
     table: str,
     indexes: tuple[str, ...],
@@ -55,7 +57,7 @@ def queries(
     start: datetime | None,
     end: datetime | None,
 ) -> int:
-    """The GetMetricData queries as JSON, for somebody who runs the AWS CLI in our place."""
+    """Print the GetMetricData queries as JSON, for a colleague who runs the AWS CLI."""
     from keyheat.evidence.request import check_start, window_of
     from keyheat.runs.metrics import QUERIES_PER_CALL, queries_for, request_for, series_keys
 
@@ -66,8 +68,8 @@ def queries(
         raise click.UsageError("--end needs --start")
     if (number := len(series_keys(indexes, replicas=replicas))) > QUERIES_PER_CALL:
         raise click.UsageError(
-            f"{number} queries, and AWS takes {QUERIES_PER_CALL} at once: name fewer indexes, and ask "
-            "for the others in a second request (collect takes several files)"
+            f"{number} queries, but AWS takes {QUERIES_PER_CALL} at once: name fewer indexes, and query the "
+            "others in a second request (collect takes several files)"
         )
     if start is None:
         print_json(queries_for(table, indexes, replicas=replicas))
@@ -82,47 +84,30 @@ def queries(
 
 @click.command()
 @click.option("--run", "folder", type=a_folder, help="a run directory")
-@click.option("--table", help="a table, whoever loads it; with --start and --end")
+@click.option("--table", help="any table; with --last, or --start and --end")
 @an_index
 @a_replica
-@click.option("--start", type=a_time, help="UTC, such as 07:36 or 2026-11-20T12:00:00Z")
-@click.option("--end", type=a_time, help="UTC, exclusive  [default: the last full minute]")
-@click.option("--last", type=TimeSpan(), help="the time up to now, such as 90m, 3h or 2d")
-@click.option("--region", help="of the table  [default: as the AWS SDK finds it]")
-@click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
-@click.option(
-    "--endpoint-url",
-    help="of a local table, such as http://127.0.0.1:8000; of a run's, where that is neither here nor in AWS",
-)
-@of_files
-@click.option(
-    "--show-keys", is_flag=True, help="show the keys that Contributor Insights names, not only their digests"
-)
-@click.option("--out", "file", type=a_path, help="  [default: evidence.json, in the run directory]")
-@in_json("where the evidence is, and what is missing in it,")
+@takes("window", TimeWindow)
+@takes("account", Account)
+@takes("files", EvidenceFiles)
+@click.option("--show-keys", is_flag=True, help="write keys that AWS names, not only their digests")
+@click.option("--out", "file", type=a_path, help="write to this file  [default: DIR/evidence.json]")
+@in_json("where the evidence is and what it lacks")
 def collect(
     folder: Path | None,
     table: str | None,
     indexes: tuple[str, ...],
     replicas: tuple[str, ...],
-    start: datetime | None,
-    end: datetime | None,
-    last: timedelta | None,
-    region: str | None,
-    profile: str | None,
-    endpoint_url: str | None,
-    logs: tuple[Path, ...],
-    metrics: tuple[Path, ...],
-    named: tuple[tuple[str, str], ...],
-    zone: tzinfo | None,
-    described: Path | None,
+    window: TimeWindow,
+    account: Account,
+    files: EvidenceFiles,
     show_keys: bool,
     file: Path | None,
 ) -> int:
-    """Collect what the metrics say of a run, or of any table.
+    """Collect the metrics of a run, or of any table.
 
-    A window that is over is waited for until its minutes are published; --last, or an --end in the future,
-    takes what is there now.
+    It waits until the minutes of the window are published. With --last, or an --end in the future, it takes
+    what is published now.
     """
     from keyheat.cli.guards import at_known_endpoint
     from keyheat.evidence.request import EvidenceRequest, evidence_for
@@ -130,20 +115,18 @@ def collect(
     from keyheat.terminal.progress import Countdown
 
     now = datetime.fromtimestamp(time.time(), UTC)
-    start = in_utc(start, now)
-    asked = EvidenceRequest(
-        folder=folder, table=table, indexes=indexes, replicas=replicas,
-        start=start, end=in_utc(end, now, after=start), last=last,
-        region=region, profile=profile, endpoint_url=endpoint_url, logs=logs, metrics=metrics,
-        named=dict(named), zone=zone, described=described, show_keys=show_keys,
+    start, end = window.at(now)
+    request = EvidenceRequest(
+        folder=folder, table=table, indexes=indexes, replicas=replicas, start=start, end=end,
+        last=window.last, show_keys=show_keys, **values_of(account), **values_of(files),
     )  # fmt: skip
 
     def collected(url: str | None) -> "Evidence":
         with Countdown(bars) as countdown:
-            wanted = replace(asked, endpoint_url=url)
-            return evidence_for(wanted, clock=time.time, progress=countdown.show)
+            reached = replace(request, endpoint_url=url)
+            return evidence_for(reached, clock=time.time, progress=countdown.show)
 
-    found = at_known_endpoint(collected, endpoint_url)
+    found = at_known_endpoint(collected, account.endpoint_url)
     file = file or (folder or Path()) / FILES[EVIDENCE]
     if not (any(one.points for one in found.series) or found.throttles or found.seconds):
         raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *found.missing)))
@@ -160,7 +143,7 @@ def collect(
 
 
 def _next(folder: Path | None, file: Path) -> str:
-    """The commands that make labels and a report of the evidence."""
+    """The next commands: label the evidence and draw its report."""
     if folder is not None:
         return f"keyheat analyze {shown(folder)} --report"
     page = shown(file.with_suffix(".html"))
@@ -171,8 +154,8 @@ def _next(folder: Path | None, file: Path) -> str:
 
 @click.command()
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
-@click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run")
-@click.option("--report", is_flag=True, help="then write the run's report.html, sooner than in two steps")
+@click.option("--evidence", type=a_file, help="label an evidence file without a run")
+@click.option("--report", is_flag=True, help="write the run's report.html, too")
 @further_analyzers
 @in_json("the diagnosis")
 @hours_a_day
@@ -194,10 +177,10 @@ def analyze(
 
     billing = Billing(price_list(prices), hours_per_day)
     if (folder is None) == (evidence is None):
-        raise click.UsageError("say which: a run directory, or --evidence FILE")
+        raise click.UsageError("name a run directory, or use --evidence FILE")
     if report and folder is None:
         raise click.UsageError(
-            "--report is of a run directory; keyheat report --evidence FILE --out FILE.html"
+            "--report needs a run directory; else use keyheat report --evidence FILE --out FILE.html"
         )
     if folder is not None:
         from keyheat.terminal.progress import Working
@@ -218,7 +201,7 @@ def analyze(
 
 
 def _report(folder: Path) -> None:
-    """Write the report of a run that has just been analyzed; a program that asked has its answer already."""
+    """Write the report of a run that has just been analyzed."""
     from keyheat.pages.run.report import write_report
     from keyheat.terminal.progress import Working
 

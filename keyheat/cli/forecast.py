@@ -1,7 +1,7 @@
 """Verbs that say what to expect before anything is sent: plan, whatif, retries."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -42,12 +42,12 @@ LOCAL = "local"
     "--target",
     default="local",
     show_default=True,
-    help="local, which asks nobody; aws, or the URL of an endpoint, is asked for its quotas, which is free",
+    help="aws or a URL: read the quotas there (free)",
 )
-@click.option("--region", help="with --target aws  [default: as the AWS SDK finds it]")
-@click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
-@click.option("--throttled-keys", is_flag=True, help="what Contributor Insights costs, too")
-@click.option("--markdown", type=a_path, metavar="FILE", help="Markdown for a pull request, too")
+@click.option("--region", help="Region of --target aws  [default: as the AWS SDK finds it]")
+@click.option("--profile", help="AWS profile  [default: as the AWS SDK finds it]")
+@click.option("--throttled-keys", is_flag=True, help="include the price of Contributor Insights")
+@click.option("--markdown", type=a_path, metavar="FILE", help="write Markdown for a pull request, too")
 @some_prices
 def plan(
     scenario: str,
@@ -59,19 +59,20 @@ def plan(
     markdown: Path | None,
     prices: Path,
 ) -> int:
-    """What SCENARIO is going to ask for, throttle on and cost, before anything is sent."""
+    """Estimate the demand, throttles and cost of SCENARIO before anything is sent."""
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.evidence.cloudwatch import most_metrics
     from keyheat.plan.plan import planned
     from keyheat.plan.quotas import DEFAULT_QUOTAS
+    from keyheat.show.data import json_of
+    from keyheat.show.markdown import write_markdown
+    from keyheat.show.plan import plan_answer
+    from keyheat.show.text import text_of
     from keyheat.simulator.alterations import check_shards
     from keyheat.simulator.rehearsal.ask import loadtest_of
-    from keyheat.terminal.plan import plan_text
-    from keyheat.terminal.plan_json import plan_json
-    from keyheat.terminal.plan_markdown import write_plan_markdown
 
     if target == LOCAL and (region or profile):
-        raise click.UsageError("--region and --profile are those of an account: say --target aws, too")
+        raise click.UsageError("--region and --profile are those of an account: add --target aws, too")
     loaded, path = find_scenario(scenario, settings)
     if loaded.load.arrivals != "trace":
         loadtest_of(loaded, path.parent)  # here it is said why nobody can say what it sends
@@ -90,11 +91,12 @@ def plan(
         scale=told.scale,
         region=told.region,
     )
-    if markdown is not None:
-        write_plan_markdown(markdown, made)
-    answer(lambda: plan_json(made), lambda: plan_text(made))
+    planned_answer = plan_answer(made, scenario)
     if told.through:
-        out.print(f"\n{told.through}")
+        planned_answer = replace(planned_answer, notes=(*planned_answer.notes, told.through))
+    if markdown is not None:
+        write_markdown(markdown, planned_answer)
+    answer(lambda: json_of(planned_answer), lambda: text_of(planned_answer))
     return DONE
 
 

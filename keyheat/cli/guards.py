@@ -1,8 +1,7 @@
-"""What `run` and `sweep` may be allowed and forbidden, and the question whether to go on."""
+"""What a run is allowed, and the question before it starts."""
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -10,8 +9,10 @@ import click
 
 from keyheat.addresses import UnknownEndpoint
 from keyheat.cli.options import price_list
+from keyheat.flags import takes
 from keyheat.load.guard.budget import WrongBudget, budget_of, over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
+from keyheat.load.guard.options import Guards as Guards
 from keyheat.load.run.jobs import Job
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
@@ -24,104 +25,35 @@ from keyheat.words import REFUSED
 Ask = Callable[[str], str]
 Done = TypeVar("Done")
 
-OPTIONS = (
-    click.option("--table", metavar="NAME", help="load this table, which is there already, as it is"),
-    click.option(
-        "--allow-table", metavar="NAME", multiple=True,
-        help="load this table although no run of ours created it; may be repeated",
-    ),
-    click.option(
-        "--allow-protected", metavar="NAME", multiple=True,
-        help="load this table although it has deletion protection or point-in-time recovery; may be repeated",
-    ),
-    click.option(
-        "--share", is_flag=True,
-        help="load a table although another run is loading it; the verdicts of both say so",
-    ),
-    click.option("--clean-up", is_flag=True, help="delete the items of this run when it is over"),
-    click.option("--keep-table", is_flag=True, help="keep the tables that this run creates"),
-    click.option("--yes", is_flag=True, help="do not ask whether to go on; needed where nobody can be asked"),
-    click.option(
-        "--max-dollars", type=float, metavar="D", help="what a run may cost  [default: its scenario's budget]"
-    ),
-    click.option(
-        "--max-units", type=float, metavar="N", help="units that it may consume, reads and writes together"
-    ),
-    click.option("--max-minutes", type=float, metavar="M", help="minutes of load"),
-    click.option("--no-align", is_flag=True, help="do not wait for a minute to begin before the load does"),
-)  # fmt: skip
-
 
 class SafetyRefusal(click.ClickException):
-    """Nothing was started, for safety; the text names the option that would allow it."""
+    """Refused for safety, before anything was started; the text names the option that would allow it."""
 
     exit_code = REFUSED
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """A line for each reason."""
+        """Print a line for each reason."""
         for line in self.message.splitlines():
             err.print(f"keyheat: {line}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guards:
-    """What somebody said of them."""
-
-    table: str | None
-    allow_table: tuple[str, ...]
-    allow_protected: tuple[str, ...]
-    share: bool
-    clean_up: bool
-    keep_table: bool
-    yes: bool
-    max_dollars: float | None
-    max_units: float | None
-    max_minutes: float | None
-    no_align: bool
-
-    def arguments(self, *, agreed: bool) -> list[str]:
-        """The same for the process that loads; once somebody has `agreed`, it does not ask again."""
-        said: list[str] = []
-        for part in fields(self):
-            flag, value = f"--{part.name.replace('_', '-')}", getattr(self, part.name)
-            if part.name == "yes":
-                value = value or agreed
-            if value is True:
-                said.append(flag)
-            elif isinstance(value, tuple):
-                said += [word for name in value for word in (flag, name)]
-            elif value is not None and value is not False:
-                said += [flag, str(value)]
-        return said
-
-
-def guarded(verb: Callable[..., int]) -> Callable[..., int]:
-    """Give a verb the options, as one argument `guards`."""
-
-    @functools.wraps(verb)
-    def with_guards(**said: Any) -> int:
-        guards = Guards(**{part.name: said.pop(part.name) for part in fields(Guards)})
-        return verb(guards=guards, **said)
-
-    for option in reversed(OPTIONS):
-        with_guards = option(with_guards)
-    return with_guards
+guarded = takes("guards", Guards)
 
 
 def agreed(
     jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path, throttled_keys: bool = False
 ) -> list[str]:
-    """The options to pass on, once it is clear that all runs may start: what is local always may.
+    """Options for the processes that load, once all runs may start; local runs always may.
 
-    Elsewhere each of them has to be within its budget, and somebody is asked once for all. Raises
-    `SafetyRefusal`, and `UsageError` for caps that are none.
+    Elsewhere each run has to be within its budget, and a person agrees once to all of them. Raises
+    `SafetyRefusal`, and `UsageError` for invalid caps.
     """
     found = target_of(target)
     for job in jobs:
         _budget(job.scenario, guards)
     if found is None or found.local:
         return guards.arguments(agreed=False)
-    credentials_for(found)  # where there are none, nobody needs to be asked
+    credentials_for(found)  # without credentials there is nothing to agree to
     plans = [plan_of(job, found, guards, prices, throttled_keys=throttled_keys) for job in jobs]
     undertakings = [undertaking(plan, found, guards) for plan in plans]
     reasons = [
@@ -137,7 +69,7 @@ def agreed(
 
 
 def _person() -> Ask | None:
-    """Asks whoever sits at the terminal; None: nobody does."""
+    """Asks the person at the terminal; None if there is none."""
     return functools.partial(err.input, markup=False) if somebody_there() else None
 
 
@@ -147,9 +79,9 @@ def at_known_endpoint(
     *,
     person: Callable[[], Ask | None] = _person,
 ) -> Done:
-    """Act where somebody `given` says, else where a file does; a host that nobody knows is asked about first.
+    """Act at the `given` URL, else at that of a file; a person agrees first to a host that only a file names.
 
-    Raises `SafetyRefusal` where nobody says yes.
+    Raises `SafetyRefusal` without that agreement.
     """
     try:
         return act(given)
@@ -159,26 +91,27 @@ def at_known_endpoint(
             raise SafetyRefusal(str(unknown)) from unknown
         err.print(f"keyheat: {unknown}")
         if not agrees(ask):
-            raise SafetyRefusal("nothing was asked there") from unknown
+            raise SafetyRefusal("cancelled: no request was sent to that host") from unknown
         return act(unknown.url)
 
 
 def _ask(plans: Sequence[ScenarioPlan], undertakings: Sequence[Undertaking]) -> None:
-    """Show what is going to be done, and ask. Raises `SafetyRefusal` unless somebody says yes."""
-    from keyheat.terminal.plan import plan_text
+    """Print the plans and ask. Raises `SafetyRefusal` unless a person agrees."""
+    from keyheat.show.plan import plan_answer
+    from keyheat.show.text import text_of
 
     person = _person()
     if person is None:
         raise SafetyRefusal(NEEDS_YES)
     for plan in plans:
-        err.print(plan_text(plan))
+        err.print(text_of(plan_answer(plan)))
     err.print(f"\n{announced(undertakings)}\n")
     if not agrees(person):
         raise SafetyRefusal(DECLINED)
 
 
 def target_of(word: str) -> Target | None:
-    """The target that is named; None: an endpoint of our own. Raises `TargetError`."""
+    """The named target; None for a local endpoint. Raises `TargetError`."""
     if word == "local":
         return None
     if word == "aws":
@@ -190,7 +123,7 @@ def target_of(word: str) -> Target | None:
 
 
 def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled_keys: bool) -> ScenarioPlan:
-    """One run in numbers, as `keyheat plan` has it, on the table that it is going to load."""
+    """The plan of one run, as `keyheat plan` has it, on the table that it loads."""
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.evidence.cloudwatch import most_metrics
     from keyheat.plan.plan import planned
@@ -212,9 +145,9 @@ def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled
 
 
 def on_existing(scenario: Scenario, target: Target, guards: Guards) -> tuple[Scenario, int]:
-    """The scenario as it is run on the table that `--table` names, if it does, and that table's bytes.
+    """The scenario as it runs on the existing table of the guards, if they name one, and that table's bytes.
 
-    Raises `UsageError` where there is no such table, or none that a scenario can state.
+    Raises `UsageError` if there is no such table, or a scenario cannot describe it.
     """
     if guards.table is None:
         return scenario, 0
@@ -227,7 +160,7 @@ def on_existing(scenario: Scenario, target: Target, guards: Guards) -> tuple[Sce
 
 
 def _budget(scenario: Scenario, guards: Guards) -> BudgetSpec:
-    """The scenario's budget with what was said of it. Caps that are none are wrong use."""
+    """The scenario's budget with the caps of the guards. Raises `UsageError` for invalid caps."""
     said = {"dollars": guards.max_dollars, "units": guards.max_units, "minutes": guards.max_minutes}
     try:
         return budget_of(scenario.budget, said)
@@ -236,7 +169,7 @@ def _budget(scenario: Scenario, guards: Guards) -> BudgetSpec:
 
 
 def undertaking(plan: ScenarioPlan, target: Target, guards: Guards) -> Undertaking:
-    """What somebody is asked to agree to. Caps that are none are wrong use."""
+    """What a person is asked to agree to. Raises `UsageError` for invalid caps."""
     return Undertaking(
         scenario=plan.scenario,
         target=target,

@@ -1,4 +1,4 @@
-"""The verb history: what every regress came to, which sessions are baselines, and how measures went."""
+"""The verb history: sessions of suites, baselines among them, and trends of measures."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,12 +23,12 @@ LAST_LISTED, LAST_DRAWN = 20, 60
 
 the_file = click.option(
     "--history", "file", type=a_path, default=HISTORY, show_default=True, envvar="KEYHEAT_HISTORY",
-    show_envvar=True, help="the file that keeps every session",
+    show_envvar=True, help="file of all sessions",
 )  # fmt: skip
 
 
 class WithFirst(click.Group):
-    """Verbs of which the first is meant where none is said."""
+    """Verbs of which the first is the default."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
@@ -38,9 +38,9 @@ class WithFirst(click.Group):
 
 @click.group(cls=WithFirst)
 def history() -> None:
-    """What every regress came to: sessions, the baselines among them, and how measures went.
+    """List sessions, pin baselines, draw trends.
 
-    Alone it lists the newest sessions, as `keyheat history list` does.
+    Without a command it lists the newest sessions, as `keyheat history list` does.
     """
 
 
@@ -55,9 +55,11 @@ def verb(name: str, what: str) -> Callable[[Callable[..., int]], click.Command]:
 
 @verb(FIRST, "the sessions")
 @click.option("--suite", metavar="NAME", help="only sessions of this suite")
-@click.option("--last", type=click.IntRange(1), default=LAST_LISTED, show_default=True, help="how many")
+@click.option(
+    "--last", type=click.IntRange(1), default=LAST_LISTED, show_default=True, help="number of sessions"
+)
 def list_sessions(file: Path, suite: str | None, last: int) -> int:
-    """List sessions, the newest first. One whose process is gone is lost: its runs are kept."""
+    """List sessions, the newest first. A session is lost once its process is gone; its runs are kept."""
     if not file.exists():
         return _none(file)
     from keyheat.terminal.regression import SessionRow, list_text
@@ -92,14 +94,14 @@ def _none(file: Path) -> int:
 @verb("show", "the session")
 @click.argument("session")
 def show(file: Path, session: str) -> int:
-    """Show SESSION, by its number or the name it is pinned by: its runs, and what the gates found."""
+    """Show SESSION, by its number or pinned name: its runs, and the findings of its gates."""
     from keyheat.terminal.regression import session_text
 
     with _opened(file) as kept:
         found = _named(kept, session)
         runs, findings, pins = kept.runs(found, side=None), kept.findings(found), kept.pins()
     answer(
-        lambda: _json(file, session=found, runs=list(map(_run_json, runs)), findings=findings),
+        lambda: _json(file, session=found, runs=runs, findings=findings),
         lambda: session_text(found, runs, findings, pins),
     )
     return DONE
@@ -109,7 +111,7 @@ def show(file: Path, session: str) -> int:
 @click.argument("name")
 @click.argument("session")
 def pin(file: Path, name: str, session: str) -> int:
-    """Give SESSION a NAME: keyheat regress --baseline NAME holds a suite against it, and it is not pruned."""
+    """Pin SESSION as NAME, for keyheat regress --baseline NAME; a pinned session is not pruned."""
     with _opened(file) as kept:
         found = _named(kept, session)
         before = kept.pin(name, found)
@@ -121,25 +123,17 @@ def pin(file: Path, name: str, session: str) -> int:
     return DONE
 
 
-@verb("unpin", "the name")
-@click.argument("name")
-def unpin(file: Path, name: str) -> int:
-    """Take NAME away. Its session stays until it is pruned."""
-    with _opened(file) as kept:
-        kept.unpin(name)
-    answer(lambda: _json(file, unpinned=name), lambda: f"{name} is no session any more")
-    return DONE
-
-
 @verb("trend", "the points and the changes of each measure")
 @click.argument("suite")
 @click.option("--case", metavar="NAME", help="only this case")
 @click.option("--measure", metavar="NAME", help="only this measure, such as p99_ms")
-@click.option("--last", type=click.IntRange(1), default=LAST_DRAWN, show_default=True, help="of so many")
+@click.option(
+    "--last", type=click.IntRange(1), default=LAST_DRAWN, show_default=True, help="number of sessions"
+)
 def trend(file: Path, suite: str, case: str | None, measure: str | None, last: int) -> int:
-    """Draw how the measures of SUITE went from session to session, with regressions and changes marked.
+    """Draw the measures of SUITE over its sessions, with regressions and changes marked.
 
-    A change is where a measure moved to another level and stayed there.
+    A change is a session from which on a measure stays at another level.
     """
     from keyheat.regression.history.trend import trends_of
     from keyheat.terminal.regression import trend_text, trends_text
@@ -147,37 +141,18 @@ def trend(file: Path, suite: str, case: str | None, measure: str | None, last: i
     with _opened(file) as kept:
         trends = trends_of(kept, suite, last, case, measure)
     answer(
-        lambda: _json(file, suite=suite, trends=[_trend_json(one) for one in trends]),
+        lambda: _json(file, suite=suite, trends=trends),
         lambda: trend_text(trends[0]) if len(trends) == 1 else trends_text(trends),
     )
     return DONE
 
 
-@verb("export", "the files")
-@click.argument("suite")
-@click.option("--otava", "folder", type=a_path, required=True, metavar="DIR", help="where the files go")
-def export(file: Path, suite: str, folder: Path) -> int:
-    """Write the series of SUITE for another program: for Apache Otava, CSV files and their configuration."""
-    from keyheat.analysis.measures import MEASURES
-    from keyheat.regression.history.trend import write_otava
-
-    with _opened(file) as kept:
-        there = [(case, measure) for case, measure in kept.measured(suite) if measure in MEASURES]
-        series = {(case, measure): kept.series(suite, case, measure) for case, measure in there}
-    if not series:
-        raise click.UsageError(f"suite {suite!r} has no measures in {file}; keyheat history lists sessions")
-    written = write_otava(folder, suite, series)
-    answer(
-        lambda: _json(file, files=[str(path) for path in written]),
-        lambda: f"{len(series)} series of {suite}: {shown(written[0])}",
-    )
-    return DONE
-
-
 @verb("prune", "what was taken out")
-@click.option("--keep", type=click.IntRange(1), required=True, metavar="N", help="how many of each suite")
+@click.option(
+    "--keep", type=click.IntRange(1), required=True, metavar="N", help="number of sessions per suite to keep"
+)
 def prune(file: Path, keep: int) -> int:
-    """Take out old sessions of each suite; those that are pinned or running stay, and the last good one."""
+    """Delete old sessions of each suite, except pinned, running and last good ones."""
     with _opened(file) as kept:
         pruned = kept.prune(keep)
     answer(
@@ -189,20 +164,6 @@ def prune(file: Path, keep: int) -> int:
                 *(f"  {url}" for url in pruned.unreferred),
             )
         ),
-    )
-    return DONE
-
-
-@verb("lose", "the session")
-@click.argument("session", type=int)
-def lose(file: Path, session: int) -> int:
-    """Say that SESSION will not go on: its process, on a machine that cannot be seen from here, is gone."""
-    with _opened(file) as kept:
-        kept.lose(session)
-        found = kept.session(session)
-    answer(
-        lambda: _json(file, session=found),
-        lambda: f"session {session} of {found.suite} is lost; its runs are kept",
     )
     return DONE
 
@@ -222,34 +183,9 @@ def _named(kept: "History", session: str) -> "Session":
         return kept.session(int(session))
     if (found := kept.pinned(session)) is None:
         names = ", ".join(one.name for one in kept.pins()) or "none"
-        raise click.UsageError(f"no session is pinned as {session!r}; names that are: {names}")
+        raise click.UsageError(f"no session is pinned as {session!r}; pinned names: {names}")
     return found
 
 
 def _json(file: Path, **content: Any) -> dict[str, Any]:
     return {"format": FORMAT, "history": str(file), **content}
-
-
-def _run_json(run: Any) -> dict[str, Any]:
-    return {
-        "case": run.case, "repetition": run.repetition + 1, "side": run.side, "at": run.at,
-        "folder": run.folder_url, "summary": run.summary.model_dump(mode="json"),
-    }  # fmt: skip
-
-
-def _trend_json(trend: Any) -> dict[str, Any]:
-    return {
-        "case": trend.case,
-        "measure": trend.measure.name,
-        "unit": trend.measure.unit,
-        "better": trend.measure.better,
-        "points": trend.points,
-        "regressed": trend.regressed,
-        "changes": [
-            {
-                "session": trend.points[one.index].session, "before": one.before, "after": one.after,
-                "change": one.change, "worse": trend.is_worse(one), "chance": one.chance,
-            }
-            for one in trend.changes
-        ],
-    }  # fmt: skip

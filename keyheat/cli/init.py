@@ -1,17 +1,19 @@
-"""The verb that makes a scenario of a table that somebody has, or a suite of such scenarios: init."""
+"""The verb init: write a scenario of a table of one's own, or a suite of such scenarios."""
 
 import os
 import sys
+import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
 
-from keyheat.cli.options import a_folder, a_path, in_json
+from keyheat.cli.options import Account, a_folder, a_path, in_json
+from keyheat.flags import option, takes, values_of
 from keyheat.intake.schedules import SCHEDULES
 from keyheat.masking import shown
 from keyheat.numbers import some
@@ -24,104 +26,108 @@ if TYPE_CHECKING:
     from keyheat.intake.tables import Source, SourceTable
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedDemand:
+    """What a description of a table cannot tell."""
+
+    writes_per_s: float | None = option("items written per second, at the peak", type=click.FloatRange(min=0))
+    reads_per_s: float | None = option("reads per second, at the peak", type=click.FloatRange(min=0))
+    item_bytes: int | None = option("mean size of an item", type=click.IntRange(1, 409_600))
+    keys: int | None = option("number of partition keys", type=click.IntRange(1, 1_000_000_000))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRequest:
+    """A suite to write, in place of a scenario."""
+
+    suite: str | None = option("write a suite of scenarios with this name", metavar="NAME")
+    schedules: tuple[str, ...] = option(
+        "add files that run the --suite", default=(), flag="--schedule", type=click.Choice(list(SCHEDULES))
+    )
+
+
 OF_A_SUITE: Final = {"sources", "suite", "schedules", "file", "force", "json", "quiet"}
 
 
 @click.command()
 @click.argument("sources", metavar="[SOURCE]...", type=click.Path(exists=True, path_type=Path), nargs=-1)
-@click.option("--table", help="a live table, which is only read")
-@click.option("--only", help="the table to take, where SOURCE has several")
-@click.option("--region", help="of the live table  [default: as the AWS SDK finds it]")
-@click.option("--profile", help="of the AWS configuration  [default: as the AWS SDK finds it]")
-@click.option("--endpoint-url", help="of a local table, such as http://127.0.0.1:8000")
-@click.option(
-    "--from-metrics", is_flag=True, help="propose rates, peak and sizes of a live --table by CloudWatch"
-)
+@click.option("--table", help="read this live table, without changing it")
+@click.option("--only", help="take this table, where SOURCE has several")
+@takes("account", Account)
+@click.option("--from-metrics", is_flag=True, help="take rates and sizes of a live --table from CloudWatch")
 @click.option(
     "--from-diagnosis", "diagnosis", type=a_folder,
-    help="take the demand of an incident, and its table without SOURCE",
+    help="take demand (and table, without SOURCE) of an incident",
 )  # fmt: skip
 @click.option(
-    "--days", type=click.IntRange(1, 60), default=14, show_default=True, help="of metrics that are looked at"
+    "--days",
+    type=click.IntRange(1, 60),
+    default=14,
+    show_default=True,
+    help="number of days of metrics to read",
 )
-@click.option("--locustfile", type=a_path, help="write a load test in Python, too, to go on from")
-@click.option("--writes-per-s", type=click.FloatRange(min=0), help="items that are written, at the peak")
-@click.option("--reads-per-s", type=click.FloatRange(min=0), help="reads, at the peak")
-@click.option("--item-bytes", type=click.IntRange(1, 409_600), help="of an item in the mean")
-@click.option("--keys", type=click.IntRange(1, 1_000_000_000), help="partition keys that there are")
-@click.option("--suite", metavar="NAME", help="write a suite of scenarios, and what runs it")
-@click.option(
-    "--schedule",
-    "schedules",
-    type=click.Choice(list(SCHEDULES)),
-    multiple=True,
-    help="add files that run the --suite; may be repeated",
-)
-@click.option(
-    "--out", "file", type=a_path, help="  [default: TABLE.toml here; NAME.toml beside the scenarios]"
-)
+@click.option("--locustfile", type=a_path, help="write a load test in Python, too")
+@takes("stated", StatedDemand)
+@takes("of_suite", SuiteRequest)
+@click.option("--out", "file", type=a_path, help="write to this file  [default: TABLE.toml, or NAME.toml]")
 @click.option("--force", is_flag=True, help="write over a file that is there")
-@in_json("where the file is, what it assumes and what was not taken,")
+@in_json("the file and what it assumes")
 def init(
     sources: tuple[Path, ...],
     table: str | None,
     only: str | None,
-    region: str | None,
-    profile: str | None,
-    endpoint_url: str | None,
+    account: Account,
     from_metrics: bool,
     diagnosis: Path | None,
     days: int,
     locustfile: Path | None,
-    writes_per_s: float | None,
-    reads_per_s: float | None,
-    item_bytes: int | None,
-    keys: int | None,
-    suite: str | None,
-    schedules: tuple[str, ...],
+    stated: StatedDemand,
+    of_suite: SuiteRequest,
     file: Path | None,
     force: bool,
 ) -> int:
-    """A scenario of your own table: from SOURCE, or from a live table. Or a suite of such scenarios.
+    """Write a scenario of your own table, from SOURCE or a live table; or a suite of such scenarios.
 
     SOURCE is what `aws dynamodb describe-table` printed, a CloudFormation, SAM or CDK template, what
     `terraform show -json` printed, or a model of NoSQL Workbench. What it cannot tell (rates, keys, item
     sizes) is asked for, or stands in the file in lines that say ASSUMED.
 
     With --suite, SOURCE is scenarios, or folders of them (keyheat/ if there is one, else here). The suite
-    has a case for each, simulated; beside it are the files of each --schedule. A suite that is there stays
-    as it is.
+    has a simulated case for each, beside it are the files of each --schedule. An existing suite stays as
+    it is.
     """
-    if suite is not None:
-        return _suite(suite, sources, schedules, file, force)
+    if of_suite.suite is not None:
+        _refuse_options_of_a_table()
+        from keyheat.cli.own_suite import write_suite
+
+        return write_suite(of_suite.suite, sources, of_suite.schedules, file, force=force)
     from keyheat.intake.scenario import Demand
     from keyheat.intake.sources import read_source
 
-    if schedules:
-        raise click.UsageError("--schedule runs a suite: say --suite NAME, too")
+    if of_suite.schedules:
+        raise click.UsageError("--schedule runs a suite: add --suite NAME")
     replayed = _incident(diagnosis) if diagnosis else None
     if replayed and not sources and table is None:
-        source, found = diagnosis, replayed[0]()
+        path, source = diagnosis, replayed[0]()
     else:
-        live = bool(region or profile or endpoint_url)
-        source = _described_in(sources, table, live=live, metrics=from_metrics)
-        found = read_source(source) if source else _live(table or "", region, profile, endpoint_url)
-    for note in found.notes:
+        path = _described_in(sources, table, live=account.given, metrics=from_metrics)
+        source = read_source(path) if path else _live(table or "", account)
+    for note in source.notes:
         err.print(f"not taken: {note}")
-    taken = _chosen(found, only)
-    target = file or Path(f"{Path(taken.name).name}.toml")
+    chosen = source.choose(only)
+    target = file or Path(f"{Path(chosen.name).name}.toml")
     if target.exists() and not force:
-        raise click.UsageError(f"{target} is there already: say --force to write over it, or another --out")
+        raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
     if locustfile is not None and locustfile.exists():
-        raise click.UsageError(f"{locustfile} is there already, and never written over: say another name")
-    demand = Demand(writes_per_s=writes_per_s, reads_per_s=reads_per_s, item_bytes=item_bytes, keys=keys)
+        raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
+    demand = Demand(**values_of(stated))
     if from_metrics:
-        demand = replace(demand, measured=_measured(taken, days, region, profile, endpoint_url))
+        demand = replace(demand, measured=_measured(chosen, days, account))
     if replayed:
         demand = replace(demand, measured=replayed[1])
-    origin = f"{source.name} ({found.format})" if source else "the live table"
-    text = _write(taken, _asked(demand, taken), origin, target, locustfile)
-    _say(taken, target, text, locustfile)
+    origin = f"{path.name} ({source.format})" if path else "the live table"
+    text = _write(chosen, _completed(demand, chosen), origin, target, locustfile)
+    _report(chosen, target, text, locustfile)
     return DONE
 
 
@@ -129,20 +135,20 @@ def _described_in(sources: tuple[Path, ...], table: str | None, *, live: bool, m
     """The file that describes the table; None of a live one, which alone has an account and metrics."""
     if len(sources) > 1:
         raise click.UsageError(
-            "say one file that describes the table; several are the scenarios of a --suite"
+            "name one file that describes the table; several are the scenarios of a --suite"
         )
     source = sources[0] if sources else None
     if (source is None) == (table is None):
-        raise click.UsageError("say either a file that describes the table, or --table NAME")
+        raise click.UsageError("name a file that describes the table, or a live one with --table NAME")
     if table is None and live:
-        raise click.UsageError("--region, --profile and --endpoint-url are those of a live --table")
+        raise click.UsageError("--region, --profile and --endpoint-url go with a live --table")
     if table is None and metrics:
-        raise click.UsageError("--from-metrics asks CloudWatch, which knows of a live --table only")
+        raise click.UsageError("--from-metrics reads CloudWatch, and needs a live --table")
     return source
 
 
 def _incident(folder: Path) -> tuple["Callable[[], Source]", "MeasuredTraffic"]:
-    """The table of a diagnosis as it was, and what was asked of it when it throttled most."""
+    """The table of a diagnosis as it was, and its demand when it throttled most."""
     from keyheat.analysis.advice.as_it_was import as_it_was, assumed_share
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.analysis.timeline import timeline
@@ -157,7 +163,7 @@ def _incident(folder: Path) -> tuple["Callable[[], Source]", "MeasuredTraffic"]:
     evidence = read_evidence(folder / FILES[EVIDENCE])
     traffic = incident(evidence)
     if traffic is None:
-        raise click.UsageError(f"{folder} has no metrics of its table, so what was asked of it is not known")
+        raise click.UsageError(f"{folder} has no metrics of its table, so its demand is not known")
     share = load_thresholds().recommend.hot_share
     hot = tuple(key for key in diagnosis.hot_keys if key.share >= share)
     arranged, labels = timeline(evidence), groups(diagnosis.labels)
@@ -167,7 +173,7 @@ def _incident(folder: Path) -> tuple["Callable[[], Source]", "MeasuredTraffic"]:
     return lambda: Source("a diagnosis", (of_facts(facts),)), traffic
 
 
-def _write(taken: "SourceTable", demand: "Demand", origin: str, target: Path, locustfile: Path | None) -> str:
+def _write(table: "SourceTable", demand: "Demand", origin: str, target: Path, locustfile: Path | None) -> str:
     """Write the scenario, and the Locust file that was asked for; gives the scenario's text.
 
     Nothing is written that the next verb refuses.
@@ -179,22 +185,20 @@ def _write(taken: "SourceTable", demand: "Demand", origin: str, target: Path, lo
     from keyheat.scenario.scenario import scenario_from_dict
     from keyheat.shipped import schema_beside
 
-    text = scenario_text(taken, demand, origin, schema_beside("scenario", target))
+    text = scenario_text(table, demand, origin, schema_beside("scenario", target))
     raw = parsed_toml(text)
     scenario_from_dict(raw, str(target))
     if locustfile is not None:
         text = with_locustfile(text, os.path.relpath(locustfile, target.parent), raw["tasks"])
-        made = locustfile_text(taken.name, target.name, raw["tasks"])
+        code = locustfile_text(table.name, target.name, raw["tasks"])
         scenario_from_dict(parsed_toml(text), str(target))
-        write_atomically(locustfile, lambda written: written.write(made.encode()))
+        write_atomically(locustfile, lambda written: written.write(code.encode()))
     write_atomically(target, lambda written: written.write(text.encode()))
     return text
 
 
-def _suite(
-    name: str, places: tuple[Path, ...], schedules: tuple[str, ...], file: Path | None, force: bool
-) -> int:
-    """A suite of scenarios, with its schedules; options that are those of a table are refused."""
+def _refuse_options_of_a_table() -> None:
+    """Raise `UsageError` where an option of a table stands beside --suite."""
     context = click.get_current_context()
     wrong = [
         option.opts[-1]
@@ -203,57 +207,30 @@ def _suite(
         and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
     ]
     if wrong:
-        raise click.UsageError(f"{', '.join(wrong)}: of a table, and not of a --suite")
-    from keyheat.cli.own_suite import write_suite
-
-    return write_suite(name, places, schedules, file, force=force)
+        raise click.UsageError(f"{', '.join(wrong)}: of a table, not of a --suite")
 
 
-def _live(table: str, region: str | None, profile: str | None, endpoint_url: str | None) -> "Source":
-    """A table that is there, with its scaling. Raises `NotTaken`."""
+def _live(table: str, account: Account) -> "Source":
+    """A live table with its scaling. Raises `ValueError`."""
+    from keyheat.evidence.target import reach
+    from keyheat.intake.scaling_of_aws import SERVICE, with_auto_scaling
     from keyheat.intake.sources import source_of
     from keyheat.intake.tables import NotTaken
 
-    found = source_of(_described(table, region, profile, endpoint_url))
-    if not found.tables:
-        raise NotTaken("; ".join(found.notes))
-    if endpoint_url is not None:
-        return found
-    return replace(found, tables=(_with_scaling(found.tables[0], region, profile),))
+    target = reach(table, clock=time.time, **values_of(account))
+    if (description := target.answer.get("Table")) is None:
+        error = target.answer["Error"]
+        raise NotTaken(f"table {table} in {target.region}: {error['Code']}: {error['Message']}")
+    source = source_of(description)
+    if not source.tables:
+        raise NotTaken("; ".join(source.notes))
+    if account.endpoint_url is not None:
+        return source
+    scaled = with_auto_scaling(source.tables[0], partial(target.factory, SERVICE))
+    return replace(source, tables=(scaled,))
 
 
-def _described(
-    table: str, region: str | None, profile: str | None, endpoint_url: str | None
-) -> dict[str, Any]:
-    """What DescribeTable says of it. Raises `NotTaken`, with the Region that was asked."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    from keyheat.evidence.clients import boto3_clients, is_local
-    from keyheat.evidence.table import NOT_FOUND, tables_like
-    from keyheat.intake.tables import NotTaken
-
-    local = is_local(endpoint_url)
-    clients = boto3_clients(region=region, profile=profile, endpoint_url=endpoint_url, local=local)
-    where = ""
-    try:
-        client = clients("dynamodb")
-        where = f" in {client.meta.region_name}" + (f" at {endpoint_url}" if endpoint_url else "")
-        described: dict[str, Any] = client.describe_table(TableName=table)["Table"]
-    except ClientError as error:
-        said = error.response["Error"]
-        why = f"{said['Code']}: {said['Message']}"
-        if said["Code"] == NOT_FOUND:
-            account = "" if local else ", or --profile for another account's"
-            why = f"it is not there ({tables_like(client, table)}). Say --region for another Region{account}"
-        raise NotTaken(f"table {table}{where}: {why}") from error
-    except BotoCoreError as error:
-        raise NotTaken(f"table {table}{where}: {error}") from error
-    return described
-
-
-def _measured(
-    table: "SourceTable", days: int, region: str | None, profile: str | None, endpoint_url: str | None
-) -> "MeasuredTraffic | None":
+def _measured(table: "SourceTable", days: int, account: Account) -> "MeasuredTraffic | None":
     """What CloudWatch counted of a live table; None, which is said, where it counted nothing."""
     from datetime import UTC, datetime
 
@@ -266,19 +243,14 @@ def _measured(
     from keyheat.intake.measured import measured
     from keyheat.runs.formats import TableFacts
 
-    clients = boto3_clients(
-        region=region, profile=profile, endpoint_url=endpoint_url, local=is_local(endpoint_url),
-        open_minute=True,
-    )  # fmt: skip
+    local = is_local(account.endpoint_url)
+    clients = boto3_clients(**values_of(account), local=local, open_minute=True)
     indexes = [one["name"] for one in table_of(table.description)["indexes"] if not one["local"]]
     found = measured(clients("cloudwatch"), table.name, indexes, days=days, now=datetime.now(UTC))
     if found is None:
         err.print(f"CloudWatch counts no request of {days} days: rates are assumed")
         return None
-    evidence = collect_table(
-        TableFacts(name=table.name), found.hour, region=region, profile=profile, endpoint_url=endpoint_url,
-        wait=False,
-    )  # fmt: skip
+    evidence = collect_table(TableFacts(name=table.name), found.hour, **values_of(account), wait=False)
     share = load_thresholds().recommend.hot_share
     hot = [key for heat in insight_heats(evidence) for key in heat.hottest if key.share >= share]
     for line in evidence.missing if not hot else ():
@@ -287,69 +259,26 @@ def _measured(
     return replace(found, hot_keys=tuple(hot))
 
 
-def _with_scaling(table: "SourceTable", region: str | None, profile: str | None) -> "SourceTable":
-    """The table with what Application Auto Scaling does to it; what cannot be asked is said."""
-    from contextlib import closing
-
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    from keyheat.evidence.clients import boto3_clients
-    from keyheat.intake.description import table_of
-    from keyheat.load.tables.control import scaled_parts
-    from keyheat.scenario.spec.tables import TableSpec
-
-    spec = TableSpec.model_validate(table_of(table.description))
-    try:
-        with closing(boto3_clients(region=region, profile=profile)("application-autoscaling")) as client:
-            parts = list(scaled_parts(client, spec))
-    except (ClientError, BotoCoreError) as error:
-        return replace(table, notes=(*table.notes, f"its auto scaling: {error}"))
-    bounds = {(one.index, one.side): {"min": one.min, "max": one.max} for one in parts}
-    policies = {
-        (one.index, one.side): {
-            name: value
-            for name, value in asdict(one).items()
-            if value is not None and name not in ("index", "side", "min", "max")
-        }
-        for one in parts
-        if one.target is not None
-    }
-    return table.scaled_by(bounds, policies)
-
-
-def _chosen(found: "Source", only: str | None) -> "SourceTable":
-    names = [table.name for table in found.tables]
-    if only is None and len(names) == 1:
-        return found.tables[0]
-    meant = [table for table in found.tables if only in (table.address, table.name)]
-    if not meant:
-        why = f"it has no table {only!r}" if only else f"it has {len(names)} tables"
-        if near := get_close_matches(only or "", names, n=1):
-            why += f", did you mean {near[0]}?"
-        raise click.UsageError(f"{why}: say --only with one of {', '.join(names)}")
-    return meant[0]
-
-
-def _asked(demand: "Demand", table: "SourceTable") -> "Demand":
-    """What the table cannot tell, asked of the person at the terminal, if there is one."""
+def _completed(demand: "Demand", table: "SourceTable") -> "Demand":
+    """Ask the person at the terminal, if there is one, what the table cannot tell."""
     from keyheat.intake.scenario import ITEM_BYTES, READS_PER_S, VALUES, WRITES_PER_S
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return demand
-    known = demand.measured is not None
+    measured = demand.measured is not None
     questions = [
         ("writes_per_s", "Items written per second, at the peak", WRITES_PER_S),
         ("reads_per_s", "Reads per second, at the peak", READS_PER_S),
         ("item_bytes", "Bytes of an item in the mean", table.item_bytes or ITEM_BYTES),
         ("keys", f"Values of the partition key of {table.name}", VALUES),
-    ][3 if known else 0 :]
-    told: dict[str, Any] = {
+    ][3 if measured else 0 :]
+    answers: dict[str, Any] = {
         name: asked(text, default) for name, text, default in questions if getattr(demand, name) is None
     }
-    return replace(demand, **told)
+    return replace(demand, **answers)
 
 
-def _say(table: "SourceTable", target: Path, text: str, locustfile: Path | None) -> None:
+def _report(table: "SourceTable", target: Path, text: str, locustfile: Path | None) -> None:
     """What was written, what it assumes, and the next command."""
     from keyheat.scenario.scenario import ASSUMED
 

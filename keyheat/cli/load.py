@@ -1,11 +1,12 @@
 """Verbs that load a table, or simulate it: run, sweep, simulate."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from keyheat.cli.guards import Guards, agreed, guarded
+from keyheat.cli.guards import agreed, guarded
 from keyheat.cli.options import (
     a_path,
     a_scenario,
@@ -19,10 +20,12 @@ from keyheat.cli.options import (
     some_prices,
 )
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, in_turn, say_problems, simulated, tell_runs
+from keyheat.load.guard.options import Guards
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
 from keyheat.load.run.jobs import Job, find_scenario, find_scenarios, made, shard_jobs
-from keyheat.plan.prices import Billing
+from keyheat.plan.prices import Billing, Prices
 from keyheat.runfiles import SIMULATED
+from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import shard_counts, with_files_of, with_shards
 from keyheat.simulator.alterations import check_shards
 from keyheat.terminal.console import out, strong
@@ -37,7 +40,7 @@ def _counts(_context: click.Context, _option: click.Parameter, text: str) -> tup
 
 
 no_collect = click.option(
-    "--no-collect", "quick", is_flag=True, help="wait for no CloudWatch: judge by what the client saw alone"
+    "--no-collect", "quick", is_flag=True, help="skip CloudWatch; label from client data only"
 )
 
 
@@ -51,7 +54,7 @@ no_collect = click.option(
     type=click.Choice(["signed", "boto3"]),
     default="signed",
     show_default=True,
-    help="signed: our own client, the fastest; boto3: what an application would see",
+    help="signed is the fastest; boto3 is what an application has",
 )
 @click.option(
     "--retries",
@@ -63,10 +66,10 @@ no_collect = click.option(
 @click.option(
     "--throttled-keys",
     is_flag=True,
-    help="have CloudWatch Contributor Insights name throttled keys during the run, which costs on AWS",
+    help="have Contributor Insights name throttled keys (costs on AWS)",
 )
 @click.option(
-    "--prometheus-port", type=int, metavar="PORT", help="let Prometheus read metrics there while it loads"
+    "--prometheus-port", type=int, metavar="PORT", help="serve metrics for Prometheus during the load"
 )
 @no_collect
 @in_json("the runs and what came out")
@@ -85,7 +88,7 @@ def run(
     guards: Guards,
     prices: Path,
 ) -> int:
-    """Load as SCENARIO says (a file, or a name in configs/scenarios), then collect, analyze, report.
+    """Load a table as SCENARIO says (a file, or a name in configs/scenarios), then collect, analyze, report.
 
     Several scenarios run one after the other, each in a folder of its own in --out, and end in one page.
     """
@@ -93,30 +96,47 @@ def run(
     for one, path in loaded:
         check_shards(one, path.parent)
     if throttled_keys and quick:
-        raise click.UsageError(
-            "say either --throttled-keys or --no-collect: collecting is what reads the keys"
-        )
+        raise click.UsageError("use either --throttled-keys or --no-collect: collecting reads the keys")
     options = ["--transport", transport, "--retries", retries, "--prices", str(prices)]
     options += ["--throttled-keys"] if throttled_keys else []
     options += [f"--prometheus-port={prometheus_port}"] if prometheus_port is not None else []
-    listed, several = price_list(prices), len(loaded) > 1
-    if several:
-        folder = series_place(folder, "compare")
-        jobs = [Job(scenario, path, folder / scenario.name, settings) for scenario, path in loaded]
-    else:
-        jobs = [Job(*loaded[0], run_place(folder, loaded[0][0].name), settings)]
+    listed = price_list(prices)
+    jobs = _jobs(loaded, folder, series="compare", settings=settings)
     options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
     codes = in_turn(jobs, How(target=target, options=tuple(options), quick=quick))
-    code, page = codes[-1] if codes[-1] in NOT_STARTED else max(codes), None
-    if several and (runs := [job.folder for job in jobs if made(job)]):
-        from keyheat.pages.comparison import write_comparison  # half a second, once the loads are over
-        from keyheat.pages.series import INDEX
-
-        page = jobs[0].folder.parent / INDEX
-        write_comparison(page, runs, listed, datetime.now(UTC))
-        out.print(strong("\nSide by side: ", page))
-    tell_runs(jobs, codes, code, page=page and str(page))
+    code = codes[-1] if codes[-1] in NOT_STARTED else max(codes)
+    tell_runs(jobs, codes, code, page=_side_by_side(jobs, listed))
     return code
+
+
+def _jobs(
+    loaded: Sequence[tuple[Scenario, Path]],
+    folder: Path | None,
+    *,
+    series: str,
+    ending: str = "",
+    settings: tuple[str, ...] = (),
+) -> list[Job]:
+    """One run in its own folder, or several below one."""
+    if len(loaded) == 1:
+        ((scenario, path),) = loaded
+        return [Job(scenario, path, run_place(folder, f"{scenario.name}{ending}"), settings)]
+    folder = series_place(folder, series)
+    return [Job(scenario, path, folder / scenario.name, settings) for scenario, path in loaded]
+
+
+def _side_by_side(jobs: Sequence[Job], prices: Prices) -> str | None:
+    """Write the page of several runs; gives its path, None if there are not several."""
+    runs = [job.folder for job in jobs if made(job)]
+    if len(jobs) == 1 or not runs:
+        return None
+    from keyheat.pages.comparison import write_comparison  # half a second, once the loads are over
+    from keyheat.pages.series import INDEX
+
+    page = jobs[0].folder.parent / INDEX
+    write_comparison(page, runs, prices, datetime.now(UTC))
+    out.print(strong("\nSide by side: ", page))
+    return str(page)
 
 
 @click.command()
@@ -173,8 +193,8 @@ def sweep(
     "--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-simulated-TIME]"
 )
 @changed
-@click.option("--seed", type=click.IntRange(0), help="what chance decides  [default: the scenario's seed]")
-@click.option("--show-keys", is_flag=True, help="keys by their names instead of their digests")
+@click.option("--seed", type=click.IntRange(0), help="seed of all random draws  [default: the scenario's]")
+@click.option("--show-keys", is_flag=True, help="write keys instead of their digests")
 @further_analyzers
 @in_json("the runs and what came out")
 @hours_a_day
@@ -189,29 +209,18 @@ def simulate(
     hours_per_day: float,
     prices: Path,
 ) -> int:
-    """Load as SCENARIO says (a file, or a name in configs/scenarios) on a virtual clock, analyze, report.
+    """Run SCENARIO (a file, or a name in configs/scenarios) on a virtual clock, analyze, report.
 
-    Minutes take a second or so. Several scenarios end in one page, each in a folder of its own in --out.
+    A minute of load takes about a second. Several scenarios end in one page, each in a folder of its own
+    in --out.
     """
-    from keyheat.pages.comparison import write_comparison
-    from keyheat.pages.series import INDEX
-
-    made, listed = find_scenarios(scenarios, settings), price_list(prices)
-    billing, page = Billing(listed, hours_per_day), None
+    listed = price_list(prices)
+    billing = Billing(listed, hours_per_day)
     how = How(target=SIMULATED, show_keys=show_keys, further=further, billing=billing)
-    if len(made) == 1:
-        ((scenario, path),) = made
-        jobs = [Job(scenario, path, run_place(folder, f"{scenario.name}-simulated"))]
-        diagnoses = [simulated(jobs[0], how, seed=seed)]
-    else:
-        folder = series_place(folder, "simulated")
-        jobs = [Job(scenario, path, folder / scenario.name) for scenario, path in made]
-        diagnoses = [simulated(job, how, seed=seed) for job in jobs]
-        page = folder / INDEX
-        write_comparison(page, [job.folder for job in jobs], listed, datetime.now(UTC))
-        out.print(strong("\nSide by side: ", page))
-    codes = [exit_code_of(diagnosis) for diagnosis in diagnoses]
-    tell_runs(jobs, codes, max(codes), page=page and str(page))
+    jobs = _jobs(find_scenarios(scenarios, settings), folder, series="simulated", ending="-simulated")
+    diagnoses = [simulated(job, how, seed=seed) for job in jobs]
+    codes = list(map(exit_code_of, diagnoses))
+    tell_runs(jobs, codes, max(codes), page=_side_by_side(jobs, listed))
     for diagnosis in diagnoses:
         say_problems(diagnosis)
     return max(codes)

@@ -31,7 +31,7 @@ HELP = ["-h", "--help"]
 
 
 class Verbs(click.Group):
-    """Finds a verb in the module that the menu names; the function is called as the verb is."""
+    """Find a verb in the module that the menu names; its function has the name of the verb."""
 
     def __init__(self, menu: Menu, needs: Mapping[str, Sequence[str]], *, help: str, epilog: str) -> None:
         super().__init__(help=help, epilog=epilog, context_settings={"help_option_names": HELP})
@@ -43,7 +43,7 @@ class Verbs(click.Group):
         return list(self._module_of)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb; None where there is none of that name."""
+        """The verb; None if there is no verb of that name."""
         if cmd_name not in self._module_of:
             return None
         module = import_module(f"keyheat.cli.{self._module_of[cmd_name]}")
@@ -60,9 +60,9 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The verb that is called; one that is misspelt is answered with those that are near."""
+        """The verb that is called. Raises `UsageError` with similar ones if there is none."""
         if args and args[0] not in self._module_of and not args[0].startswith("-"):
-            raise click.UsageError(f"there is no verb {args[0]!r}. {self._hint(args[0])}", ctx)
+            raise click.UsageError(f"no command {args[0]!r}. {self._hint(args[0])}", ctx)
         name, verb, rest = super().resolve_command(ctx, args)
         if not (ctx.resilient_parsing or set(HELP) & set(rest)):  # help and completion need nothing
             for extra in self._needs.get(name or "", ()):
@@ -70,7 +70,7 @@ class Verbs(click.Group):
         return name, verb, rest
 
     def _hint(self, word: str) -> str:
-        """What somebody may have meant by a word that is no verb."""
+        """What a word that is no verb may mean."""
         if word in {file.stem for file in (shipped("configs") / "scenarios").glob("*.toml")}:
             return f"It is a scenario: `keyheat simulate {word}` runs it."
         near = _near(word, list(self._module_of))
@@ -84,7 +84,7 @@ def _near(word: str, words: Sequence[str]) -> str:
 
 
 def _add_quiet(verb: click.Command) -> None:
-    """Give a verb, or each of its own verbs, the option --quiet; one that passes its options on has none."""
+    """Give a verb, or each verb of a group, the option --quiet, unless it passes its options on."""
     if isinstance(verb, click.Group):
         for one in verb.commands.values():
             _add_quiet(one)
@@ -95,48 +95,44 @@ def _add_quiet(verb: click.Command) -> None:
                 is_flag=True,
                 expose_value=False,
                 callback=lambda _context, _option, quiet: _speak("be_quiet", quiet),
-                help="say nothing but problems: the exit code, files and --json hold the answer",
+                help="print problems only",
             )
         )
 
 
 MENU: Menu = {
-    "A table in production throttles": {
-        "diagnose": ("diagnose", "which limit, on which key, since when, what to do"),
+    "Run and diagnose": {
+        "demo": ("demo", "run four scenarios locally, with four reports (2 minutes)"),
+        "run": ("load", "load a table as a scenario says, then label and report"),
+        "simulate": ("load", "run a scenario on a virtual clock, in seconds"),
+        "sweep": ("load", "run a scenario with 1, 2, 4, 8, 16 shards"),
+        "local": ("local", "serve a local DynamoDB that throttles like AWS"),
+        "diagnose": ("diagnose", "find which limit a table hits, on which key, and the fix"),
     },
-    "Load a table, or simulate it": {
-        "demo": ("demo", "four scenarios on the local endpoint, four reports (2 minutes)"),
-        "run": ("load", "load as a scenario says, then collect, analyze, report"),
-        "simulate": ("load", "the same run on a virtual clock, in seconds"),
-        "sweep": ("load", "a scenario with 1, 2, 4, 8, 16 shards: how many are enough?"),
-        "local": ("local", "the local endpoint alone, for any DynamoDB client"),
+    "Design a table": {
+        "init": ("init", "write a scenario of your own table, or a suite"),
+        "plan": ("forecast", "estimate demand, throttles and cost before a run"),
+        "whatif": ("forecast", "find the smallest number of shards or units that is enough"),
+        "knee": ("knee", "raise the demand until something throttles"),
+        "retries": ("forecast", "compare the retry policies of SDKs"),
+        "fix": ("fix", "try a recommended change next to the original run"),
     },
-    "Before anything is sent": {
-        "init": ("init", "a scenario of your own table, from its description; a suite of yours"),
-        "plan": ("forecast", "what a scenario asks for, throttles on and costs"),
-        "whatif": ("forecast", "the smallest number of shards, or capacity, that is enough"),
-        "knee": ("knee", "raise the demand until something throttles: the key, or the table?"),
-        "retries": ("forecast", "what the retries of SDKs make of its throttles"),
+    "Evidence and reports": {
+        "collect": ("evidence", "read CloudWatch metrics of a run or any table"),
+        "analyze": ("evidence", "label throttles: partition, table, or another limit"),
+        "report": ("pages", "write the page of a run, or its numbers as CSV"),
+        "compare": ("pages", "show several runs side by side on one page"),
+        "queries": ("evidence", "print the CloudWatch queries for the AWS CLI"),
     },
-    "Evidence, labels, pages": {
-        "queries": ("evidence", "the CloudWatch queries, for somebody who runs the AWS CLI"),
-        "collect": ("evidence", "what CloudWatch says of a run, or of any table"),
-        "analyze": ("evidence", "label the throttles: partition, table, or what else it was"),
-        "report": ("pages", "write the page of a run from its files"),
-        "compare": ("pages", "several runs side by side on one page"),
-        "runs": ("pages", "all runs in one table"),
-        "fix": ("fix", "try what a diagnosis recommends, beside the run as it was"),
+    "Regression testing": {
+        "regress": ("regress", "run a suite and compare it with the last good session"),
+        "history": ("history", "list sessions, pin baselines, draw trends"),
     },
-    "Is it still as good as it was?": {
-        "regress": ("regress", "run a suite, and hold it against the last good time"),
-        "history": ("history", "every session that there was, baselines, trends"),
-    },
-    "Tidying up": {
-        "clean": ("tidying", "delete what a run wrote, or expired tables that runs left behind"),
-    },
-    "About Keyheat": {
-        "loadtests": ("about", "the load tests that are shipped; copies one to edit"),
-        "schema": ("about", "the JSON Schema of a scenario's or a suite's file, for editors"),
+    "Housekeeping": {
+        "runs": ("pages", "list all runs in one table"),
+        "clean": ("tidying", "delete items of a run, or expired tables of earlier runs"),
+        "loadtests": ("about", "list the shipped load tests, or copy one"),
+        "schema": ("about", "print the JSON Schema of a file format"),
     },
 }
 
@@ -145,22 +141,19 @@ NEEDS = {
     **dict.fromkeys(("diagnose", "simulate", "report", "compare", "runs", "fix"), ("report",)),
     "regress": ("regress", "report"),
 }
-"""The extras without which a verb could not end, which is said before it begins."""
+"""The extras that a verb needs, which is checked before it begins."""
 
 cli = Verbs(
     MENU,
     NEEDS,
-    help="Load a DynamoDB table, label every throttle, show it: is it the partition or the table?",
-    epilog="New here? `keyheat simulate hotkey` needs no table and no AWS account, and ends in a report.",
+    help="Load test DynamoDB tables, and find out which limit throttles them.",
+    epilog="Start here, without a table or an account: keyheat simulate hotkey",
 )
 click.version_option(package_name="keyheat", prog_name="keyheat")(cli)
 
 
 def main(arguments: Sequence[str] | None = None, command: click.Command = cli) -> int:
-    """Run one verb and give its exit code. What a person can mend is one clear message, not a traceback.
-
-    `command` is another one than the menu of `keyheat`.
-    """
+    """Run one verb; gives its exit code. What a person can fix is one message, not a traceback."""
     speak_plainly()
     _speak("speak_json", False)
     if (name := _not_text(sys.argv[1:] if arguments is None else arguments)) is not None:
@@ -170,12 +163,12 @@ def main(arguments: Sequence[str] | None = None, command: click.Command = cli) -
     except click.ClickException as error:
         return _show(error)
     except (click.Abort, KeyboardInterrupt):
-        return _complain("interrupted; what was written is kept", INTERRUPTED)
+        return _complain("interrupted; files are kept", INTERRUPTED)
     except ImportError as error:
         if (said := sentence(error)) is None:
             raise
         return _complain(said, WRONG_USE)
-    except Exception as error:  # noqa: BLE001 (a crash is said, with a code of its own)
+    except Exception as error:  # noqa: BLE001 (a crash is reported, with its own code)
         code = _code_of(error)
         if code is None:
             return _complain(f"{DEFECT_FOUND}\n{format_exc().rstrip()}", DEFECT)
@@ -183,23 +176,23 @@ def main(arguments: Sequence[str] | None = None, command: click.Command = cli) -
 
 
 def _not_text(arguments: Sequence[str]) -> str | None:
-    """The first argument that is not UTF-8, or the working folder where that is not."""
+    """The first argument, or the working folder, that is not UTF-8."""
     with suppress(OSError):  # the working folder was deleted
         arguments = [*arguments, os.getcwd()]
     return next((name for name in arguments if not is_text(name)), None)
 
 
 def _speak(how: str, differently: bool) -> None:
-    """Have the console speak so, or again as it does by itself: as one does that nobody has loaded yet.
+    """Set a manner of the console, or its default, which needs no console yet.
 
-    It takes longer to load than all else that `keyheat local` needs of the command line.
+    The console takes longer to load than everything else that `keyheat local` needs of the command line.
     """
     if differently or CONSOLE in sys.modules:
         getattr(import_module(CONSOLE), how)(differently)
 
 
 def _code_of(error: Exception) -> int | None:
-    """The exit code of what a person can mend; None: a defect of ours."""
+    """The exit code of what a person can fix; None for a defect."""
     from keyheat.runfiles import CannotWrite, FileProblem
 
     if isinstance(error, FileProblem) and not isinstance(error, CannotWrite):
@@ -208,7 +201,7 @@ def _code_of(error: Exception) -> int | None:
 
 
 def _show(error: click.ClickException) -> int:
-    """Say what is wrong as click does, in plain text: it may quote a file, or an argument."""
+    """Print what is wrong as click does, in plain text: it may quote a file or an argument."""
     from keyheat.terminal.console import err
 
     said = StringIO()

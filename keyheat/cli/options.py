@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from keyheat.endpoint.options import Within
+from keyheat.flags import option, values_of
 from keyheat.load.run.jobs import new_folder
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Prices, load_prices
@@ -48,6 +50,23 @@ class TimeZone(click.ParamType[tzinfo]):
             self.fail(f"{value!r} is no zone such as UTC, +02:00 or Europe/Berlin", param, ctx)
 
 
+class TimeSpan(click.ParamType[timedelta]):
+    """A length of time, such as 90m, 3h or 2d."""
+
+    name = "span"
+
+    def convert(
+        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """Raises `UsageError` with what is accepted."""
+        if isinstance(value, timedelta):
+            return value
+        number, unit = value[:-1], {"m": "minutes", "h": "hours", "d": "days"}.get(value[-1:])
+        if unit is None or not number.isdecimal() or not 0 < int(number) < 100_000:
+            self.fail(f"{value!r} is not a length of time such as 90m, 3h or 2d", param, ctx)
+        return timedelta(**{unit: int(number)})
+
+
 class NamedSeries(click.ParamType[tuple[str, str]]):
     """Which series a file holds: FILE=METRIC/STATISTIC/PERIOD/RESOURCE."""
 
@@ -63,29 +82,52 @@ class NamedSeries(click.ParamType[tuple[str, str]]):
         return Path(file).name, series
 
 
-def of_files(verb: Verb) -> Verb:
-    """The options for evidence that is in files: logs of an application, and metrics of any system."""
-    for option in (
-        click.option(
-            "--describe-json", "described", type=a_file,
-            help="what `aws dynamodb describe-table` printed, beside --metrics",
-        ),
-        click.option("--zone", type=TimeZone(), help="of times without a zone, such as Europe/Berlin"),
-        click.option(
-            "--metric", "named", type=NamedSeries(), multiple=True,
-            help="the series that a file of --metrics holds; may be repeated",
-        ),
-        click.option(
-            "--metrics", type=a_file, multiple=True,
-            help="read metrics from a file: AWS CLI or CSV; may be repeated: nobody is asked",
-        ),
-        click.option(
-            "--log", "logs", type=a_file, multiple=True,
-            help="read throttles from an application's log; may be repeated",
-        ),
-    ):  # fmt: skip
-        verb = option(verb)
-    return verb
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """How a table is reached."""
+
+    region: str | None = option("Region of the table  [default: as the AWS SDK finds it]")
+    profile: str | None = option("profile of the AWS configuration  [default: as the AWS SDK finds it]")
+    endpoint_url: str | None = option("URL of a local table, such as http://127.0.0.1:8000")
+
+    @property
+    def given(self) -> bool:
+        """Whether any of it was typed."""
+        return any(values_of(self).values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeWindow:
+    """When, as it was typed."""
+
+    last: timedelta | None = option("time up to now, such as 90m, 24h or 2d", type=TimeSpan())
+    start: datetime | None = option("UTC, such as 07:36 or 2026-11-20T12:00:00Z", type=a_time, metavar="TIME")
+    end: datetime | None = option("UTC, exclusive  [default: now]", type=a_time, metavar="TIME")
+
+    def at(self, now: datetime) -> tuple[datetime | None, datetime | None]:
+        """Start and end with their days, None if not given."""
+        start = in_utc(self.start, now)
+        return start, in_utc(self.end, now, after=start)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceFiles:
+    """Logs of an application, and metrics of any system."""
+
+    logs: tuple[Path, ...] = option(
+        "read throttles from an application's log", default=(), flag="--log", type=a_file
+    )
+    metrics: tuple[Path, ...] = option("read metrics from AWS CLI or CSV files", default=(), type=a_file)
+    named: tuple[tuple[str, str], ...] = option(
+        "name the series of a --metrics file",
+        default=(),
+        flag="--metric",
+        type=NamedSeries(),
+    )
+    zone: tzinfo | None = option("zone of times without one, such as Europe/Berlin", type=TimeZone())
+    described: Path | None = option(
+        "read what `aws dynamodb describe-table` printed", flag="--describe-json", type=a_file
+    )
 
 
 class ScenarioName(click.ParamType[str]):
@@ -108,19 +150,19 @@ a_scenario = ScenarioName()
 def in_json(what: str) -> Callable[[Verb], Verb]:
     """The option --json of a verb, which prints `what` on stdout, and nothing else there (`answer`)."""
     return click.option(
-        "--json", is_flag=True, expose_value=False, help=f"{what} as JSON on stdout",
+        "--json", is_flag=True, expose_value=False, help=f"print {what} as JSON",
         callback=lambda _context, _option, as_json: speak_json(as_json),
     )  # fmt: skip
 
 
 some_prices = click.option(
-    "--prices", type=a_file, default=PRICES, help="a price list  [default: configs/prices.toml]"
+    "--prices", type=a_file, default=PRICES, help="price list  [default: configs/prices.toml]"
 )
 
 
 hours_a_day = click.option(
     "--hours-per-day", "hours_per_day", type=Within(0, 24, min_open=True), default=24.0, show_default=True,
-    help="how long a day the load is on: what a month on demand costs rests on it",
+    help="hours of load per day, for the cost of a month",
 )  # fmt: skip
 
 
@@ -133,7 +175,7 @@ some_settings = click.option(
     metavar="PATH=VALUE",
     multiple=True,
     is_eager=True,  # so that --duration is one more of them
-    help="another value for a field of the scenario, such as keys.shards=20; may be repeated",
+    help="set a field, such as keys.shards=20; repeatable",
 )
 
 
@@ -147,7 +189,7 @@ def changed(verb: Callable[..., int]) -> Callable[..., int]:
     """Give a verb that takes a scenario the options that change it, as one argument `settings`."""
     duration_s = click.option(
         "--duration", type=Within(0, min_open=True), metavar="S", expose_value=False, callback=_as_settings,
-        help="seconds of load: the same as --set load.duration_s=S",
+        help="seconds of load, as --set load.duration_s=S",
     )  # fmt: skip
     return some_settings(duration_s(verb))
 
@@ -179,7 +221,7 @@ def _until_the_end(claimed: Claim) -> Path:
 
 further_analyzers = click.option(
     "--with", "further", type=click.Path(exists=True, path_type=Path), multiple=True, metavar="FILE|FOLDER",
-    help="an analyzer of your own, or a folder of them; may be repeated (docs/analyzers.md)",
+    help="add an analyzer of your own, or a folder; repeatable",
 )  # fmt: skip
 
 
@@ -224,20 +266,3 @@ def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = N
     if after is not None:
         return at if at > after else at + day
     return at if at <= now else at - day
-
-
-class TimeSpan(click.ParamType[timedelta]):
-    """A length of time, such as 90m, 3h or 2d."""
-
-    name = "span"
-
-    def convert(
-        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        """Raises `UsageError` with what is accepted."""
-        if isinstance(value, timedelta):
-            return value
-        number, unit = value[:-1], {"m": "minutes", "h": "hours", "d": "days"}.get(value[-1:])
-        if unit is None or not number.isdecimal() or not 0 < int(number) < 100_000:
-            self.fail(f"{value!r} is not a length of time such as 90m, 3h or 2d", param, ctx)
-        return timedelta(**{unit: int(number)})

@@ -1,4 +1,4 @@
-"""`keyheat init --suite`: a suite of one's own scenarios, and the files that run it again and again."""
+"""`keyheat init --suite`: write a suite of one's own scenarios, and the files that run it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,10 +16,10 @@ from keyheat.terminal.console import answer
 from keyheat.words import DONE
 
 USUAL = Path("keyheat")
-"""Where scenarios are looked for if nobody says where; else here."""
+"""Where scenarios are looked for by default; else here."""
 NOT_IN_IT = (
-    "{scenario} is not in {suite}, which stays as it is: add a case for it there, or delete the suite to "
-    "begin anew @ SOURCE"
+    "{scenario} is not in {suite}, which stays as it is: add a case there, or delete the suite to "
+    "start again @ SOURCE"
 )
 NO_SCENARIO = "no scenario in {folder}: `keyheat init SOURCE --out {folder}/TABLE.toml` writes one @ SOURCE"
 
@@ -52,7 +52,7 @@ def write_suite(
     if not force:
         errors += _there(files)
     if text and target.exists():
-        errors.append(f"{shown(target)} is there already, and is no suite: say another --out")
+        errors.append(f"{shown(target)} exists and is not a suite: choose another --out")
     if kept and suite is not None:
         inside = {case.path.resolve() for case in suite.cases}
         missing = (one for one in scenarios if one.resolve() not in inside)
@@ -67,9 +67,9 @@ def write_suite(
 
 
 def _checked(target: Path, text: str, errors: list[str]) -> Suite | None:
-    """The suite that is there, or that the text is; what is wrong with it goes to `errors`."""
+    """The existing suite, or that of the text; its mistakes go to `errors`."""
     raw = parsed_toml(text)
-    for case in raw.get("cases", ()):  # from here: the suite's folder may be one that is going to be made
+    for case in raw.get("cases", ()):  # relative to here: the suite's folder may not exist yet
         case["scenario"] = str((target.parent / case["scenario"]).resolve())
     try:
         return suite_from_dict(raw, target) if text else load_suite(target)
@@ -87,25 +87,25 @@ def _has(path: Path, content: str) -> bool:
 
 
 def _there(files: Iterable[Path]) -> Iterator[str]:
-    """What would be written over."""
+    """Files that would be written over."""
     for path in files:
         if path.exists():
-            yield f"{shown(path)} is there already, and written over with --force only"
+            yield f"{shown(path)} exists: add --force to write over it"
 
 
 def _say(suite: Suite, files: Sequence[Path], schedules: Sequence[str]) -> None:
-    """What was written, and the next command."""
+    """Print what was written, and the next command."""
     cases = [case.name for case in suite.cases]
     lines = [f"{shown(suite.path)}: suite {suite.name}, {some(len(cases), 'case')}: {', '.join(cases)}"]
     lines += [shown(path) for path in files if path != suite.path]
     lines.append(
-        "How each is installed, its first lines say; the suite that it runs is its KEYHEAT_SUITE."
+        "The first lines of each file say how to install it; it runs the suite in KEYHEAT_SUITE."
         if schedules
         else f"To run it every night: --schedule {' | '.join(SCHEDULES)}"
     )
     lines.append(
         f"Next: keyheat regress {shown(suite.path)}. Its first session becomes the baseline; if a case "
-        "throttles and nobody said so, review it first, then accept it."
+        "throttles unexpectedly, review it, then accept it."
     )
     content = {
         "suite": shown(suite.path), "name": suite.name, "cases": cases, "schedules": list(schedules),

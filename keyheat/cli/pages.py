@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
-@click.option("--evidence", type=a_file, help="an evidence file, without the rest of a run; with --out")
-@click.option("--out", "file", type=a_path, help="where the page of an evidence file goes")
+@click.option("--evidence", type=a_file, help="draw an evidence file without a run; with --out")
+@click.option("--out", "file", type=a_path, help="page of the evidence file")
 @click.option(
-    "--csv", "place", type=a_path, metavar="FOLDER", help="write what each chart shows, as CSV files"
+    "--csv", "place", type=a_path, metavar="FOLDER", help="write the numbers of each chart as CSV files"
 )
-@click.option("--show-keys", is_flag=True, help="with --csv: the values of keys, where the run recorded them")
+@click.option("--show-keys", is_flag=True, help="write keys of the run, with --csv")
 @further_analyzers
-@in_json("where the page is")
+@in_json("the page")
 def report(
     folder: Path | None,
     evidence: Path | None,
@@ -49,18 +49,20 @@ def report(
 ) -> int:
     """Write report.html from the files of a run, or a page about an evidence file.
 
-    With --csv it writes the numbers of the charts instead: second by second, units in the names of columns.
+    With --csv it writes the numbers of the charts instead: per second, with units in column names.
     """
     from keyheat.pages.run.report import write_report
 
     if place is not None and folder is not None and evidence is None and file is None and not further:
         return _write_csv(folder, place, show_keys=show_keys)
     if place is not None or show_keys:
-        raise click.UsageError("--csv takes a run directory alone, and --show-keys goes with it")
+        raise click.UsageError("--csv takes a run directory only, and --show-keys goes with it")
     now, code = datetime.now(UTC), DONE
     if folder is not None and evidence is None and file is None:
         if further:
-            raise click.UsageError("--with asks anew: keyheat analyze DIR --with FILE, and then report")
+            raise click.UsageError(
+                "--with needs a new analysis: keyheat analyze DIR --with FILE, then report"
+            )
         with Working("drawing the report", bars):
             written = write_report(folder, now)
     elif folder is None and evidence is not None and file is not None:
@@ -69,7 +71,7 @@ def report(
         say_problems(diagnosis)
         written, code = file, WRONG_USE if diagnosis.problems else DONE
     else:
-        raise click.UsageError("say which: a run directory, or --evidence FILE --out FILE.html")
+        raise click.UsageError("name a run directory, or use --evidence FILE --out FILE.html")
     answer(lambda: {"report": str(written)}, lambda: f"Report: {shown(written)}")
     return code
 
@@ -91,10 +93,10 @@ def _draw_evidence(evidence: Path, file: Path, now: datetime, further: Sequence[
 @click.command()
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=a_folder)
 @click.option("--out", "file", type=a_path, default=OUT / "compare.html", show_default=True)
-@in_json("where the page is, and whether every run is valid,")
+@in_json("the page, and whether every run is valid")
 @some_prices
 def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
-    """One page over several run directories: verdicts, throughput, latency, cost and counts side by side."""
+    """Write one page over several runs: verdicts, throughput, latency, cost and counts side by side."""
     from keyheat.pages.comparison import write_comparison
 
     listed = price_list(prices)
@@ -127,17 +129,17 @@ MANY = 30  # runs that have to be read, from which on it is said how far that is
 a_history = click.option(
     "--history",
     type=a_file,
-    help="what keyheat regress keeps  [default: reports/history.sqlite, if there is one]",
+    help="history of suites  [default: reports/history.sqlite]",
 )
 
 
 @click.command()
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=a_path)
 @a_history
-@click.option("--out", "file", type=a_path, help="where the page goes  [default: runs.html in the FOLDER]")
+@click.option("--out", "file", type=a_path, help="page  [default: runs.html in FOLDER]")
 @in_json("the runs with their summaries")
 def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None) -> int:
-    """Write a page that lists all runs below FOLDER (reports/out) and in the history, in one table."""
+    """List all runs below FOLDER [default: reports/out] and in the history, on one page."""
     from keyheat.pages.runs.found import find_runs
     from keyheat.pages.runs.index import NAME, Runs, for_programs, remembered, write_runs
     from keyheat.pages.runs.rows import rows_of
@@ -162,15 +164,15 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None) -> 
 
 
 def _there(folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The folders that were said, which have to be there; else the one where runs go by themselves."""
+    """The folders that were named, which have to exist; else the default one."""
     missing = [str(folder) for folder in folders if not folder.is_dir()]
     if missing:
-        raise click.UsageError(f"no such folder: {', '.join(missing)}; runs go to {OUT} by themselves")
+        raise click.UsageError(f"no such folder: {', '.join(missing)}; the default is {OUT}")
     return folders or (OUT,)
 
 
 def _told(places: Sequence[Thing]) -> Iterable[Thing]:
-    """The places one by one, with a bar where there are many."""
+    """The places one by one, with a bar if there are many."""
     from keyheat.terminal.progress import counted
 
     return counted(places, len(places), "runs are read", bars) if len(places) > MANY else places

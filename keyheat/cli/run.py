@@ -1,6 +1,6 @@
-"""One run made, whatever its target: the load or the simulation, then analysis, summary and report; and told.
+"""Make one run on any target: load or simulate it, then analyze, summarize, report and print its outcome.
 
-Every verb that needs a run makes it here: demo, run, sweep and simulate, and those that compare runs.
+Every verb that needs a run makes it here.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from keyheat.simulator.folder import SimulationWatch
 
 SAID = "keyheat: "  # begins what a run says to a person
-LAST_WORDS = 40  # lines of what a child said: more than a traceback has
+LAST_LINES = 40  # of what a child printed: more than a traceback has
 NOT_STARTED = (WRONG_USE, REFUSED, INTERRUPTED)  # after these, no further run of a series is tried
 
 
@@ -106,7 +106,7 @@ def _load_command(job: Job, how: How) -> list[str]:
 
 
 def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
-    """Tell what came of a load, and give its exit code."""
+    """Print the outcome of a load; gives its exit code."""
     from keyheat.runs.formats import read_diagnosis
     from keyheat.runs.manifest import read_manifest
     from keyheat.terminal.diagnosis import outcome
@@ -133,7 +133,7 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
 
 
 def tell_once(said: Sequence[str], how: How) -> None:
-    """Print what a load said to a person, but for what an earlier run of the series has said already."""
+    """Print the messages of a load, each once in a series of runs."""
     for line in said:
         if line.startswith(SAID) and line not in how.told:  # the rest are the stages' own words
             how.told.add(line)
@@ -156,13 +156,13 @@ def diagnosed(folder: Path, further: Sequence[Path] = (), billing: "Billing | No
 
 
 def say_problems(diagnosis: "Diagnosis") -> None:
-    """Say which of the user's analyzers said nothing, and why."""
+    """Print which of the user's analyzers failed, and why."""
     for problem in diagnosis.problems:
         err.print(problem)
 
 
 def exit_code_of(diagnosis: "Diagnosis") -> int:
-    """The code that a verb ends with; an analyzer of the user's that said nothing was used wrongly."""
+    """The exit code of a verb; a failed analyzer of the user's is wrong use."""
     if diagnosis.problems:
         return WRONG_USE
     if not diagnosis.verdict.valid:
@@ -186,23 +186,23 @@ def _not_begun(job: Job, code: int, said: str) -> int:
 
 
 def _last_words(said: str) -> str:
-    """The end of what a child said, which may be a traceback with names and errors that others wrote."""
-    return masked("\n".join(said.rstrip().splitlines()[-LAST_WORDS:]))
+    """The last lines that a child printed, which may be a traceback with names and errors of others."""
+    return masked("\n".join(said.rstrip().splitlines()[-LAST_LINES:]))
 
 
 def _check_is_of(run_id: str, folder: Path, said: str) -> None:
-    """Nobody is told of a run what another one came to. Raises `FileProblem` after what was `said`."""
+    """Check that the files are those of this run. Raises `FileProblem` after printing what it `said`."""
     from keyheat.runs.manifest import read_manifest
 
     try:
         found = read_manifest(folder)
         if found.run_id != run_id:
             raise FileProblem(
-                f"{folder} holds the files of another run ({found.run_id}), and none of this one ({run_id}): "
-                "nothing is said of it; run it again, with another folder (--out)"
+                f"{folder} holds the files of another run ({found.run_id}), not of this one ({run_id}): "
+                "run it again with another folder (--out)"
             )
         if found.status == "running":
-            raise FileProblem(f"{folder}: the load broke in the middle of the run, which says nothing")
+            raise FileProblem(f"{folder}: the load broke in the middle of the run, so it has no result")
     except FileProblem:
         err.print(_last_words(said))
         raise
@@ -282,7 +282,7 @@ FORMAT = "keyheat.runs/1"
 
 
 def tell_runs(jobs: Sequence[Job], codes: Sequence[int], code: int, **more: object) -> None:
-    """Tell a program, if one asked, of the runs that were made, in order, as one JSON value.
+    """Print the runs in order as one JSON value, if --json was given.
 
     `codes` are their exit codes; a run that was not begun has none. `more` is added as it is.
     """
@@ -300,13 +300,13 @@ def _told(job: Job, code: int | None) -> dict[str, object]:
     return {
         "scenario": job.scenario.name,
         "exit_code": code,
-        "folder": str(job.folder),
+        "folder": job.folder,
         "report": _if_there(job.folder / REPORT),
         "evidence": _if_there(job.folder / FILES[EVIDENCE]),
-        "summary": read_summary(job.folder).model_dump(mode="json") if there else None,
-        "diagnosis": read_diagnosis(job.folder / FILES[DIAGNOSIS]).model_dump(mode="json") if there else None,
+        "summary": read_summary(job.folder) if there else None,
+        "diagnosis": read_diagnosis(job.folder / FILES[DIAGNOSIS]) if there else None,
     }
 
 
-def _if_there(path: Path) -> str | None:
-    return str(path) if path.exists() else None
+def _if_there(path: Path) -> Path | None:
+    return path if path.exists() else None

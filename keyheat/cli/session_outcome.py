@@ -1,4 +1,4 @@
-"""What a session of a suite came to, told: its pages, its exports, the words, and the exit code."""
+"""Report the outcome of a session: its pages, exports, text and exit code."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -20,10 +20,9 @@ SUMMARY: Final = "regression.json"
 
 
 def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: bool) -> int:
-    """Write everything that was asked for, say the rest; gives the exit code.
+    """Write pages and exports, print the outcome; gives the exit code.
 
-    An export that cannot be made changes no verdict; where that is good, the exit code says that something
-    is missing.
+    An export that fails changes no verdict; if that is good, the exit code says that something is missing.
     """
     if outcome.verdict == "not_compared":
         outcome = wanted.write(outcome)
@@ -39,7 +38,7 @@ def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: boo
 
 
 def _written(outcome: SessionOutcome, wanted: Exports, now: datetime) -> SessionOutcome:
-    """The outcome with what could not be written, once its pages, what was asked for and its file are."""
+    """Write pages, exports and the file of a session; gives the outcome with what could not be written."""
     folder = Path(outcome.folder)
     outcome, unwritten = with_reports(outcome, folder, now)
     unwritten += _attempt(lambda: write_regression(folder / NAME, outcome, now))
@@ -49,7 +48,7 @@ def _written(outcome: SessionOutcome, wanted: Exports, now: datetime) -> Session
 
 
 def _say_why_not(outcome: SessionOutcome) -> None:
-    """Why a session was not begun: for a person beside the output, for a program in it."""
+    """Print why a session was not begun: for a person on stderr, for a program as JSON."""
     if in_words():
         first, *others = outcome.because
         differ = (f"  {one.said}" for one in outcome.differences)
@@ -59,10 +58,9 @@ def _say_why_not(outcome: SessionOutcome) -> None:
 
 
 def with_reports(outcome: SessionOutcome, folder: Path, now: datetime) -> tuple[SessionOutcome, list[str]]:
-    """The outcome with a report.html in each new run that somebody is going to look at, and what went wrong.
+    """Write report.html for failed cases, invalid runs and broken thresholds; gives the outcome and problems.
 
-    Those are the runs of cases that failed, and runs that are invalid or broke a threshold. The others have
-    all their files, and `keyheat report` makes their pages.
+    The other runs have all their files; `keyheat report` writes their pages.
     """
     failed, problems = {finding.case for finding in outcome.failed}, list[str]()
 
@@ -85,7 +83,7 @@ def with_reports(outcome: SessionOutcome, folder: Path, now: datetime) -> tuple[
 
 
 def _inside(run: RunMade, folder: Path) -> Path | None:
-    """The run's directory, if it is one of this session, here, with a diagnosis."""
+    """The run's directory, if it belongs to this session and has a diagnosis."""
     parts = urlsplit(run.url)
     place = Path(unquote(parts.path))
     ours = parts.scheme == "file" and place.is_relative_to(folder.absolute())
@@ -93,7 +91,7 @@ def _inside(run: RunMade, folder: Path) -> Path | None:
 
 
 def _attempt(write: Callable[[], object]) -> list[str]:
-    """What went wrong, in words; nothing where nothing did."""
+    """The problem in words, if any."""
     try:
         write()
     except FileProblem as problem:

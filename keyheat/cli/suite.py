@@ -1,4 +1,4 @@
-"""One session of a suite: agreed to, begun, its runs made and kept one by one, and ended."""
+"""One session of a suite: check it, make its runs, keep each one, compare."""
 
 import signal
 import time
@@ -12,17 +12,20 @@ from typing import Final
 
 from keyheat.analysis.summarize import read_summary
 from keyheat.analysis.summary import RunSummary
-from keyheat.cli.guards import Guards, agreed, on_existing, target_of
-from keyheat.cli.options import series_place
+from keyheat.cli.guards import agreed, on_existing, target_of
+from keyheat.cli.options import a_path, price_list, series_place
 from keyheat.cli.run import NOT_STARTED, How, make_run
+from keyheat.flags import option, values_of
+from keyheat.load.guard.options import Consent, Guards
 from keyheat.load.guard.signals import HUNG_UP, heard, let_go
 from keyheat.load.record.generator import machine
 from keyheat.load.run.jobs import Job, made
 from keyheat.masking import shown
-from keyheat.regression.baseline import Baseline, baseline_of, differences_foreseen, scenarios_of
+from keyheat.plan.prices import DEFAULT as PRICES
+from keyheat.regression.baseline import baseline_of, differences_foreseen, scenarios_of
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History, default_path
-from keyheat.regression.outcome import EXIT_CODES, Difference, RunMade, SessionOutcome
+from keyheat.regression.outcome import RunMade, SessionOutcome
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.regression.suite_runs import PlannedRun, SessionRuns, planned, run_made
 from keyheat.regression.verdict import Held, not_compared, outcome_of
@@ -39,66 +42,80 @@ Keep = Callable[[PlannedRun, RunSummary], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOptions:
-    """What somebody said beside the suite."""
+    """How one session differs from the next; everything else stands in the suite's file."""
 
-    baseline: str | None = None
-    new_baseline: bool = False
-    accept: bool = False
-    pin: str | None = None
-    label: str | None = None
-    paired: bool = False
-    force: bool = False
-    folder: Path | None = None
-    quick: bool = False
+    baseline: str | None = option(
+        "compare with this session  [default: the last good one]", metavar="NAME|SESSION"
+    )
+    new_baseline: bool = option("start a new baseline (the change is intended)", default=False)
+    accept: bool = option("accept throttling in a first session or a new case", default=False)
+    label: str | None = option("keep this text with the session, such as a commit", metavar="TEXT")
+    force: bool = option("compare although the setups differ", default=False)
+    folder: Path | None = option(
+        "directory of the runs  [default: reports/out/SUITE-TIME]", flag="--out", type=a_path
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteSession:
-    """What a session needs: the suite, what was asked, what is allowed, and the history that keeps it."""
+    """One session of a suite: its options, what a person agreed to, and the history that keeps it."""
 
     suite: Suite
-    asked: SessionOptions
-    guards: Guards
-    prices: Path
+    options: SessionOptions
+    consent: Consent
     history: History
 
-    def compared(self) -> SessionOutcome:
-        """Run the suite and hold it against its baseline.
+    @property
+    def guards(self) -> Guards:
+        """What its runs may do: by the suite's file, and by what only a person can agree to."""
+        run = self.suite.run
+        stated = run.model_dump(exclude={"align", "collect", "paired", "prices"})
+        agreed = {name: value for name, value in values_of(self.consent).items() if value is not None}
+        return Guards(**stated | agreed, no_align=not run.align)
 
-        Where the baseline was measured on something else, nothing is sent, and the outcome says so. Raises
-        `ValueError` where what was asked for is no baseline.
+    @property
+    def prices(self) -> Path:
+        """The price list of its runs."""
+        prices = self.suite.run.prices
+        return PRICES if prices is None else self.suite.path.parent / prices
+
+    def compared(self) -> SessionOutcome:
+        """Run the suite and compare it with its baseline.
+
+        Where the baseline was measured on another setup, nothing is sent, and the outcome says so. Raises
+        `ValueError` if the baseline that was named cannot be one.
         """
-        asked = self.asked
-        settled = asked.accept or asked.paired
+        options, history = self.options, self.history
+        price_list(self.prices)
+        settled = options.accept or self.suite.run.paired
         baseline = (
             None
-            if asked.new_baseline
-            else baseline_of(self.history, self.suite, asked.baseline, settled=settled)
+            if options.new_baseline
+            else baseline_of(history, self.suite, options.baseline, settled=settled)
         )
+        paired = self.suite.run.paired and baseline is not None
         suite = self.suite if baseline is None else self._on_its_table()
-        self._check(baseline)
-        if baseline is not None and (differ := self._forbidding(baseline, suite)):
-            return not_compared(self.suite, baseline, differ, history=self.history.path, label=asked.label)
-        before = scenarios_of(baseline, self.suite) if asked.paired and baseline is not None else None
+        if baseline is not None and not (paired or options.force):
+            existing = suite.run.table is not None
+            if differ := differences_foreseen(baseline, suite, machine(), existing=existing):
+                return not_compared(self.suite, baseline, differ, history=history.path, label=options.label)
+        before = scenarios_of(baseline, self.suite) if paired and baseline is not None else None
         hows = self._agreed(self.suite, before)
-        folder = series_place(self.asked.folder, self.suite.name)
-        how = {"paired": asked.paired, "force": asked.force, "accept": asked.accept}
-        held = Held(suite=suite, baseline=baseline, to_accept=self._to_accept(), **how)
+        folder = series_place(options.folder, self.suite.name)
+        held = Held(
+            suite=suite, baseline=baseline, to_accept=self._to_accept(), paired=paired, force=options.force,
+            accept=options.accept,
+        )  # fmt: skip
         with self._session() as session:
             made = make_runs(planned(self.suite, folder, before=before), hows, self._keeper(session))
             outcome = outcome_of(
-                held,
-                made,
-                session,
-                history=self.history.path,
-                folder=folder,
-                ended_at=datetime.now(UTC),
+                held, made, session, history=history.path, folder=folder, ended_at=datetime.now(UTC)
             )
-            self.history.end(session, verdict=outcome.verdict, findings=outcome.findings)
-        return self._pinned(session, outcome)
+            history.end(session, verdict=outcome.verdict, findings=outcome.findings)
+        return outcome
 
     def _on_its_table(self) -> Suite:
-        """The suite with its scenarios as they are run, on the table that `--table` names, if it does."""
+        """The suite with its scenarios as they are run on the existing table, if it names one."""
         return replace(self.suite, cases=tuple(map(self._on_table, self.suite.cases)))
 
     def _on_table(self, case: SuiteCase) -> SuiteCase:
@@ -109,22 +126,10 @@ class SuiteSession:
         return replace(case, scenario=on_existing(case.scenario, target, self.guards)[0])
 
     def _to_accept(self) -> str:
-        """The command that holds later sessions against one like this."""
+        """The command that accepts a session like this one as the baseline."""
         history = "" if self.history.path == default_path() else f" --history {shown(self.history.path)}"
-        anew = " --new-baseline" if self.asked.new_baseline else ""
+        anew = " --new-baseline" if self.options.new_baseline else ""
         return f"keyheat regress {shown(self.suite.path)}{history}{anew} --accept"
-
-    def _check(self, baseline: Baseline | None) -> None:
-        """What can be known before anything is sent. Raises `ValueError`."""
-        if self.asked.paired and baseline is None:
-            raise ValueError(f"--paired needs a baseline, and {self.suite.name} has no good session yet")
-
-    def _forbidding(self, baseline: Baseline, suite: Suite) -> tuple[Difference, ...]:
-        """What is going to forbid the comparison with the suite as it is run."""
-        if self.asked.paired or self.asked.force:
-            return ()
-        existing = self.guards.table is not None
-        return differences_foreseen(baseline, suite, machine(), existing=existing)
 
     def _agreed(self, suite: Suite, before: Mapping[str, Scenario] | None) -> dict[str, How]:
         """How runs are made, by target, once all of them may start. Raises `SafetyRefusal`."""
@@ -133,7 +138,7 @@ class SuiteSession:
             target: How(
                 target=target,
                 options=self._options(target, [one for one in plan if one.case.target == target]),
-                quick=self.asked.quick,
+                quick=not suite.run.collect,
                 report=False,
                 quiet=True,
             )
@@ -141,7 +146,7 @@ class SuiteSession:
         }
 
     def _options(self, target: str, plan: list[PlannedRun]) -> tuple[str, ...]:
-        """What the process that loads is told, for all runs on one target."""
+        """Options of the process that loads, for all runs on one target."""
         if target == SIMULATED:
             return ()
         jobs = [Job(one.scenario, one.case.path, one.folder) for one in plan]
@@ -149,7 +154,7 @@ class SuiteSession:
 
     @contextmanager
     def _session(self) -> Iterator[Session]:
-        session = self.history.begin(self.suite.name, self.suite.digest, self.asked.label)
+        session = self.history.begin(self.suite.name, self.suite.digest, self.options.label)
         try:
             yield session
         except BaseException as error:
@@ -171,21 +176,11 @@ class SuiteSession:
 
         return keep
 
-    def _pinned(self, session: Session, outcome: SessionOutcome) -> SessionOutcome:
-        """Give a good session the name that was asked for; of another, say that it has not got it."""
-        if self.asked.pin is None:
-            return outcome
-        if EXIT_CODES[outcome.verdict]:
-            why = f"not pinned as {self.asked.pin!r}: session {outcome.session} is {outcome.verdict}"
-            return outcome.model_copy(update={"problems": (*outcome.problems, why)})
-        self.history.pin(self.asked.pin, session)
-        return outcome.model_copy(update={"pinned": self.asked.pin})
-
 
 def make_runs(plan: Sequence[PlannedRun], hows: Mapping[str, How], keep: Keep) -> SessionRuns:
-    """Make the runs in their order, until all are made, one cannot start, or somebody stops it.
+    """Make the runs in order, until all are made, one cannot start, or an interrupt.
 
-    `hows` says how, by target. After an interrupt, what was made is there.
+    `hows` says how, by target. Runs made before an interrupt are kept.
     """
     all_made = SessionRuns()
     with terminated_as_interrupted():
@@ -201,7 +196,7 @@ def make_runs(plan: Sequence[PlannedRun], hows: Mapping[str, How], keep: Keep) -
 
 
 def _make(planned: PlannedRun, how: How, keep: Keep, place: tuple[int, int], all_made: SessionRuns) -> int:
-    """Make one run, keep it, and note what came of it; gives its exit code."""
+    """Make one run and keep it; gives its exit code."""
     began_s = time.monotonic()
     job = Job(planned.scenario, planned.write(), planned.folder)
     code = make_run(job, how, place=place)
@@ -242,7 +237,7 @@ def _problem(planned: PlannedRun, summary: RunSummary | None) -> str | None:
 
 
 def _why(diagnosis: Diagnosis) -> str:
-    """In two sentences at most. That the generator was the limit is said first, and what shows it next."""
+    """Why a run is invalid, in two sentences at most; a generator limit first, then what shows it."""
     because = diagnosis.verdict.because
     if diagnosis.generator.bound:
         because = (BOUND, *diagnosis.generator.checks)
@@ -251,7 +246,7 @@ def _why(diagnosis: Diagnosis) -> str:
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM, which schedulers send when time is over, and a closed terminal end it as Ctrl-C does."""
+    """SIGTERM, which schedulers send at a timeout, and a closed terminal act as Ctrl-C."""
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         if number == HUNG_UP:

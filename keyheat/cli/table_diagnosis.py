@@ -1,19 +1,21 @@
 """The stages of `keyheat diagnose TABLE`: collect, label, compare with earlier hours."""
 
 from collections.abc import Callable
+from functools import partial
 
 from keyheat.analysis.changes import Changes, changes
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.report.run import ReportRun, evidence_alone
 from keyheat.evidence.collection import collect_table
 from keyheat.evidence.earlier import EarlierRequest, earlier
-from keyheat.evidence.scaling import ScalingFound, scaling_of
 from keyheat.evidence.survey import user_errors
 from keyheat.evidence.target import Target
+from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
 from keyheat.plan.prices import Billing
 from keyheat.runs.client import NO_RECORDS, Records
 from keyheat.runs.formats import Evidence, TableFacts, Window
 from keyheat.runs.plausibility import sound
+from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.show.diagnosis import DiagnosedTable
 from keyheat.words import Resource, index_of
 
@@ -45,24 +47,28 @@ def diagnosed_live(
         records=records or NO_RECORDS,
     )  # fmt: skip
     evidence = sound(collected)
-    run = evidence_alone(evidence, diagnosed(evidence, billing=billing, simulate=False))
+    found = diagnosed(evidence, billing=billing, simulate=False)
+    too_small = any(label.constraint == "table" for label in found.labels)
+    scaled = _scaled(evidence, target) if too_small else NOT_SCALED
+    if scaled.scaled:
+        found = diagnosed(evidence, billing=billing, simulate=False, scaling=scaled)
+    run = evidence_alone(evidence, found)
     refused = None
     if run.diagnosis.verdict.constraint == "none":
         announce(1)
         refused = user_errors(target, window)
     return DiagnosedTable(
         run=run, region=target.region, options=target.options, billing=billing,
-        changes=_changes(run, evidence, target, announce), scaled=_scaled(run, table, target),
+        changes=_changes(run, evidence, target, announce), scaled=scaled,
         user_errors=refused,
     )  # fmt: skip
 
 
-def _scaled(run: ReportRun, table: str, target: Target) -> ScalingFound:
+def _scaled(evidence: Evidence, target: Target) -> AutoScaling:
     """The auto scaling of a table that is too small; a local table that does not answer has none."""
-    if run.diagnosis.verdict.constraint != "table":
-        return ScalingFound()
-    found = scaling_of(target.factory, table)
-    return ScalingFound() if target.local and found.problem else found
+    indexes = [index.name for index in evidence.table.indexes]
+    found = auto_scaling_of(partial(target.factory, SERVICE), evidence.table.name, indexes)
+    return NOT_SCALED if target.local and found.why else found
 
 
 def _changes(run: ReportRun, evidence: Evidence, target: Target, announce: Announce) -> Changes | None:

@@ -1,17 +1,19 @@
-"""The verb clean: what a run wrote to somebody else's table, or tables that runs left behind."""
+"""The verb clean: delete items that a run wrote to an existing table, or expired tables of earlier runs."""
 
 import os
 import time
 from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from keyheat.cli.options import a_folder, in_json, price_list, says_yes, some_prices
+from keyheat.cli.options import Account, a_folder, in_json, price_list, says_yes, some_prices
 from keyheat.endpoint.options import Within
+from keyheat.flags import takes
 from keyheat.masking import shown
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import FileProblem
@@ -27,19 +29,16 @@ ATTEMPTS = 10
 
 @click.command()
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
-@click.option("--orphans", is_flag=True, help="delete expired tables that runs left behind instead")
-@click.option("--yes", is_flag=True, help="do not ask; needed where nobody can be asked")
+@click.option("--orphans", is_flag=True, help="delete expired tables that earlier runs left behind")
+@click.option("--yes", is_flag=True, help="do not ask; required where nobody can answer")
 @click.option(
     "--max-units-per-s",
     "most_per_s",
     type=Within(min=0, min_open=True),
-    help="reads and writes together  [default: a quarter of what the table has provisioned, or 500]",
+    help="pace  [default: a quarter of the provisioned units, or 500]",
 )
-@click.option("--endpoint-url", help="where the table is, if neither on this machine nor in AWS")
-@click.option("--target", default="aws", show_default=True, help="of --orphans: aws, or an endpoint's URL")
-@click.option("--region", help="of --orphans  [default: as the AWS SDK finds it]")
-@click.option("--profile", help="of --orphans, in the AWS configuration")
-@click.option("--dry-run", is_flag=True, help="with --orphans: only look")
+@takes("account", Account)
+@click.option("--dry-run", is_flag=True, help="only list expired tables; with --orphans")
 @in_json("what was found and deleted")
 @some_prices
 def clean(
@@ -47,31 +46,30 @@ def clean(
     orphans: bool,
     yes: bool,
     most_per_s: float | None,
-    endpoint_url: str | None,
-    target: str,
-    region: str | None,
-    profile: str | None,
+    account: Account,
     dry_run: bool,
     prices: Path,
 ) -> int:
-    """Delete the items of the run in DIR from a table that no run of ours created, and no other item.
+    """Delete the items of the run in DIR from an existing table, and no other item.
 
-    The whole table is read to find them. Interrupted, the same command goes on where it was.
+    The whole table is read to find them. After an interrupt, the same command continues.
 
-    With --orphans, find tables that runs left behind, by their tags, and delete those whose time is over:
-    never a table without Keyheat's tags, never one that is protected.
+    With --orphans, find tables of earlier runs by their tags and delete expired ones, but never a table
+    without Keyheat's tags, nor a protected one.
     """
     if orphans == (folder is not None):
-        raise click.UsageError("say either a run directory, or --orphans")
+        raise click.UsageError("name a run directory, or use --orphans")
     if folder is None:
-        return _sweep(_search(target, region, profile, prices), yes=yes, dry_run=dry_run)
+        return _sweep(_search(account, prices), yes=yes, dry_run=dry_run)
     from botocore.exceptions import BotoCoreError, ClientError
 
     from keyheat.cli.guards import at_known_endpoint
     from keyheat.load.tables.cleaning import leftovers_of
     from keyheat.load.transport.boto import make_client
 
-    left = at_known_endpoint(lambda url: leftovers_of(folder, url), endpoint_url)
+    if dry_run or account.region or account.profile:
+        raise click.UsageError("--dry-run, --region and --profile go with --orphans")
+    left = at_known_endpoint(lambda url: leftovers_of(folder, url), account.endpoint_url)
     listed = price_list(prices)
     if not left.marked:
         return _nothing(left.without_marks)
@@ -84,7 +82,7 @@ def clean(
 
 
 def _nothing(why: str) -> int:
-    """Say why there is nothing to clean."""
+    """Print why there is nothing to clean."""
     answer(lambda: {"deleted": 0, "finished": True, "because": why}, lambda: why)
     return DONE
 
@@ -128,23 +126,9 @@ def _clean(
             code = INTERRUPTED
         else:
             code = DONE
-    answer(lambda: _cleaned_json(cleaned), lambda: _cleaned_text(cleaned))
+    answer(lambda: asdict(cleaned) | {"finished": cleaned.finished}, lambda: _cleaned_text(cleaned))
     _say_rest(cleaned, folder)
     return code
-
-
-def _cleaned_json(cleaned: "CleaningState") -> dict[str, object]:
-    return {
-        "run_id": cleaned.run_id,
-        "table": cleaned.table,
-        "deleted": cleaned.deleted,
-        "left": cleaned.left,
-        "read_units": cleaned.read_units,
-        "write_units": cleaned.write_units,
-        "segments": cleaned.segments,
-        "segments_done": len(cleaned.done),
-        "finished": cleaned.finished,
-    }
 
 
 def _cleaned_text(cleaned: "CleaningState") -> str:
@@ -183,27 +167,25 @@ def _sweep(search: "OrphanSearch", *, yes: bool, dry_run: bool) -> int:
     return code or (INVALID if failed or found.problems else DONE)
 
 
-def _search(target: str, region: str | None, profile: str | None, prices: Path) -> "OrphanSearch":
+def _search(account: Account, prices: Path) -> "OrphanSearch":
     from botocore.exceptions import BotoCoreError, NoRegionError
 
     from keyheat.evidence.clients import boto3_clients
     from keyheat.load.tables.orphans import PACE_S, OrphanSearch
     from keyheat.load.transport.target import target_at
 
-    if target == "local":
-        raise click.UsageError(
-            "a local endpoint's tables go with it; to sweep one that is running, say --target http://..."
-        )
-    region = region or (None if profile else os.environ.get("AWS_REGION"))  # which botocore does not read
+    region = account.region or (None if account.profile else os.environ.get("AWS_REGION"))
+    url = account.endpoint_url
     try:
-        found = None if target == "aws" else target_at(target, region=region)
-        url, local = (None, False) if found is None else (found.url, found.local)
-        region = region if found is None else found.region
-        client = boto3_clients(region=region, profile=profile, endpoint_url=url, local=local)("dynamodb")
+        target = None if url is None else target_at(url, region=region)
+        local = target is not None and target.local
+        region = region if target is None else target.region
+        factory = boto3_clients(region=region, profile=account.profile, endpoint_url=url, local=local)
+        client = factory("dynamodb")
     except NoRegionError as error:
-        raise click.UsageError("no AWS region is set: say --region, or set AWS_REGION") from error
+        raise click.UsageError("no AWS region is set: add --region, or set AWS_REGION") from error
     except (BotoCoreError, ValueError) as error:
-        raise click.UsageError(f"--target {target}: {error}") from error
+        raise click.UsageError(str(error)) from error
     return OrphanSearch(
         client=client,
         now=datetime.now(UTC),
@@ -236,7 +218,7 @@ def _found(search: "OrphanSearch") -> "OrphanSearchResult":
 
 
 def _show(found: "OrphanSearchResult") -> None:
-    """What there is, in words: what is deleted first, then what is not and why."""
+    """Print the tables that are deleted, then those that are kept and why."""
     for orphan in found.removable:
         out.print(f"{orphan.name}: left behind, and its time is over ({_facts(orphan)})")
     for orphan in found.orphans:
@@ -260,7 +242,7 @@ def _facts(orphan: "Orphan") -> str:
 
 
 def _consent(removable: "list[Orphan]", *, yes: bool, dry_run: bool) -> "tuple[list[Orphan], int]":
-    """What is going to be deleted, and the exit code where somebody has to say so first."""
+    """The tables to delete, and the exit code where a person has to agree first."""
     if not removable or dry_run:
         return [], DONE
     tables = f"{len(removable)} table{'s' if len(removable) > 1 else ''}"
@@ -272,7 +254,7 @@ def _consent(removable: "list[Orphan]", *, yes: bool, dry_run: bool) -> "tuple[l
 
 
 def _delete(search: "OrphanSearch", wanted: "list[Orphan]") -> dict[str, str]:
-    """Delete them all, then wait until they are gone; gives what was not done, by name of the table."""
+    """Delete the tables and wait until they are gone; gives failures by table."""
     from keyheat.load.tables.description import TablePatience
     from keyheat.terminal.progress import Countdown
 
@@ -294,8 +276,6 @@ def _delete(search: "OrphanSearch", wanted: "list[Orphan]") -> dict[str, str]:
 def _orphans_json(
     found: "OrphanSearchResult", wanted: "list[Orphan]", failed: dict[str, str]
 ) -> dict[str, Any]:
-    from dataclasses import asdict
-
     from keyheat.load.tables.ownership import as_text
 
     deleted = {orphan.name for orphan in wanted} - failed.keys()

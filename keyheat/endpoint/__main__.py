@@ -22,11 +22,11 @@ import click
 
 from keyheat.addresses import Hosts, on_this_machine
 from keyheat.endpoint.operations import CONTROL, DATA
-from keyheat.endpoint.options import ClientBounds, EndpointOptions, endpoint_options
+from keyheat.endpoint.options import EndpointOptions, endpoint_options
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.router import Router
 from keyheat.endpoint.server import Housekeeping, Server, build_router
-from keyheat.endpoint.service import Durations, Service, Streams
+from keyheat.endpoint.service import Service, Streams
 from keyheat.endpoint.state.clock import ServiceClock
 from keyheat.words import INTERRUPTED, WRONG_USE
 
@@ -73,7 +73,8 @@ def serve(options: EndpointOptions) -> int:
         return WRONG_USE
     hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
     router = build_router(regions, CONTROL, DATA, hosts=hosts, rules=rules, clock=clock)
-    options = replace(options, max_connections=_connections(options.max_connections))
+    bounds = replace(options.bounds, connections=_connections(options.bounds.connections))
+    options = replace(options, bounds=bounds)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(_serve(options, router))
@@ -114,7 +115,7 @@ async def _serve(options: EndpointOptions, router: Router) -> int:
     if options.exit_with_stdin:
         _watch_stdin(loop, told_to_stop)
     housekeeping = Housekeeping()
-    server = Server(router, _bounds(options), housekeeping)
+    server = Server(router, options.bounds, housekeeping)
     port = await server.start(options.host, options.port)
     housekeeping.start()
     print(f"ready http://{_in_url(options.host)}:{port}", flush=True)
@@ -129,23 +130,10 @@ def _service(options: EndpointOptions, clock: ServiceClock) -> Service:
         region=options.region,
         scale=options.scale,
         seed=options.seed,
-        durations=Durations(
-            create_s=options.create_s, update_s=options.update_s, transaction_s=options.transaction_s
-        ),
+        durations=options.durations,
         behaviour=options.behaviour,
-        streams=Streams(max_bytes=options.max_stream_bytes),
+        streams=Streams(max_bytes=options.stream_bytes),
         recordings={} if options.record else None,
-    )
-
-
-def _bounds(options: EndpointOptions) -> ClientBounds:
-    return ClientBounds(
-        body_bytes=options.max_body_bytes,
-        head_bytes=options.max_head_bytes,
-        unfinished_bytes=options.max_unfinished_bytes,
-        connections=options.max_connections,
-        request_s=options.request_s,
-        idle_s=options.idle_s,
     )
 
 

@@ -39,7 +39,6 @@ class KeyCounts:
     unique: int = 0  # different keys, once the minute is over
 
     def add(self, key: bytes, value: float) -> None:
-        """One request's value for one key."""
         values = self.values
         values[key] = values.get(key, 0.0) + value
         self.total += value
@@ -72,8 +71,6 @@ MINUTES_KEPT = 360  # with 100 keys each some 5 MB for a rule: the endpoint's ow
 
 @dataclass(slots=True)
 class InsightRule:
-    """One rule and its minutes."""
-
     name: str
     kind: Kind
     keys: KeySchema

@@ -11,7 +11,7 @@ from typing import Any
 
 from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.schema import IndexSchema, KeySchema, KeySchemaElement, KeyType
-from keyheat.endpoint.values import INVALID, Item, decoded, order_bytes, type_of, written
+from keyheat.endpoint.values import INVALID, Item, raw_bytes, type_of, written
 from keyheat.model.keyspace import HASH_BYTES, position
 from keyheat.model.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
 
@@ -32,15 +32,6 @@ WORDS = {"S": "string", "B": "binary"}
 
 Key = tuple[bytes, bytes]
 """A stored key, unique in its table or index, and its position, which says what partition it is on."""
-
-
-def raw_bytes(value: dict[str, Any]) -> bytes:
-    """The bytes of a checked key value that are hashed, and that its length limit counts."""
-    for kind, content in value.items():
-        if kind == "S":
-            return str(content).encode()
-        return order_bytes(content) if kind == "N" else decoded(content)
-    raise AssertionError("a checked value has one type")
 
 
 def sort_bytes(value: dict[str, Any], *, end: bool = True) -> bytes:

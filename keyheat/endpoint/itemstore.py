@@ -42,7 +42,6 @@ def size_of(record: bytes) -> int:
 
 
 def json_of(record: bytes) -> bytes:
-    """The item's JSON."""
     return record[SIZE_BYTES:]
 
 
@@ -113,7 +112,6 @@ class RequestTokens:
         return known is not None
 
     def add(self, token: str, digest: bytes, now_s: float) -> None:
-        """Remember a request that was done."""
         self._known[token] = digest, now_s
 
     def _forget(self, now_s: float) -> None:
@@ -217,7 +215,6 @@ class ItemStore:
         del self._indexes[name]
 
     def get(self, key: bytes) -> bytes | None:
-        """The record of an item."""
         return self.items.get(key)
 
     def of_entry(self, entry: bytes) -> bytes:

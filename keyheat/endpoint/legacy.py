@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from keyheat.endpoint.errors import ServiceError, validation_error
-from keyheat.endpoint.values import INVALID, check_value, order_bytes, type_of
+from keyheat.endpoint.values import INVALID, check_value, raw_bytes, type_of
 
 Request = dict[str, Any]
 LEGACY: Final = frozenset(
@@ -184,16 +184,10 @@ def _check_types(operator: str, values: list[Any]) -> None:
             raise _invalid(f"ComparisonOperator {operator} is not valid for {kind} AttributeValue type")
     if len(set(kinds)) > 1:
         raise _invalid("AttributeValues inside AttributeValueList must be of same type")
-    if operator == "BETWEEN" and _rank(values[0]) > _rank(values[1]):
+    if operator == "BETWEEN" and raw_bytes(values[0]) > raw_bytes(values[1]):
         raise validation_error(
             "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
         )
-
-
-def _rank(value: Any) -> bytes:
-    """What two values of one type are ordered by, base64 of bytes excepted, which it does not order."""
-    ((kind, content),) = value.items()
-    return b"" if kind == "B" else order_bytes(content) if kind == "N" else str(content).encode()
 
 
 def _key_condition(said: _Said, conditions: dict[str, Request] | None) -> str:

@@ -10,6 +10,7 @@ from keyheat.endpoint.items.batches import batch_get_item, batch_write_item
 from keyheat.endpoint.items.reads import query, scan
 from keyheat.endpoint.items.single import delete_item, get_item, put_item, update_item
 from keyheat.endpoint.items.transactions import transact_get_items, transact_write_items
+from keyheat.endpoint.paging import page
 from keyheat.endpoint.partiql.operations import STATEMENTS
 from keyheat.endpoint.requests import shape_checked
 from keyheat.endpoint.service import Handler, Service
@@ -34,7 +35,6 @@ NAMES_PER_PAGE = 100
 
 
 def describe_table(service: Service, request: Body) -> Body:
-    """DescribeTable."""
     return {"Table": describe(service.catalog.find(request["TableName"]), service.now_s())}
 
 
@@ -58,10 +58,7 @@ def list_tables(service: Service, request: Body) -> Body:
     """ListTables, in pages."""
     after, limit = request.get("ExclusiveStartTableName") or "", request.get("Limit") or NAMES_PER_PAGE
     names = [name for name in service.catalog.names() if name > after]
-    body: Body = {"TableNames": names[:limit]}
-    if len(names) > limit:
-        body["LastEvaluatedTableName"] = names[limit - 1]
-    return body
+    return page("TableNames", names, limit, "LastEvaluatedTableName")
 
 
 def describe_limits(service: Service, request: Body) -> Body:

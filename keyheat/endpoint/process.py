@@ -121,7 +121,6 @@ class EndpointProcess:
                 pipe.close()
 
     def _ready_url(self, within_s: float) -> str:
-        """The URL of the line `ready URL`."""
         line = self._first_line(time.monotonic() + within_s)
         if line is None:
             raise EndpointError(f"the endpoint was not ready within {within_s:g} s{self._said()}")

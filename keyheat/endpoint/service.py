@@ -6,7 +6,7 @@ from typing import Any, Protocol, cast
 
 from keyheat.endpoint.delivery import Delivery, Exchange
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
-from keyheat.endpoint.options import MOST_STREAM_BYTES
+from keyheat.endpoint.options import MOST_STREAM_BYTES, Durations
 from keyheat.endpoint.recording import Recording
 from keyheat.endpoint.stream import TableStream, View, label_at
 from keyheat.endpoint.tables.catalog import Aim, Catalog, Table
@@ -100,17 +100,6 @@ def no_stream(arn: str) -> ServiceError:
     return resource_not_found(f"Requested resource not found: Stream: {arn} not found")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Durations:
-    """Seconds that a change takes. The service takes minutes for a table; the local endpoint need not."""
-
-    create_s: float = 0.0
-    update_s: float = 0.0
-    delete_s: float = 0.0
-    insights_s: float = 1.0
-    transaction_s: float = 0.0  # that a transaction takes; others on its items meet it meanwhile
-
-
 class FaultInjection(Protocol):
     """What operations on items ask before they ask for capacity, where somebody set rules of faults.
 
@@ -141,7 +130,7 @@ class Service:
     account_id: str = "000000000000"
     scale: float = 1.0
     seed: int = 1
-    durations: Durations = Durations()
+    durations: Durations = field(default_factory=Durations)
     behaviour: Behaviour = DEFAULT
     streams: Streams = field(default_factory=Streams)
     caller: Exchange = field(default_factory=Exchange)

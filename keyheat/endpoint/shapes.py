@@ -33,12 +33,10 @@ class StructureShape(Shape):
 
     @property
     def members(self) -> dict[str, Shape]:
-        """What each member may be."""
         return {name: self._shapes.of(one["shape"]) for name, one in self.metadata["members"].items()}
 
     @property
     def required_members(self) -> list[str]:
-        """The members that may not be left out."""
         return list(self.metadata.get("required", ()))
 
 
@@ -49,7 +47,6 @@ class ListShape(Shape):
 
     @property
     def member(self) -> Shape:
-        """What each part may be."""
         return self._shapes.of(self.metadata["member"]["shape"])
 
 
@@ -60,7 +57,6 @@ class MapShape(Shape):
 
     @property
     def value(self) -> Shape:
-        """What each value may be."""
         return self._shapes.of(self.metadata["value"]["shape"])
 
 

@@ -17,6 +17,7 @@ from xxhash import xxh3_128_hexdigest
 
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
 from keyheat.endpoint.itemstore import json_of, size_of
+from keyheat.endpoint.paging import page
 from keyheat.endpoint.requests import shape_checked
 from keyheat.endpoint.service import Handler, Service, require_stream_arn
 from keyheat.endpoint.stream import SHOWS_NEW, SHOWS_OLD, Shard, StreamEntry, TableStream
@@ -66,7 +67,7 @@ def rendered(stream: TableStream, entry: StreamEntry, region: str) -> tuple[Reco
     return record, size
 
 
-def page(stream: TableStream, entries: list[StreamEntry], region: str) -> list[Record]:
+def fitting(stream: TableStream, entries: list[StreamEntry], region: str) -> list[Record]:
     """The first of these as records: as many as a page has room for, and one at least."""
     records: list[Record] = []
     total = 0
@@ -125,19 +126,11 @@ def list_streams(service: Service, request: Body) -> Body:
         require_stream_arn(after)
     table = request.get("TableName")
     found = [
-        stream
+        {"StreamArn": stream.arn, "TableName": stream.table_name, "StreamLabel": stream.label}
         for stream in service.streams.listed(service.now_s())
         if stream.arn > after and table in (None, stream.table_name)
     ]
-    body: Body = {
-        "Streams": [
-            {"StreamArn": stream.arn, "TableName": stream.table_name, "StreamLabel": stream.label}
-            for stream in found[:limit]
-        ]
-    }
-    if len(found) > limit:
-        body["LastEvaluatedStreamArn"] = found[limit - 1].arn
-    return body
+    return page("Streams", found, limit, "LastEvaluatedStreamArn", lambda stream: stream["StreamArn"])
 
 
 def describe_stream(service: Service, request: Body) -> Body:
@@ -146,7 +139,9 @@ def describe_stream(service: Service, request: Body) -> Body:
     stream = _stream(service, request["StreamArn"])
     after, parent = request.get("ExclusiveStartShardId") or "", _asked_parent(request)
     shards = [
-        shard for shard in stream.shards.values() if shard.shard_id > after and parent in (None, shard.parent)
+        _described(shard)
+        for shard in stream.shards.values()
+        if shard.shard_id > after and parent in (None, shard.parent)
     ]
     body: Body = {
         "StreamArn": stream.arn,
@@ -156,10 +151,8 @@ def describe_stream(service: Service, request: Body) -> Body:
         "CreationRequestDateTime": round(stream.created_s, 3),
         "TableName": stream.table_name,
         "KeySchema": key_schema(stream.keys),
-        "Shards": [_described(shard) for shard in shards[:limit]],
+        **page("Shards", shards, limit, "LastEvaluatedShardId", lambda shard: shard["ShardId"]),
     }
-    if len(shards) > limit:
-        body["LastEvaluatedShardId"] = shards[limit - 1].shard_id
     return {"StreamDescription": body}
 
 
@@ -216,7 +209,7 @@ def get_records(service: Service, request: Body) -> Body:
     shard = _shard(stream, iterator.shard_id)
     _require_there(shard, iterator.sequence)
     entries = shard.read(iterator.sequence, limit)
-    records = page(stream, entries, service.region)
+    records = fitting(stream, entries, service.region)
     sequence = entries[len(records) - 1].sequence + 1 if records else iterator.sequence
     body: Body = {"Records": records}
     if not shard.ends_before(sequence):

@@ -28,6 +28,15 @@ _ZERO = b"\x80"
 _COMPLEMENT = bytes(255 - byte for byte in range(256))
 
 
+def raw_bytes(value: dict[str, Any]) -> bytes:
+    """What a checked text, number or binary value is compared, hashed and measured by."""
+    for kind, content in value.items():
+        if kind == "S":
+            return str(content).encode()
+        return order_bytes(content) if kind == "N" else decoded(content)
+    raise AssertionError("a checked value has one type")
+
+
 def canonical(text: str) -> str:
     """The number as DynamoDB gives it back: `7` for `007.0`. Raises ValidationException if it is none."""
     if _PLAIN(text):

@@ -9,7 +9,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.answer_shape import bounded_pages
-from keyheat.evidence.clients import ClientFactory, Failure, failure_of
+from keyheat.evidence.clients import ClientFactory, Failure, failure_of, hurried
 from keyheat.evidence.series import MetricAnswers, Points
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
@@ -181,7 +181,7 @@ class Polls:
         complete = _reaches_end(kept, self.window)
         if new.failure == "refused" or (complete and agreed):
             return True
-        if self._failed >= TRIES and new.failure == "failed" and (complete or not kept):
+        if self._failed >= (1 if hurried() else TRIES) and new.failure == "failed" and (complete or not kept):
             return True
         if now_s >= self.give_up_s:
             more = () if complete and first and not new.failure else (self._given_up(complete, now_s),)

@@ -17,7 +17,7 @@ from keyheat.runfiles import MOST_ROWS, FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.client import Records
 from keyheat.runs.formats import ThrottleCount, Window
-from keyheat.words import READ, WRITE, Direction
+from keyheat.words import Direction
 
 _ARN: Final = re.compile(
     r"arn:aws[\w-]{0,20}:dynamodb:(?P<region>[a-z0-9-]{0,30}):[0-9*]{0,12}:table/(?P<table>[\w.-]{1,255})"
@@ -99,6 +99,19 @@ class ThrottleLog:
         return dict(named.most_common())
 
     @property
+    def unnamed(self) -> int:
+        """Throttles that do not name their table."""
+        return sum(count for throttle, count in self.counts.items() if throttle.table is None)
+
+    def by_minute(self, table: str) -> dict[datetime, float]:
+        """Throttles of a table by the start of their minute."""
+        found: Counter[datetime] = Counter()
+        for throttle, count in self.counts.items():
+            if throttle.table == table and throttle.second is not None:
+                found[throttle.second.replace(second=0)] += count
+        return {at: float(count) for at, count in found.items()}
+
+    @property
     def window(self) -> Window | None:
         """The minutes from the first throttle to the last one; None without any."""
         seconds = [throttle.second for throttle in self.counts if throttle.second is not None]
@@ -148,7 +161,8 @@ class ThrottleLog:
                 rows.items(), key=lambda row: [str(part) for part in row[0]]
             )
         )
-        lines = (*self._lines(sum(rows.values()), left), *_assumed(table, unnamed))
+        assumed = f"log: the table of {some(unnamed, 'throttle')} without an ARN; taken to be {table}"
+        lines = (*self._lines(sum(rows.values()), left), *([assumed] if unnamed else ()))
         return Records(throttles=throttles, seconds=None, missing=lines)
 
     def _lines(self, number: int, left: Counter[str]) -> Iterator[str]:
@@ -183,11 +197,6 @@ def _left_out(
     )
 
 
-def _assumed(table: str, unnamed: int) -> Iterator[str]:
-    if unnamed:
-        yield f"log: the ARNs of {some(unnamed, 'throttle')}, which are taken to be of {table}"
-
-
 def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:
     """The throttles in logs; `zone` is that of times without one. Raises `ValueError`, with the file."""
     log = ThrottleLog()
@@ -217,13 +226,8 @@ def throttle_in(record: LogRecord) -> LoggedThrottle | None:
         return None
     if operation is None and "allowed throughput" in text:  # of the control plane
         return None
-    direction_of = metrics.direction_of(operation, None) or _OF_PARTS.get(operation or "")
+    direction_of = metrics.direction_of(operation, None)
     return LoggedThrottle(record.second(), operation, direction_of, None, *_names(_ARN.search(text)))
-
-
-_OF_PARTS: Final = {
-    "BatchWriteItem": WRITE, "TransactWriteItems": WRITE, "BatchGetItem": READ, "TransactGetItems": READ,
-}  # fmt: skip
 
 
 def _operation(text: str) -> str | None:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -12,8 +11,6 @@ from keyheat.evidence.log_records import time_of
 from keyheat.runfiles import FileProblem, bytes_of, parsed_json
 
 MOST_CSV_BYTES: Final = 64 << 20
-_REQUEST: Final = re.compile(r"(?i)[-_. ]?(request|query|queries|input)$")
-_ANSWER: Final = re.compile(r"(?i)[-_. ]?(answer|response|result|output|data)s?$")
 COLUMNS: Final[Mapping[str, str]] = {
     "time": "time", "timestamp": "time", "date": "time", "datetime": "time", "metric": "metric",
     "metric_name": "metric", "metricname": "metric", "name": "metric", "resource": "resource",
@@ -52,15 +49,12 @@ def is_request(content: Any) -> bool:
 
 
 def request_of(path: Path, requests: Mapping[Path, Any]) -> Any:
-    """The request that a file answers: of its name, given or beside it, else the only one that is given."""
-    stem = _ANSWER.sub("", path.stem)
-    named = {_REQUEST.sub("", other.stem): content for other, content in requests.items()}
-    if stem in named:
-        return named[stem]
-    for mark in ("-request", ".request", "_request"):
-        if (beside := path.with_name(f"{stem}{mark}.json")).is_file() and beside != path:
-            return content_of(beside)
-    return next(iter(named.values())) if len(named) == 1 else None
+    """The request that a file answers: `NAME-request.json`, given or beside it, else the only one given."""
+    beside = path.with_name(f"{path.stem}-request.json")
+    if beside in requests or not beside.is_file():
+        only = next(iter(requests.values())) if len(requests) == 1 else None
+        return requests.get(beside, only)
+    return content_of(beside)
 
 
 def cells_of(heads: list[list[str]], data: list[list[str]]) -> Iterator[dict[str, str]]:

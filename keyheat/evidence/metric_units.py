@@ -63,20 +63,17 @@ def in_sums(found: Sequence[FileSeries]) -> Iterator[str]:
         if series.unit is None or series.key.metric in (*metrics.SETTINGS, *metrics.DURATIONS):
             continue
         no_sums, no_rates = _no_sums(series), _no_rates(series, capacities)
-        stated = is_rate(series.unit)
-        if (no_rates if stated else no_sums and (series.unit or no_rates)) is not None:
-            kind = (
-                "rates a second"
-                if stated
-                else "sums of a period"
-                if series.unit
-                else "sums, nor rates a second"
-            )
-            why = no_rates if stated else "; ".join(filter(None, (no_sums, no_rates)))
-            raise ValueError(f"{series.where}: {series.key.metric} has no {kind}: {why}")
-        if stated or no_sums:
+        if is_rate(series.unit):
+            kind, wrong = "rates a second", no_rates
+        elif series.unit:
+            kind, wrong = "sums of a period", no_sums
+        else:
+            kind, wrong = "sums, nor rates a second", no_sums and no_rates and f"{no_sums}; {no_rates}"
+        if wrong:
+            raise ValueError(f"{series.where}: {series.key.metric} has no {kind}: {wrong}")
+        if no_sums or is_rate(series.unit):
             series.points = [(at, value * series.key.period_s) for at, value in series.points]
-        if no_sums and not stated:
+        if not series.unit and no_sums:
             yield f"metrics: {series.key.metric} is taken as rates a second: {no_sums}"
         elif not series.unit:
             yield "metrics: values without a unit are taken as sums of a period"

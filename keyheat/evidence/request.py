@@ -1,7 +1,7 @@
 """Evidence as a person asks for it: of a run or any table, from CloudWatch or what the AWS CLI printed."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TypeVar
@@ -45,7 +45,7 @@ class EvidenceRequest:
     profile: str | None = None
     endpoint_url: str | None = None
     metrics: tuple[Path, ...] = ()
-    named: Mapping[str, str] = field(default_factory=dict)  # which series files hold, as labels, by file
+    named: tuple[tuple[str, str], ...] = ()  # file and the label of the series that it holds
     logs: tuple[Path, ...] = ()
     zone: tzinfo | None = None  # of times in files that have none
     described: Path | None = None
@@ -60,7 +60,7 @@ def evidence_for(asked: EvidenceRequest, *, clock: Clock, progress: Progress) ->
     if asked.folder is not None:
         require("report", RUN_FILES)
         if asked.metrics:
-            pages = _metrics(asked, read_manifest(asked.folder).table).answers()
+            pages = _metrics(asked, read_manifest(asked.folder).table).pages
             return collection.collect_from_cli(asked.folder, pages, now_s=clock())
         return collection.collect(
             asked.folder, endpoint_url=asked.endpoint_url, clock=clock, progress=progress,
@@ -91,12 +91,9 @@ def logged_table(log: ThrottleLog | None) -> str:
     if log is None:
         raise ValueError("say which: --run DIR, --table T --last 3h, or --table T --start A --end B")
     named = ", ".join(f"{name} ({count:,})" for name, count in tables.items())
-    why = (
-        f"the logs have throttles of several tables: {named}"
-        if named
-        else "the logs name no table by its ARN"
-    )
-    raise ValueError(f"{why}; say which table")
+    if named:
+        raise ValueError(f"the logs have throttles of several tables: {named}; say which table")
+    raise ValueError(f"{some(log.unnamed, 'throttle')} in the logs, and no ARN says of which table; name it")
 
 
 def _records(log: ThrottleLog | None, table: TableFacts, region: str | None, window: Window) -> Records:
@@ -111,13 +108,13 @@ def _of_files(asked: EvidenceRequest, known: TableFacts, log: ThrottleLog | None
     window, _now = _window(asked, files.window or (log.window if log else None), now)
     table, missing = _described(asked, known, window)
     found = collection.from_cli_output(
-        files.answers(), table=table, window=window, records=_records(log, known, asked.region, window)
+        files.pages, table=table, window=window, records=_records(log, known, asked.region, window)
     )
     return found.model_copy(update={"missing": (*missing, *files.notes, *found.missing)})
 
 
 def _metrics(asked: EvidenceRequest, table: TableFacts) -> MetricFiles:
-    return MetricReader(table=table, zone=asked.zone, named=asked.named).read(asked.metrics)
+    return MetricReader(table=table, zone=asked.zone, named=dict(asked.named)).read(asked.metrics)
 
 
 def _window(asked: EvidenceRequest, of_files: Window | None, now: datetime) -> tuple[Window, bool]:

@@ -1,7 +1,7 @@
-"""Which tables of a Region throttled: all are listed, and their throttle events are requested coarsely."""
+"""Which tables of a Region throttled: all are listed, and their throttles are requested coarsely."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -26,28 +26,38 @@ from keyheat.words import Direction
 AT_ONCE: Final = 8  # tables that are described at a time
 PAUSES_S: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
 """How long to wait after each throttled call, on top of the SDK's own retries."""
+LOOKED_AT: Final = (*metrics.OPERATIONS, metrics.GET_RECORDS)
 FINE: Final = timedelta(days=1)  # windows up to this length are surveyed by five minutes, others by the hour
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class SurveyedTable:
-    """A table with its global indexes, and its throttle events by the start of their period."""
+    """A table with its global indexes, and its throttles by the start of their period.
+
+    They are events of the table and its indexes, and requests of those that read its stream.
+    """
 
     name: str
     indexes: tuple[str, ...] = ()
     throttles: Mapping[datetime, float] = field(default_factory=dict)
+    errors: float = 0.0  # requests that failed inside DynamoDB
     created: datetime | None = None  # None if DescribeTable does not tell
 
     @property
     def total(self) -> float:
-        """Throttle events of the table and its indexes in the window."""
+        """Throttles in the window."""
         return sum(self.throttles.values())
+
+    @property
+    def troubled(self) -> bool:
+        """Whether something was throttled, or failed inside DynamoDB."""
+        return bool(self.total or self.errors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """The tables of a Region, those that throttled first, the worst at the front."""
+    """The tables of a Region, those with throttles or errors first, the worst at the front."""
 
     window: Window
     tables: tuple[SurveyedTable, ...]
@@ -56,16 +66,16 @@ class Survey:
     undecided: bool = False  # whether throttles of some table may not have been seen
 
     @property
-    def throttled(self) -> tuple[SurveyedTable, ...]:
-        """The tables that throttled, the worst first."""
-        return tuple(table for table in self.tables if table.total)
+    def troubled(self) -> tuple[SurveyedTable, ...]:
+        """The tables with throttles or errors, the worst first."""
+        return tuple(table for table in self.tables if table.troubled)
 
     @property
     def created_later(self) -> tuple[SurveyedTable, ...]:
         """The tables that were created after the window, unless a former one of that name throttled in it."""
         return tuple(
             table for table in self.tables
-            if table.created is not None and table.created >= self.window.end and not table.total
+            if table.created is not None and table.created >= self.window.end and not table.troubled
         )  # fmt: skip
 
 
@@ -111,11 +121,12 @@ def survey(target: Target, window: Window, *, sleep: Sleep, announce: Callable[[
     tables = _described(target, _names(target, patience), patience)
     period_s = _period_s(window, target.now)
     series = [(table.name, key) for table in tables for key in _keys(table.indexes, period_s)]
+    series += _elsewhere(target, {table.name for table in tables}, period_s, patience)
     if series:
         announce(len(series))
-    points = _points(target, series, window, period_s, patience)
-    found = [replace(table, throttles=points.get(table.name, {})) for table in tables]
-    found.sort(key=lambda table: (-table.total, table.name))
+    throttles, errors = _points(target, series, window, period_s, patience)
+    found = [replace(table, throttles=throttles[table.name], errors=errors[table.name]) for table in tables]
+    found.sort(key=lambda table: (-table.total, -table.errors, table.name))
     return Survey(
         window=window,
         tables=tuple(found),
@@ -204,6 +215,37 @@ def _keys(indexes: Sequence[str], period_s: int) -> Iterator[SeriesKey]:
             )
 
 
+def _elsewhere(
+    target: Target, tables: Container[str], period_s: int, patience: Patience
+) -> list[tuple[str, SeriesKey]]:
+    """What CloudWatch holds of errors inside DynamoDB, and of throttled readers of streams.
+
+    Most tables have neither: to list what is published takes two calls, to ask for it one metric for each
+    operation of each table.
+    """
+    client = target.factory("cloudwatch")
+    of_stream = [{"Name": "Operation", "Value": metrics.GET_RECORDS}]
+    series = []
+    for metric, dimensions in ((metrics.SYSTEM_ERRORS, []), (metrics.THROTTLED_REQUESTS, of_stream)):
+        request = {"Namespace": metrics.NAMESPACE, "MetricName": metric, "Dimensions": dimensions}
+        try:
+            pages = patience.call("ListMetrics", partial(_listed, client, request))
+        except (BotoCoreError, ClientError) as error:
+            patience.failed[f"not looked for: {_code(error)}"].append(metric)
+            continue
+        for listed in (listed for page in pages for listed in page["Metrics"]):
+            named = {one["Name"]: one["Value"] for one in listed["Dimensions"]}
+            operation = named.get("Operation")
+            if len(named) == 2 and named.get("TableName") in tables and operation in LOOKED_AT:
+                key = SeriesKey(metric=metric, statistic="Sum", period_s=period_s, operation=operation)
+                series.append((named["TableName"], key))
+    return list(dict.fromkeys(series))
+
+
+def _listed(client: Any, request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return list(bounded_pages("ListMetrics", client.get_paginator("list_metrics").paginate(**request)))
+
+
 def _pages(client: Any, queries: Sequence[Any], start: datetime, end: datetime) -> list[Mapping[str, Any]]:
     return list(bounded_pages("GetMetricData", pages_of(client, queries, start, end)))
 
@@ -214,29 +256,33 @@ def _points(
     window: Window,
     period_s: int,
     patience: Patience,
-) -> dict[str, dict[datetime, float]]:
-    """Throttle events by table and period, 500 series at a time."""
+) -> tuple[Mapping[str, Mapping[datetime, float]], Mapping[str, float]]:
+    """Throttles by table and period, and errors by table; 500 series are requested at a time."""
     client = target.factory("cloudwatch")
-    owners = {f"q{number}": table for number, (table, _key) in enumerate(series)}
+    owners = {f"q{number}": owner for number, owner in enumerate(series)}
     queries = [key.query(table, f"q{number}") for number, (table, key) in enumerate(series)]
     start = datetime.fromtimestamp(window.start.timestamp() // period_s * period_s, UTC)
-    found: defaultdict[str, dict[datetime, float]] = defaultdict(dict)
+    throttles: defaultdict[str, dict[datetime, float]] = defaultdict(dict)
+    errors = defaultdict[str, float](float)
     for first in range(0, len(queries), metrics.QUERIES_PER_CALL):
         batch = queries[first : first + metrics.QUERIES_PER_CALL]
         try:
             pages = patience.call("GetMetricData", partial(_pages, client, batch, start, window.end))
         except (BotoCoreError, ClientError) as error:
-            names = dict.fromkeys(owners[query["Id"]] for query in batch)
+            names = dict.fromkeys(owners[query["Id"]][0] for query in batch)
             patience.failed[f"throttles not known: {_code(error)}"].extend(names)
             continue
         complete = set[str]()
         for result in (result for page in pages for result in page["MetricDataResults"]):
-            table = found[owners[result["Id"]]]
+            table, key = owners[result["Id"]]
             if result.get("StatusCode", COMPLETE) == COMPLETE:
                 complete.add(result["Id"])
+            if key.metric == metrics.SYSTEM_ERRORS:
+                errors[table] += sum(result["Values"])
+                continue
             for at, value in zip(result["Timestamps"], result["Values"], strict=True):
-                table[at] = table.get(at, 0.0) + value
-        lacking = dict.fromkeys(owners[query["Id"]] for query in batch if query["Id"] not in complete)
+                throttles[table][at] = throttles[table].get(at, 0.0) + value
+        lacking = dict.fromkeys(owners[query["Id"]][0] for query in batch if query["Id"] not in complete)
         if lacking:
             patience.failed["throttles not all known: CloudWatch's answer is not complete"].extend(lacking)
-    return dict(found)
+    return throttles, errors

@@ -1,11 +1,11 @@
 """Files that tables are described in, told apart by what they say and not by their names."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat.bounds import NotAccepted, parsed_json, text_of
+from keyheat.bounds import MOST_DEPTH, NotAccepted, parsed_json, text_of
 from keyheat.intake.cloudformation import MALFORMED, is_template, read_template
 from keyheat.intake.faults import ill_named
 from keyheat.intake.tables import NotTaken, Source, in_a_line, taken
@@ -79,10 +79,12 @@ def _parsed(text: str) -> Any:
         return parsed_json(text.encode())
     import yaml  # only templates are YAML
 
-    class Loader(yaml.SafeLoader):
+    safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is many times faster
+
+    class Loader(safe):  # type: ignore[misc]
         """YAML in which `!Sub x` is `{"Fn::Sub": x}`."""
 
-    def function(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:
+    def function(loader: Any, suffix: str, node: yaml.Node) -> dict[str, Any]:
         name = suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}"
         if isinstance(node, yaml.ScalarNode):
             return {name: loader.construct_scalar(node)}
@@ -92,8 +94,9 @@ def _parsed(text: str) -> Any:
         return {name: loader.construct_mapping(node, deep=True)}
 
     Loader.add_multi_constructor("!", function)
-    loader = Loader(text)
     try:
+        _check_depth(yaml.parse(text, Loader=safe))
+        loader = Loader(text)
         node = loader.get_single_node()
         if node is not None and _values(node, {}) > MOST_VALUES:
             raise NotAccepted(f"its aliases stand for more than {MOST_VALUES:,} values, which are not read")
@@ -103,9 +106,22 @@ def _parsed(text: str) -> Any:
     except NotAccepted:
         raise
     except RecursionError as error:
-        raise NotAccepted("too deep: brackets, indentation, or an alias within itself") from error
+        raise NotAccepted(TOO_DEEP) from error
     except (yaml.YAMLError, ValueError, TypeError) as error:
         raise NotAccepted(f"neither JSON nor YAML: {' '.join(str(error).split())}") from error
+
+
+TOO_DEEP: Final = "too deep: brackets, indentation, or an alias within itself"
+
+
+def _check_depth(events: Iterable[Any]) -> None:
+    """Raises `NotAccepted`: libyaml composes level by level on a stack that nobody guards."""
+    depth = 0
+    for event in events:
+        kind = type(event).__name__
+        depth += kind.endswith("StartEvent") - kind.endswith("EndEvent")
+        if depth > MOST_DEPTH:
+            raise NotAccepted(TOO_DEEP)
 
 
 MOST_VALUES: Final = 200_000

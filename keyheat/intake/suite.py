@@ -15,10 +15,12 @@ TARGETS: Final = """\
 #   target = "local"   one on this machine, which throttles as DynamoDB does: run five times, and on the
 #                      same machine every night
 #   target = "aws"     one that the run makes in your account and deletes; where nobody can be asked:
-#                      keyheat regress --yes --max-dollars 5 --max-minutes 20
+#                      keyheat regress --yes --max-dollars 5
 #
-# A table that is there already is named here, for cases in AWS or at the URL of an endpoint, and allowed:
-#   table = "orders", and keyheat regress --allow-table orders --clean-up
+# Caps of each run, and an existing table, which keyheat regress --allow-table orders then allows, stand in
+#   [run]
+#   max_minutes = 20
+#   table = "orders"
 #
 # A case that is meant to be limited says by what: expects = "partition", or "table".\
 """

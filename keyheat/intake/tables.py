@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from math import ceil
 from typing import Any, Final
 
@@ -10,10 +11,10 @@ from keyheat.intake.faults import indexes_of, lacks, named
 from keyheat.intake.scaling import Scaling, steered
 from keyheat.intake.vocabulary import Attributes
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
+from keyheat.model.resources import capacities_to_aws
 from keyheat.runs.formats import IndexFacts, KeyAttribute, TableFacts
 from keyheat.runs.table_facts import mode_of
 from keyheat.scenario.spec.part import is_number
-from keyheat.words import Capacity
 
 
 class NotTaken(ValueError):
@@ -53,6 +54,19 @@ class Source:
     format: str  # in words
     tables: tuple[SourceTable, ...]
     notes: tuple[str, ...] = ()
+
+    def choose(self, name: str | None) -> SourceTable:
+        """The table of this name or address, or the only one. Raises `ValueError` with what there is."""
+        names = [table.name for table in self.tables]
+        if name is None and len(names) == 1:
+            return self.tables[0]
+        for table in self.tables:
+            if name in (table.address, table.name):
+                return table
+        why = f"it has no table {name!r}" if name else f"it has {len(names)} tables"
+        if near := get_close_matches(name or "", names, n=1):
+            why += f", did you mean {near[0]}?"
+        raise ValueError(f"{why}: add --only with one of {', '.join(names)}")
 
 
 def described(requested: Attributes) -> dict[str, Any]:
@@ -126,9 +140,7 @@ def of_facts(facts: TableFacts) -> SourceTable:
 def _described(owner: TableFacts | IndexFacts, keys: Iterable[KeyAttribute]) -> dict[str, Any]:
     return {
         "KeySchema": [{"AttributeName": key.name, "KeyType": key.role} for key in keys],
-        "ProvisionedThroughput": _units(owner.provisioned, "{}CapacityUnits"),
-        "OnDemandThroughput": _units(owner.max_on_demand, "Max{}RequestUnits"),
-        "WarmThroughput": _units(owner.warm, "{}UnitsPerSecond"),
+        **capacities_to_aws(owner),
     }
 
 
@@ -142,11 +154,6 @@ def _assumptions(facts: TableFacts) -> Iterator[str]:
         )
     if facts.has_lsi:
         yield "local indexes are left out; the item size includes their units"
-
-
-def _units(pair: Capacity | None, name: str) -> dict[str, int] | None:
-    sides = {"Read": pair.read, "Write": pair.write} if pair else {}
-    return {name.format(side): max(1, round(rate)) for side, rate in sides.items() if rate} or None
 
 
 def in_a_line(text: str) -> str:

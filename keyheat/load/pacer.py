@@ -348,7 +348,6 @@ class TraceSchedule:
         return self._has_share
 
     def begin(self, at_s: float) -> None:
-        """The load begins."""
         self._offset_s = at_s
 
     @property

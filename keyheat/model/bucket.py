@@ -168,7 +168,6 @@ class Backlog:
 
     @property
     def spent(self) -> float:
-        """Units spent in all."""
         return self.bucket.spent
 
     def held(self, now_s: float) -> float:

@@ -26,7 +26,6 @@ class MinuteTally:
     maximum: float = -inf
 
     def add(self, value: float) -> None:
-        """Count one value."""
         self.sum += value
         self.count += 1
         if value < self.minimum:
@@ -53,7 +52,6 @@ class MinuteTallies:
         self._since_s, self._past_s = inf, -inf
 
     def add(self, value: float, now_s: float) -> None:
-        """Record one value."""
         if self._since_s <= now_s < self._past_s:
             self._open.add(value)
         else:

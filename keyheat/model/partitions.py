@@ -32,10 +32,10 @@ def provisioned_partitions(provisioned: Capacity) -> int:
     return max(1, ceil(reads + writes))
 
 
-def warm_partitions(warm: Capacity) -> int:
+def warm_partitions(warm: Capacity, scale: float = 1.0) -> int:
     """Partitions that serve `warm` reads and writes at once: 12,000 and 4,000 take 4."""
-    reads = ceil((warm.read or 0) / limits.PARTITION_READ_UNITS_PER_S)
-    writes = ceil((warm.write or 0) / limits.PARTITION_WRITE_UNITS_PER_S)
+    reads = ceil((warm.read or 0) / (limits.PARTITION_READ_UNITS_PER_S * scale) - 1e-9)
+    writes = ceil((warm.write or 0) / (limits.PARTITION_WRITE_UNITS_PER_S * scale) - 1e-9)
     return max(1, reads, writes)
 
 

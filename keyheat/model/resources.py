@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from keyheat.model import limits
 from keyheat.words import Capacity, Constraint, Direction
@@ -74,6 +74,35 @@ REASONS = tuple(_REASONS)
 def parse_reason(reason: str) -> tuple[bool, Direction, Cause] | None:
     """What a throttling reason says: (an index's?, direction, cause). None for a reason we do not know."""
     return _REASONS.get(reason)
+
+
+CAPACITIES: Final = {
+    "provisioned": ("ProvisionedThroughput", "ReadCapacityUnits", "WriteCapacityUnits"),
+    "max_on_demand": ("OnDemandThroughput", "MaxReadRequestUnits", "MaxWriteRequestUnits"),
+    "warm": ("WarmThroughput", "ReadUnitsPerSecond", "WriteUnitsPerSecond"),
+}
+"""The capacities of a table or an index, as CreateTable takes them and DescribeTable tells them."""
+
+
+def capacities_from_aws(owner: Mapping[str, Any]) -> dict[str, Capacity | None]:
+    """Those that DescribeTable tells. A rate that is not there is -1 in one place, and 0 in another."""
+    found: dict[str, Capacity | None] = {}
+    for name, (member, *sides) in CAPACITIES.items():
+        pair = owner.get(member) or {}
+        rates = [value if (value := pair.get(side)) and value > 0 else None for side in sides]
+        found[name] = Capacity(*rates) if any(rates) else None
+    return found
+
+
+def capacities_to_aws(owner: Any) -> dict[str, dict[str, int]]:
+    """Those that something states under our names, as CreateTable and UpdateTable take them."""
+    stated = {}
+    for name, (member, *sides) in CAPACITIES.items():
+        pair = getattr(owner, name)
+        rates = zip(sides, (pair.read, pair.write), strict=True) if pair else ()
+        if units := {side: max(1, round(rate)) for side, rate in rates if rate}:
+            stated[member] = units
+    return stated
 
 
 NO_THROUGHPUT = Capacity()

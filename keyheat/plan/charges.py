@@ -25,7 +25,7 @@ from keyheat.plan.quotas import GivenCapacity, given_to, pre_warmed
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
-from keyheat.words import Capacity, Direction
+from keyheat.words import WRITES_FIRST, Capacity, Direction
 
 if TYPE_CHECKING:  # what a simulation came to; a run that is only billed needs no simulator
     from keyheat.plan.totals import ResourceSide
@@ -38,7 +38,6 @@ THOUSAND: Final = 1_000
 MINUTE_S: Final = 60.0
 GIGABYTE: Final = 1e9
 STREAM_READS_PER_S: Final = 5.0  # of each shard, by the consumer of a load test: it waits 0.2 s for more
-UNITS: Final = {Direction.WRITE: "WCU", Direction.READ: "RCU"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,12 +130,12 @@ def capacity(given: Sequence[GivenCapacity], prices: Prices, hours: int) -> Iter
     own = prices.provisioned
     each = {Direction.WRITE: own.write_per_hour, Direction.READ: own.read_per_hour}
     for one in given:
-        for direction, unit in UNITS.items():
+        for direction in WRITES_FIRST:
             if units := one.provisioned.of(direction):
                 yield Line(
-                    what=f"{units:,.0f} {unit}/s provisioned, {one.name}",
+                    what=f"{units:,.0f} {direction.unit}/s provisioned, {one.name}",
                     quantity=units * hours,
-                    unit=f"{unit}-hours",
+                    unit=f"{direction.unit}-hours",
                     each_dollars=each[direction],
                 )
 
@@ -230,14 +229,14 @@ def pre_warming(given: Sequence[GivenCapacity], prices: Prices) -> Iterator[Line
     """
     own = prices.warm
     for one in given:
-        for direction, unit in UNITS.items():
+        for direction in WRITES_FIRST:
             if more := pre_warmed(one, direction):
                 writes = direction is Direction.WRITE
                 each = (own.write_once if writes else own.read_once) if own else None
                 yield Line(
-                    what=f"pre-warming to {one.warm.of(direction):,.0f} {unit}/s, {one.name}",
+                    what=f"pre-warming to {one.warm.of(direction):,.0f} {direction.unit}/s, {one.name}",
                     quantity=more,
-                    unit=f"{unit}/s once",
+                    unit=f"{direction.unit}/s once",
                     each_dollars=each,
                 )
 

@@ -13,7 +13,7 @@ from keyheat.model import limits
 from keyheat.model.resources import NO_THROUGHPUT, ON_DEMAND_START, TABLE_QUOTA, highest
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, IndexSpec, TableSpec
-from keyheat.words import Capacity, Direction
+from keyheat.words import WRITES_FIRST, Capacity, Direction
 
 ON_DEMAND = "PAY_PER_REQUEST"
 
@@ -86,7 +86,6 @@ def pre_warmed(given: GivenCapacity, direction: Direction) -> float:
     return max(0.0, (given.warm.of(direction) or 0.0) - there)
 
 
-UNITS: Final = {Direction.WRITE: "WCU", Direction.READ: "RCU"}
 A_TABLE, ACCOUNT = "a table", "the account"
 RAISED: Final = "the Service Quotas console raises it (dynamodb), or give the scenario less"
 
@@ -144,9 +143,9 @@ def over_quota(scenario: Scenario, quotas: Quotas) -> tuple[str, ...]:
     What other tables of the account have is not in it: AWS may refuse earlier.
     """
     return tuple(
-        f"{said} {units:,.0f} {unit}/s, and the quota of {whose} is {quota:,.0f}: {RAISED}"
+        f"{said} {units:,.0f} {direction.unit}/s, and the quota of {whose} is {quota:,.0f}: {RAISED}"
         for said, asked, whose in _asked_for(given_to(scenario))
-        for direction, unit in UNITS.items()
+        for direction in WRITES_FIRST
         if (quota := (quotas.account if whose == ACCOUNT else quotas.table).of(direction)) is not None
         and (units := asked.of(direction)) is not None
         and units > quota

@@ -41,7 +41,7 @@ class ResourceSide:
     @property
     def unit(self) -> str:
         """The capacity unit."""
-        return "WCU" if self.direction is Direction.WRITE else "RCU"
+        return self.direction.unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

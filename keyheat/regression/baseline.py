@@ -180,8 +180,8 @@ def refusal(baseline: Baseline, found: Sequence[Difference]) -> tuple[str, ...]:
     return (
         f"The baseline, {baseline.used.said}, was measured on another setup: {count}.",
         'Make the setup as it was; or say compare = "always" for a case whose design is meant to change; or '
-        "begin anew with --new-baseline; or run the baseline's scenarios beside the new ones with --paired; "
-        "or compare nevertheless with --force.",
+        "start a new baseline with --new-baseline; or run the baseline's scenarios beside the new ones with "
+        "paired = true in the suite's [run]; or compare anyway with --force.",
     )
 
 
@@ -202,9 +202,9 @@ def scenarios_of(baseline: Baseline, suite: Suite) -> dict[str, Scenario]:
         raise ValueError(
             "\n".join(
                 (
-                    f"--paired runs the scenarios of {baseline.used.said} again, and cannot read them:",
+                    f"paired = true reruns the scenarios of {baseline.used.said}, which cannot be read:",
                     *gone,
-                    "put those run directories back, or begin anew with --new-baseline",
+                    "restore those run directories, or start a new baseline with --new-baseline",
                 )
             )
         )

@@ -176,14 +176,13 @@ class SessionOutcome(Part):
     verdict: Verdict
     because: tuple[str, ...] = Field((), description="why, a sentence each; the weightiest first")
     baseline: BaselineUsed | None = None
-    pinned: str | None = Field(None, description="the name that this session is pinned by now")
     paired: bool = Field(False, description="the baseline's own scenarios were run again beside the new ones")
     forced: bool = Field(False, description="compared although the setups differ")
     cases: tuple[CaseMade, ...] = ()
     findings: tuple[GateFinding, ...] = ()
     differences: tuple[Difference, ...] = Field((), description="in the setups: they forbid the comparison")
     suspects: tuple[Difference, ...] = Field((), description="of tables and designs: what may be why")
-    problems: tuple[str, ...] = Field((), description="why the session is not pinned as asked")
+    problems: tuple[str, ...] = Field((), description="exports that could not be written, and why")
 
     @computed_field(description="what the command ended with")  # type: ignore[prop-decorator]
     @property

@@ -7,7 +7,7 @@ with every mistake at once, those of the scenarios among them.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +26,7 @@ from keyheat.regression.suite_spec import (
     REPETITIONS,
     CaseSpec,
     GateSpec,
+    RunSpec,
     Seeds,
     SuiteSpec,
     default_gates,
@@ -138,7 +139,7 @@ class Suite:
     question: str
     path: Path
     cases: tuple[SuiteCase, ...]
-    table: str | None = None  # one that is there already; None: each run makes its own
+    run: RunSpec = field(default_factory=RunSpec)
 
     @property
     def digest(self) -> str:
@@ -211,7 +212,7 @@ def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
                 question=spec.question,
                 path=path,
                 cases=tuple(filter(None, made)),
-                table=spec.table,
+                run=spec.run,
             )
     raise SuiteError(str(path), errors)
 
@@ -315,8 +316,8 @@ def _slug(target: str) -> str:
 
 def _broken(cases: Sequence[SuiteCase | None], spec: SuiteSpec) -> Iterator[str]:
     """Rules of several fields together, for each case that can be read."""
-    if spec.table is not None and all(case.simulated for case in cases if case is not None):
-        yield "every case is simulated, on its scenario's own table: say a target, or no table @ $.table"
+    if spec.run.table is not None and all(case.simulated for case in cases if case is not None):
+        yield "every case is simulated, on its scenario's own table: add a target or drop table @ $.run.table"
     often = Counter(case.name for case in cases if case is not None)
     for number, case in enumerate(cases):
         if case is None:

@@ -8,7 +8,15 @@ from pydantic import Field
 from keyheat.analysis.measures import MEASURES
 from keyheat.regression.outcome import Gate
 from keyheat.runfiles import SIMULATED
-from keyheat.scenario.spec.part import IN_WORDS, Name, ScenarioPart, TableName
+from keyheat.scenario.spec.part import (
+    IN_WORDS,
+    BudgetUnits,
+    Dollars,
+    Minutes,
+    Name,
+    ScenarioPart,
+    TableName,
+)
 from keyheat.words import Constraint
 
 FORMAT = "keyheat.suite/1"
@@ -75,6 +83,28 @@ class CaseSpec(ScenarioPart):
     )
 
 
+class RunSpec(ScenarioPart):
+    """How runs that load a table are made. What a person has to agree to is said on the command line only."""
+
+    table: TableName | None = Field(
+        None,
+        description="an existing table, used as it is by every case that is not simulated; in AWS "
+        "--allow-table has to allow it by name",
+    )
+    share: bool = Field(False, description="load a table although another run is loading it")
+    clean_up: bool = Field(False, description="delete the items of each run at its end")
+    keep_table: bool = Field(False, description="keep the tables that runs create")
+    align: bool = Field(True, description="wait for a full minute before each load")
+    collect: bool = Field(True, description="read CloudWatch; false: label from client data only")
+    paired: bool = Field(False, description="rerun the baseline's scenarios beside the new ones, in turns")
+    max_dollars: Dollars | None = Field(None, description="cap for each run; absent: its scenario's budget")
+    max_units: BudgetUnits | None = Field(None, description="cap for each run, reads and writes together")
+    max_minutes: Minutes | None = Field(None, description="cap for each run, in minutes of load")
+    prices: Annotated[str, Field(min_length=1, max_length=1_000)] | None = Field(
+        None, description="path of a price list, from the suite's folder; absent: Keyheat's own list"
+    )
+
+
 class SuiteSpec(ScenarioPart):
     """Scenarios that are run again and again, and what must not get worse from one time to the next."""
 
@@ -91,11 +121,7 @@ class SuiteSpec(ScenarioPart):
     gates: tuple[GateSpec, ...] | None = Field(
         None, description="of every case that says none; absent: what fits its target"
     )
-    table: TableName | None = Field(
-        None,
-        description="a table that is there already, as --table names it, of each case that is not simulated; "
-        "in AWS --allow-table allows it by name",
-    )
+    run: RunSpec = Field(default_factory=RunSpec, description="how loads are run, and what they may consume")
     cases: Annotated[tuple[CaseSpec, ...], Field(min_length=1, max_length=1_000)]
 
 

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
@@ -13,7 +14,8 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyheat import runfiles
-from keyheat.runfiles import read_json, time_of
+from keyheat.runfiles import read_json
+from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
 from keyheat.validation import checked
 from keyheat.words import WRITES_FIRST, Direction
 
@@ -24,49 +26,15 @@ TOP_KEYS: Final = 20
 COUNTS: Final = ("attempts", "accepted", "throttled", "errors")
 
 
-@dataclass(frozen=True, slots=True)
-class KeyLine:
-    """How much one partition key asked for and got; `key` is its digest, `shown` its value, if allowed."""
-
-    key: str
-    shown: str | None
-    units: float
-    consumed_units: float
-    throttles: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HotKeys:
-    """The hottest keys of one direction, most first: of the run, and of each window by its start."""
-
-    direction: Direction
-    total_units: float  # asked for, by all keys
-    overall: Sequence[KeyLine]
-    by_throttles: Sequence[KeyLine]
-    window_s: float
-    windows: Mapping[int, Sequence[KeyLine]]
-    index: str | None = None  # whose keys; None: the table's
-
-
-@dataclass(frozen=True, slots=True)
-class MetKey:
-    """A key on which writers met, and how often; `key` is its digest, `shown` its value, if allowed."""
-
-    key: str
-    shown: str | None
-    count: float
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFiles:
     """What the files of a run hold, beside its manifest."""
 
     seconds: "pa.Table"
     throttles: "pa.Table"
-    keys: Sequence[HotKeys]
+    keys: Keys
     write_latencies: Callable[[IO[bytes]], object]
     partitions: "pa.Table | None" = None  # None: nobody knows, or they are written already
-    contended: Mapping[str, Sequence[MetKey]] = field(default_factory=dict)  # keys on which writers met
 
 
 @dataclass(slots=True)
@@ -91,7 +59,7 @@ class RunFolder:
         write_table(self._file(runfiles.SECONDS), runfiles.SECONDS, files.seconds)
         write_table(self._file(runfiles.THROTTLES), runfiles.THROTTLES, files.throttles)
         runfiles.write_atomically(self._file(runfiles.LATENCY), files.write_latencies)
-        runfiles.write_json(self._file(runfiles.KEYS), runfiles.KEYS, keys_json(files.keys, files.contended))
+        runfiles.write_json(self._file(runfiles.KEYS), runfiles.KEYS, keys_json(files.keys))
         if files.partitions is not None:
             write_table(self._file(runfiles.PARTITIONS), runfiles.PARTITIONS, files.partitions)
         self.note(more)
@@ -152,55 +120,59 @@ def _sums(table: "pa.Table", by: str, column: str) -> dict[Any, Any]:
     return {row[by]: row[f"{column}_sum"] for row in summed.to_pylist()}
 
 
-def keys_json(
-    found: Sequence[HotKeys], contended: Mapping[str, Sequence[MetKey]] = MappingProxyType({})
-) -> dict[str, Any]:
-    """The content of `keys.json`; `contended` are keys on which writers met, by how they met."""
-    met = {how: [asdict(key) for key in keys] for how, keys in contended.items()}
-    own, indexes = [one for one in found if one.index is None], [one for one in found if one.index]
-    return {
-        "k": TOP_KEYS,
-        **_hottest(own),
-        **({"indexes": _by_index(indexes)} if indexes else {}),
-        **({"contended": met} if met else {}),
-    }
+Named = Iterable[tuple[str, Sequence[float]]]
+"""Keys by name, each with what it asked for, its throttles and what it got."""
 
 
-def _by_index(found: Sequence[HotKeys]) -> dict[str, Any]:
-    names = sorted({one.index for one in found if one.index})
-    return {name: _hottest([one for one in found if one.index == name]) for name in names}
+def hot_keys(
+    direction: Direction,
+    *,
+    total_units: float,
+    overall: Named,
+    by_throttles: Named,
+    windows: Mapping[int, Named],
+    window_s: float,
+    digest: Callable[[str], str],
+    show: bool,
+) -> Keys:
+    """The hottest keys of one direction, most first: of the run, and of each window by its start.
+
+    `digest` makes a key of a name, which is shown where `show`; `total_units` were asked for by all keys.
+    """
+
+    def uses(found: Named) -> tuple[KeyUse, ...]:
+        return tuple(
+            KeyUse(
+                key=digest(name),
+                shown=name if show else None,
+                units=units,
+                consumed_units=consumed,
+                throttles=round(throttles),
+                share=min(1.0, units / total_units) if total_units else 0.0,
+            )
+            for name, (units, throttles, consumed) in found
+        )
+
+    def tops(found: Named) -> tuple[KeyTop, ...]:
+        return tuple(
+            KeyTop(key=digest(name), units=units, throttles=round(throttles))
+            for name, (units, throttles, _consumed) in found
+        )
+
+    return Keys(
+        overall={direction: uses(overall)},
+        by_throttles={direction: uses(by_throttles)},
+        windows=tuple(
+            KeyWindow(
+                start=datetime.fromtimestamp(start, UTC), seconds=window_s, direction=direction, top=tops(top)
+            )
+            for start, top in sorted(windows.items())
+        ),
+    )
 
 
-def _hottest(found: Sequence[HotKeys]) -> dict[str, Any]:
-    """Those of the table, or of one index."""
-    return {
-        "overall": {one.direction.value: _overall(one.overall, one.total_units) for one in found},
-        "by_throttles": {one.direction.value: _overall(one.by_throttles, one.total_units) for one in found},
-        "windows": [
-            {
-                "start": time_of(start),
-                "seconds": one.window_s,
-                "direction": one.direction.value,
-                "top": [{"key": key.key, "units": key.units, "throttles": key.throttles} for key in top],
-            }
-            for one in found
-            for start, top in sorted(one.windows.items())
-        ],
-    }
-
-
-def _overall(keys: Iterable[KeyLine], total_units: float) -> list[dict[str, Any]]:
-    return [
-        {
-            "key": key.key,
-            "shown": key.shown,
-            "units": key.units,
-            "consumed_units": key.consumed_units,
-            "throttles": key.throttles,
-            "share": min(1.0, key.units / total_units) if total_units else 0.0,
-        }
-        for key in keys
-    ]
+def keys_json(keys: Keys) -> dict[str, Any]:
+    return {"k": TOP_KEYS, **keys.model_dump(mode="json", exclude_unset=True)}
 
 
 UNDERWAY: Final = "keyheat.underway/1"

@@ -45,6 +45,7 @@ class TableFacts(Part):
     arn: str | None = None
     keys: tuple[KeyAttribute, ...] = ()  # empty: unknown
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
+    on_demand_since: Time | None = None  # where it was switched after the window began
     provisioned: Capacity | None = None
     max_on_demand: Capacity | None = None
     warm: Capacity | None = None
@@ -179,11 +180,11 @@ class Evidence(Part):
         keys = any(rule.keys for rule in self.contributors or ())
         return not (points or keys or self.throttles or self.seconds)
 
-    def total(self, metric: str) -> float | None:
-        """A series of the table itself added up; None where it is not there, infinite where no number holds
-        it."""
+    def total(self, metric: str, index: str | None = None) -> float | None:
+        """A series of the table, or of an index, added up; None where it is not there, infinite where no
+        number holds it."""
         for series in self.series:
-            if series.whole and (series.metric, series.statistic, series.index) == (metric, "Sum", None):
+            if series.whole and (series.metric, series.statistic, series.index) == (metric, "Sum", index):
                 return sum(value for _at, value in series.points)
         return None
 

@@ -34,8 +34,6 @@ PERCENTILES: Final = {"p50_ms": 50.0, "p90_ms": 90.0, "p95_ms": 95.0, "p99_ms": 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a frame."""
-
     name: str
     dtype: str
     unit: str
@@ -267,7 +265,6 @@ def _in(window: KeyWindow, top: KeyTop | KeyUse) -> dict[str, Any]:
 
 
 def labels_of(diagnosis: Diagnosis) -> pd.DataFrame:
-    """The labels of a diagnosis."""
     return frame(
         "labels", ({**label.model_dump(), "because": "\n".join(label.because)} for label in diagnosis.labels)
     )

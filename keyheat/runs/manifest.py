@@ -3,7 +3,7 @@
 Only what names the table and the time is certain: a run that was killed leaves the rest as it stood then.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 from keyheat import runfiles
 from keyheat.runfiles import MOST_SKEW_S, SIMULATED
 from keyheat.runs.formats import PartitionFacts, TableFacts, Window
+from keyheat.runs.scaling import AutoScaling
 from keyheat.validation import Count, LenientPart, Quantity, Time, checked
 from keyheat.words import Direction, Endpoint, Source
 
@@ -139,23 +140,6 @@ class SharedWith(LenientPart):
     until: Time | None = None
 
 
-class ScalingNoted(LenientPart):
-    """One side of a table or of an index that auto scaling may have changed."""
-
-    index: str | None = None
-    side: Direction
-    min: Quantity
-    max: Quantity
-    target: Quantity | None = None  # consumed as a share of provisioned; None: no target tracking policy
-
-
-class AutoScalingNoted(LenientPart):
-    """What auto scaling may have done to the table of a run."""
-
-    known: bool = False
-    scaled: tuple[ScalingNoted, ...] = ()
-
-
 class PartitionsNoted(PartitionFacts):
     """What the run saw of the table's partitions, and what it could not see."""
 
@@ -218,7 +202,7 @@ class Manifest(LenientPart):
     table: TableFacts
     existing: bool = False  # the table was there, and was loaded as it was
     shared_with: tuple[SharedWith, ...] = ()
-    auto_scaling: AutoScalingNoted | None = None  # of such a table
+    auto_scaling: AutoScaling | None = None  # of such a table
     time_to_live: str | None = None  # the attribute by which its items expire; None: not known
     table_notes: tuple[str, ...] = ()  # what else writes to it do, and what may change it meanwhile
     processes: int | None = None
@@ -323,23 +307,20 @@ def run_window(run: Manifest, now_s: float) -> Window:
     return Window(start=start, end=max(end, start + MINUTE))
 
 
-class KeyUse(LenientPart):
-    """How much one partition key asked for over the whole run."""
-
-    key: str
-    shown: str | None = None
-    units: Units = 0.0  # asked for: what was throttled counts as what it would have cost
-    consumed_units: Units | None = None
-    throttles: Count = 0
-    share: Annotated[float, Field(ge=0, le=1)] = 0.0
-
-
 class KeyTop(LenientPart):
     """How much one partition key asked for within one window of the run."""
 
-    key: str
-    units: Units = 0.0
+    key: str  # its digest, or its name where that is no secret
+    units: Units = 0.0  # asked for: what was throttled counts as what it would have cost
     throttles: Count = 0
+
+
+class KeyUse(KeyTop):
+    """How much it asked for over the whole run, and got."""
+
+    shown: str | None = None
+    consumed_units: Units | None = None
+    share: Annotated[float, Field(ge=0, le=1)] = 0.0
 
 
 class KeyWindow(LenientPart):
@@ -367,6 +348,16 @@ class Keys(LenientPart):
     windows: tuple[KeyWindow, ...] = ()
     contended: Mapping[str, tuple[MetKeyUse, ...]] = {}
     indexes: Mapping[str, "Keys"] = {}  # the same of each index whose own keys were counted
+
+    @classmethod
+    def joined(cls, sides: Sequence["Keys"], **more: Any) -> "Keys":
+        """Those of both directions, with what `more` is known."""
+        return cls(
+            overall={side: uses for keys in sides for side, uses in keys.overall.items()},
+            by_throttles={side: uses for keys in sides for side, uses in keys.by_throttles.items()},
+            windows=tuple(window for keys in sides for window in keys.windows),
+            **{name: value for name, value in more.items() if value},
+        )
 
 
 def read_manifest(run_dir: Path) -> Manifest:

@@ -67,6 +67,9 @@ REQUESTS_OF_PARTS: Final[Mapping[Direction, tuple[tuple[str, str | None], ...]]]
 """The same of requests with several parts, each of which is throttled by itself."""
 THROTTLED_REQUESTS: Final = "ThrottledRequests"
 """Requests that the table or an index refused, by operation, whichever of them it was."""
+SYSTEM_ERRORS: Final = "SystemErrors"
+"""Requests that failed inside DynamoDB, by operation."""
+GET_RECORDS: Final = "GetRecords"
 REPLICATED: Final = "Source=GlobalTable"
 """Of a replica's write units the part that other Regions' writes took; `Source=Customer` is the rest."""
 
@@ -130,9 +133,9 @@ class Metric:
     name: str
     statistic: str = "Sum"
     period_s: int = limits.MINUTE_S
-    of: Literal["resource", "table", "operation", "replicated", "replica"] = "resource"
-    """resource: the table and each index; replicated: the same of a global table, as far as writes came from
-    other Regions; replica: each other Region of it."""
+    of: Literal["resource", "table", "operation", "stream", "replicated", "replica"] = "resource"
+    """resource: the table and each index; stream: the readers of its stream; replicated: the resource of a
+    global table, as far as writes came from other Regions; replica: each other Region of it."""
 
 
 def _of_direction(direction: Direction) -> Iterator[Metric]:
@@ -151,7 +154,9 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(name=FAILED_CONDITIONS, of="table"),
     Metric(name="TransactionConflict", of="table"),
     Metric(name=THROTTLED_REQUESTS, of="operation"),
-    Metric(name="SystemErrors", of="operation"),
+    Metric(name=THROTTLED_REQUESTS, of="stream"),
+    Metric(name=SYSTEM_ERRORS, of="operation"),
+    Metric(name=SYSTEM_ERRORS, of="stream"),
     Metric(name=LATENCY, statistic="Average", of="operation"),
     Metric(name=LATENCY, statistic="SampleCount", of="operation"),
     Metric(name=consumed(Direction.WRITE), of="replicated"),
@@ -297,6 +302,8 @@ def _owners(
         for operation in OPERATIONS:
             for further in FURTHER.get(operation, (None,)):
                 yield None, operation, further
+    elif metric.of == "stream":
+        yield None, GET_RECORDS, None
     elif metric.of == "replica":
         for region in replicas:
             yield None, None, f"ReceivingRegion={region}"

@@ -4,11 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 from keyheat.model import limits
 from keyheat.model.partition_log import NOTHING, Born, Counts
+from keyheat.model.partitions import warm_partitions
 from keyheat.words import Capacity
 
 if TYPE_CHECKING:
@@ -51,16 +51,10 @@ def estimated(warm: Capacity, provisioned: Capacity, scale: float = 1.0) -> Esti
     found = [
         Estimate(count, f"{name} is {_said(pair, scale)}")
         for name, pair in (("its warm throughput", warm), ("what is provisioned", provisioned))
-        if (count := _needed(pair, scale))
+        if pair.read or pair.write
+        for count in (warm_partitions(pair, scale),)
     ]
     return max(found, key=lambda one: one.count, default=None)
-
-
-def _needed(pair: Capacity, scale: float) -> int:
-    """Partitions that serve a pair of rates; 0 where neither is known."""
-    reads = ceil((pair.read or 0) / (limits.PARTITION_READ_UNITS_PER_S * scale) - 1e-9)
-    writes = ceil((pair.write or 0) / (limits.PARTITION_WRITE_UNITS_PER_S * scale) - 1e-9)
-    return max(reads, writes)
 
 
 def _said(pair: Capacity, scale: float) -> str:

@@ -47,7 +47,6 @@ class Run:
 
     @cached_property
     def throttles(self) -> "pd.DataFrame":
-        """Every throttled attempt."""
         from keyheat.runs import frames
 
         found = self._rows(runfiles.THROTTLES)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyheat.masking import masked
-from keyheat.model.resources import BillingMode
+from keyheat.model.resources import BillingMode, capacities_from_aws
 from keyheat.runs.formats import IndexFacts, KeyAttribute, TableFacts
 from keyheat.words import Capacity
 
@@ -15,16 +15,13 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
     """
     mode = mode_of(described)
-    provisioned = mode == "PROVISIONED"
     types = {one["AttributeName"]: one["AttributeType"] for one in described.get("AttributeDefinitions", ())}
     return TableFacts(
         name=described["TableName"],
         arn=masked(described.get("TableArn", "")) or None,
         keys=_keys(described, types),
         billing_mode=mode,
-        provisioned=_provisioned(described) if provisioned else None,
-        max_on_demand=_maximum(described),
-        warm=_warm(described),
+        **_capacities(described, mode),
         has_lsi=bool(described.get("LocalSecondaryIndexes")),
         replicas=replicas_of(described),
         region=_region(described) if described.get("Replicas") else None,
@@ -35,13 +32,16 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
                 keys=_keys(index, types),
                 projection=index.get("Projection", {}).get("ProjectionType"),
                 include=index.get("Projection", {}).get("NonKeyAttributes", ()),
-                provisioned=_provisioned(index) if provisioned else None,
-                max_on_demand=_maximum(index),
-                warm=_warm(index),
+                **_capacities(index, mode),
             )
             for index in described.get("GlobalSecondaryIndexes", ())
         ),
     )
+
+
+def _capacities(owner: Mapping[str, Any], mode: BillingMode) -> dict[str, Capacity | None]:
+    unused = {} if mode == "PROVISIONED" else {"provisioned": None}
+    return capacities_from_aws(owner) | unused
 
 
 def _keys(owner: Mapping[str, Any], types: Mapping[str, Any]) -> tuple[KeyAttribute, ...]:
@@ -72,21 +72,3 @@ def mode_of(described: Mapping[str, Any]) -> BillingMode:
     units = described.get("ProvisionedThroughput", {})
     nothing = [units.get("ReadCapacityUnits"), units.get("WriteCapacityUnits")] == [0, 0]
     return said or ("PAY_PER_REQUEST" if nothing else "PROVISIONED")
-
-
-def _provisioned(part: Mapping[str, Any]) -> Capacity | None:
-    return _pair(part.get("ProvisionedThroughput"), "ReadCapacityUnits", "WriteCapacityUnits")
-
-
-def _maximum(part: Mapping[str, Any]) -> Capacity | None:
-    return _pair(part.get("OnDemandThroughput"), "MaxReadRequestUnits", "MaxWriteRequestUnits")
-
-
-def _warm(part: Mapping[str, Any]) -> Capacity | None:
-    return _pair(part.get("WarmThroughput"), "ReadUnitsPerSecond", "WriteUnitsPerSecond")
-
-
-def _pair(part: Mapping[str, Any] | None, read: str, write: str) -> Capacity | None:
-    """A pair of rates; a rate that is not there is -1 in one place, and 0 in another."""
-    known = [value if (value := (part or {}).get(name)) and value > 0 else None for name in (read, write)]
-    return Capacity(*known) if any(known) else None

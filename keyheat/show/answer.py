@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from keyheat.words import Constraint
 
 if TYPE_CHECKING:
-    import pandas as pd
     import plotly.graph_objects as go
 
 Tone = Constraint | Literal["burst", "invalid"]
@@ -34,10 +33,20 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A frame under a title; its columns are shown as they are named, its index is not."""
+    """Rows under a title, each a value by column; columns are shown as they are named."""
 
     title: str
-    frame: "pd.DataFrame"
+    rows: tuple[Mapping[str, Any], ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns; none if there are no rows."""
+        return list(self.rows[0]) if self.rows else []
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """Every row as text."""
+        return [list(map(str, row.values())) for row in self.rows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

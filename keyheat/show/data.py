@@ -97,4 +97,5 @@ def _part(answer: Answer) -> dict[str, Any]:
 
 
 def _table(table: Table) -> TableJson:
-    return TableJson(title=table.title, rows=orjson.loads(table.frame.to_json(orient="records")))
+    rows = orjson.dumps(table.rows, option=orjson.OPT_SERIALIZE_NUMPY)
+    return TableJson(title=table.title, rows=orjson.loads(rows))

@@ -8,21 +8,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-import pandas as pd
-
-from keyheat.analysis.advice.commands import NOT_SCALED, bill_of, command_of, insights_command
+from keyheat.analysis.advice.commands import bill_of, command_of, insights_command, needs_accesses
 from keyheat.analysis.changes import Changes
-from keyheat.analysis.elsewhere import answered_as_ever
+from keyheat.analysis.elsewhere import has_errors
 from keyheat.analysis.report.facts import Facts, facts_of
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import read_record
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
-from keyheat.evidence.scaling import ScalingFound
 from keyheat.evidence.table import CREATED_LATER
 from keyheat.numbers import a_month, some, units
+from keyheat.pages.run.hero import hero_of
+from keyheat.pages.run.report import render
 from keyheat.plan.prices import Billing
 from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Verdict, Window, diagnosis_json
+from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.show.answer import Answer, Fact, Table, Tone
+from keyheat.show.html import page_table
 from keyheat.wording.advice import can_be_tried, cure_of, in_short, now_of
 from keyheat.wording.answers import Answer as FirstAnswer
 from keyheat.wording.answers import answers_of
@@ -43,7 +44,7 @@ class DiagnosedTable:
     region: str
     options: str  # of an AWS CLI command that leads to the table
     billing: Billing
-    scaled: ScalingFound = NOT_SCALED
+    scaled: AutoScaling = NOT_SCALED
     user_errors: float | None = None  # of the whole Region, where nothing throttled
     folder: Path | None = None  # where its files are
     changes: Changes | None = None  # from the time before; None: nothing throttled, or nothing is known
@@ -59,11 +60,12 @@ class DiagnosedTable:
 
 
 def exit_code_of(run: ReportRun) -> int:
-    """0: nothing throttled; 1: something did; 3: the evidence does not decide."""
+    """0: nothing throttled; 1: something did, or failed inside DynamoDB; 3: the evidence does not decide."""
     verdict, facts = run.diagnosis.verdict, facts_of(run, read_record(run))
     if not verdict.valid:
         return INVALID
-    return BROKEN if verdict.constraint != "none" or facts.elsewhere else DONE
+    failed = run.evidence is not None and has_errors(run.evidence)
+    return BROKEN if verdict.constraint != "none" or facts.elsewhere or failed else DONE
 
 
 def diagnosis_answer(found: DiagnosedTable) -> Answer:
@@ -71,17 +73,37 @@ def diagnosis_answer(found: DiagnosedTable) -> Answer:
     run = found.run
     facts = facts_of(run, read_record(run))
     diagnosis = run.diagnosis
+    answers = _answers(found, facts)
     return Answer(
         title=found.table.name,
         label=_label(diagnosis.verdict, facts),
         tone=_tone(diagnosis.verdict, facts),
         sentence=_sentence(found, facts),
         context=context_of(found.region, found.evidence.window, up_to_now=found.evidence.up_to_now),
-        facts=tuple(_facts(found, facts)),
+        facts=tuple(
+            Fact(name=one.question, value=one.said, beside=one.beside, command=one.command) for one in answers
+        ),
         tables=tuple(_tables(found)),
         notes=tuple(_notes(found)),
         data={"exit_code": exit_code_of(run), "region": found.region, "diagnosis": diagnosis_json(diagnosis)},
     )
+
+
+def page_of(found: DiagnosedTable, generated_at: datetime) -> str:
+    """The report of the table, whose first screen says what the terminal says."""
+    record = read_record(found.run)
+    facts = facts_of(found.run, record)
+    hero = hero_of(found.run, record, facts)
+    first = replace(
+        hero,
+        chip=_label(found.run.diagnosis.verdict, facts),
+        role=_tone(found.run.diagnosis.verdict, facts),
+        sentence=_sentence(found, facts),
+        answers=tuple(_answers(found, facts)),
+        warnings=(*hero.warnings, *_beyond_the_evidence(found)),
+    )
+    tables = tuple(page_table(table) for table in _tables(found))
+    return render(found.run, generated_at, hero=first, tables=tables)
 
 
 def in_brief(found: DiagnosedTable, link: str) -> Answer:
@@ -89,8 +111,9 @@ def in_brief(found: DiagnosedTable, link: str) -> Answer:
     whole = diagnosis_answer(found)
     named = {fact.name: fact.value for fact in whole.facts}
     since = WHOLE_MINUTE.sub(r"\1", named["Since when"]) if found.run.diagnosis.labels else ""
-    bad = next(fact for fact in whole.facts if fact.name == "How bad")
-    parts = (found.region, since, bad.value, *bad.beside[:1], f"confidence {named['Confidence']}")
+    bad = [part for fact in whole.facts if fact.name == "How bad" for part in (fact.value, *fact.beside[:1])]
+    sure = f"confidence {named['Confidence']}" if "Confidence" in named else ""
+    parts = (found.region, since, *bad, sure)
     facts = tuple(fact for fact in whole.facts if fact.name not in NOT_IN_BRIEF)
     return replace(
         whole, context=" · ".join(filter(None, parts)), facts=facts, tables=(), notes=(), link=link
@@ -99,6 +122,8 @@ def in_brief(found: DiagnosedTable, link: str) -> Answer:
 
 def _label(verdict: Verdict, facts: Facts) -> str:
     """What throttled and by which limit, as in `Writes of index by_day, partition limit`."""
+    if verdict.constraint == "none" and facts.other_causes:
+        return "Another cause"
     limit = in_two_words(verdict, on_burst=facts.on_burst)
     if verdict.direction is None:
         return limit
@@ -112,20 +137,12 @@ def _sentence(found: DiagnosedTable, facts: Facts) -> str:
     if evidence.is_empty and later is not None:
         when = later.removeprefix(CREATED_LATER)
         return f"Nothing is known of this window: the table was created at{when}; choose a later one."
-    said = verdict_sentence(verdict, facts, found.run.diagnosis.generator)
-    calm = verdict.valid and verdict.constraint == "none"
-    return f"{said} {not_yet(evidence.window)}" if calm and evidence.up_to_now else said
-
-
-def not_yet(window: Window) -> str:
-    """Until when a calm window is known to be calm, and how to learn of the time since."""
-    return (
-        f"That is up to {window.end:%R} UTC. CloudWatch publishes a minute after it ends: "
-        "ask again in 2 minutes, or add --log FILE."
-    )
+    return verdict_sentence(verdict, facts, found.run.diagnosis.generator)
 
 
 def _tone(verdict: Verdict, facts: Facts) -> Tone:
+    if verdict.constraint == "none" and facts.other_causes:
+        return "invalid"
     tone: Tone = tone_of(verdict, on_burst=facts.on_burst)  # type: ignore[assignment]  # one of these
     return tone
 
@@ -142,20 +159,20 @@ def _span(start: datetime, end: datetime) -> str:
     return f"{start:%F %R} to {day}{end:{'%T' if end.second else '%R'}}"
 
 
-def _facts(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
+def _answers(found: DiagnosedTable, facts: Facts) -> Iterator[FirstAnswer]:
     """What a report's first screen says, what changed, and the commands that ease it and try the cure."""
     for one in answers_of(found.run, facts, shared=False):
         if one.id == "do":
             yield from _what_to_do(found, facts, one)
         elif one.id != "now":  # that is said with its command
-            yield Fact(name=one.question, value=one.said, beside=one.beside, command=one.command)
+            yield one
         if one.id == "bad":
             yield from _which_key(found, facts)
             yield from _indexes(found)
             yield from _changed(found)
 
 
-def _indexes(found: DiagnosedTable) -> Iterator[Fact]:
+def _indexes(found: DiagnosedTable) -> Iterator[FirstAnswer]:
     """The indexes that are no part of the trouble, where CloudWatch counts no throttle of theirs."""
     tracks = found.run.arranged.tracks if found.run.arranged else ()
     counted = {track.index: 0.0 for track in tracks if track.index and track.events is not None}
@@ -164,16 +181,20 @@ def _indexes(found: DiagnosedTable) -> Iterator[Fact]:
             counted[track.index] += sum((track.events or {}).values())
     calm = [index for index, events in counted.items() if not events]
     if calm and found.run.diagnosis.labels:
-        yield Fact(name="Indexes", value=f"No throttle events of {', '.join(map(str, calm))}")
+        yield FirstAnswer(
+            id="indexes", question="Indexes", said=f"No throttle events of {', '.join(map(str, calm))}"
+        )
 
 
-def _changed(found: DiagnosedTable) -> Iterator[Fact]:
+def _changed(found: DiagnosedTable) -> Iterator[FirstAnswer]:
     if found.changes is not None:
         unknown = filter(None, [not_held(found.changes)])
-        yield Fact(name="What changed", value=changed_words(found.changes), beside=tuple(unknown))
+        yield FirstAnswer(
+            id="changed", question="What changed", said=changed_words(found.changes), beside=tuple(unknown)
+        )
 
 
-def _what_to_do(found: DiagnosedTable, facts: Facts, one: FirstAnswer) -> Iterator[Fact]:
+def _what_to_do(found: DiagnosedTable, facts: Facts, one: FirstAnswer) -> Iterator[FirstAnswer]:
     """What eases it tonight, and what cures it, with the command that tries the cure."""
     diagnosis = found.run.diagnosis
     now = now_of(diagnosis)
@@ -182,32 +203,35 @@ def _what_to_do(found: DiagnosedTable, facts: Facts, one: FirstAnswer) -> Iterat
     if one.question == "Now":
         return
     command = one.command or _cure_command(found)
-    yield Fact(name=one.question, value=one.said, beside=one.beside, command=command)
+    yield replace(one, command=command)
 
 
-def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
+def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[FirstAnswer]:
     """How to have the keys named, where a partition throttles and nothing names them."""
-    verdict = found.run.diagnosis.verdict
-    off = f"{CONTRIBUTORS}: {OFF}" in found.evidence.missing
-    if (
-        not off
-        or found.evidence.is_empty
-        or facts.hot_key is not None
-        or verdict.constraint not in ("partition", "undetermined")
-    ):
+    resource, evidence = facts.resource, found.evidence
+    limits = {label.constraint for label in found.run.labels_of(resource)}
+    if facts.hot_key is not None or limits.isdisjoint(("partition", "undetermined")):
         return
+    counted = {rule.counts for rule in evidence.contributors or () if rule.index == resource.index}
+    off = f"{CONTRIBUTORS}: {OFF}" in evidence.missing
+    unknown = any(line.startswith(CONTRIBUTORS) for line in evidence.missing) and not off
+    names_them = "accessed" in counted or (counted and not needs_accesses(resource))
+    if names_them or unknown or (evidence.contributors is None and not off):
+        return
+    lacks = "does not count accesses" if counted else "is off"
     prices = found.billing.prices.contributor_insights
     price = (
         f"{a_month(prices.rule_per_month)} a month for each rule, {a_month(prices.events_per_million)} for a "
-        "million throttled requests"
+        f"million {'requests' if needs_accesses(resource) else 'throttled requests'}"
         if prices is not None
         else "its price is not in this price list"
     )
-    yield Fact(
-        name="Which key",
-        value="Not known: Contributor Insights is off",
+    yield FirstAnswer(
+        id="key",
+        question="Which key",
+        said=f"Not known: Contributor Insights of {resource.place} {lacks}",
         beside=(f"This turns it on for what comes; {price}",),
-        command=insights_command(found.table, index_of(verdict.resource), found.options),
+        command=insights_command(found.table, resource, found.options),
     )
 
 
@@ -223,7 +247,7 @@ def _cure_command(found: DiagnosedTable) -> str | None:
     return command
 
 
-def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
+def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> FirstAnswer:
     """What eases it now: in words, as a command to paste, with what a month costs before and after."""
     bill = now.bill or bill_of(now, found.table, found.billing)
     price, value = "", capital(in_short(now))
@@ -235,9 +259,10 @@ def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
     if now.action == "back_off" and facts.hot_key is not None:
         name = key_name(facts.hot_key.key, facts.hot_key.shown)
         value = f"Slow down or queue the {facts.resource.direction}s of {name}; retry with jitter"
-    return Fact(
-        name="Now",
-        value=value,
+    return FirstAnswer(
+        id="now",
+        question="Now",
+        said=value,
         beside=tuple(filter(None, (now.why, price))),
         command=command_of(now, found.table, found.options, found.scaled),
     )
@@ -245,23 +270,27 @@ def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
 
 def _tables(found: DiagnosedTable) -> Iterator[Table]:
     if found.changes is not None and found.changes.reference is not None:
-        yield Table(title="Now and before (UTC)", frame=pd.DataFrame(changed_rows(found.changes)))
+        yield Table(title="Now and before (UTC)", rows=tuple(changed_rows(found.changes)))
 
 
 def _notes(found: DiagnosedTable) -> Iterator[str]:
     """Why, what else it may be, and what could not be had."""
     diagnosis = found.run.diagnosis
     yield from diagnosis.verdict.because
-    if diagnosis.verdict.constraint == "none" and (said := answered_as_ever(found.evidence)):
-        yield said
+    yield from _beyond_the_evidence(found)
+    if diagnosis.verdict.settled_by:
+        yield diagnosis.verdict.settled_by
+    for line in diagnosis.coverage.missing:
+        if diagnosis.labels or line != f"{CONTRIBUTORS}: {OFF}":  # no key is to be named
+            yield f"Missing: {line}"
+
+
+def _beyond_the_evidence(found: DiagnosedTable) -> Iterator[str]:
+    """What the account says that no evidence of this table has."""
     if found.user_errors:
         yield (
             f"UserErrors counts {some(round(found.user_errors), 'request')} that DynamoDB refused as wrong, "
             "of any table in the Region: look for ValidationException in the logs."
         )
-    if diagnosis.verdict.settled_by:
-        yield diagnosis.verdict.settled_by
-    for line in diagnosis.coverage.missing:
-        yield f"Missing: {line}"
-    if found.scaled.problem is not None:
-        yield f"Missing: {found.scaled.problem}"
+    if found.scaled.why is not None:
+        yield f"Missing: auto scaling, which may undo a change: {found.scaled.why}"

@@ -14,7 +14,7 @@ def html_of(answer: Answer, generated_at: datetime) -> str:
         "show.html.j2",
         answer=answer,
         charts=charts,
-        tables=[_table(one) for one in answer.tables],
+        tables=[page_table(one) for one in answer.tables],
         figures=figures_json(charts),
         plotlyjs=library(None if charts else ""),
         generated_at=said_at(generated_at),
@@ -24,14 +24,10 @@ def html_of(answer: Answer, generated_at: datetime) -> str:
 def _chart(number: int, figure: Figure) -> Chart:
     return Chart(
         id=f"figure-{number}", title=figure.title, summary=figure.summary, figure=figure.figure,
-        table=_table(figure.table) if figure.table else None,
+        table=page_table(figure.table) if figure.table else None,
     )  # fmt: skip
 
 
-def _table(table: Table) -> PageTable:
-    frame = table.frame
-    return PageTable(
-        caption=table.title,
-        columns=tuple(map(str, frame.columns)),
-        rows=tuple(tuple(map(str, row)) for row in frame.itertuples(index=False)),
-    )
+def page_table(table: Table) -> PageTable:
+    """A table of an answer as pages draw it."""
+    return PageTable(caption=table.title, columns=tuple(table.columns), rows=tuple(map(tuple, table.cells)))

@@ -1,7 +1,9 @@
 """An answer as Markdown, for a ticket or a chat."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
+from keyheat.runfiles import write_atomically
 from keyheat.show.answer import Answer, Table
 from keyheat.words import plain_in_markdown
 
@@ -9,6 +11,12 @@ from keyheat.words import plain_in_markdown
 def markdown_of(answer: Answer) -> str:
     """The answer, its parts below it under headings of their own."""
     return "\n".join(_lines(answer, "##")) + "\n"
+
+
+def write_markdown(path: Path, answer: Answer) -> None:
+    """Write the file, whole or not at all. Raises `CannotWrite`."""
+    body = markdown_of(answer).encode()
+    write_atomically(path, lambda file: file.write(body))
 
 
 def _lines(answer: Answer, heading: str) -> Iterator[str]:
@@ -42,13 +50,11 @@ def _code(text: str | None, indent: str) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    columns = list(table.frame.columns)
     yield f"\n{plain_in_markdown(table.title)}\n"
-    yield _row(columns)
-    yield _row(["---"] * len(columns), plain=False)
-    yield from (_row(row) for row in table.frame.itertuples(index=False))
+    yield _row(table.columns)
+    yield _row(["---"] * len(table.columns), plain=False)
+    yield from map(_row, table.cells)
 
 
-def _row(cells: object, *, plain: bool = True) -> str:
-    texts = [str(cell) for cell in cells]  # type: ignore[attr-defined]
-    return f"| {' | '.join(map(plain_in_markdown, texts) if plain else texts)} |"
+def _row(cells: Sequence[str], *, plain: bool = True) -> str:
+    return f"| {' | '.join(map(plain_in_markdown, cells) if plain else cells)} |"

@@ -6,9 +6,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-import pandas as pd
 import plotly.graph_objects as go
 
+from keyheat.analysis.verdict import throttled_elsewhere
 from keyheat.evidence.survey import Survey
 from keyheat.masking import from_here
 from keyheat.numbers import some, whole
@@ -16,7 +16,8 @@ from keyheat.pages.charts.figures import amounts, figure, iso, safe, times
 from keyheat.pages.style import colour_of, pattern
 from keyheat.runs.formats import Window
 from keyheat.show.answer import Answer, Figure, Table
-from keyheat.show.diagnosis import DiagnosedTable, context_of, exit_code_of, in_brief, not_yet
+from keyheat.show.diagnosis import DiagnosedTable, context_of, exit_code_of, in_brief
+from keyheat.wording.answers import NOT_YET
 from keyheat.words import BROKEN, DONE, INVALID
 
 MOST_NAMED: Final = 10
@@ -25,14 +26,14 @@ MOST_DRAWN: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyedRegion:
-    """What was found in one Region: every table, and those that throttled as they were diagnosed."""
+    """What was found in one Region: every table, and those in trouble as they were diagnosed."""
 
     region: str
     survey: Survey
     diagnosed: tuple[tuple[DiagnosedTable, str], ...]  # each with the link to its report
 
     @property
-    def throttled(self) -> tuple[tuple[DiagnosedTable, str], ...]:
+    def troubled(self) -> tuple[tuple[DiagnosedTable, str], ...]:
         """Those of which the close look says so, too."""
         return tuple(one for one in self.diagnosed if exit_code_of(one[0].run) != DONE)
 
@@ -47,8 +48,8 @@ class SurveyedRegion:
 
 
 def survey_exit_code(regions: Sequence[SurveyedRegion], missing: Sequence[str] = ()) -> int:
-    """0: nothing throttled; 1: something did; 3: something may have, and the evidence does not decide."""
-    codes = {exit_code_of(found.run) for region in regions for found, _link in region.throttled}
+    """0: nothing throttled; 1: something did, or failed inside DynamoDB; 3: the evidence does not decide."""
+    codes = {exit_code_of(found.run) for region in regions for found, _link in region.troubled}
     if BROKEN in codes:
         return BROKEN
     unknown = missing or any(region.survey.undecided for region in regions) or not _there(regions)
@@ -60,16 +61,18 @@ def survey_answer(
 ) -> Answer:
     """Which tables throttled, the worst first. `missing` says which Regions could not be asked."""
     found = sorted(
-        (one for region in regions for one in region.throttled), key=lambda one: -_throttles(one[0])
+        (one for region in regions for one in region.troubled), key=lambda one: -_throttles(one[0])
     )
     parts = tuple(in_brief(table, link) for table, link in found)
     total = _there(regions)
     code = survey_exit_code(regions, missing)
     names = ", ".join(region.region for region in regions)
-    sentence = _sentence(len(parts), sum(map(_goes_on, found)), total, code)
+    failed = [table.table.name for table, _link in found if _only_failed(table)]
+    throttled = [table.table.name for table, _link in found if not _only_failed(table)]
+    sentence = _sentence(len(throttled), len(failed), sum(map(_goes_on, found)), total, code)
     return Answer(
         title="Throttled tables",
-        sentence=f"{sentence} {not_yet(window)}" if up_to_now and not parts else sentence,
+        sentence=f"{sentence} {NOT_YET}" if up_to_now and not parts else sentence,
         tone=parts[0].tone if parts else "none" if code == DONE else "invalid",
         context=context_of(names, window, up_to_now=up_to_now),
         figures=tuple(_figures(regions, window)),
@@ -78,7 +81,8 @@ def survey_answer(
         data={
             "exit_code": code,
             "tables": total,
-            "throttled": [part.title for part in parts],
+            "throttled": throttled,
+            "failed": failed,
         },
     )
 
@@ -98,13 +102,19 @@ def _goes_on(found: tuple[DiagnosedTable, str]) -> bool:
     return evidence.up_to_now and any(label.end >= evidence.window.end for label in labels)
 
 
-def _sentence(throttled: int, going_on: int, total: int, code: int) -> str:
+def _only_failed(found: DiagnosedTable) -> bool:
+    """Whether nothing of a table throttled: requests failed inside DynamoDB."""
+    return found.run.diagnosis.verdict.constraint == "none" and not throttled_elsewhere(found.evidence)
+
+
+def _sentence(throttled: int, failed: int, going_on: int, total: int, code: int) -> str:
     if not total:
         return "Nothing is known of this window: every table was created after it; choose a later one."
+    more = f"; requests of {failed:,} failed inside DynamoDB" if failed else ""
     if not throttled:
-        unsure = " that could be asked" if code != DONE else ""
-        return f"None of {some(total, 'table')}{unsure} throttled."
-    return f"{throttled:,} of {some(total, 'table')} throttled{_still(throttled, going_on)}."
+        unsure = " that could be asked" if code == INVALID else ""
+        return f"None of {some(total, 'table')}{unsure} throttled{more}."
+    return f"{throttled:,} of {some(total, 'table')} throttled{_still(throttled, going_on)}{more}."
 
 
 def _still(throttled: int, going_on: int) -> str:
@@ -120,7 +130,7 @@ def _calm(regions: Sequence[SurveyedRegion]) -> Iterator[str]:
     """The tables that did not throttle, by name where they are few."""
     for region in regions:
         later = {table.name: table.created for table in region.survey.created_later}
-        throttled = {found.table.name for found, _link in region.throttled}
+        throttled = {found.table.name for found, _link in region.troubled}
         calm = [t.name for t in region.survey.tables if t.name not in throttled and t.name not in later]
         if calm:
             yield f"No throttle events in {region.region}: {_named(calm)}."
@@ -136,9 +146,11 @@ def _named(names: Sequence[str]) -> str:
 
 def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figure]:
     """Throttle events of each table over the window."""
-    found = [(region, table) for region in regions for table in region.survey.throttled][:MOST_DRAWN]
+    every = [(region, table) for region in regions for table in region.survey.troubled if table.total]
+    found = every[:MOST_DRAWN]
     if not found:
         return
+
     start_s, end_s = window.start.timestamp(), window.end.timestamp()
     made = figure(height=260, barmode="stack", xaxis=times(start_s, end_s), yaxis=amounts())
     for region, table in found:
@@ -150,9 +162,7 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
         figure=made,
         table=Table(
             title="Throttle events by table",
-            frame=pd.DataFrame(
-                [{"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in found]
-            ),
+            rows=tuple({"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in found),
         ),
     )
 

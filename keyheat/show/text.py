@@ -53,11 +53,15 @@ def _facts(facts: Sequence[Fact], indent: str) -> Iterator[RenderableType]:
 def _table(table: Table, indent: str) -> Iterator[RenderableType]:
     yield Text(f"\n{indent}{table.title}", style="bold")
     made = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for place, name in enumerate(table.frame.columns):
-        made.add_column(name if place else f"{indent}  {name}", overflow="fold", no_wrap=not place)
-    for row in table.frame.itertuples(index=False):
-        cells = [str(cell) for cell in row]
-        made.add_row(f"{indent}  {cells[0]}", *cells[1:])
+    for place, name in enumerate(table.columns):
+        cells = filter(None, (row[place] for row in table.cells))
+        right = place and all(cell[0].isdigit() or cell[0] == "$" for cell in cells)
+        made.add_column(
+            name if place else f"{indent}  {name}", overflow="fold", no_wrap=not place,
+            justify="right" if right else "left",
+        )  # fmt: skip
+    for first, *others in table.cells:
+        made.add_row(f"{indent}  {first}", *others)
     yield made
 
 

@@ -6,7 +6,7 @@ Nothing is said that was not simulated: there are no latencies, and no generator
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -18,20 +18,20 @@ from keyheat.runfiles import LATENCY, SIMULATED, time_of
 from keyheat.runs.folder import (
     COUNTS,
     TOP_KEYS,
-    HotKeys,
-    KeyLine,
     RunFiles,
     RunFolder,
+    hot_keys,
     keys_json,
     totals_json,
     versions,
 )
+from keyheat.runs.manifest import Keys
 from keyheat.runs.signs import Signs
 from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.flow import Heat, KeyHistory, hottest
+from keyheat.simulator.flow import KeyHistory, hottest
 from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation
 from keyheat.words import WRITES_FIRST, Capacity, Direction
 
@@ -117,31 +117,27 @@ def keys_of(simulation: Simulation, *, show_keys: bool = False) -> dict[str, Any
     return keys_json(_hot_keys(simulation, show=show_keys))
 
 
-def _hot_keys(simulation: Simulation, *, show: bool) -> tuple[HotKeys, ...]:
+def _hot_keys(simulation: Simulation, *, show: bool) -> Keys:
     client = simulation.client
-    of_table = (_hot(side, client.keys[side], show=show) for side in WRITES_FIRST)
-    of_indexes = (
-        replace(_hot(side, history, show=show), index=index)
-        for (index, side), history in sorted(client.index_keys.items())
+    indexes: dict[str, list[Keys]] = {}
+    for (index, side), history in sorted(client.index_keys.items()):
+        indexes.setdefault(index, []).append(_hot(side, history, show=show))
+    return Keys.joined(
+        [_hot(side, client.keys[side], show=show) for side in WRITES_FIRST],
+        indexes={index: Keys.joined(sides) for index, sides in indexes.items()},
     )
-    return (*of_table, *of_indexes)
 
 
-def _hot(side: Direction, history: KeyHistory, *, show: bool) -> HotKeys:
-    def lines(found: Sequence[tuple[str, Heat]]) -> list[KeyLine]:
-        return [
-            KeyLine(digest_of(name), name if show else None, units, consumed, round(throttles))
-            for name, (units, throttles, consumed) in found
-        ]
-
-    by_throttles = lines(hottest(history.run, TOP_KEYS, by=1))
-    return HotKeys(
-        direction=side,
+def _hot(side: Direction, history: KeyHistory, *, show: bool) -> Keys:
+    return hot_keys(
+        side,
         total_units=history.total_units,
-        overall=lines(hottest(history.run, TOP_KEYS)),
-        by_throttles=[key for key in by_throttles if key.throttles],
+        overall=hottest(history.run, TOP_KEYS),
+        by_throttles=[one for one in hottest(history.run, TOP_KEYS, by=1) if round(one[1][1])],
+        windows={start: hottest(named, TOP_KEYS) for start, named in history.windows.items()},
         window_s=history.window_s,
-        windows={start: lines(hottest(named, TOP_KEYS)) for start, named in history.windows.items()},
+        digest=digest_of,
+        show=show,
     )
 
 

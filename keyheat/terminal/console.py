@@ -81,9 +81,18 @@ def answer(content: Callable[[], object], words: Callable[[], RenderableType]) -
 
 
 def print_json(content: object) -> None:
-    """Print a value as JSON for another program."""
-    body = orjson.dumps(content, option=orjson.OPT_INDENT_2)
+    """Print a value as JSON for another program; it may hold dataclasses, models and paths."""
+    body = orjson.dumps(content, option=orjson.OPT_INDENT_2, default=_plain)
     print(plain_json(body, sys.stdout.encoding or "utf-8"), flush=True)
+
+
+def _plain(value: Any) -> object:
+    """A model or a path as JSON has it."""
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    raise TypeError(f"{type(value).__name__} has no JSON")
 
 
 def print_lines(lines: Iterable[str], *, to_stderr: bool) -> None:

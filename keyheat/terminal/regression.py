@@ -84,8 +84,7 @@ def _ending(outcome: SessionOutcome) -> str:
     again = sum(len(case.before) for case in outcome.cases) if outcome.paired else 0
     beside = f" beside {some(again, 'run')} of the baseline's scenarios" if again else ""
     valid = f"{bad} of them not valid" if bad else "all valid" if runs else "none made"
-    pinned = f", pinned as {outcome.pinned!r}" if outcome.pinned else ""
-    where = f"Session {outcome.session}{pinned} in {outcome.history}."
+    where = f"Session {outcome.session} in {outcome.history}."
     return f"{some(runs, 'run')}{beside} in {span(outcome.took_s)}, {valid}. {where}"
 
 
@@ -140,7 +139,7 @@ def _notes(one: SessionRow) -> Iterator[str]:
     elif session.state == "running" and session.elsewhere:
         yield (
             f"\nSession {session.id} runs as {session.process}, which cannot be seen from here. If it is "
-            f"gone: keyheat history lose {session.id}"
+            "gone, the session stays as it is; it is never a baseline."
         )
 
 

@@ -3,17 +3,20 @@ much, with what confidence. Page, terminal and ticket have them from here.
 """
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Final
 
+from keyheat.analysis.elsewhere import usual_latency_ms
 from keyheat.analysis.report.facts import Facts, joined
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.run_result import STILL_S
+from keyheat.analysis.timeline import EvidenceTrack
 from keyheat.masking import from_here
-from keyheat.numbers import NOTHING, a_month, measured, milliseconds, percent, some, span, whole
-from keyheat.runs.formats import Diagnosis, MonthlyBill
+from keyheat.numbers import NOTHING, UNITS, a_month, measured, milliseconds, percent, rate, some, span, whole
+from keyheat.runs.formats import Diagnosis, Label, MonthlyBill
 from keyheat.runs.manifest import RetryCost
 from keyheat.shipped import shipped
 from keyheat.wording.advice import (
@@ -27,7 +30,10 @@ from keyheat.wording.advice import (
 )
 from keyheat.wording.constraints import NAMES, SHORT, saying
 from keyheat.wording.verdict import grade_words, sureness
-from keyheat.words import capital
+from keyheat.words import capital, whose
+
+NOT_YET: Final = "CloudWatch publishes a minute after it ends: ask again in 2 minutes, or add --log FILE."
+"""How to learn of the time since the newest minute that is published."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +52,43 @@ def answers_of(run: ReportRun, facts: Facts, *, shared: bool = True) -> tuple[An
 
     What is `shared`, as a page is, says no more of this machine than where its reader stands.
     """
+    verdict = run.diagnosis.verdict
+    if run.alone and verdict.valid and verdict.constraint == "none" and not facts.run_throttles:
+        return tuple(_calm(run, facts))
     now, todo = _now(run.diagnosis), _what_to_do(run, shared=shared)
     found = (_since(run, facts), _how_bad(run, facts), now, todo, _cost(run.diagnosis), _how_sure(run))
     return tuple(one for one in found if one is not None)
+
+
+def _calm(run: ReportRun, facts: Facts) -> Iterator[Answer]:
+    """What is worth a word of a table that did not throttle: over which time, and what it used."""
+    began_s, ended_s = times_of(run, facts)
+    if began_s is not None and ended_s is not None:
+        say = saying(began_s, ended_s)
+        began, ended = (say(at_s).removesuffix(":00") for at_s in (began_s, ended_s))
+        what = "None of a read or write" if facts.elsewhere else "None"
+        beside = (NOT_YET,) if run.evidence is not None and run.evidence.up_to_now else ()
+        said = f"{what} from {began} to {ended} UTC"
+        yield Answer(id="bad", question="Throttles", said=said, beside=beside)
+    used = [words for track in (run.arranged.tracks if run.arranged else ()) if (words := _used(track))]
+    if used:
+        yield Answer(id="used", question="Used", said=used[0], beside=tuple(used[1:]))
+    if run.evidence is not None and (latency_ms := usual_latency_ms(run.evidence)) is not None:
+        said = f"{milliseconds(latency_ms)} at most, in the mean of any minute"
+        waits = "A client that waits longer waits for its network, its connections or its own retries."
+        yield Answer(id="sure", question="Latency", said=said, beside=(waits,))
+
+
+def _used(track: EvidenceTrack) -> str | None:
+    """What a resource consumed in its busiest minute, and of how much; None if nothing is known."""
+    rates = {cell: track.consumed_per_s(cell) or 0.0 for cell in track.consumed or ()}
+    if not rates:
+        return None
+    busiest = max(rates, key=rates.__getitem__)
+    unit, has = UNITS[track.direction], track.provisioned.at(busiest)
+    share = f", {percent(rates[busiest] / has)} of {whole(has)}" if has else ""
+    who = f"{track.direction}s of {whose(track.resource)}"
+    return f"{capital(who)}: {rate(rates[busiest], unit)} in the busiest {track.cell_name}{share}"
 
 
 def times_of(run: ReportRun, facts: Facts) -> tuple[float | None, float | None]:
@@ -63,13 +103,13 @@ def times_of(run: ReportRun, facts: Facts) -> tuple[float | None, float | None]:
 
 def _since(run: ReportRun, facts: Facts) -> Answer:
     answer = partial(Answer, id="since", question="Since when")
-    spans = joined((one.start.timestamp(), one.end.timestamp()) for one in run.diagnosis.labels)
+    spans = _spans(run.diagnosis.labels)
     began_s, ended_s = times_of(run, facts)
     if not spans:
         unknown = facts.run_throttles or _throttles_unknown(run, facts)
         return answer(said=NOTHING if unknown else "Never")
     first_s, last_s = spans[0][0], spans[-1][1]
-    say, throttled = saying(first_s, last_s), span(_throttled_s(run))
+    say, throttled = saying(first_s, last_s), span(_throttled_s(run.diagnosis.labels))
     pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
     whole_span = f"{say(first_s)} to {say(last_s)}{pieces}"
     if began_s is None or ended_s is None:
@@ -113,7 +153,7 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
         throttled = whole(facts.run_throttles) if facts.run_throttles else "none"
         yield f"{throttled} of {whole(facts.run_attempts)}"
     if run.alone and facts.labelled:
-        yield f"{measured(facts.labelled / _throttled_s(run))} a second while throttled"
+        yield f"{measured(facts.labelled / _throttled_s(run.diagnosis.labels))} a second while throttled"
     if facts.of_constraint:
         yield from _of_constraint(facts, NAMES[run.diagnosis.verdict.constraint].lower())
     if run.manifest and (cost := run.manifest.retry_cost) is not None:
@@ -122,10 +162,19 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
         yield "its units are not judged: they may not be DynamoDB's"
 
 
-def _throttled_s(run: ReportRun) -> float:
+def throttled_words(labels: Sequence[Label]) -> str:
+    """How many throttles there were, and how many a second while there were any."""
+    count = sum(label.throttles for label in labels)
+    return f"{whole(count)}, {measured(count / _throttled_s(labels))} a second" if count else "no throttle"
+
+
+def _throttled_s(labels: Sequence[Label]) -> float:
     """How long anything was throttled, in seconds."""
-    spans = joined((one.start.timestamp(), one.end.timestamp()) for one in run.diagnosis.labels)
-    return sum(end - start for start, end in spans)
+    return sum(end_s - start_s for start_s, end_s in _spans(labels))
+
+
+def _spans(labels: Sequence[Label]) -> Sequence[tuple[float, float]]:
+    return joined((label.start.timestamp(), label.end.timestamp()) for label in labels)
 
 
 def _of_constraint(facts: Facts, name: str) -> Iterator[str]:
@@ -182,6 +231,9 @@ def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
         command = f"keyheat knee {scenario}" if scenario else None
         beside = ("how much more it holds:",) if command else ()
         return answer(said="Nothing needs to change", beside=beside, command=command)
+    since = run.evidence.table.on_demand_since if run.evidence else None
+    if verdict.constraint == "table" and since is not None:
+        return answer(said=f"Nothing more: the table is on demand since {since:%F %R} UTC")
     now = now_of(diagnosis)
     if verdict.settled_by and (now is None or now.action == "collect_evidence"):
         return answer(said="Get the evidence that settles it", beside=(verdict.settled_by,))

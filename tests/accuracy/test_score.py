@@ -17,18 +17,11 @@ WHOSE = ("table", "write")
 
 def label(constraint: Constraint, first: int, past: int, throttles: int, confidence: float = 0.9) -> Label:
     """A label from `first` up to `past`, in seconds after the start."""
+    start, end = (datetime.fromtimestamp(START + at, UTC) for at in (first, past))
     return Label(
-        start=datetime.fromtimestamp(START + first, UTC),
-        end=datetime.fromtimestamp(START + past, UTC),
-        resource="table",
-        direction="write",
-        constraint=constraint,
-        throttles=throttles,
-        grade="inferred",
-        confidence=confidence,
-        because=(),
-        rule=f"says-{constraint}",
-    )
+        start=start, end=end, resource="table", direction="write", constraint=constraint, because=(),
+        throttles=throttles, grade="inferred", confidence=confidence, rule=f"says-{constraint}",
+    )  # fmt: skip
 
 
 def refused(*parts: tuple[int, int, dict[Constraint, int]]) -> Refused:
@@ -53,51 +46,26 @@ AT_ONCE = refused((0, 100, {"partition": 6, "table": 4}))
         ("right", PARTITION, [label("partition", 0, 100, 1_000)], [("partition", "partition")]),
         ("wrong", PARTITION, [label("table", 0, 100, 1_000)], [("partition", "table")]),
         ("no label at all", PARTITION, [], [("partition", MISSED)]),
-        (
-            "a label over the smaller part",
-            PARTITION,
-            [label("partition", 0, 40, 400)],
-            [("partition", MISSED)],
-        ),
+        ("a label over the smaller part", PARTITION, [label("partition", 0, 40, 400)],
+         [("partition", MISSED)]),
         ("undecided", PARTITION, [label("undetermined", 0, 100, 1_000)], [("partition", "undetermined")]),
-        (
-            "one label over two spans is right of one",
-            BOTH,
-            [label("partition", 0, 200, 2_000)],
-            [("partition", "partition"), ("table", "partition")],
-        ),
-        (
-            "the label over most throttles counts",
-            PARTITION,
-            [label("table", 0, 30, 300), label("partition", 30, 100, 700)],
-            [("partition", "partition")],
-        ),
-        (
-            "labels of the same constraint count together",
-            PARTITION,
-            [label("partition", 0, 30, 300), label("table", 30, 70, 400), label("partition", 70, 100, 300)],
-            [("partition", "partition")],
-        ),
-        (
-            "overlapping labels, each with its own throttles",
-            AT_ONCE,
-            [label("table", 0, 100, 400), label("partition", 0, 100, 600)],
-            [("partition", "partition")],
-        ),
-        (
-            "overlapping labels that count the wrong way round",
-            AT_ONCE,
-            [label("table", 0, 100, 700), label("partition", 0, 100, 300)],
-            [("partition", "table")],
-        ),
-        (
-            "a long label's throttles lie where its own cause was",
-            refused((0, 100, {"partition": 100}), (100, 400, {"partition": 1, "table": 20})),
-            [label("partition", 0, 400, 10_300), label("table", 100, 400, 6_000)],
-            [("partition", "partition"), ("table", "table")],
-        ),
+        ("one label over two spans is right of one", BOTH, [label("partition", 0, 200, 2_000)],
+         [("partition", "partition"), ("table", "partition")]),
+        ("the label over most throttles counts", PARTITION,
+         [label("table", 0, 30, 300), label("partition", 30, 100, 700)], [("partition", "partition")]),
+        ("labels of the same constraint count together", PARTITION,
+         [label("partition", 0, 30, 300), label("table", 30, 70, 400), label("partition", 70, 100, 300)],
+         [("partition", "partition")]),
+        ("overlapping labels, each with its own throttles", AT_ONCE,
+         [label("table", 0, 100, 400), label("partition", 0, 100, 600)], [("partition", "partition")]),
+        ("overlapping labels that count the wrong way round", AT_ONCE,
+         [label("table", 0, 100, 700), label("partition", 0, 100, 300)], [("partition", "table")]),
+        ("a long label's throttles lie where its own cause was",
+         refused((0, 100, {"partition": 100}), (100, 400, {"partition": 1, "table": 20})),
+         [label("partition", 0, 400, 10_300), label("table", 100, 400, 6_000)],
+         [("partition", "partition"), ("table", "table")]),
     ],
-)
+)  # fmt: skip
 def test_the_answer_is_what_the_labels_say_of_most_throttles(
     what: str, truth: Refused, labels: Sequence[Label], expected: list[tuple[str, str]]
 ) -> None:
@@ -107,13 +75,8 @@ def test_the_answer_is_what_the_labels_say_of_most_throttles(
 def test_a_labeller_that_always_says_partition_is_right_of_partitions_only() -> None:
     truths = [PARTITION, refused((0, 50, {"table": 1})), refused((0, 50, {"account": 9})), BOTH]
     found = [pair for truth in truths for pair in answered(truth, [label("partition", 0, 200, 1_000)])]
-    assert found == [
-        ("partition", "partition"),
-        ("table", "partition"),
-        ("account", "partition"),
-        ("partition", "partition"),
-        ("table", "partition"),
-    ]
+    constraints = ("partition", "table", "account", "partition", "table")
+    assert found == [(truth, "partition") for truth in constraints]
 
 
 @pytest.mark.parametrize(
@@ -133,12 +96,8 @@ def test_a_label_is_right_where_half_of_its_throttles_had_its_constraint(
 
 
 def test_a_label_of_one_of_two_constraints_at_once_is_right() -> None:
-    found = judged(
-        [label("table", 0, 100, 400), label("partition", 0, 100, 600)],
-        TrueRecord(AT_ONCE),
-        number=1,
-        best="reasons",
-    )
+    labels = [label("table", 0, 100, 400), label("partition", 0, 100, 600)]
+    found = judged(labels, TrueRecord(AT_ONCE), number=1, best="reasons")
     assert [one.right for one in found] == [True, True]
 
 

@@ -13,36 +13,18 @@ def answer(
     truth: Constraint, said: str, *, number: int = 0, best: Best = "minutes", sprinkle: bool = False
 ) -> SpanScore:
     return SpanScore(
-        number=number,
-        best=best,
-        resource="table",
-        direction="write",
-        truth=truth,
-        answer=said,
-        throttles=100,
-        sprinkle=sprinkle,
-    )
+        number=number, best=best, resource="table", direction="write", truth=truth, answer=said,
+        throttles=100, sprinkle=sprinkle,
+    )  # fmt: skip
 
 
 def judgement(
-    confidence: float,
-    right: bool,
-    *,
-    best: Best = "minutes",
-    rule: str = "some-rule",
-    false_alarm: bool = False,
+    confidence: float, right: bool, rule: str = "some-rule", false_alarm: bool = False
 ) -> LabelScore:
     return LabelScore(
-        number=3,
-        best=best,
-        constraint="table",
-        rule=rule,
-        grade="inferred",
-        confidence=confidence,
-        throttles=1,
-        right=right,
-        false_alarm=false_alarm,
-    )
+        number=3, best="minutes", constraint="table", rule=rule, grade="inferred", confidence=confidence,
+        throttles=1, right=right, false_alarm=false_alarm,
+    )  # fmt: skip
 
 
 SPANS = [
@@ -88,11 +70,8 @@ def test_sprinkles_are_counted_apart() -> None:
 
 
 def test_the_worst_scenarios_come_first() -> None:
-    assert score("minutes", SPANS, [judgement(0.5, False, false_alarm=True)]).worst == (
-        (5, 2),
-        (7, 2),
-        (3, 1),
-    )
+    worst = score("minutes", SPANS, [judgement(0.5, False, false_alarm=True)]).worst
+    assert worst == ((5, 2), (7, 2), (3, 1))
 
 
 def test_labels_that_are_as_right_as_they_say_are_calibrated() -> None:

@@ -8,10 +8,10 @@ import pytest
 from botocore.validate import validate_parameters
 
 from keyheat.analysis.advice.commands import bill_of, command_of
-from keyheat.evidence.scaling import ScalingFound, ScalingRange
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import IndexFacts, Recommendation, TableFacts
-from keyheat.words import WRITE, Capacity, Resource
+from keyheat.runs.scaling import AutoScaling, ScalingRange
+from keyheat.words import WRITE, Capacity
 
 PAIR = Capacity(read=50.0, write=15.0)
 INDEX = IndexFacts(name="by_day", provisioned=PAIR)
@@ -81,7 +81,7 @@ def test_a_raise_changes_one_rate_and_leaves_the_other(
 
 
 def test_what_is_scaled_gets_another_range_and_what_is_not_known_gets_no_command() -> None:
-    scaled = ScalingFound((ScalingRange(Resource("by_day", WRITE), 5, 30),))
+    scaled = AutoScaling(scaled=(ScalingRange(index="by_day", side=WRITE, min=5, max=30),))
     command = command_of(advice("raise_capacity", "by_day"), PROVISIONED, "--region eu-west-1", scaled)
     assert command is not None
     assert "--resource-id table/orders/index/by_day" in command

@@ -86,6 +86,7 @@ def test_it_goes_on_with_what_there_is_after_the_limit(run_dir: Path, demo: Any)
     assert aws.clock() - run.window.end.timestamp() == pytest.approx(20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failure", [DENIED, EndpointConnectionError(endpoint_url="http://127.0.0.1:1")])
 def test_without_cloudwatch_the_clients_files_are_the_evidence(
     failure: Exception, run_dir: Path, demo: Any

@@ -117,6 +117,7 @@ def rerun_as_sent(scenario: Scenario) -> Rerun:
     return replace(rerun, measured=rerun.simulated().share())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_scenario", [True, False], ids=["by scenario", "by evidence"])
 def test_capacity_for_the_demand_ends_the_throttling_and_is_paid_for(
     with_scenario: bool, numbers: Thresholds
@@ -141,6 +142,7 @@ def test_auto_scaling_is_seen_to_be_late(numbers: Thresholds) -> None:
     assert late.throttle_share_after == pytest.approx(late.throttle_share_before, abs=0.02)
 
 
+@pytest.mark.slow
 def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds) -> None:
     scenario = scenario_from_dict(tomllib.loads(HOT_KEY), "test")
     hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=1_800.0, direction="write")
@@ -185,6 +187,7 @@ consistent = true
 """
 
 
+@pytest.mark.slow
 def test_writes_of_copies_are_paid_out_of_capacity_and_not_of_saved_burst(numbers: Thresholds) -> None:
     scenario = scenario_from_dict(tomllib.loads(READ_HOT), "test")
     hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=6_600.0, direction="read")
@@ -232,6 +235,7 @@ per_s = 180
 """
 
 
+@pytest.mark.slow
 def test_a_short_run_is_advised_as_many_prefixes_of_an_index_as_are_enough_for_ever(
     numbers: Thresholds,
 ) -> None:

@@ -9,13 +9,14 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
+from keyheat.analysis.advice.rerun import demanded
 from keyheat.analysis.changes import changes
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.analysis.heat import insight_heats, key_spread
+from keyheat.analysis.heat import index_heats_of, insight_heats, key_spread
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import evidence_alone
 from keyheat.analysis.report.seconds import read_record
-from keyheat.analysis.timeline import units_per_request
+from keyheat.analysis.timeline import timeline, units_per_request
 from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.runs import metrics
 from keyheat.runs.formats import Contributor, Contributors, Evidence, IndexFacts, Series, TableFacts, Window
@@ -257,6 +258,24 @@ def test_a_hot_key_has_what_it_consumed_and_one_unit_for_each_throttle_of_unknow
     assert cold.units_per_s == pytest.approx(10.0)
 
 
+def test_an_index_has_hot_keys_of_its_own_with_their_part_of_what_it_refused() -> None:
+    """Writes refused for an index are counted for no key: those that took the most asked for the most."""
+    rule = counted("accessed", {"open": 3 * 54_000.0, "done": 3 * 6_000.0})
+    sums = {"ConsumedWriteCapacityUnits": 60_000.0, "WriteThrottleEvents": 30_000.0}
+    of_table = evidence(rule.model_copy(update={"index": "by_status"}), **sums)
+    assert index_heats_of(of_table, None) == (), "its own series are not known"
+    found = of_table.model_copy(
+        update={
+            "table": TableFacts(name="orders", indexes=(IndexFacts(name="by_status"),)),
+            "series": tuple(one.model_copy(update={"index": "by_status"}) for one in of_table.series),
+        }
+    )
+    (heat,) = index_heats_of(found, None)
+    assert (heat.index, heat.direction) == ("by_status", "write")
+    assert heat.hottest[0].key == "open"
+    assert heat.hottest[0].units_per_s == pytest.approx(0.9 * 90_000 / 60)
+
+
 SINGLE: dict[Direction, tuple[str, ...]] = {
     READ: ("GetItem", "Query", "Scan"),
     WRITE: ("PutItem", "UpdateItem", "DeleteItem"),
@@ -339,6 +358,7 @@ def incident(consumed: float, throttles: float, cause: str, *rules: Contributors
     return Evidence(table=table, window=WINDOW, series=(*series, *requests), contributors=rules or None)
 
 
+@pytest.mark.slow
 def test_the_key_of_an_incident_stands_in_its_headline_and_is_to_be_sharded() -> None:
     """Its one key is pinned at what a partition admits: it is not several keys that share one."""
     rule = counted("throttled", {"hot": 12_400.0, "k": 200.0})
@@ -377,6 +397,7 @@ def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands()
     assert "demand was at least 24 WCU/s" in raised.why
 
 
+@pytest.mark.slow
 def test_a_table_that_throttles_from_the_first_minute_has_no_burst_when_it_is_repeated() -> None:
     seen = incident(900.0, 50.0, "WriteProvisionedThroughputThrottleEvents")
     diagnosis = diagnosed(seen)
@@ -395,3 +416,20 @@ def test_keys_of_mixed_traffic_have_no_direction_and_so_no_heat() -> None:
     mixed = evidence(rule, ConsumedWriteCapacityUnits=1_000.0, ConsumedReadCapacityUnits=1_000.0)
     assert insight_heats(mixed) == ()
     assert insight_heats(evidence(rule)) == ()
+
+
+def test_a_replayed_write_takes_of_an_index_as_much_as_its_own_size_does() -> None:
+    """Requests of 100 units each, all of which an index holds, too: not one unit of the index for each."""
+    seen = evidence(ConsumedWriteCapacityUnits=60_000.0)
+    (of_table,) = seen.series
+    found = seen.model_copy(
+        update={
+            "table": TableFacts(name="orders", indexes=(IndexFacts(name="by_status"),)),
+            "series": (
+                of_table, of_table.model_copy(update={"index": "by_status"}), *accepted(WRITE, PutItem=600),
+            ),
+        }
+    )  # fmt: skip
+    (flow,) = demanded(timeline(found), (), int(START.timestamp()), 1).second(0)
+    (entry,) = flow.index_writes
+    assert (flow.requests, flow.units, entry.units) == pytest.approx((10.0, 100.0, 100.0))

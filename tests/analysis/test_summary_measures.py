@@ -14,8 +14,9 @@ from keyheat.analysis.measures import ABSENCES, MEASURES, Absence
 from keyheat.analysis.run_result import traffic_of
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.frames import of_rows
-from keyheat.runs.manifest import AutoScalingNoted, Manifest, ScalingNoted
+from keyheat.runs.manifest import Manifest
 from keyheat.runs.parquet import SECONDS_SCHEMA
+from keyheat.runs.scaling import AutoScaling, ScalingRange
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.variants import overridden
 from keyheat.words import WRITE, Capacity
@@ -181,7 +182,7 @@ def test_what_scales_is_measured_against_the_maximum_of_its_policy(most: int, us
     raw = load_scenario(SCENARIOS / "too-small.toml").model_dump(mode="json")
     raw["table"]["auto_scaling"] = {"write": {"min": 40, "max": most}}
     simulated = run_of(*rows, table=table, scenario=scenario_from_dict(raw, "scaled"))
-    noted = AutoScalingNoted(known=True, scaled=(ScalingNoted(side=WRITE, min=40, max=most),))
+    noted = AutoScaling(scaled=(ScalingRange(side=WRITE, min=40, max=most),))
     existing = run_of(*rows, table=table, auto_scaling=noted)
     assert TAKEN["capacity_used"](simulated) == TAKEN["capacity_used"](existing) == pytest.approx(used)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.analysis.advice import client_setting, hot_partition, recommendations, waiting
-from keyheat.wording.fix import steps_title
+from keyheat.show.fix import steps_title
 from keyheat.words import TITLES, capital, glued, key_name, sentence, title_of, whose
 
 DIGEST = "sha256:7f5d1618e7d28cc7"

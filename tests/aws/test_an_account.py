@@ -23,6 +23,7 @@ import pytest
 from keyheat.runs.formats import Evidence, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.plausibility import read_evidence
+from tests.endpoint.account import table, units
 
 ON = os.environ.get("KEYHEAT_TEST_AWS") == "1"
 TARGET = os.environ.get("KEYHEAT_TEST_AWS_TARGET", "aws")
@@ -55,13 +56,8 @@ class Loaded:
 
 
 def keyheat(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "keyheat", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    command = [sys.executable, "-m", "keyheat", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +84,8 @@ def make_table(client: Any) -> Iterator[Callable[..., str]]:
 
     def make(*tags: tuple[str, str]) -> str:
         name = f"keyheat-test-{uuid4().hex[:8]}"
-        client.create_table(
-            TableName=name,
-            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-            ProvisionedThroughput={"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
-            Tags=[{"Key": key, "Value": value} for key, value in tags],
-        )
+        tagged = [{"Key": key, "Value": value} for key, value in tags]
+        client.create_table(**table(name, ProvisionedThroughput=units(1, 1), Tags=tagged))
         made.append(name)
         client.get_waiter("table_exists").wait(TableName=name)
         return name
@@ -164,7 +155,8 @@ def test_a_table_that_was_left_behind_is_swept(make_table: Callable[..., str], c
     over = f"{datetime.now(UTC) - timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"
     name = make_table(("keyheat", "a run"), ("keyheat-owner", "test-aws"), ("keyheat-expires", over))
     kept = make_table(("keyheat", "a run"), ("keyheat-expires", "2099-01-01T00:00:00Z"))
-    done = keyheat("clean", "--orphans", "--target", TARGET, "--yes", "--json")
+    where = () if TARGET == "aws" else ("--endpoint-url", TARGET)
+    done = keyheat("clean", "--orphans", *where, "--yes", "--json")
     assert done.returncode == 0, done.stderr
     assert name in json.dumps(json.loads(done.stdout))
     with pytest.raises(client.exceptions.ResourceNotFoundException):
@@ -175,4 +167,4 @@ def test_a_table_that_was_left_behind_is_swept(make_table: Callable[..., str], c
 def test_the_quotas_are_those_of_the_account() -> None:
     done = keyheat("plan", str(HERE / "small.toml"), "--target", TARGET, "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["quotas"]
+    assert json.loads(done.stdout)["data"]["quotas"]

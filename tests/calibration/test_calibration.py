@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields
+from typing import Any
 from urllib.parse import urlparse
 
 import pytest
@@ -10,7 +11,7 @@ from keyheat.cli.main import main
 from keyheat.model.behaviour import Behaviour
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.capacity import capacity_of
-from tests.calibration.cases import all_cases
+from tests.calibration.cases import Case, all_cases
 from tests.calibration.fidelity import EXPLAINS, PAGE, page
 from tests.calibration.simulated import FOLDER, Simulated, runs
 from tests.calibration.verdicts import simulated_verdicts, verdicts
@@ -19,10 +20,16 @@ from tests.calibration.words import in_words
 pytestmark = [pytest.mark.xdist_group("calibration"), pytest.mark.slow]
 MODELLED = [case for case in all_cases() if not case.not_modelled]
 SIMULATED = [case for case in MODELLED if case.simulated]
+BY_DAY = {"mapbox-5s-hammer", "lab-5wcu-small", "doc-idle-burst-150rcu"}
+"""A key range, a small table and a burst, each of a few seconds; all others are for the night."""
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("case", MODELLED, ids=lambda case: case.id)
+def by_night(cases: list[Case]) -> list[Any]:
+    night = pytest.mark.nightly
+    return [pytest.param(one, id=one.id, marks=() if one.id in BY_DAY else night) for one in cases]
+
+
+@pytest.mark.parametrize("case", by_night(MODELLED))
 def test_every_observation_is_met_or_its_miss_is_explained(case):
     assert case.observations
     for verdict in verdicts(case):
@@ -33,8 +40,7 @@ def test_every_observation_is_met_or_its_miss_is_explained(case):
         )
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("case", SIMULATED, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", by_night(SIMULATED))
 def test_the_simulator_gives_what_the_model_gives_or_the_difference_is_explained(case):
     pairs = list(zip(verdicts(case), simulated_verdicts(case), strict=True))
     assert any(simulated for _asked, simulated in pairs)
@@ -121,5 +127,6 @@ def test_parameters_and_the_cases_that_speak_for_them_exist():
     assert {name for names in EXPLAINS.values() for name in names} <= {case.id for case in MODELLED}
 
 
+@pytest.mark.nightly  # it asks for every case
 def test_the_page_is_what_make_fidelity_writes():
     assert PAGE.read_text() == page()

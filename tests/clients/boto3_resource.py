@@ -130,10 +130,7 @@ def conditions() -> str:
 
 def throttle() -> str:
     hot, units = plain(SLOW, "slow-resource-hot"), plain(SLOW, "slow-resource-units", **ONE_UNIT)
-    for table, code in (
-        (hot, "ThrottlingException"),
-        (units, "ProvisionedThroughputExceededException"),
-    ):
+    for table, code in ((hot, "ThrottlingException"), (units, "ProvisionedThroughputExceededException")):
         ERRORS.append(refused_by(lambda table=table: put_many(table), code))
     return ", ".join(f"`{type(error).__name__}`" for error in ERRORS)
 

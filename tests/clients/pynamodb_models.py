@@ -25,10 +25,7 @@ from pynamodb.transactions import TransactGet, TransactWrite
 from told import FILLING, SLOW_URL, URL, WHERE, attempts_of, tell
 
 CREDENTIALS = {name: WHERE[name] for name in ("aws_access_key_id", "aws_secret_access_key")}
-LACKS = {
-    "streams": "it enables a stream, and reads none",
-    "partiql": "it has none",
-}
+LACKS = {"streams": "it enables a stream, and reads none", "partiql": "it has none"}
 ERRORS: list[PynamoDBException] = []
 
 

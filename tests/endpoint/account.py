@@ -6,31 +6,35 @@ import pytest
 
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.operations import CONTROL
-from keyheat.endpoint.service import Durations, Service
+from keyheat.endpoint.options import Durations
+from keyheat.endpoint.service import Service
+from tests.endpoint.clients import FakeClock
 
 NOON_S = 1_795_176_000.0  # 2026-11-20T12:00:00Z
-HASH = [{"AttributeName": "pk", "KeyType": "HASH"}]
-BOTH = [*HASH, {"AttributeName": "sk", "KeyType": "RANGE"}]
 
 
-class Clock:
-    """A clock that stands still until it is moved."""
+def S(text: str) -> dict[str, str]:
+    return {"S": text}
 
-    def __init__(self, at_s: float = NOON_S) -> None:
-        self.at_s = at_s
 
-    def __call__(self) -> float:
-        return self.at_s
+def N(number: float | str) -> dict[str, str]:
+    return {"N": str(number)}
 
-    def advance(self, seconds: float) -> None:
-        self.at_s += seconds
+
+def schema(partition: str, sort: str | None = None) -> list[dict[str, str]]:
+    """The keys of a table or of an index."""
+    keys = [{"AttributeName": partition, "KeyType": "HASH"}]
+    return keys if sort is None else [*keys, {"AttributeName": sort, "KeyType": "RANGE"}]
+
+
+HASH, BOTH = schema("pk"), schema("pk", "sk")
 
 
 class Account:
     """Calls control operations as the server does, with parsed JSON."""
 
     def __init__(self, **durations_s: float) -> None:
-        self.clock = Clock()
+        self.clock = FakeClock(NOON_S)
         self.service = Service(clock=self.clock, durations=Durations(**durations_s))
 
     def call(self, operation: str, **request: Any) -> dict[str, Any]:
@@ -81,12 +85,18 @@ def index(name: str = "by_city", key: str = "city", **changes: Any) -> dict[str,
     """A global index of a provisioned table; None takes a member away."""
     request = {
         "IndexName": name,
-        "KeySchema": [{"AttributeName": key, "KeyType": "HASH"}],
+        "KeySchema": schema(key),
         "Projection": {"ProjectionType": "ALL"},
         "ProvisionedThroughput": units(5, 5),
         **changes,
     }
     return {member: value for member, value in request.items() if value is not None}
+
+
+def local(name: str = "by_day", key: str = "day", **changes: Any) -> dict[str, Any]:
+    """A local index."""
+    projection = {"ProjectionType": "ALL"}
+    return {"IndexName": name, "KeySchema": schema("pk", key), "Projection": projection, **changes}
 
 
 def indexed(*indexes: dict[str, Any], **changes: Any) -> dict[str, Any]:

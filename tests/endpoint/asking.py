@@ -6,6 +6,7 @@ from typing import Any
 import botocore.exceptions
 import pytest
 
+from tests.endpoint.account import table, units
 from tests.endpoint.clients import START_S, ServiceApp
 
 START = datetime.fromtimestamp(START_S, UTC)
@@ -27,12 +28,7 @@ def with_orders(service_app: ServiceApp) -> ServiceApp:
 
 
 def create(app: ServiceApp, name: str) -> None:
-    app.ddb.create_table(
-        TableName=name,
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        ProvisionedThroughput={"ReadCapacityUnits": 5, "WriteCapacityUnits": 50},
-    )
+    app.ddb.create_table(**table(name, ProvisionedThroughput=units(5, 50)))
     app.ddb.describe_table(TableName=name)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import boto3
+import orjson
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from botocore.exceptions import ConnectionClosedError
@@ -93,6 +94,27 @@ def taken_apart(raw: bytes) -> tuple[int, dict[str, str], bytes]:
     first, *lines = head.decode().split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
     return int(first.split()[1]), headers, body
+
+
+TARGETS = {"dynamodb": "DynamoDB_20120810", "dynamodbstreams": "DynamoDBStreams_20120810"}
+
+
+def posted(
+    router: Router, operation: str, request: Any, api: str = "dynamodb"
+) -> tuple[int, dict[str, str], dict[str, Any]]:
+    """Status, headers and body of the answer to a request that need not be one that a client would send."""
+    body = request if isinstance(request, bytes) else orjson.dumps(request)
+    target = f"{TARGETS[api]}.{operation}".encode()
+    headers = {b"authorization": b"AWS4-HMAC-SHA256 x", b"x-amz-target": target}
+    status, answered, content = taken_apart(router.answer(b"POST", b"/", headers, body))
+    return status, answered, orjson.loads(content)
+
+
+def refusal(app: "ServiceApp", operation: str, request: Any, api: str = "dynamodb") -> tuple[str, str]:
+    """Code and message of a refused request."""
+    status, _, body = posted(app.router, operation, request, api)
+    assert status == 400, body
+    return body["__type"].rpartition("#")[2], body["message"]
 
 
 @dataclass(slots=True)

@@ -42,10 +42,7 @@ def attributes(names: str) -> list[dict[str, str]]:
 
 
 def schema(partition: str, sort: str) -> list[dict[str, str]]:
-    return [
-        {"AttributeName": partition, "KeyType": "HASH"},
-        {"AttributeName": sort, "KeyType": "RANGE"},
-    ]
+    return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]
 
 
 TABLE = {
@@ -53,11 +50,7 @@ TABLE = {
     "AttributeDefinitions": attributes("pk sk g l"),
     "KeySchema": schema("pk", "sk"),
     "GlobalSecondaryIndexes": [
-        {
-            "IndexName": "all",
-            "KeySchema": schema("g", "sk"),
-            "Projection": {"ProjectionType": "ALL"},
-        },
+        {"IndexName": "all", "KeySchema": schema("g", "sk"), "Projection": {"ProjectionType": "ALL"}},
         {
             "IndexName": "keys",
             "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
@@ -69,7 +62,7 @@ TABLE = {
             "IndexName": "local",
             "KeySchema": schema("pk", "l"),
             "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["x"]},
-        },
+        }
     ],
 }
 

@@ -6,44 +6,18 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-ORDERS = {
-    "TableName": "orders",
-    "BillingMode": "PAY_PER_REQUEST",
-    "AttributeDefinitions": [
-        {"AttributeName": "pk", "AttributeType": "S"},
-        {"AttributeName": "sk", "AttributeType": "N"},
-        {"AttributeName": "g", "AttributeType": "S"},
-        {"AttributeName": "l", "AttributeType": "S"},
-    ],
-    "KeySchema": [
-        {"AttributeName": "pk", "KeyType": "HASH"},
-        {"AttributeName": "sk", "KeyType": "RANGE"},
-    ],
-    "GlobalSecondaryIndexes": [
-        {
-            "IndexName": "by_group",
-            "KeySchema": [
-                {"AttributeName": "g", "KeyType": "HASH"},
-                {"AttributeName": "sk", "KeyType": "RANGE"},
-            ],
-            "Projection": {"ProjectionType": "ALL"},
-        },
-    ],
-    "LocalSecondaryIndexes": [
-        {
-            "IndexName": "local",
-            "KeySchema": [
-                {"AttributeName": "pk", "KeyType": "HASH"},
-                {"AttributeName": "l", "KeyType": "RANGE"},
-            ],
-            "Projection": {"ProjectionType": "KEYS_ONLY"},
-        },
-    ],
-}
+from tests.endpoint.account import BOTH, N, S, attributes, index, local, on_demand, schema, table, units
+
+ORDERS = on_demand(
+    AttributeDefinitions=[*attributes("pk", "g", "l"), *attributes("sk", kind="N")],
+    KeySchema=BOTH,
+    GlobalSecondaryIndexes=[index("by_group", KeySchema=schema("g", "sk"), ProvisionedThroughput=None)],
+    LocalSecondaryIndexes=[local("local", "l", Projection={"ProjectionType": "KEYS_ONLY"})],
+)
 
 
 def key(partition: str, sort: int) -> dict[str, Any]:
-    return {"pk": {"S": partition}, "sk": {"N": str(sort)}}
+    return {"pk": S(partition), "sk": N(sort)}
 
 
 def ordered(app: Any) -> Any:
@@ -53,14 +27,9 @@ def ordered(app: Any) -> Any:
     return app.ddb
 
 
-def small(app: Any, name: str = "small", units: int = 1) -> Any:
+def small(app: Any, name: str = "small", each: int = 1) -> Any:
     """The client of a service that has a table of one unit per second, key `pk`, burst included."""
-    app.ddb.create_table(
-        TableName=name,
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        ProvisionedThroughput={"ReadCapacityUnits": units, "WriteCapacityUnits": units},
-    )
+    app.ddb.create_table(**table(name, ProvisionedThroughput=units(each, each)))
     app.clock.advance(600)
     return app.ddb
 
@@ -81,8 +50,3 @@ def first_refused(call: Callable[[int], Any], most: int = 10_000) -> tuple[int, 
         except ClientError as error:
             return number, error.response  # type: ignore[return-value]
     pytest.fail(f"{most} calls, and none was refused")
-
-
-def code(call: Any, **request: Any) -> str:
-    """The error's code."""
-    return str(refused(call, **request)["Error"]["Code"])

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tests.endpoint.clients import ServiceApp, service_app_at
-
-KEYS = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
+from tests.endpoint.account import BOTH, attributes, on_demand
+from tests.endpoint.clients import ServiceApp, posted, service_app_at
 
 
 class Streamed:
@@ -15,23 +14,18 @@ class Streamed:
         self.app: ServiceApp = service_app_at(**more)
         self.ddb, self.streams = self.app.ddb, self.app.client("dynamodbstreams")
         specification = {"StreamEnabled": True, "StreamViewType": view} if view else {"StreamEnabled": False}
-        self.created = self.ddb.create_table(
-            TableName="orders",
-            KeySchema=KEYS,
-            AttributeDefinitions=[
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "S"},
-            ],
-            BillingMode="PAY_PER_REQUEST",
-            StreamSpecification=specification,
-        )["TableDescription"]
+        keys = {"KeySchema": BOTH, "AttributeDefinitions": attributes("pk", "sk")}
+        request = on_demand(**keys, StreamSpecification=specification)
+        self.created = self.ddb.create_table(**request)["TableDescription"]
 
     @property
     def arn(self) -> str:
         return str(self.ddb.describe_table(TableName="orders")["Table"]["LatestStreamArn"])
 
     def put(self, key: str, sort: str = "a", **attributes: Any) -> None:
-        self.ddb.put_item(TableName="orders", Item={"pk": {"S": key}, "sk": {"S": sort}, **attributes})
+        item = {"pk": {"S": key}, "sk": {"S": sort}, **attributes}
+        status, _, body = posted(self.app.router, "PutItem", {"TableName": "orders", "Item": item})
+        assert status == 200, body
 
     def shards(self, **more: Any) -> list[Any]:
         described = self.streams.describe_stream(StreamArn=self.arn, **more)

@@ -58,7 +58,7 @@ def test_ready_tables_are_found_without_asking_the_clock():
     account.create()
     catalog = account.service.catalog
     first = catalog.get("orders")
-    account.clock.at_s = float("nan")
+    account.clock.now_s = float("nan")
     assert catalog.get("orders") is first
 
 

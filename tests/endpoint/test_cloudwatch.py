@@ -6,17 +6,7 @@ from typing import Any
 import pytest
 
 from keyheat.addresses import OPEN_MINUTE
-from tests.endpoint.asking import (
-    ORDERS,
-    PUTS,
-    START,
-    create,
-    error_of,
-    get,
-    query,
-    values,
-    with_orders,
-)
+from tests.endpoint.asking import ORDERS, PUTS, START, create, error_of, get, query, values, with_orders
 from tests.endpoint.clients import ServiceApp, service_app_at
 
 
@@ -28,39 +18,26 @@ def app(service_app: ServiceApp) -> ServiceApp:
 
 def test_datapoints_come_newest_first(app: ServiceApp) -> None:
     answer = get(app, query())
-    assert answer["MetricDataResults"] == [
-        {
-            "Id": "a",
-            "Label": "ConsumedWriteCapacityUnits",
-            "Timestamps": [START + timedelta(minutes=n) for n in (2, 1, 0)],
-            "Values": [10.0, 10.0, 10.0],
-            "StatusCode": "Complete",
-        }
-    ]
+    (result,) = answer["MetricDataResults"]
+    minutes = [START + timedelta(minutes=n) for n in (2, 1, 0)]
+    assert result == {
+        "Id": "a", "Label": "ConsumedWriteCapacityUnits", "Timestamps": minutes, "Values": [10.0] * 3,
+        "StatusCode": "Complete",
+    }  # fmt: skip
     assert answer["Messages"] == []
     assert "NextToken" not in answer
 
 
 @pytest.mark.parametrize(
-    ("stat", "value"),
-    [("Sum", 3.0), ("Average", 3.0), ("Minimum", 3.0), ("Maximum", 3.0), ("SampleCount", 1.0)],
+    ("stat", "newest", "together"),
+    [("Sum", 3, 6), ("Average", 3, 2), ("Minimum", 3, 1), ("Maximum", 3, 3), ("SampleCount", 1, 3)],
 )
-def test_each_statistic_of_a_minute(app: ServiceApp, stat: str, value: float) -> None:
-    asked = query("SuccessfulRequestLatency", stat, dimensions=PUTS)
-    assert values(app, asked)[0] == value
-
-
-@pytest.mark.parametrize(
-    ("stat", "value"),
-    [("Sum", 6.0), ("Average", 2.0), ("Minimum", 1.0), ("Maximum", 3.0), ("SampleCount", 3.0)],
-)
-def test_a_longer_period_adds_minutes_up(app: ServiceApp, stat: str, value: float) -> None:
-    asked = query("SuccessfulRequestLatency", stat, period_s=300, dimensions=PUTS)
-    assert values(app, asked) == [value]
-
-
-def test_percentiles_of_values_that_are_not_kept_are_absent(app: ServiceApp) -> None:
-    assert values(app, query("SuccessfulRequestLatency", "p99", dimensions=PUTS)) == []
+def test_each_statistic_of_a_minute_and_of_a_longer_period(
+    app: ServiceApp, stat: str, newest: float, together: float
+) -> None:
+    latency = query("SuccessfulRequestLatency", stat, dimensions=PUTS)
+    assert values(app, latency)[0] == newest
+    assert values(app, query("SuccessfulRequestLatency", stat, period_s=300, dimensions=PUTS)) == [together]
 
 
 @pytest.mark.parametrize(
@@ -73,14 +50,12 @@ def test_percentiles_of_values_that_are_not_kept_are_absent(app: ServiceApp) -> 
         (query(dimensions=[{"Name": "TableName", "Value": "other"}]), []),
         (query("ProvisionedWriteCapacityUnits", "Maximum"), [50.0]),
         (query("ConsumedReadCapacityUnits"), [0.0, 0.0, 0.0]),
+        (query("ThrottledRequests", dimensions=PUTS[::-1]), [1.0, 1.0, 1.0]),  # in any order
+        (query("SuccessfulRequestLatency", "p99", dimensions=PUTS), []),  # its values are not kept
     ],
 )
 def test_a_metric_is_found_by_all_its_dimensions(app: ServiceApp, asked: Any, found: list[float]) -> None:
     assert values(app, asked) == found
-
-
-def test_the_order_of_dimensions_says_nothing(app: ServiceApp) -> None:
-    assert values(app, query("ThrottledRequests", dimensions=PUTS[::-1])) == [1.0, 1.0, 1.0]
 
 
 def test_a_unit_that_the_metric_does_not_have_finds_nothing(app: ServiceApp) -> None:
@@ -173,9 +148,8 @@ def test_pages_hold_every_datapoint_once(app: ServiceApp) -> None:
             token = {"NextToken": page["NextToken"]}
         for result in whole["MetricDataResults"]:
             parts = [part for page in pages for part in page if part["Id"] == result["Id"]]
-            assert [value for part in parts for value in part["Values"]][: len(result["Values"])] == result[
-                "Values"
-            ]
+            paged = [value for part in parts for value in part["Values"]]
+            assert paged[: len(result["Values"])] == result["Values"]
             assert [part["StatusCode"] for part in parts] == ["PartialData"] * (len(parts) - 1) + ["Complete"]
         whole = get(app, *queries, ScanBy="TimestampAscending")
 
@@ -214,14 +188,10 @@ def test_wrong_queries_are_refused(app: ServiceApp, queries: Any, more: Any, cod
 
 def test_get_metric_statistics_counts_periods_from_the_start(app: ServiceApp) -> None:
     answer = app.cloudwatch.get_metric_statistics(
-        Namespace="AWS/DynamoDB",
-        MetricName="ConsumedWriteCapacityUnits",
-        Dimensions=ORDERS,
-        StartTime=START + timedelta(seconds=75),
-        EndTime=START + timedelta(minutes=10),
-        Period=120,
-        Statistics=["Sum", "SampleCount"],
-    )
+        Namespace="AWS/DynamoDB", MetricName="ConsumedWriteCapacityUnits", Dimensions=ORDERS,
+        StartTime=START + timedelta(seconds=75), EndTime=START + timedelta(minutes=10),
+        Period=120, Statistics=["Sum", "SampleCount"],
+    )  # fmt: skip
     assert answer["Label"] == "ConsumedWriteCapacityUnits"
     assert answer["Datapoints"] == [
         {"Timestamp": START + timedelta(minutes=1), "Sum": 20.0, "SampleCount": 2.0, "Unit": "Count"}

@@ -6,12 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.endpoint.asking import (
-    START,
-    query,
-    with_orders,
-)
-from tests.endpoint.clients import START_S, ServiceApp, taken_apart
+from keyheat.endpoint.process import EndpointProcess
+from tests.endpoint.asking import START, query, with_orders
+from tests.endpoint.clients import START_S, ServiceApp, client, taken_apart
 
 SIGNED = {b"authorization": b"AWS4-HMAC-SHA256 Credential=x"}
 
@@ -37,11 +34,8 @@ def in_json(app: ServiceApp, operation: str, request: Any, headers: Any = SIGNED
 
 
 def test_json_gives_times_as_numbers(app: ServiceApp) -> None:
-    status, body = in_json(
-        app,
-        "GetMetricData",
-        {"MetricDataQueries": [query()], "StartTime": START_S, "EndTime": START_S + 60},
-    )
+    request = {"MetricDataQueries": [query()], "StartTime": START_S, "EndTime": START_S + 60}
+    status, body = in_json(app, "GetMetricData", request)
     assert status == 200
     assert body["MetricDataResults"][0]["Timestamps"] == [START_S]
     assert body["MetricDataResults"][0]["Values"] == [10.0]
@@ -61,20 +55,18 @@ def test_an_unsigned_request_is_refused(app: ServiceApp) -> None:
         (b"/service/GraniteServiceVersion20100801/operation/Nonsense", {}, b"\xa0"),
         (b"/", {b"x-amz-target": b"GraniteServiceVersion20100801.ListMetrics"}, b"{"),
         (b"/", {b"x-amz-target": b"GraniteServiceVersion20100801.ListMetrics"}, b"[]"),
-        (
-            b"/",
-            {b"x-amz-target": b"GraniteServiceVersion20100801.ListMetrics", b"content-encoding": b"gzip"},
-            b"{}",
-        ),
+        (b"/", {b"x-amz-target": b"GraniteServiceVersion20100801.ListMetrics", b"content-encoding": b"gzip"},
+         b"{}"),
     ],
-)
+)  # fmt: skip
 def test_garbage_is_refused(app: ServiceApp, url: bytes, headers: Any, body: bytes) -> None:
     status, _, answer = taken_apart(app.router.answer(b"POST", url, {**SIGNED, **headers}, body))
     assert status == 400
     assert b"Traceback" not in answer
 
 
-def test_a_running_endpoint_speaks_cloudwatch(cloudwatch: Any) -> None:
+def test_a_running_endpoint_speaks_cloudwatch(endpoint: EndpointProcess) -> None:
+    cloudwatch = client("cloudwatch", endpoint.url)
     now, nobodys = datetime.now(UTC), [{"Name": "TableName", "Value": "of-nobody"}]
     answer = cloudwatch.get_metric_data(
         MetricDataQueries=[query(dimensions=nobodys)], StartTime=now - timedelta(hours=1), EndTime=now
@@ -96,13 +88,9 @@ def test_a_running_endpoint_speaks_cloudwatch(cloudwatch: Any) -> None:
 )
 def test_wrong_statistics_requests_are_refused(app: ServiceApp, changes: Any, code: str) -> None:
     request = {
-        "Namespace": "AWS/DynamoDB",
-        "MetricName": "UserErrors",
-        "StartTime": START,
-        "EndTime": START + timedelta(minutes=10),
-        "Period": 60,
-        "Statistics": ["Sum"],
-    }
+        "Namespace": "AWS/DynamoDB", "MetricName": "UserErrors", "Period": 60, "Statistics": ["Sum"],
+        "StartTime": START, "EndTime": START + timedelta(minutes=10),
+    }  # fmt: skip
     status, body = in_json(app, "GetMetricStatistics", plain(request | changes))
     assert status == 400
     assert body["__type"].rpartition("#")[2].startswith(code)

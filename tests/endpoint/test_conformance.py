@@ -1,19 +1,24 @@
-"""The admission cases of the bare model, asked of the endpoint by unmodified boto3: the same answers."""
+"""The admission cases of the bare model, asked of the endpoint: the same answers.
 
+Each refusal is the exception that DynamoDB has for it, and is counted where CloudWatch counts it.
+"""
+
+from collections import Counter
+from itertools import product
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from keyheat.endpoint.tables.catalog import define
 from keyheat.endpoint.tables.create import make_table
 from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.words import Capacity
 from tests.endpoint.account import attributes, index, indexed, table
-from tests.endpoint.clients import service_app_at
-from tests.model.conformance import CASES, INDEX, SCALE, play
+from tests.endpoint.clients import posted, read_by_prometheus, service_app_at
+from tests.model.conformance import CASES, INDEX, SCALE, Case, play
 
 NAME = "orders"
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
 OVERHEAD_BYTES = 200  # more than all names and keys of an item, less than a unit
 
 
@@ -44,40 +49,93 @@ class Endpoint:
     def __init__(self, capacity: TableCapacity) -> None:
         self.app = service_app_at(scale=SCALE)
         self.start_s = self.app.clock.now_s
+        self.refusals: Counter[tuple[str, str]] = Counter()
+        self.shapes: set[tuple[str, str, str, str]] = set()
         definition = define(request_of(capacity))
         self.app.service.catalog.add(make_table(self.app.service, definition, self.start_s))
 
     def write(self, key: str, units: float, at_s: float, tag: str | None) -> str | None:
-        item = {"pk": {"S": key}, "fill": {"B": bytes(int(units * 1024) - OVERHEAD_BYTES)}}
+        item = {"pk": {"S": key}, "fill": {"S": "x" * (int(units * 1024) - OVERHEAD_BYTES)}}
         if tag is not None:
             item["tag"] = {"S": tag}
-        return self._send(at_s, self.app.ddb.put_item, Item=item)
+        return self._send(at_s, "PutItem", Item=item)
 
     def read(self, key: str, units: float, at_s: float, *, eventual: bool, index: bool) -> str | None:
         if not index:
-            return self._send(
-                at_s, self.app.ddb.get_item, Key={"pk": {"S": key}}, ConsistentRead=not eventual
-            )
+            return self._send(at_s, "GetItem", Key={"pk": {"S": key}}, ConsistentRead=not eventual)
         return self._send(
             at_s,
-            self.app.ddb.query,
+            "Query",
             IndexName=INDEX,
             KeyConditionExpression="tag = :tag",
             ExpressionAttributeValues={":tag": {"S": key}},
         )
 
-    def _send(self, at_s: float, call: Any, **request: Any) -> str | None:
+    def _send(self, at_s: float, operation: str, **request: Any) -> str | None:
         self.app.clock.now_s = self.start_s + at_s
-        try:
-            call(TableName=NAME, **request)
-        except ClientError as error:
-            answer = error.response
-            [said] = answer.get("ThrottlingReasons") or answer["throttlingReasons"]
-            return said["reason"]
-        return None
+        status, _, answer = posted(self.app.router, operation, {"TableName": NAME, **request})
+        if status == 200:
+            return None
+        member = "throttlingReasons" if "throttlingReasons" in answer else "ThrottlingReasons"
+        [reason] = answer[member]
+        self.refusals[reason["reason"], operation] += 1
+        code = answer["__type"].rpartition("#")[2]
+        self.shapes.add((reason["reason"], code, member, reason["resource"]))
+        return str(reason["reason"])
+
+    def counted(self, metric: str, **dimensions: str) -> float:
+        """The sum of a metric since ever; 0 where it has no datapoint."""
+        named = [{"Name": name, "Value": value} for name, value in {"TableName": NAME, **dimensions}.items()]
+        answer = self.app.cloudwatch.get_metric_statistics(
+            Namespace="AWS/DynamoDB", MetricName=metric, Dimensions=named, StartTime=self.start_s,
+            EndTime=self.app.clock.now_s, Period=60, Statistics=["Sum"],
+        )  # fmt: skip
+        return float(sum(point["Sum"] for point in answer["Datapoints"]))
+
+
+def shape_of(reason: str, capacity: TableCapacity) -> tuple[str, str, str, str]:
+    """The reason, with the code, the member and the resource that the exception has."""
+    code, member = "ThrottlingException", "ThrottlingReasons"
+    if "AccountLimit" in reason:
+        code = "RequestLimitExceeded"
+    elif capacity.billing_mode == "PROVISIONED":
+        code = "ProvisionedThroughputExceededException"
+    else:
+        member = "throttlingReasons"
+    return reason, code, member, f"{ARN}/index/{INDEX}" if reason.startswith("Index") else ARN
+
+
+def metric_of(reason: str) -> tuple[str, dict[str, str]]:
+    """The metric that AWS names for a reason, and its dimensions beside the table.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/throttling-diagnosing-workflow.html
+    """
+    name = reason.removeprefix("Table").removeprefix("Index").removesuffix("Exceeded") + "ThrottleEvents"
+    of_index = reason.startswith("Index") and name != "WriteAccountLimitThrottleEvents"
+    return name, {"GlobalSecondaryIndexName": INDEX} if of_index else {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_endpoint_conforms(case):
-    play(case, Endpoint(case.capacity))
+def test_the_endpoint_conforms_and_counts(case: Case) -> None:
+    target = Endpoint(case.capacity)
+    play(case, target)
+    target.app.clock.advance(120.0)
+    by_reason: Counter[str] = Counter()
+    for (reason, operation), number in target.refusals.items():
+        by_reason[reason] += number
+        assert target.counted("ThrottledRequests", Operation=operation) >= number
+    assert target.shapes == {shape_of(reason, case.capacity) for reason in by_reason}
+    throttles = read_by_prometheus(target.app, "keyheat_local_throttles")
+    assert {sample.labels["reason"]: sample.value for sample in throttles} == by_reason
+    for throttle in throttles:
+        of_index = throttle.labels["reason"].startswith("Index")
+        assert throttle.labels["resource"] == (INDEX if of_index else "table")
+    for reason, number in by_reason.items():
+        metric, dimensions = metric_of(reason)
+        assert target.counted(metric, **dimensions) == number
+    for direction, of_index in product(("Read", "Write"), (True, False)):
+        prefix = f"{'Index' if of_index else 'Table'}{direction}"
+        events = sum(number for reason, number in by_reason.items() if reason.startswith(prefix))
+        name = {"GlobalSecondaryIndexName": INDEX} if of_index else {}
+        assert target.counted(f"{direction}ThrottleEvents", **name) == events

@@ -9,6 +9,7 @@ from tests.endpoint.account import (
     attributes,
     index,
     indexed,
+    local,
     on_demand,
     table,
     units,
@@ -72,21 +73,17 @@ def test_a_table_warmed_in_advance_says_so():
 
 def test_indexes_are_described_with_their_own_capacity():
     account = Account()
-    local = {
-        "IndexName": "by_day",
-        "KeySchema": [BOTH[0], {"AttributeName": "day", "KeyType": "RANGE"}],
-        "Projection": {"ProjectionType": "KEYS_ONLY"},
-    }
+    by_day = local(Projection={"ProjectionType": "KEYS_ONLY"})
     include = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]}
     account.create(
         AttributeDefinitions=attributes("pk", "sk", "day", "city"),
         KeySchema=BOTH,
-        LocalSecondaryIndexes=[local],
+        LocalSecondaryIndexes=[by_day],
         GlobalSecondaryIndexes=[index(Projection=include, ProvisionedThroughput=units(3, 4))],
     )
     described = account.describe()
     assert described["LocalSecondaryIndexes"] == [
-        local | {"IndexArn": f"{ARN}/index/by_day", "ItemCount": 0, "IndexSizeBytes": 0}
+        by_day | {"IndexArn": f"{ARN}/index/by_day", "ItemCount": 0, "IndexSizeBytes": 0}
     ]
     assert described["GlobalSecondaryIndexes"] == [
         index(Projection=include)
@@ -116,13 +113,6 @@ def test_settings_that_do_not_throttle_are_accepted_and_shown():
     assert described["StreamSpecification"] == {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}
     assert described["SSEDescription"]["Status"] == "ENABLED"
     assert account.call("ListTagsOfResource", ResourceArn=ARN)["Tags"] == [{"Key": "team", "Value": "shop"}]
-
-
-def test_a_table_that_is_there_is_in_use():
-    account = Account()
-    account.create()
-    refusal = account.refusal("CreateTable", **table())
-    assert (refusal.code, refusal.message) == ("ResourceInUseException", "Table already exists: orders")
 
 
 def test_a_deleted_table_is_shown_once_more_and_gone():
@@ -186,12 +176,8 @@ def test_recovery_to_a_point_in_time_is_kept_and_shown():
         return described["PointInTimeRecoveryDescription"]
 
     def turn(on, **more):
-        wanted = {"PointInTimeRecoveryEnabled": on, **more}
-        return shown(
-            account.call(
-                "UpdateContinuousBackups", TableName="orders", PointInTimeRecoverySpecification=wanted
-            )
-        )
+        wanted = {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": on, **more}}
+        return shown(account.call("UpdateContinuousBackups", TableName="orders", **wanted))
 
     off = {"PointInTimeRecoveryStatus": "DISABLED"}
     assert shown(account.call("DescribeContinuousBackups", TableName="orders")) == off
@@ -208,26 +194,26 @@ def test_recovery_to_a_point_in_time_is_kept_and_shown():
 def test_time_to_live_is_kept_and_shown():
     account = Account()
     account.create()
-    wanted = {"Enabled": True, "AttributeName": "expires"}
-    off = {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
-    assert account.call("DescribeTimeToLive", TableName="orders") == off
-    assert account.call("UpdateTimeToLive", TableName="orders", TimeToLiveSpecification=wanted) == {
-        "TimeToLiveSpecification": wanted
-    }
-    described = account.call("DescribeTimeToLive", TableName="orders")["TimeToLiveDescription"]
-    assert described == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}
-    again = account.refusal("UpdateTimeToLive", TableName="orders", TimeToLiveSpecification=wanted)
-    assert again.message == "TimeToLive is already enabled"
-    for enabled in (True, False):
-        other = {"Enabled": enabled, "AttributeName": "other"}
-        refused = account.refusal("UpdateTimeToLive", TableName="orders", TimeToLiveSpecification=other)
-        assert refused.message == (
-            "TimeToLive is active on a different AttributeName: current AttributeName is expires"
-        )
-    disable = {**wanted, "Enabled": False}
-    account.call("UpdateTimeToLive", TableName="orders", TimeToLiveSpecification=disable)
-    again = account.refusal("UpdateTimeToLive", TableName="orders", TimeToLiveSpecification=disable)
-    assert again.message == "TimeToLive is already disabled"
+
+    def switch(enabled, attribute="expires"):
+        wanted = {"Enabled": enabled, "AttributeName": attribute}
+        return {"TableName": "orders", "TimeToLiveSpecification": wanted}
+
+    def shown():
+        return account.call("DescribeTimeToLive", TableName="orders")["TimeToLiveDescription"]
+
+    assert shown() == {"TimeToLiveStatus": "DISABLED"}
+    specification = {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": "expires"}}
+    assert account.call("UpdateTimeToLive", **switch(True)) == specification
+    assert shown() == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}
+    active = "TimeToLive is active on a different AttributeName: current AttributeName is expires"
+    for again, message in (
+        (switch(True), "TimeToLive is already enabled"), (switch(True, "other"), active),
+        (switch(False, "other"), active),
+    ):  # fmt: skip
+        assert account.refusal("UpdateTimeToLive", **again).message == message
+    account.call("UpdateTimeToLive", **switch(False))
+    assert account.refusal("UpdateTimeToLive", **switch(False)).message == "TimeToLive is already disabled"
 
 
 def test_tags_are_added_replaced_taken_away_and_listed_in_pages():
@@ -242,6 +228,15 @@ def test_tags_are_added_replaced_taken_away_and_listed_in_pages():
     rest = account.call("ListTagsOfResource", ResourceArn=ARN, NextToken=first["NextToken"])
     assert [tag["Key"] for tag in first["Tags"] + rest["Tags"]] == [f"k{number:02}" for number in range(11)]
     assert "NextToken" not in rest
+
+
+def test_all_provisioned_tables_together_have_a_quota():
+    account = Account()
+    for name in ("aaa", "bbb"):
+        account.create(name, ProvisionedThroughput=units(40_000, 1))
+    refusal = account.refusal("CreateTable", **table("ccc", ProvisionedThroughput=units(1, 1)))
+    assert refusal.code == "LimitExceededException"
+    assert "ReadCapacityUnits of 80001 for the account" in refusal.message
 
 
 def test_tags_belong_to_resources_that_exist():

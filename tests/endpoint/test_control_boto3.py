@@ -18,24 +18,18 @@ def app():
 @pytest.fixture
 def resource(app):
     """boto3's resource API, over the client of the service in this process."""
-    made = boto3.resource(
-        "dynamodb",
-        endpoint_url="http://in.process",
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-    )
+    identity = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+    made = boto3.resource("dynamodb", endpoint_url="http://in.process", region_name="us-east-1", **identity)
     made.meta.client._endpoint.http_session = app.ddb._endpoint.http_session
     return made
 
 
 def test_waiters_see_a_table_come_and_go(app):
+    at_once = {"TableName": "orders", "WaiterConfig": {"Delay": 0, "MaxAttempts": 2}}
     app.ddb.create_table(**table())
-    app.ddb.get_waiter("table_exists").wait(TableName="orders", WaiterConfig={"Delay": 0, "MaxAttempts": 2})
+    app.ddb.get_waiter("table_exists").wait(**at_once)
     app.ddb.delete_table(TableName="orders")
-    app.ddb.get_waiter("table_not_exists").wait(
-        TableName="orders", WaiterConfig={"Delay": 0, "MaxAttempts": 2}
-    )
+    app.ddb.get_waiter("table_not_exists").wait(**at_once)
 
 
 def test_the_paginator_lists_every_table_once(app):
@@ -95,19 +89,12 @@ def test_an_index_made_later_holds_the_items_that_were_there(app):
     for number in range(3):
         item = {"pk": {"S": f"k{number}"}} | ({"city": {"S": "Oslo"}} if number else {})
         app.ddb.put_item(TableName="orders", Item=item)
-    app.ddb.update_table(
-        TableName="orders",
-        AttributeDefinitions=attributes("pk", "city"),
-        GlobalSecondaryIndexUpdates=[{"Create": index()}],
-    )
+    create = {"GlobalSecondaryIndexUpdates": [{"Create": index()}]}
+    app.ddb.update_table(TableName="orders", AttributeDefinitions=attributes("pk", "city"), **create)
     [made] = app.ddb.describe_table(TableName="orders")["Table"]["GlobalSecondaryIndexes"]
     assert (made["IndexStatus"], made["ItemCount"]) == ("ACTIVE", 2)
-    found = app.ddb.query(
-        TableName="orders",
-        IndexName="by_city",
-        KeyConditionExpression="city = :city",
-        ExpressionAttributeValues={":city": {"S": "Oslo"}},
-    )
+    of_oslo = {"KeyConditionExpression": "city = :c", "ExpressionAttributeValues": {":c": {"S": "Oslo"}}}
+    found = app.ddb.query(TableName="orders", IndexName="by_city", **of_oslo)
     assert {item["pk"]["S"] for item in found["Items"]} == {"k1", "k2"}
 
 

@@ -5,17 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.model.updates import next_decrease_s
-from tests.endpoint.account import (
-    BOTH,
-    NOON_S,
-    Account,
-    attributes,
-    index,
-    indexed,
-    on_demand,
-    table,
-    units,
-)
+from tests.endpoint.account import NOON_S, Account, attributes, index, indexed, on_demand, table, units
 
 HOUR_S = 3_600.0
 DAY_S = 86_400.0
@@ -65,23 +55,9 @@ def test_a_table_that_is_changing_is_in_use(operation, more):
         assert refusal.message.endswith(f"Table is being {doing}: orders")
 
 
-def test_a_change_to_what_holds_already_is_refused():
-    account = Account()
-    account.create()
-    refusal = account.refusal("UpdateTable", TableName="orders", ProvisionedThroughput=units(5, 5))
-    assert refusal.code == "ValidationException"
-    assert refusal.message.startswith("The provisioned throughput for the table will not change.")
-
-
-def test_an_update_of_nothing_is_refused():
-    account = Account()
-    account.create()
-    assert account.refusal("UpdateTable", TableName="orders").message.startswith("At least one of")
-
-
 def test_four_decreases_come_free_and_then_one_an_hour():
     account = Account()
-    account.clock.at_s = MIDNIGHT_S
+    account.clock.now_s = MIDNIGHT_S
     account.create(ProvisionedThroughput=units(100, 100))
     for write in (99, 98, 97, 96):
         account.update(ProvisionedThroughput=units(100, write))
@@ -255,85 +231,6 @@ def test_an_index_of_which_the_capacity_changes_is_updating():
     updating = account.update(GlobalSecondaryIndexUpdates=[{"Update": capacity}])
     statuses = {index["IndexName"]: index["IndexStatus"] for index in updating["GlobalSecondaryIndexes"]}
     assert statuses == {"by_city": "ACTIVE", "by_day": "UPDATING"}
-
-
-WRONG_INDEX_UPDATES = [
-    ("nothing", [{}], "ValidationException", "must not be null"),
-    (
-        "two things",
-        [{"Create": index("new"), "Delete": {"IndexName": "by_city"}}],
-        "ValidationException",
-        "One of",
-    ),
-    ("no such index", [{"Delete": {"IndexName": "by_none"}}], "ResourceNotFoundException", "not found"),
-    (
-        "update of no such index",
-        [{"Update": {"IndexName": "by_none", "ProvisionedThroughput": units(1, 1)}}],
-        "ResourceNotFoundException",
-        "not found",
-    ),
-    ("an index there is", [{"Create": index()}], "ValidationException", "index which already exists"),
-    (
-        "two at once",
-        [{"Create": index("new")}, {"Delete": {"IndexName": "by_city"}}],
-        "LimitExceededException",
-        "Only 1 online index can be created or deleted simultaneously per table",
-    ),
-    (
-        "one twice",
-        [{"Update": {"IndexName": "by_city", "ProvisionedThroughput": units(1, 1)}}] * 2,
-        "ValidationException",
-        "Only one global secondary index update per index is allowed simultaneously. Index: by_city",
-    ),
-    (
-        "key not defined",
-        [{"Create": index("new", "never_defined")}],
-        "ValidationException",
-        "Some index key attributes are not defined in AttributeDefinitions. Keys: [never_defined]",
-    ),
-    (
-        "no throughput",
-        [{"Create": index("new", ProvisionedThroughput=None)}],
-        "ValidationException",
-        "index: new",
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("updates", "code", "words"),
-    [row[1:] for row in WRONG_INDEX_UPDATES],
-    ids=[row[0] for row in WRONG_INDEX_UPDATES],
-)
-def test_a_wrong_index_update_is_refused(updates, code, words):
-    account = Account()
-    account.create(**indexed())
-    refusal = account.refusal("UpdateTable", TableName="orders", GlobalSecondaryIndexUpdates=updates)
-    assert refusal.code == code
-    assert words in refusal.message
-
-
-def test_a_local_index_is_not_updated():
-    account = Account()
-    local = {
-        "IndexName": "by_day",
-        "KeySchema": [BOTH[0], {"AttributeName": "day", "KeyType": "RANGE"}],
-        "Projection": {"ProjectionType": "ALL"},
-    }
-    account.create(
-        AttributeDefinitions=attributes("pk", "sk", "day"), KeySchema=BOTH, LocalSecondaryIndexes=[local]
-    )
-    drop = [{"Delete": {"IndexName": "by_day"}}]
-    refusal = account.refusal("UpdateTable", TableName="orders", GlobalSecondaryIndexUpdates=drop)
-    assert refusal.code == "ResourceNotFoundException"
-
-
-def test_quotas_hold_for_updates_too():
-    account = Account()
-    account.create()
-    refusal = account.refusal("UpdateTable", TableName="orders", ProvisionedThroughput=units(40_001, 5))
-    assert refusal.code == "LimitExceededException"
-    assert throughput(account.describe()) == (5, 5)
 
 
 def test_a_table_created_again_starts_a_new_history():

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import orjson
 import pytest
 
-from tests.endpoint.clients import ServiceApp, taken_apart
+from tests.endpoint.account import on_demand
+from tests.endpoint.clients import ServiceApp, posted
 
 KEY = {"pk": {"S": "a"}}
 TOO_MANY = "The expression contains too many operators; operator count: 301"
@@ -17,23 +17,16 @@ Answer = tuple[int, dict[str, Any]]
 @pytest.fixture
 def orders(service_app: ServiceApp) -> ServiceApp:
     """A service with an empty table `orders`."""
-    service_app.ddb.create_table(
-        TableName="orders",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
+    service_app.ddb.create_table(**on_demand())
     service_app.ddb.describe_table(TableName="orders")
     return service_app
 
 
 def asked(app: ServiceApp, operation: str, request: Any) -> Answer:
     """Status and body; botocore itself would not write what is sent here."""
-    body = request if isinstance(request, bytes) else orjson.dumps({"TableName": "orders", **request})
-    target = b"DynamoDB_20120810." + operation.encode()
-    headers = {b"authorization": b"AWS4-HMAC-SHA256 x", b"x-amz-target": target}
-    status, _, answer = taken_apart(app.router.answer(b"POST", b"/", headers, body))
-    return status, orjson.loads(answer)
+    whole = request if isinstance(request, bytes) else {"TableName": "orders", **request}
+    status, _, body = posted(app.router, operation, whole)
+    return status, body
 
 
 def invalid(answer: Answer, message: str) -> None:

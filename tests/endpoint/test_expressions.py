@@ -172,7 +172,7 @@ def test_conditions_are_read_as_moto_reads_them() -> None:
     """Brackets that are needless are refused by both, with the same words."""
     rng = random.Random(1)
     read = 0
-    for text in (drawn(rng) for _ in range(1_000)):
+    for text in (drawn(rng) for _ in range(300)):
         parser = moto.ConditionExpressionParser(text, NAMES, {":v": {"ref": ":v"}, ":w": {"ref": ":w"}})
         try:
             wanted = theirs(parser.parse())
@@ -182,7 +182,7 @@ def test_conditions_are_read_as_moto_reads_them() -> None:
             continue
         assert ours(condition_tree(text, NamesUsed(NAMES, "K"), "K")[0]) == wanted, text
         read += 1
-    assert read > 900
+    assert read > 270
 
 
 @pytest.mark.parametrize(

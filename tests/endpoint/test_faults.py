@@ -220,10 +220,10 @@ def test_a_rule_lasts_for_its_time_and_for_so_many_times(app: ServiceApp) -> Non
 def test_the_same_requests_in_the_same_order_meet_the_same_faults(app: ServiceApp) -> None:
     def drawn(seed: int, *before: Rule) -> list[bool]:
         set_rules(app, *before, {"name": "half", "error": 500, "share": 0.5}, seed=seed)
-        return [strikes(app, lambda: get(app, "a")) for _ in range(200)]
+        return [strikes(app, lambda: get(app, "a")) for _ in range(60)]
 
     first = drawn(1)
-    assert 60 < sum(first) < 140
+    assert 15 < sum(first) < 45
     assert drawn(1) == first
     assert drawn(1, {"error": 503, "share": 0.5, "key": "nobody"}) == first  # each rule draws by itself
     assert drawn(2) != first

@@ -63,10 +63,12 @@ def test_no_name_at_all_is_no_browser_s_and_an_address_is_nobody_s() -> None:
 
 
 def test_what_may_be_known_by_another_name_is_refused_on_every_page() -> None:
-    for url in (b"/", b"/_keyheat/health", b"/_keyheat/partitions?table=orders", CBOR):
-        for method in (b"GET", b"POST", b"OPTIONS"):
-            foreign = SIGNED | {"host": "evil.example"}
-            assert asked(router_of(), foreign, method=method, url=url)[0] == 403
+    pages = ("health", "partitions?table=orders", "faults", "advance", "snapshot", "metrics")
+    for url in (b"/", CBOR, *(f"/_keyheat/{page}".encode() for page in pages)):
+        for method in (b"GET", b"POST", b"PUT", b"DELETE", b"OPTIONS"):
+            for who in ({"host": "evil.example"}, HERE | {"origin": "http://evil.example"},
+                        HERE | {"origin": "null"}, HERE | {"sec-fetch-site": "cross-site"}):  # fmt: skip
+                assert asked(router_of(), SIGNED | who, method=method, url=url)[0] == 403
 
 
 @pytest.mark.parametrize(

@@ -82,17 +82,8 @@ def wire(endpoint: EndpointProcess) -> Iterator[Wire]:
 @pytest.fixture
 def narrow() -> Iterator[EndpointProcess]:
     """An endpoint that permits little."""
-    flags = (
-        "--max-body-bytes",
-        "1000",
-        "--max-head-bytes",
-        "1000",
-        "--max-connections",
-        "2",
-        "--idle-s",
-        "3",
-    )
-    with EndpointProcess.start(more=flags) as process:
+    flags = "--max-body-bytes 1000 --max-head-bytes 1000 --max-connections 2 --idle-s 3"
+    with EndpointProcess.start(more=flags.split()) as process:
         yield process
 
 
@@ -166,20 +157,13 @@ def test_what_is_not_http_is_refused_and_hung_up_on(wire: Wire, raw: bytes) -> N
     assert wire.ended()
 
 
-def test_pipelined_requests_are_answered_in_order(wire: Wire) -> None:
+def test_requests_may_come_several_at_once_byte_by_byte_and_in_chunks(wire: Wire) -> None:
     wire.send(request() + request("MakeCoffee") + request(body=b"no") + request())
     assert [wire.response()[0] for _ in range(4)] == [200, 400, 400, 200]
-
-
-def test_a_request_may_come_byte_by_byte(wire: Wire) -> None:
     for byte in request():
         wire.send(bytes([byte]))
     assert wire.response()[0] == 200
-
-
-def test_a_chunked_body_is_read(wire: Wire) -> None:
-    wire.send(HEAD.format(operation="ListTables").encode() + b"Transfer-Encoding: chunked\r\n\r\n")
-    wire.send(b"1\r\n{\r\n1\r\n}\r\n0\r\n\r\n")
+    wire.send(chunked(b"1\r\n{\r\n1\r\n}\r\n0\r\n\r\n"))
     assert wire.response()[0] == 200
     lives_on(wire)
 
@@ -204,9 +188,10 @@ def test_what_follows_a_chunked_body_is_no_signature(wire: Wire) -> None:
     lives_on(wire)
 
 
-def test_nothing_is_answered_after_the_last_request(wire: Wire) -> None:
+def test_close_is_honoured_and_nothing_is_answered_after_it(wire: Wire) -> None:
     wire.send(request(more="Connection: close\r\n") + request() + b"complete nonsense\r\n\r\n")
-    assert wire.response()[0] == 200
+    status, headers, _ = wire.response()
+    assert (status, headers["connection"]) == (200, "close")
     assert wire.ended()
 
 
@@ -216,13 +201,6 @@ def test_a_client_that_asks_before_sending_its_body_is_told_to_go_on(wire: Wire)
     assert wire.response()[0] == 100
     wire.send(raw[-2:])
     assert wire.response()[0] == 200
-
-
-def test_close_is_honoured(wire: Wire) -> None:
-    wire.send(request(more="Connection: close\r\n"))
-    status, headers, _ = wire.response()
-    assert (status, headers["connection"]) == (200, "close")
-    assert wire.ended()
 
 
 def test_a_half_request_is_dropped_when_its_sender_leaves(wire: Wire, endpoint: EndpointProcess) -> None:
@@ -257,8 +235,7 @@ def test_a_long_body_is_read_to_its_end_and_refused(narrow: EndpointProcess) -> 
     wire.send(request(body=b"x" * 1001))
     assert wire.response()[0] == 413
     lives_on(wire)
-    wire.send(HEAD.format(operation="ListTables").encode() + b"Transfer-Encoding: chunked\r\n\r\n")
-    wire.send(b"400\r\n" + b"x" * 1024 + b"\r\n0\r\n\r\n")
+    wire.send(chunked(b"400\r\n" + b"x" * 1024 + b"\r\n0\r\n\r\n"))
     assert wire.response()[0] == 413
     lives_on(wire)
     wire.socket.close()

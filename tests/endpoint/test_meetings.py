@@ -1,7 +1,6 @@
 """Transactions that take their time meet on an item: cancelled, or a plain write refused, and counted."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,22 +8,13 @@ from botocore.exceptions import ClientError
 
 from keyheat.cli.local import local
 from keyheat.endpoint.__main__ import endpoint
-from keyheat.endpoint.options import TRANSACTION_S
+from keyheat.endpoint.options import TRANSACTION_S, Durations
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.endpoint.service import Durations
 from keyheat.model.ongoing import OngoingTransactions
+from tests.endpoint.account import on_demand
 from tests.endpoint.clients import START_S, ServiceApp, client, service_app_at
 
 TAKES_S = 0.02
-
-
-def make_table(ddb: Any) -> None:
-    ddb.create_table(
-        TableName="orders",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
 
 
 def write(ddb: Any, *keys: str) -> None:
@@ -39,7 +29,7 @@ def read(ddb: Any, key: str) -> None:
 @pytest.fixture
 def app() -> ServiceApp:
     app = service_app_at(durations=Durations(transaction_s=TAKES_S))
-    make_table(app.ddb)
+    app.ddb.create_table(**on_demand())
     return app
 
 
@@ -90,7 +80,7 @@ def test_cloudwatch_counts_every_item_that_met(app: ServiceApp) -> None:
 
 def test_transactions_that_take_no_time_never_meet() -> None:
     app = service_app_at()
-    make_table(app.ddb)
+    app.ddb.create_table(**on_demand())
     for _ in range(3):
         write(app.ddb, "total")
 
@@ -109,9 +99,8 @@ def test_a_statement_meets_a_transaction(app: ServiceApp) -> None:
         app.ddb.execute_statement(**update)
     batch = app.ddb.batch_execute_statement(Statements=[update])["Responses"]
     assert batch[0]["Error"]["Code"] == "TransactionConflict"
-    assert codes_of(lambda: app.ddb.execute_transaction(TransactStatements=[update])) == [
-        "TransactionConflict"
-    ]
+    codes = codes_of(lambda: app.ddb.execute_transaction(TransactStatements=[update]))
+    assert codes == ["TransactionConflict"]
     app.clock.advance(TAKES_S)
     app.ddb.execute_statement(**update)
 
@@ -126,27 +115,11 @@ def test_what_is_over_is_forgotten() -> None:
     assert not ongoing._items
 
 
-@pytest.fixture
-def patient() -> Iterator[Any]:
+@pytest.mark.opens
+def test_who_writes_one_after_the_other_never_meets_itself() -> None:
+    """The answer comes when the transaction is over."""
     with EndpointProcess.start(more=("--transaction-s", "0.05")) as process:
         ddb = client("dynamodb", process.url)
-        make_table(ddb)
-        yield ddb
-
-
-@pytest.mark.opens
-def test_who_writes_one_after_the_other_never_meets_itself_and_others_do(patient: Any) -> None:
-    for _ in range(5):
-        write(patient, "total")
-
-    def meets(_number: int) -> bool:
-        try:
-            write(patient, "total")
-        except patient.exceptions.TransactionCanceledException:
-            return True
-        return False
-
-    with ThreadPoolExecutor(4) as pool:
-        met = list(pool.map(meets, range(12)))
-    assert any(met)
-    assert not all(met)
+        ddb.create_table(**on_demand())
+        for _ in range(5):
+            write(ddb, "total")

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyheat.endpoint.itemkeys import key_of, shown, sort_end
 from keyheat.endpoint.schema import KeySchema, KeySchemaElement
+from tests.endpoint.account import N, S, index, on_demand, schema
 
 HASH, RANGE = "HASH", "RANGE"
 MATCHES = [
@@ -27,19 +28,13 @@ NAMES = ("cup", "region", "round", "bracket", "score")
 
 def create(ddb: Any, keys: list[tuple[str, str]], types: dict[str, str] | None = None) -> Any:
     kinds = {name: "S" for name, _ in keys} | {"id": "S"} | (types or {})
-    return ddb.create_table(
-        TableName="matches",
-        BillingMode="PAY_PER_REQUEST",
+    by_cup = [{"AttributeName": name, "KeyType": kind} for name, kind in keys]
+    request = on_demand(
+        "matches", KeySchema=schema("id"),
         AttributeDefinitions=[{"AttributeName": n, "AttributeType": t} for n, t in kinds.items()],
-        KeySchema=[{"AttributeName": "id", "KeyType": HASH}],
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": "by-cup",
-                "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in keys],
-                "Projection": {"ProjectionType": "ALL"},
-            }
-        ],
-    )
+        GlobalSecondaryIndexes=[index("by-cup", KeySchema=by_cup, ProvisionedThroughput=None)],
+    )  # fmt: skip
+    return ddb.create_table(**request)
 
 
 KEYS = [("cup", HASH), ("region", HASH), ("round", RANGE), ("bracket", RANGE), ("score", RANGE)]
@@ -51,10 +46,8 @@ def matches(service_app: Any) -> Any:
     create(ddb, KEYS, {"score": "N"})
     service_app.clock.advance(600)
     for number, (*texts, score) in enumerate(MATCHES):
-        named = {name: {"S": text} for name, text in zip(NAMES, texts, strict=False)}
-        ddb.put_item(
-            TableName="matches", Item={"id": {"S": str(number)}, **named, "score": {"N": str(score)}}
-        )
+        named = {name: S(text) for name, text in zip(NAMES, texts, strict=False)}
+        ddb.put_item(TableName="matches", Item={"id": S(str(number)), **named, "score": N(score)})
     for missing in NAMES:
         item = {name: {"S": "winter"} for name in NAMES if name != missing} | {"id": {"S": f"no {missing}"}}
         if missing != "score":
@@ -64,13 +57,7 @@ def matches(service_app: Any) -> Any:
 
 
 def found(ddb: Any, condition: str, **more: Any) -> list[str]:
-    values = {
-        ":c": {"S": "winter"},
-        ":r": {"S": "eu"},
-        ":f": {"S": "final"},
-        ":a": {"S": "a"},
-        ":n": {"N": "9"},
-    }
+    values = {":c": S("winter"), ":r": S("eu"), ":f": S("final"), ":a": S("a"), ":n": N(9)}
     used = {name: value for name, value in values.items() if name in condition}
     names = {f"#{name}": name for name in ("region", "round") if name in condition}  # reserved words
     answer = ddb.query(
@@ -121,20 +108,15 @@ def test_what_skips_an_attribute_is_refused(matches: Any, condition: str, messag
 
 
 def test_pages_go_on_where_they_ended(matches: Any) -> None:
-    names = {"#region": "region"}
-    values = {":c": {"S": "winter"}, ":r": {"S": "eu"}}
+    query = {
+        "TableName": "matches", "IndexName": "by-cup", "Limit": 1,
+        "KeyConditionExpression": "cup = :c AND #r = :r", "ExpressionAttributeNames": {"#r": "region"},
+        "ExpressionAttributeValues": {":c": S("winter"), ":r": S("eu")},
+    }  # fmt: skip
     seen: list[str] = []
     start: dict[str, Any] = {}
     while len(seen) < len(MATCHES):
-        page = matches.query(
-            TableName="matches",
-            IndexName="by-cup",
-            KeyConditionExpression="cup = :c AND #region = :r",
-            ExpressionAttributeNames=names,
-            ExpressionAttributeValues=values,
-            Limit=1,
-            **start,
-        )
+        page = matches.query(**query, **start)
         seen += [item["id"]["S"] for item in page["Items"]]
         if "LastEvaluatedKey" not in page:
             break
@@ -144,8 +126,8 @@ def test_pages_go_on_where_they_ended(matches: Any) -> None:
 
 
 def test_the_table_is_described_as_it_was_created(matches: Any) -> None:
-    (index,) = matches.describe_table(TableName="matches")["Table"]["GlobalSecondaryIndexes"]
-    assert [(one["AttributeName"], one["KeyType"]) for one in index["KeySchema"]] == KEYS
+    (by_cup,) = matches.describe_table(TableName="matches")["Table"]["GlobalSecondaryIndexes"]
+    assert [(one["AttributeName"], one["KeyType"]) for one in by_cup["KeySchema"]] == KEYS
 
 
 def test_only_items_with_every_attribute_are_in_the_index(matches: Any) -> None:
@@ -178,6 +160,7 @@ SCHEMA = KeySchema(
 )
 
 
+@settings(max_examples=30)
 @given(TEXT, TEXT, TEXT, TEXT)
 def test_a_stored_key_shows_its_attributes_and_its_end(a: str, b: str, c: str, d: str) -> None:
     item = {name: {"S": text} for name, text in zip("abcd", (a, b, c, d), strict=True)}

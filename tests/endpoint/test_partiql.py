@@ -5,43 +5,30 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.endpoint.account import HASH, attributes
+from tests.endpoint.account import N, S, attributes, index, on_demand, schema
 from tests.endpoint.clients import ServiceApp
 
-MALFORMED = "Statement wasn't well formed, can't be processed: "
 NO_KEY = "Where clause does not contain a mandatory equality on all key attributes"
 
 
 @pytest.fixture
 def app(service_app: ServiceApp) -> ServiceApp:
     """A table `music` with keys `artist` and `song`, an index by genre, and seven items in it."""
-    keys = [{"AttributeName": "artist", "KeyType": "HASH"}, {"AttributeName": "song", "KeyType": "RANGE"}]
-    service_app.ddb.create_table(
-        TableName="music",
-        AttributeDefinitions=attributes("artist", "song", "genre"),
-        KeySchema=keys,
-        BillingMode="PAY_PER_REQUEST",
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": "by-genre",
-                "KeySchema": [{"AttributeName": "genre", "KeyType": "HASH"}],
-                "Projection": {"ProjectionType": "ALL"},
-            }
-        ],
+    by_genre = index("by-genre", "genre", ProvisionedThroughput=None)
+    keys, types = schema("artist", "song"), attributes("artist", "song", "genre")
+    request = on_demand(
+        "music", KeySchema=keys, AttributeDefinitions=types, GlobalSecondaryIndexes=[by_genre]
     )
+    service_app.ddb.create_table(**request)
     for artist in ("abba", "acme"):
         for number in range(1, 4):
-            item = {"artist": {"S": artist}, "song": {"S": f"s{number}"}, "plays": {"N": str(number * 10)}}
-            item["genre"] = {"S": "pop" if number < 3 else "rock"}
+            item = {"artist": S(artist), "song": S(f"s{number}"), "plays": N(number * 10)}
+            item["genre"] = S("pop" if number < 3 else "rock")
             service_app.ddb.put_item(TableName="music", Item=item)
     rich = {
-        "artist": {"S": "rich"},
-        "song": {"S": "s1"},
-        "tags": {"SS": ["a", "b"]},
-        "list": {"L": [{"N": "1"}]},
-        "map": {"M": {"deep": {"L": [{"S": "x"}]}}},
-        "nothing": {"NULL": True},
-    }
+        "artist": S("rich"), "song": S("s1"), "tags": {"SS": ["a", "b"]}, "list": {"L": [N(1)]},
+        "map": {"M": {"deep": {"L": [S("x")]}}}, "nothing": {"NULL": True},
+    }  # fmt: skip
     service_app.ddb.put_item(TableName="music", Item=rich)
     return service_app
 
@@ -101,18 +88,13 @@ def test_where_finds(app: ServiceApp, where: str, found: list[str]) -> None:
 
 
 def test_parameters_stand_for_values_of_any_type(app: ServiceApp) -> None:
-    assert songs(app, "WHERE artist = ? AND song IN [?, ?]", {"S": "abba"}, {"S": "s1"}, {"S": "s3"}) == [
-        "abba/s1",
-        "abba/s3",
-    ]
+    found = songs(app, "WHERE artist = ? AND song IN [?, ?]", S("abba"), S("s1"), S("s3"))
+    assert found == ["abba/s1", "abba/s3"]
     run(app, "INSERT INTO music VALUE {'artist': ?, 'song': 'b', 'raw': ?}", {"S": "new"}, {"B": b"\0\1"})
     assert item_of(app, "new", "b") == {"artist": {"S": "new"}, "song": {"S": "b"}, "raw": {"B": b"\0\1"}}
+    unlike = ("ValidationException", "Number of parameters in request and statement don't match.")
     for given in ([], [{"S": "a"}, {"S": "b"}]):
-        code, message = error_of(app, "SELECT * FROM music WHERE artist = ?", *given)
-        assert (code, message) == (
-            "ValidationException",
-            "Number of parameters in request and statement don't match.",
-        )
+        assert error_of(app, "SELECT * FROM music WHERE artist = ?", *given) == unlike
 
 
 def test_columns_stand_by_themselves(app: ServiceApp) -> None:
@@ -159,9 +141,8 @@ def test_a_token_of_another_statement_is_refused(app: ServiceApp) -> None:
 
 def test_what_it_costs_is_what_the_operation_costs(app: ServiceApp) -> None:
     def units(statement: str, **more: Any) -> float:
-        return float(
-            run(app, statement, ReturnConsumedCapacity="TOTAL", **more)["ConsumedCapacity"]["CapacityUnits"]
-        )
+        answer = run(app, statement, ReturnConsumedCapacity="TOTAL", **more)
+        return float(answer["ConsumedCapacity"]["CapacityUnits"])
 
     assert units("SELECT * FROM music WHERE artist = 'abba' AND song = 's1'") == 0.5
     assert units("SELECT * FROM music WHERE artist = 'abba'", ConsistentRead=True) == 1.0
@@ -222,67 +203,11 @@ def test_update_and_delete_want_the_whole_key_and_a_condition_that_holds(app: Se
 
 
 def test_a_failed_condition_shows_the_item_where_that_is_wanted(app: ServiceApp) -> None:
+    statement = "DELETE FROM music WHERE artist = 'abba' AND song = 's1' AND plays > 10"
     with pytest.raises(ClientError) as caught:
-        run(
-            app,
-            "DELETE FROM music WHERE artist = 'abba' AND song = 's1' AND plays > 10",
-            ReturnValuesOnConditionCheckFailure="ALL_OLD",
-        )
+        run(app, statement, ReturnValuesOnConditionCheckFailure="ALL_OLD")
     answer: Any = caught.value.response
     assert answer["Item"]["plays"] == {"N": "10"}
-
-
-LEFT_OVER = f"{MALFORMED}Unexpected token after expression"
-
-
-@pytest.mark.parametrize(
-    ("statement", "message"),
-    [
-        # What DynamoDB answered: github.com/paritysuite/dynamodb-conformance, read off in October 2026.
-        ("SELEC * FROM music", f"{MALFORMED}Expected data manipulation"),
-        ("SELECT * FROM music WHERE artist = 1 foo", LEFT_OVER),
-        ("SELECT * FROM music WHERE artist = 1)", LEFT_OVER),
-        ("INSERT INTO music VALUE {'artist': 1} foo", LEFT_OVER),
-        ("DELETE FROM music WHERE artist = 1 ORDER BY artist", LEFT_OVER),
-        ("SELECT * FROM music ORDER BY artist WHERE artist = 1", LEFT_OVER),
-        ("SELECT * FROM music WHERE artist = 1e99999999999", MALFORMED),
-        ("SELECT * FROM music WHERE artist = 1 # note", MALFORMED),
-        ("SELECT * FROM music WHERE artist = 1 /* note", MALFORMED),
-        ("SELECT * FROM music t WHERE artist = 'x'", "Aliasing is not supported"),
-        ("UPDATE music t SET a = 3 WHERE artist = 'x'", "Aliasing is not supported"),
-        ("INSERT INTO music t VALUE {'artist': 'x'}", LEFT_OVER),
-        (
-            "SELECT * FROM music WHERE artist = 1e126",
-            "Number overflow. Attempting to store a number with magnitude larger than supported range "
-            "under root",
-        ),
-        (
-            "INSERT INTO music VALUE {'artist': 'a', 'song': 'b', 'm': {'x': 1e-131}}",
-            "Number underflow. Attempting to store a number with magnitude smaller than supported range "
-            "under root.x",
-        ),
-        (
-            "INSERT INTO music VALUE {'artist': 'a', 'l': [1, 123456789012345678901234567890123456789]}",
-            "Attempting to store more than 38 significant digits in a Number under root[1]",
-        ),
-        ("SELECT * FROM music WHERE", f"{MALFORMED}Unexpected term"),
-        ("SELECT * FROM music WHERE NOT", f"{MALFORMED}Unexpected term"),
-        (
-            "SELECT * FROM music WHERE a = 1 OR",
-            f"{MALFORMED}Missing right-hand side expression of infix operator",
-        ),
-        ("SELECT * FROM music WHERE ORDER BY artist", f"{MALFORMED}Unexpected keyword"),
-        ("SELECT * FROM music WHERE a IS FOO", f"{MALFORMED}Expected type name"),
-        ("SELECT * FROM music WHERE IS NULL", f"{MALFORMED}Unexpected operator"),
-        ("SELECT * FROM music WHERE a = LIKE", f"{MALFORMED}Unexpected operator"),
-        ("DELETE FROM", f"{MALFORMED}Expected identifier for simple path"),
-        ("SELECT * FROM", f"{MALFORMED}Unexpected term"),
-    ],
-)
-def test_what_does_not_parse_is_refused_in_dynamodbs_words(
-    app: ServiceApp, statement: str, message: str
-) -> None:
-    assert error_of(app, statement) == ("ValidationException", message)
 
 
 def test_deep_statements_are_refused(app: ServiceApp) -> None:
@@ -300,10 +225,8 @@ def test_deep_statements_are_refused(app: ServiceApp) -> None:
 def test_order_by_wants_a_partition_key_and_key_attributes(app: ServiceApp) -> None:
     assert "Must have WHERE clause" in error_of(app, "SELECT * FROM music ORDER BY song")[1]
     assert "hash key condition" in error_of(app, "SELECT * FROM music WHERE plays = 1 ORDER BY song")[1]
-    assert (
-        "must be part of the primary key"
-        in error_of(app, "SELECT * FROM music WHERE artist = 'a' ORDER BY plays")[1]
-    )
+    of_no_key = error_of(app, "SELECT * FROM music WHERE artist = 'a' ORDER BY plays")[1]
+    assert "must be part of the primary key" in of_no_key
 
 
 def test_no_table_is_no_table(app: ServiceApp) -> None:
@@ -333,10 +256,9 @@ def test_a_batch_says_of_each_statement_what_came_of_it(app: ServiceApp) -> None
     assert answer["Responses"][0] == {"TableName": "music"}
     assert answer["Responses"][6]["Item"]["plays"] == {"N": "10"}
     assert answer["ConsumedCapacity"] == [{"TableName": "music", "CapacityUnits": 3.0}]
+    both = [{"Statement": one} for one in (statements[0], "SELECT * FROM music WHERE artist = 'a'")]
     with pytest.raises(ClientError, match="not both"):
-        app.ddb.batch_execute_statement(
-            Statements=[{"Statement": statements[0]}, {"Statement": "SELECT * FROM music WHERE artist = 'a'"}]
-        )
+        app.ddb.batch_execute_statement(Statements=both)
 
 
 def test_a_batch_reads_single_items(app: ServiceApp) -> None:
@@ -367,9 +289,8 @@ def test_a_transaction_is_done_whole_or_not_at_all(app: ServiceApp) -> None:
     update = "UPDATE music SET plays = plays + 1 WHERE artist = 'acme' AND song = 's1'"
     answer = together(there, insert, update, ReturnConsumedCapacity="TOTAL", ClientRequestToken="t")
     assert answer["Responses"] == []
-    assert answer["ConsumedCapacity"] == [
-        {"TableName": "music", "CapacityUnits": 7.0, "WriteCapacityUnits": 7.0}
-    ]
+    written = {"TableName": "music", "CapacityUnits": 7.0, "WriteCapacityUnits": 7.0}
+    assert answer["ConsumedCapacity"] == [written]
     assert item_of(app, "acme", "s1")["plays"] == {"N": "11"}  # type: ignore[index]
     again = together(there, insert, update, ReturnConsumedCapacity="TOTAL", ClientRequestToken="t")
     assert "ReadCapacityUnits" in again["ConsumedCapacity"][0]
@@ -389,23 +310,8 @@ def test_a_transaction_is_done_whole_or_not_at_all(app: ServiceApp) -> None:
         together(update, update)
 
 
-def test_too_many_statements_are_refused(app: ServiceApp) -> None:
-    statement = {"Statement": "SELECT * FROM music WHERE artist = 'a' AND song = 'b'"}
-    for call, member, most in (
-        (app.ddb.batch_execute_statement, "Statements", 25),
-        (app.ddb.execute_transaction, "TransactStatements", 100),
-    ):
-        with pytest.raises(ClientError, match=f"length less than or equal to {most}"):
-            call(**{member: [statement] * (most + 1)})
-
-
 def test_throttles_are_those_of_the_operation_with_their_reasons(service_app: ServiceApp) -> None:
-    service_app.ddb.create_table(
-        TableName="orders",
-        AttributeDefinitions=attributes("pk"),
-        KeySchema=HASH,
-        BillingMode="PAY_PER_REQUEST",
-    )
+    service_app.ddb.create_table(**on_demand())
     fill = {"S": "x" * 300_000}
     run(service_app, "INSERT INTO orders VALUE {'pk': 'hot', 'fill': ?}", fill)
     with pytest.raises(ClientError) as caught:  # noqa: PT012 (whichever is the one too many)
@@ -414,16 +320,11 @@ def test_throttles_are_those_of_the_operation_with_their_reasons(service_app: Se
     answer: Any = caught.value.response
     assert answer["Error"]["Code"] == "ThrottlingException"
     assert answer["throttlingReasons"][0]["reason"] == "TableWriteKeyRangeThroughputExceeded"
-    batch = service_app.ddb.batch_execute_statement(
-        Statements=[{"Statement": "UPDATE orders SET fill = ? WHERE pk = 'hot'", "Parameters": [fill]}]
-    )["Responses"]
+    update = [{"Statement": "UPDATE orders SET fill = ? WHERE pk = 'hot'", "Parameters": [fill]}]
+    batch = service_app.ddb.batch_execute_statement(Statements=update)["Responses"]
     assert batch[0]["Error"]["Code"] == "ThrottlingError"
     with pytest.raises(service_app.ddb.exceptions.TransactionCanceledException) as cancelled:
-        service_app.ddb.execute_transaction(
-            TransactStatements=[
-                {"Statement": "UPDATE orders SET fill = ? WHERE pk = 'hot'", "Parameters": [fill]}
-            ]
-        )
+        service_app.ddb.execute_transaction(TransactStatements=update)
     assert cancelled.value.response["CancellationReasons"][0]["Code"] == "ThrottlingError"
     minutes = service_app.service.catalog.get("orders").model.minutes
     series = minutes.series("orders", service_app.clock() - 60, service_app.clock() + 60)
@@ -434,9 +335,8 @@ def test_throttles_are_those_of_the_operation_with_their_reasons(service_app: Se
 def test_metrics_are_by_operation_and_verb(app: ServiceApp) -> None:
     run(app, "SELECT * FROM music WHERE artist = 'abba'")
     run(app, "INSERT INTO music VALUE {'artist': 'm', 'song': '1'}")
-    app.ddb.batch_execute_statement(
-        Statements=[{"Statement": "DELETE FROM music WHERE artist='m' AND song='1'"}]
-    )
+    delete = "DELETE FROM music WHERE artist='m' AND song='1'"
+    app.ddb.batch_execute_statement(Statements=[{"Statement": delete}])
     minutes = app.service.catalog.get("music").model.minutes
     found = {
         (one.metric, *(value for name, value in one.dimensions if name != "TableName")): one.points[0].sum
@@ -444,8 +344,4 @@ def test_metrics_are_by_operation_and_verb(app: ServiceApp) -> None:
     }
     assert found["ReturnedItemCount", "ExecuteStatement", "PartiQLSelect"] == 3
     assert ("SuccessfulRequestLatency", "ExecuteStatement", "PartiQLInsert") in found
-    assert (
-        "SuccessfulRequestLatency",
-        "BatchExecuteStatement",
-        "OperationType=Write".partition("=")[2],
-    ) in found
+    assert ("SuccessfulRequestLatency", "BatchExecuteStatement", "Write") in found

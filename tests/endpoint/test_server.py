@@ -2,7 +2,6 @@
 
 import logging
 import random
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.request import urlopen
 from zlib import crc32
@@ -17,7 +16,9 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
 from keyheat.endpoint.service import Handler, Service
-from tests.endpoint.clients import FakeClock, ServiceApp, taken_apart
+from tests.endpoint.account import on_demand, table, units
+from tests.endpoint.asking import query, values
+from tests.endpoint.clients import FakeClock, ServiceApp, posted, taken_apart
 
 PUTS, LARGE = 200, {"S": "x" * 100_000}
 
@@ -31,25 +32,15 @@ def app_with(**data: Handler) -> ServiceApp:
     clock = FakeClock()
     service = Service(clock=clock)
     app = ServiceApp(clock, service, build_router(Regions(service), CONTROL, data))
-    app.ddb.create_table(
-        TableName="orders",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
+    app.ddb.create_table(**on_demand())
     app.ddb.describe_table(TableName="orders")
     return app
 
 
 def asked(app: ServiceApp, operation: str, body: bytes) -> tuple[int, dict[str, str], Any]:
-    headers = {
-        b"authorization": b"AWS4-HMAC-SHA256 x",
-        b"x-amz-target": b"DynamoDB_20120810." + operation.encode(),
-    }
-    status, answered, content = taken_apart(app.router.answer(b"POST", b"/", headers, body))
-    assert int(answered["x-amz-crc32"]) == crc32(content)
-    assert int(answered["content-length"]) == len(content)
-    return status, answered, orjson.loads(content)
+    status, answered, content = posted(app.router, operation, body)
+    assert int(answered["x-amz-crc32"]) == crc32(orjson.dumps(content))
+    return status, answered, content
 
 
 def counts(app: ServiceApp, metric: str) -> dict[str, tuple[float, float]]:
@@ -66,22 +57,17 @@ def counts(app: ServiceApp, metric: str) -> dict[str, tuple[float, float]]:
 
 
 def test_a_mistake_of_ours_is_a_500_whose_cause_stays_here(caplog: pytest.LogCaptureFixture) -> None:
-    app = app_with(PutItem=broken)
+    app = app_with(PutItem=broken, GetItem=broken)
+    with pytest.raises(ClientError, match="InternalServerError"):
+        app.ddb.get_item(TableName="orders", Key={"pk": {"S": "a"}})
     with caplog.at_level(logging.ERROR):
         status, _, body = asked(app, "PutItem", b'{"TableName": "orders", "Item": {"pk": {"S": "a"}}}')
     assert status == 500
     assert body["__type"] == "com.amazonaws.dynamodb.v20120810#InternalServerError"
     assert "a mistake of ours" not in str(body)
     assert "a mistake of ours" in caplog.text
-    assert counts(app, "SystemErrors") == {"PutItem": (1.0, 1)}
+    assert counts(app, "SystemErrors") == {"GetItem": (1.0, 1), "PutItem": (1.0, 1)}
     assert counts(app, "SuccessfulRequestLatency") == {}
-
-
-@pytest.mark.slow
-def test_boto3_sees_the_internal_error() -> None:
-    app = app_with(GetItem=broken)
-    with pytest.raises(ClientError, match="InternalServerError"):
-        app.ddb.get_item(TableName="orders", Key={"pk": {"S": "a"}})
 
 
 @pytest.mark.parametrize(
@@ -161,13 +147,25 @@ def test_a_running_endpoint_says_that_it_is_well(endpoint: EndpointProcess) -> N
         assert orjson.loads(answer.read()) == {"status": "ok", "scale": 1.0}
 
 
-def test_boto3_puts_and_gets_on_a_running_endpoint(ddb: Any, table: Any) -> None:
+def test_boto3_puts_and_gets_on_a_running_endpoint(ddb: Any) -> None:
+    ddb.create_table(**on_demand("put-and-got"))
     item = {"pk": {"S": "schlüssel"}, "data": {"B": b"\x00\xff"}, "n": {"N": "1.50"}}
-    answer = ddb.put_item(TableName=table.name, Item=item, ReturnConsumedCapacity="TOTAL")
+    answer = ddb.put_item(TableName="put-and-got", Item=item, ReturnConsumedCapacity="TOTAL")
     assert answer["ConsumedCapacity"]["CapacityUnits"] == 1.0
-    assert ddb.get_item(TableName=table.name, Key={"pk": item["pk"]})["Item"]["data"] == item["data"]
+    assert ddb.get_item(TableName="put-and-got", Key={"pk": item["pk"]})["Item"]["data"] == item["data"]
     with pytest.raises(ddb.exceptions.ResourceNotFoundException):
         ddb.get_item(TableName="no-such-table", Key={"pk": {"S": "a"}})
+
+
+def test_boto3_raises_a_throttle_of_a_running_endpoint(ddb: Any) -> None:
+    """An item of 390 KB leaves the bucket of a unit a second in debt for longer than a test takes."""
+    ddb.create_table(**table("in-debt", ProvisionedThroughput=units(1, 1)))
+    item = {"pk": {"S": "hot"}, "fill": {"B": bytes(390 * 1024)}}
+    ddb.put_item(TableName="in-debt", Item=item)
+    with pytest.raises(ddb.exceptions.ProvisionedThroughputExceededException) as caught:
+        ddb.put_item(TableName="in-debt", Item=item)
+    (reason,) = caught.value.response["ThrottlingReasons"]
+    assert reason["reason"] == "TableWriteProvisionedThroughputExceeded"
 
 
 def test_old_objects_are_looked_at_only_in_quiet() -> None:
@@ -183,12 +181,7 @@ def test_old_objects_are_looked_at_only_in_quiet() -> None:
 
 def test_a_throttle_is_seen_alike_by_client_decisions_and_metrics(service_app: ServiceApp) -> None:
     app = service_app
-    app.ddb.create_table(
-        TableName="small",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        ProvisionedThroughput={"ReadCapacityUnits": 20, "WriteCapacityUnits": 20},
-    )
+    app.ddb.create_table(**table("small", ProvisionedThroughput=units(20, 20)))
     app.ddb.describe_table(TableName="small")
     reasons, accepted = set(), 0
     for number in range(PUTS):
@@ -210,19 +203,6 @@ def test_a_throttle_is_seen_alike_by_client_decisions_and_metrics(service_app: S
 
 def minute_of(app: ServiceApp, metric: str, **dimensions: str) -> float:
     """The sum of a metric of the table `small`, over its one minute."""
-    named = {"TableName": "small", **dimensions}
-    stat = {
-        "Metric": {
-            "Namespace": "AWS/DynamoDB",
-            "MetricName": metric,
-            "Dimensions": [{"Name": name, "Value": value} for name, value in named.items()],
-        },
-        "Period": 60,
-        "Stat": "Sum",
-    }
-    now = datetime.fromtimestamp(app.clock(), UTC)
-    answer = app.cloudwatch.get_metric_data(
-        MetricDataQueries=[{"Id": "a", "MetricStat": stat}], StartTime=now - timedelta(minutes=1), EndTime=now
-    )
-    [value] = answer["MetricDataResults"][0]["Values"]
-    return float(value)
+    named = [{"Name": name, "Value": value} for name, value in {"TableName": "small", **dimensions}.items()]
+    (value,) = values(app, query(metric, dimensions=named))
+    return value

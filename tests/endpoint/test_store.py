@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyheat.endpoint.itemkeys import after, checked_item_key, partition_prefix, sort_bytes
@@ -66,6 +66,7 @@ def as_set(items: list[Item]) -> list[bytes]:
 
 
 @pytest.mark.slow
+@settings(max_examples=50)
 @given(writes)
 def test_the_store_holds_what_was_written(writes: list[tuple[bool, Item]]) -> None:
     store, plain = ItemStore(SCHEMA), {}
@@ -87,6 +88,7 @@ def test_the_store_holds_what_was_written(writes: list[tuple[bool, Item]]) -> No
 
 
 @pytest.mark.slow
+@settings(max_examples=50)
 @given(writes)
 def test_an_index_made_later_is_the_one_kept_all_along(writes: list[tuple[bool, Item]]) -> None:
     always, later = ItemStore(SCHEMA), ItemStore(TableSchema(name="orders", keys=KEYS))
@@ -102,6 +104,7 @@ def test_an_index_made_later_is_the_one_kept_all_along(writes: list[tuple[bool, 
 
 
 @pytest.mark.slow
+@settings(max_examples=50)
 @given(st.lists(items, max_size=30), st.booleans())
 def test_a_partition_comes_in_the_order_of_its_sort_key(items: list[Item], descending: bool) -> None:
     store = ItemStore(SCHEMA)

@@ -6,7 +6,7 @@ import pytest
 
 from keyheat.endpoint.service import Streams
 from tests.endpoint.asking import error_of
-from tests.endpoint.clients import Direct, client
+from tests.endpoint.clients import refusal
 from tests.endpoint.streamed import Streamed
 
 
@@ -42,7 +42,7 @@ def test_who_asks_the_stream_first_after_a_change_sees_its_partitions(streamed: 
 
 @pytest.mark.slow
 def test_a_partition_that_splits_closes_its_shard_and_opens_two_children(streamed: Streamed) -> None:
-    keys = [f"k-{n}" for n in range(40)]
+    keys = [f"k-{n}" for n in range(16)]
     for key in keys:
         streamed.put(key, x={"N": "1"})
     parents = {key: streamed.shard_of(key) for key in keys}
@@ -230,26 +230,14 @@ NO_SHARD = "shardId-00000000000000000000-00000000"
 @pytest.mark.parametrize(
     ("operation", "request_", "code"),
     [
-        ("list_streams", {"Limit": 0}, "ValidationException"),
-        ("list_streams", {"Limit": 101}, "ValidationException"),
         ("list_streams", {"ExclusiveStartStreamArn": BAD_ARN}, "ValidationException"),
         ("describe_stream", {"StreamArn": BAD_ARN}, "ValidationException"),
         ("describe_stream", {"StreamArn": "{arn}x"}, "ResourceNotFoundException"),
-        ("describe_stream", {"StreamArn": "{arn}", "Limit": 101}, "ValidationException"),
-        ("describe_stream", {"StreamArn": "{arn}", "ShardFilter": {"Type": "ALL"}}, "ValidationException"),
-        (
-            "get_shard_iterator",
-            {"StreamArn": "{arn}", "ShardId": NO_SHARD, "ShardIteratorType": "LATEST"},
-            "ResourceNotFoundException",
-        ),
+        ("get_shard_iterator", {"ShardId": NO_SHARD, "ShardIteratorType": "LATEST"},
+         "ResourceNotFoundException"),
         *(
-            (
-                "get_shard_iterator",
-                {"StreamArn": "{arn}", "ShardId": "{shard}", **rest},
-                "ValidationException",
-            )
+            ("get_shard_iterator", {"ShardId": "{shard}", **rest}, "ValidationException")
             for rest in (
-                {"ShardIteratorType": "NEWEST"},
                 {"ShardIteratorType": "AT_SEQUENCE_NUMBER"},
                 {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "SequenceNumber": str(10**20)},
                 {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "SequenceNumber": "x" * 21},
@@ -259,18 +247,16 @@ NO_SHARD = "shardId-00000000000000000000-00000000"
             )
         ),
         ("get_records", {"ShardIterator": "no iterator of ours"}, "ValidationException"),
-        ("get_records", {"ShardIterator": "{iterator}", "Limit": 1_001}, "ValidationException"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_is_refused(
     streamed: Streamed, operation: str, request_: dict[str, Any], code: str
 ) -> None:
     shard = streamed.shards()[0]["ShardId"]
-    known = {"{arn}": streamed.arn, "{shard}": shard, "{iterator}": streamed.iterator(shard)}
-    request = {
-        name: (known.get(value, value.replace("{arn}", streamed.arn)) if isinstance(value, str) else value)
+    arn = {"StreamArn": streamed.arn} if operation == "get_shard_iterator" else {}
+    request = arn | {
+        name: value.format(arn=streamed.arn, shard=shard) if isinstance(value, str) else value
         for name, value in request_.items()
     }
-    made = client("dynamodbstreams", "http://in.process", parameter_validation=False)
-    made._endpoint.http_session = Direct(streamed.app.router)
-    assert error_of(getattr(made, operation), **request)[0] == code
+    name = operation.title().replace("_", "")
+    assert refusal(streamed.app, name, request, "dynamodbstreams")[0] == code

@@ -7,9 +7,10 @@ from botocore.model import ListShape, MapShape, Shape, StructureShape
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.shapes import shapes_of
+from tests.endpoint.account import BOTH, attributes, on_demand, schema
 from tests.endpoint.asking import error_of
 from tests.endpoint.clients import client, service_app_at
-from tests.endpoint.streamed import KEYS, Streamed
+from tests.endpoint.streamed import Streamed
 
 VIEWS = ("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
 
@@ -96,13 +97,9 @@ def test_a_failed_condition_or_a_cancelled_transaction_tells_nothing(streamed: S
 def test_a_record_has_the_shape_and_the_size_that_aws_shows() -> None:
     """The sizes are those of https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-example.html"""
     app = service_app_at()
-    app.ddb.create_table(
-        TableName="orders",
-        KeySchema=[{"AttributeName": "Id", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "Id", "AttributeType": "N"}],
-        BillingMode="PAY_PER_REQUEST",
-        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
-    )
+    keys = {"KeySchema": schema("Id"), "AttributeDefinitions": attributes("Id", kind="N")}
+    images = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+    app.ddb.create_table(**on_demand(**keys, StreamSpecification=images))
     for text in ("New item!", "This item has changed"):
         app.ddb.put_item(TableName="orders", Item={"Id": {"N": "101"}, "Message": {"S": text}})
     app.ddb.delete_item(TableName="orders", Key={"Id": {"N": "101"}})
@@ -119,11 +116,8 @@ def test_a_record_has_the_shape_and_the_size_that_aws_shows() -> None:
     assert [record["dynamodb"]["SizeBytes"] for record in records] == [26, 59, 38]
     first = records[0]
     assert len({record["eventID"] for record in records}) == 3
-    assert {name: first[name] for name in ("eventVersion", "eventSource", "awsRegion")} == {
-        "eventVersion": "1.1",
-        "eventSource": "aws:dynamodb",
-        "awsRegion": "us-east-1",
-    }
+    shown = (first["eventVersion"], first["eventSource"], first["awsRegion"])
+    assert shown == ("1.1", "aws:dynamodb", "us-east-1")
     assert first["dynamodb"]["ApproximateCreationDateTime"].timestamp() == app.clock()
 
 
@@ -147,34 +141,25 @@ def fits(shape: Shape, value: Any) -> None:
 def test_a_table_names_its_latest_stream(streamed: Streamed) -> None:
     described = streamed.ddb.describe_table(TableName="orders")["Table"]
     for shown in (streamed.created, described):
-        assert shown["StreamSpecification"] == {
-            "StreamEnabled": True,
-            "StreamViewType": "NEW_AND_OLD_IMAGES",
-        }
+        specification = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+        assert shown["StreamSpecification"] == specification
         assert shown["LatestStreamArn"] == f"{shown['TableArn']}/stream/{shown['LatestStreamLabel']}"
     listed = streamed.streams.list_streams(TableName="orders")["Streams"]
-    assert listed == [
-        {
-            "StreamArn": described["LatestStreamArn"],
-            "StreamLabel": described["LatestStreamLabel"],
-            "TableName": "orders",
-        }
-    ]
+    arn, label = described["LatestStreamArn"], described["LatestStreamLabel"]
+    assert listed == [{"StreamArn": arn, "StreamLabel": label, "TableName": "orders"}]
     fits(shapes_of("dynamodbstreams").of("ListStreamsOutput"), {"Streams": listed})
     answer = streamed.streams.describe_stream(StreamArn=streamed.arn)
     fits(shapes_of("dynamodbstreams").of("DescribeStreamOutput"), answer)
     assert answer["StreamDescription"]["StreamStatus"] == "ENABLED"
-    assert answer["StreamDescription"]["KeySchema"] == KEYS
+    assert answer["StreamDescription"]["KeySchema"] == BOTH
 
 
 def test_a_stream_is_enabled_once_and_disabled_once(streamed: Streamed) -> None:
     enable = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}}
     disable = {"StreamSpecification": {"StreamEnabled": False}}
     update = streamed.ddb.update_table
-    assert error_of(update, TableName="orders", **enable) == (
-        "ValidationException",
-        "Table already has an enabled stream: TableName: orders",
-    )
+    already = ("ValidationException", "Table already has an enabled stream: TableName: orders")
+    assert error_of(update, TableName="orders", **enable) == already
     first = streamed.arn
     streamed.put("k")
     shown = update(TableName="orders", **disable)["TableDescription"]
@@ -188,15 +173,12 @@ def test_a_stream_is_enabled_once_and_disabled_once(streamed: Streamed) -> None:
     streamed.put("seen")
     assert streamed.arn != first
     assert [r["dynamodb"]["Keys"]["pk"]["S"] for r in streamed.records()] == ["seen"]
-    assert {stream["StreamArn"] for stream in streamed.streams.list_streams()["Streams"]} == {
-        first,
-        streamed.arn,
-    }
+    listed = {stream["StreamArn"] for stream in streamed.streams.list_streams()["Streams"]}
+    assert listed == {first, streamed.arn}
 
 
 @pytest.mark.parametrize(
-    "specification",
-    [{"StreamEnabled": True}, {"StreamEnabled": False, "StreamViewType": "NEW_IMAGE"}],
+    "specification", [{"StreamEnabled": True}, {"StreamEnabled": False, "StreamViewType": "NEW_IMAGE"}]
 )
 def test_a_switch_that_contradicts_its_view_is_refused(specification: dict[str, Any]) -> None:
     streamed = Streamed(view=None)
@@ -225,13 +207,8 @@ def test_a_disabled_stream_and_that_of_a_deleted_table_are_read_for_a_day(stream
 
 def test_a_process_speaks_it_too(endpoint: EndpointProcess) -> None:
     ddb, streams = client("dynamodb", endpoint.url), client("dynamodbstreams", endpoint.url)
-    ddb.create_table(
-        TableName="streamed-process",
-        KeySchema=KEYS[:1],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
-    )
+    new = {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}
+    ddb.create_table(**on_demand("streamed-process", StreamSpecification=new))
     ddb.put_item(TableName="streamed-process", Item={"pk": {"S": "k"}})
     (stream,) = streams.list_streams(TableName="streamed-process")["Streams"]
     shards = streams.describe_stream(StreamArn=stream["StreamArn"])["StreamDescription"]["Shards"]

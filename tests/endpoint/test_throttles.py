@@ -71,15 +71,11 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("provisioned", "reason", "code", "message"), ROWS)
-def test_the_exception_follows_mode_and_cause(provisioned, reason, code, message):
+def test_the_exception_follows_mode_and_cause_and_spells_the_reasons(provisioned, reason, code, message):
     error = throttled(Asked(provisioned), refusal(reason))
     assert (error.code, error.status) == (code, 400)
     assert error.message == message or (code == "RequestLimitExceeded" and message in error.message)
-
-
-@pytest.mark.parametrize(("provisioned", "reason", "code", "message"), ROWS)
-def test_the_reasons_are_spelt_as_the_exception_spells_them(provisioned, reason, code, message):
-    body = throttled(Asked(provisioned), refusal(reason)).body()
+    body = error.body()
     lower, upper = "throttlingReasons", "ThrottlingReasons"
     mine, other = (lower, upper) if code == "ThrottlingException" else (upper, lower)
     resource = f"{ARN}/index/by_city" if reason.startswith("Index") else ARN

@@ -126,7 +126,7 @@ def test_a_throttle_without_an_arn_is_of_the_table_where_the_logs_name_no_other(
     log = read_logs([logged(tmp_path, f"2026-11-20T12:00:01Z {plain}")])
     found = log.records_of("orders", None, ALWAYS)
     assert [(row.direction, row.reason, row.count) for row in found.throttles or ()] == [("read", None, 1)]
-    assert any("taken to be of orders" in said for said in found.missing)
+    assert any("taken to be orders" in said for said in found.missing)
 
 
 @pytest.mark.parametrize(

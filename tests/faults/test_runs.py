@@ -1,8 +1,8 @@
 """A run through every fault: it ends as it should, its files are whole, each request is accounted for."""
 
-import subprocess
-import sys
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.tables.control import creation
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.runs import parquet
@@ -19,11 +20,12 @@ from tests.faults.account import asked_of, differences
 from tests.faults.kinds import FAULTS
 from tests.faults.process import FaultProxy
 from tests.faults.schedule import in_turn
-from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually, started
+from tests.load.forked import Load
+from tests.make import ON_DEMAND, a_spec
+from tests.outside import PATIENCE_S, eventually, run_of
 
 pytestmark = pytest.mark.opens
 
-ROOT = Path(__file__).parents[2]
 SCENARIO = """
 format = "keyheat.scenario/1"
 name = "faulty"
@@ -46,15 +48,15 @@ class Behind:
     endpoint: EndpointProcess
     proxy: FaultProxy
     folder: Path
+    start: Callable[..., Load]
     asked_before: int = 0  # of endpoints that are gone
 
-    def load(self, transport: str, text: str = SCENARIO) -> "subprocess.Popen[str]":
+    def load(self, transport: str, text: str = SCENARIO) -> Load:
         scenario = self.folder / "faulty.toml"
         scenario.write_text(text)
-        words = ("-m", "locust", "-f", ROOT / "loadtests" / "hotkey.py", "--headless", "--only-summary")
-        options = ("--no-report", "--stop-timeout", "1", "--transport", transport)
-        where = ("--host", self.proxy.url, "--scenario", scenario, "--out", self.folder / "run")
-        return started((sys.executable, *words, *options, *where), self.folder, a_readers_environment())
+        options = ("--headless", "--only-summary", "--no-report", "--stop-timeout", "1")
+        where = ("--host", self.proxy.url, "--scenario", str(scenario), "--out", str(self.folder / "run"))
+        return self.start("hotkey.py", *options, "--transport", transport, *where)
 
     def restart(self, other: EndpointProcess) -> None:
         """The endpoint goes down with all connections, and another one comes up where it was."""
@@ -65,31 +67,33 @@ class Behind:
         self.proxy.come_back(other.url)  # at once: the load goes on, and ending an endpoint may take its time
         before.stop()
 
+    def has_met_all(self) -> bool:
+        """Whether each fault has struck, and the load went on in peace after that."""
+        counted = self.proxy.counts()
+        return set(counted["by_fault"]) == set(FAULTS) and counted["answered"] > 3 * LAST
+
     def _nothing_under_way(self) -> bool:
         counted = self.proxy.counts()
         return bool(counted["forwarded"] == counted["answered"])
 
 
 def create_table(url: str) -> None:
-    client = make_client(target_at(url))
-    client.create_table(
-        TableName="faulty-table",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    client.close()
+    with closing(make_client(target_at(url))) as client:
+        client.create_table(**creation(a_spec(name="faulty-table", **ON_DEMAND)))
 
 
 @pytest.fixture
-def behind(tmp_path: Path) -> Iterator[list[Behind]]:
-    """Two of them, for two runs at once."""
+def behind(tmp_path: Path, start_locust: Callable[..., Load]) -> Iterator[Callable[[str], Behind]]:
+    """Makes one of them."""
     made: list[Behind] = []
-    for name in ("one", "two"):
+
+    def begin(name: str) -> Behind:
         (tmp_path / name).mkdir()
         endpoint = EndpointProcess.start()
-        made.append(Behind(endpoint, FaultProxy.start(endpoint.url), tmp_path / name))
-    yield made
+        made.append(Behind(endpoint, FaultProxy.start(endpoint.url), tmp_path / name, start_locust))
+        return made[-1]
+
+    yield begin
     for each in made:
         each.proxy.stop()
         each.endpoint.stop()
@@ -100,8 +104,8 @@ def check_whole(folder: Path) -> dict[str, Any]:
     assert {path.name for path in folder.iterdir()} - {"partitions.parquet"} == {  # the network may lose it
         "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"
     }  # fmt: skip
-    run = runfiles.read_json(folder / "run.json", runfiles.RUN)
-    assert run["status"] == "finished"
+    run = run_of(folder)
+    assert run["status"] == "interrupted"
     seconds = parquet.read_table(folder / "seconds.parquet", runfiles.SECONDS)
     for name in ("attempts", "accepted", "throttled", "errors"):
         assert pc.sum(seconds[name]).as_py() == run["totals"][name]
@@ -109,17 +113,16 @@ def check_whole(folder: Path) -> dict[str, Any]:
     return totals
 
 
-def test_an_endpoint_that_hangs_makes_a_run_of_a_closed_loop_invalid(behind: list[Behind]) -> None:
+def test_an_endpoint_that_hangs_makes_a_run_of_a_closed_loop_invalid(
+    behind: Callable[[str], Behind],
+) -> None:
     """Everybody waits and nobody sends: what was asked for is what the scenario asks all the same."""
-    hung, _ = behind
+    hung = behind("hung")
     hung.proxy.plan(dict.fromkeys(range(200, 10_000), "silence"))
     load = hung.load("signed", SCENARIO.replace(', arrivals = "constant"', ""))
-    try:
-        err = load.communicate(timeout=PATIENCE_S)[1]
-    finally:
-        end_all([load])
+    err = load.communicate(timeout=PATIENCE_S)[1]
     assert load.returncode == 0, err
-    run = runfiles.read_json(hung.folder / "run" / "run.json", runfiles.RUN)
+    run = run_of(hung.folder / "run")
     generator = run["generator"]
     assert generator["bound"]
     assert generator["asked_per_s"] == pytest.approx(200, rel=0.05)
@@ -128,26 +131,25 @@ def test_an_endpoint_that_hangs_makes_a_run_of_a_closed_loop_invalid(behind: lis
     assert any(words in check for check in generator["checks"] for words in unanswered), generator
 
 
-def test_runs_through_every_fault(behind: list[Behind]) -> None:
-    signed, boto3 = behind
-    other = EndpointProcess.start()
+def test_runs_through_every_fault(behind: Callable[[str], Behind]) -> None:
+    signed, boto3, other = behind("signed"), behind("boto3"), EndpointProcess.start()
     create_table(other.url)
-    for each in behind:
+    for each in (signed, boto3):
         each.proxy.plan(PLAN)
-    loads = [signed.load("signed"), boto3.load("boto3")]
-    try:
-        eventually(lambda: signed.proxy.counts()["seen"] > LAST + 40)
-        signed.restart(other)
-        said = [load.communicate(timeout=PATIENCE_S)[1] for load in loads]
-    finally:
-        end_all(loads)
-    for each, load, err in zip(behind, loads, said, strict=True):
-        assert load.returncode == 0, err
+    lasting = SCENARIO.replace("duration_s = 8", "duration_s = 3_000")
+    loads = [signed.load("signed", lasting), boto3.load("boto3", lasting)]
+    eventually(lambda: signed.proxy.counts()["seen"] > LAST + 40)
+    signed.restart(other)
+    eventually(lambda: signed.has_met_all() and boto3.has_met_all())
+    for load in loads:
+        load.send_signal(signal.SIGINT)
+    said = [load.communicate(timeout=PATIENCE_S)[1] for load in loads]
+    for each, load, err in zip((signed, boto3), loads, said, strict=True):
+        assert load.returncode == 130, err
         assert "Traceback" not in err
         totals, counted = check_whole(each.folder / "run"), each.proxy.counts()
         asked = each.asked_before + asked_of(each.endpoint.url)
         wrong = {what: number for what, number in differences(totals, counted, asked).items() if number}
         assert not wrong, (totals, counted, err)
-        assert set(counted["by_fault"]) == set(FAULTS)
         assert totals["throttled"] == 0
         assert totals["accepted"] > totals["errors"] > 0

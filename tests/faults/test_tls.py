@@ -4,7 +4,7 @@ import re
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,17 +16,15 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from keyheat.load.transport.answer import Answer, Transport
-from keyheat.load.transport.boto import Boto3Transport
-from keyheat.load.transport.signed import SignedTransport
-from keyheat.load.transport.target import LOCAL_KEYS, TargetError, target_at
+from keyheat.load.transport.answer import Answer
+from keyheat.load.transport.target import TargetError, target_at
+from tests.make import a_transport
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("keyheat", "loadtests")
 BODY = b'{"ConsumedCapacity":{"TableName":"t","CapacityUnits":1.0}}'
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
 DAY = timedelta(days=1)
-Make = Callable[[str], Transport]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +89,11 @@ def serving(certificate: Certificate) -> Iterator[tuple[str, list[bytes]]]:
         listener.close()
 
 
-def signed(url: str) -> Transport:
-    return SignedTransport(target_at(url), lambda: LOCAL_KEYS, timeout_s=600)
+both = pytest.mark.parametrize("make", ["signed", "boto3"])
 
 
-def boto3(url: str) -> Transport:
-    return Boto3Transport(target_at(url, region="us-east-1"), connections=1, timeout_s=600)
-
-
-both = pytest.mark.parametrize("make", [signed, boto3])
-
-
-def one_answer(make: Make, url: str) -> Answer:
-    transport = make(url)
+def one_answer(make: str, url: str) -> Answer:
+    transport = a_transport(make, url)
     answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
     transport.close()
     return answer
@@ -124,7 +114,7 @@ def certificate(tmp_path: Path) -> Certificate:
 @pytest.mark.opens
 @both
 def test_an_authority_that_is_named_is_trusted(
-    make: Make, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
+    make: str, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate.path))
     with serving(certificate) as (url, read):
@@ -135,7 +125,7 @@ def test_an_authority_that_is_named_is_trusted(
 @pytest.mark.opens
 @both
 def test_an_authority_that_the_profile_names_is_trusted(
-    make: Make, certificate: Certificate, tmp_path: Path
+    make: str, certificate: Certificate, tmp_path: Path
 ) -> None:
     (tmp_path / "config").write_text(f"[default]\nca_bundle = {certificate.path}\n")
     with serving(certificate) as (url, _read):
@@ -153,7 +143,7 @@ TRIED = {
 @both
 @pytest.mark.parametrize("tried", TRIED)
 def test_a_certificate_that_nobody_vouches_for_is_refused(
-    make: Make, certificate: Certificate, monkeypatch: pytest.MonkeyPatch, tried: str
+    make: str, certificate: Certificate, monkeypatch: pytest.MonkeyPatch, tried: str
 ) -> None:
     for name, value in TRIED[tried].items():
         monkeypatch.setenv(name, value)
@@ -170,7 +160,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(
     ids=["other host", "expired"],
 )
 def test_a_certificate_of_another_host_or_time_is_refused(
-    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, names: tuple[str, ...], ended: bool
+    make: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, names: tuple[str, ...], ended: bool
 ) -> None:
     ends = datetime.now(UTC) + (-DAY if ended else DAY)
     wrong = Certificate.made(tmp_path / "wrong.pem", names, ends)
@@ -182,7 +172,7 @@ def test_a_certificate_of_another_host_or_time_is_refused(
 
 @pytest.mark.opens
 @both
-def test_a_server_without_tls_is_refused(make: Make) -> None:
+def test_a_server_without_tls_is_refused(make: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer() -> None:

@@ -1,8 +1,5 @@
 """Things that the load tests' own tests share. Nothing here imports locust, which would replace sockets."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +7,10 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.testing.local import LocalDynamoDB
+from tests.load.forked import Load
 from tests.outside import PATIENCE_S
 
-ROOT = Path(__file__).parents[2]
 SCENARIO = """
 format = "keyheat.scenario/1"
 name = "short"
@@ -42,57 +40,43 @@ def scenario_file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def endpoint() -> Iterator[EndpointProcess]:
-    """A local endpoint of the test's own."""
+@pytest.fixture(scope="session")
+def shared_endpoint() -> Iterator[EndpointProcess]:
+    """A local endpoint for one test after the other."""
     with EndpointProcess.start() as process:
         yield process
 
 
-def clean_environment(tmp_path: Path) -> dict[str, str]:
-    """An environment without AWS configuration."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "LOCUST_"))}
-    return kept | {
-        "AWS_CONFIG_FILE": str(tmp_path / "no-config"),
-        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "no-credentials"),
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }
+@pytest.fixture
+def endpoint(shared_endpoint: EndpointProcess) -> Iterator[EndpointProcess]:
+    """A local endpoint without a table; it is not to be stopped."""
+    yield shared_endpoint
+    LocalDynamoDB(shared_endpoint.url).clear()
 
 
 @pytest.fixture
-def start_locust(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """Starts Locust in a process of its own; what still runs at the end of the test is killed."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(locustfile: str, *options: str, **more: Any) -> "subprocess.Popen[str]":
-        environment = clean_environment(tmp_path) | more.pop("env", {})
-        child = subprocess.Popen(
-            [sys.executable, "-m", "locust", "-f", str(ROOT / "loadtests" / locustfile), *options],
-            cwd=tmp_path,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **more,
-        )
-        started.append(child)
-        return child
-
-    yield start
-    for child in started:
-        if child.poll() is None:
-            child.kill()
-        child.communicate()
-
-
-@pytest.fixture
-def run_locust(start_locust: Callable[..., Any]) -> Callable[..., "tuple[int, str, str]"]:
+def run_locust(start_locust: Callable[..., Load]) -> Callable[..., "tuple[int, str, str]"]:
     """Runs Locust headless to its end: exit code, stdout, stderr."""
 
     def run(locustfile: str, *options: str, **more: Any) -> tuple[int, str, str]:
-        child = start_locust(locustfile, "--headless", "--only-summary", *options, **more)
-        out, err = child.communicate(timeout=PATIENCE_S)
-        return child.returncode, out, err
+        load = start_locust(locustfile, "--headless", "--only-summary", *options, **more)
+        out, err = load.communicate(timeout=PATIENCE_S)
+        return load.wait(), out, err
 
     return run
+
+
+Loaded = Callable[..., str]
+
+
+@pytest.fixture
+def load_run(run_locust: Callable[..., "tuple[int, str, str]"], tmp_path: Path) -> Loaded:
+    """Runs a scenario to its end without a report, into the folder `run`; gives what it said on stderr."""
+
+    def load(locustfile: str, scenario: Path, *options: str, code: int = 0, **more: Any) -> str:
+        where = ("--scenario", str(scenario), "--out", str(tmp_path / "run"), "--no-report")
+        ended, _out, err = run_locust(locustfile, *where, *options, **more)
+        assert ended == code, err
+        return err
+
+    return load

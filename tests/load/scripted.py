@@ -1,12 +1,16 @@
 """A server that answers what a script says, whatever it is asked."""
 
 import socket
+import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from time import sleep
 
-HANG, HANG_UP = b"hang", b"hang up"
+HANG, HANG_UP, RESET = b"hang", b"hang up", b"reset"
+AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: a connection that is closed is reset
+Answer = bytes | Iterator[bytes]
+"""What is sent for one request; an iterator's pieces, until the client hangs up."""
 
 
 def answered(status: str, body: bytes, *headers: str) -> bytes:
@@ -23,12 +27,12 @@ def answered(status: str, body: bytes, *headers: str) -> bytes:
 class ScriptedServer:
     """Answers one request after the other with what the script says."""
 
-    def __init__(self, script: list[bytes]) -> None:
+    def __init__(self, script: Iterable[Answer]) -> None:
         self._script = iter(script)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.requests: list[bytes] = []
-        self.connections = 0
+        self.connections = self.sent_bytes = 0
         self.hung_up = False
         self._current: socket.socket | None = None
         self._ended = threading.Event()
@@ -59,10 +63,19 @@ class ScriptedServer:
             if scripted == HANG:
                 self._ended.wait()
                 return
-            for piece in scripted.removesuffix(HANG_UP).split(b"|PAUSE|"):
-                connection.sendall(piece)
-            if scripted.endswith(HANG_UP):
+            if not isinstance(scripted, bytes):
+                self._send(connection, scripted)
                 return
+            self._send(connection, scripted.removesuffix(HANG_UP).removesuffix(RESET).split(b"|PAUSE|"))
+            if scripted.endswith(RESET):
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+            if scripted.endswith((HANG_UP, RESET)):
+                return
+
+    def _send(self, connection: socket.socket, pieces: Iterable[bytes]) -> None:
+        for piece in pieces:
+            connection.sendall(piece)
+            self.sent_bytes += len(piece)
 
     def _request(self, connection: socket.socket) -> bytes:
         data = b""
@@ -90,45 +103,17 @@ class ScriptedServer:
 
 
 @contextmanager
-def serving(*script: bytes) -> Iterator[ScriptedServer]:
-    server = ScriptedServer(list(script))
+def serving(*script: Answer) -> Iterator[ScriptedServer]:
+    server = ScriptedServer(script)
     try:
         yield server
     finally:
         server.stop()
 
 
-class Flood:
-    """Answers one request with a start, and then with the same piece for as long as anybody reads."""
-
-    def __init__(self, start: bytes, piece: bytes, every_s: float = 0.0) -> None:
-        self._start, self._piece, self._every_s = start, piece, every_s
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self.sent_bytes = 0
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        connection, _ = self._listener.accept()
-        with connection, suppress(OSError):
-            connection.recv(65_536)
-            connection.sendall(self._start)
-            while True:
-                connection.sendall(self._piece)
-                sleep(self._every_s)
-                self.sent_bytes += len(self._piece)
-
-    def stop(self) -> None:
-        """Ends as soon as the reader has hung up."""
-        self._thread.join()
-        self._listener.close()
-
-
-@contextmanager
-def flooding(start: bytes, piece: bytes, every_s: float = 0.0) -> Iterator[Flood]:
-    flood = Flood(start, piece, every_s)
-    try:
-        yield flood
-    finally:
-        flood.stop()
+def endless(start: bytes, piece: bytes, every_s: float = 0.0) -> Iterator[bytes]:
+    """An answer that goes on for as long as anybody reads."""
+    yield start
+    while True:
+        sleep(every_s)
+        yield piece

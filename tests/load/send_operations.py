@@ -1,6 +1,6 @@
 """Sends every operation some times in a fixed order, and prints what was recorded of it as JSON.
 
-Run as `python tests/load/send_operations.py TRANSPORT URL SCENARIO TIMES`: Locust replaces the sockets
+Run as `python -m tests.load.send_operations TRANSPORT URL SCENARIO TIMES`: Locust replaces the sockets
 of the process that it is imported into, so this is none of the tests' own.
 """
 

@@ -1,21 +1,19 @@
 """Sales per product and day, kept in three ways by load tests as they are: the totals are the orders."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
-from tests.outside import free_port
+from tests.load.conftest import Loaded
+from tests.outside import free_port, run_of
 
 ROOT = Path(__file__).parents[2]
 SECONDS = {"scan": 5, "transaction": 5, "stream": 12}  # a consumer looks for new shards every 10 s
-Locust = Callable[..., "tuple[int, str, str]"]
 
 
 def small(way: str, folder: Path) -> Path:
@@ -31,10 +29,6 @@ def small(way: str, folder: Path) -> Path:
     path = folder / f"{way}.toml"
     path.write_text(text)
     return path
-
-
-def run_of(folder: Path) -> dict[str, Any]:
-    return runfiles.read_json(folder / "run.json", runfiles.RUN)
 
 
 Totals = Counter[tuple[str, str]]
@@ -60,20 +54,15 @@ def totals_in(url: str, table: str, run_id: str) -> tuple[Totals, Totals]:
     return truth, kept
 
 
-@pytest.mark.parametrize(
-    ("way", "processes"), [("scan", 1), ("transaction", 1), ("stream", 1), ("stream", 2)]
-)
+@pytest.mark.parametrize(("way", "processes"), [("scan", 1), ("transaction", 1), ("stream", 2)])
 def test_the_totals_are_what_the_orders_come_to(
-    run_locust: Locust, tmp_path: Path, endpoint: str, way: str, processes: int
+    load_run: Loaded, tmp_path: Path, endpoint: str, way: str, processes: int
 ) -> None:
     """A consumer counts no order twice, and lacks at most what came after its last flush."""
     folder, port = tmp_path / "run", str(free_port())
     workers = ("--processes", "2", "--master-bind-port", port, "--master-port", port)
-    code, _out, err = run_locust(
-        f"aggregate_{way}.py", "--scenario", str(small(way, tmp_path)), "--out", str(folder), "--no-report",
-        "--host", endpoint, "--keep-table", "--share", *(workers if processes > 1 else ()),
-    )  # fmt: skip
-    assert code == 0, err
+    options = ("--host", endpoint, "--keep-table", "--share", *(workers if processes > 1 else ()))
+    load_run(f"aggregate_{way}.py", small(way, tmp_path), *options)
     run = run_of(folder)
     counted, consumed = run["counted"], run["totals"]["consumed_units"]
     placed, table = counted["orders.placed"], run["table"]["name"]
@@ -94,12 +83,8 @@ def test_the_totals_are_what_the_orders_come_to(
     assert not [line for line in run["generator"]["checks"] if "stream" in line or "total" in line]
 
 
-def test_a_scenario_without_a_stream_is_refused(run_locust: Locust, tmp_path: Path) -> None:
-    path = small("scan", tmp_path)
-    code, _out, err = run_locust(
-        "aggregate_stream.py", "--scenario", str(path), "--out", str(tmp_path / "run"), "--no-report"
-    )
-    assert code == 2
+def test_a_scenario_without_a_stream_is_refused(load_run: Loaded, tmp_path: Path) -> None:
+    err = load_run("aggregate_stream.py", small("scan", tmp_path), code=2)
     for where in ("$.table.stream", "$.companions"):
         assert f"@ {where}" in err
     assert not (tmp_path / "run").exists()

@@ -6,9 +6,10 @@ import gevent
 import pytest
 
 from keyheat.load.users.collections import Collected, ReadThroughCache, copies_of
-from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
+from keyheat.scenario.scenario import ScenarioError
 from keyheat.scenario.spec.part import CacheSpec
 from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec
+from tests.make import a_scenario
 
 KEY = ("hot", None)
 
@@ -114,13 +115,7 @@ def test_copies_are_global_indexes_with_the_same_keys_and_all_attributes() -> No
 
 
 def test_a_cache_without_lifetime_or_room_is_refused() -> None:
-    raw = {
-        "format": "keyheat.scenario/1", "name": "n", "question": "q", "loadtest": "read_cache",
-        "table": {"name": "orders", "provisioned": {"read": 1, "write": 1}},
-        "keys": {"kind": "uniform"}, "cache": {"ttl_s": 0, "items": 0},
-        "thresholds": {"wrong_reads_max": -1},
-    }  # fmt: skip
     with pytest.raises(ScenarioError) as refused:
-        scenario_from_dict(raw, "test")
+        a_scenario(loadtest="read_cache", cache={"ttl_s": 0, "items": 0}, thresholds={"wrong_reads_max": -1})
     paths = {line.rpartition("@ ")[2] for line in refused.value.errors}
     assert paths == {"$.cache.ttl_s", "$.cache.items", "$.thresholds.wrong_reads_max"}

@@ -3,19 +3,17 @@
 import json
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import format_datetime, formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
-from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.clock import AFTER_S, ClockWrong, Sample, align, measure, skew_of
 from keyheat.load.observation import Observation, StreamShards, check_clock
@@ -26,7 +24,9 @@ from keyheat.load.transport.target import credentials_for, target_at
 from keyheat.runfiles import MOST_SKEW_S
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.table_facts import table_facts
-from tests.outside import PATIENCE_S, eventually
+from tests.load.conftest import Loaded
+from tests.load.scripted import HANG_UP, ScriptedServer, answered, serving
+from tests.outside import PATIENCE_S, eventually, run_of
 
 NOON_S = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
 
@@ -121,68 +121,50 @@ def test_a_date_that_is_none_is_no_time() -> None:
         assert measure(odd, "orders", clock=clock, sleep=clock.sleep) is None
 
 
+@contextmanager
+def late(by_s: float) -> Iterator[ScriptedServer]:
+    """DynamoDB for a machine whose clock is behind: it refuses everything."""
+    said = b'{"__type": "com.amazon.coral.service#InvalidSignatureException", "message": "expired"}'
+    date = f"Date: {formatdate(time.time() + by_s, usegmt=True)}"
+    with serving(*[answered("400 Bad Request", said, date, "Connection: close") + HANG_UP] * 50) as server:
+        yield server
+
+
+KEYS = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret"}
+
+
+def elsewhere(url: str) -> str:
+    return url.replace("127.0.0.1", "0.0.0.0")
+
+
 def test_a_run_at_a_service_of_another_day_sends_nothing(
-    run_locust: Callable[..., "tuple[int, str, str]"], scenario_file: Path, tmp_path: Path
+    load_run: Loaded, scenario_file: Path, tmp_path: Path
 ) -> None:
-    keys = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret"}
-    asked = list[str]()
-    late = type("Later", (Late,), {"behind_s": 4 * 86_400, "asked": asked})
-    with ThreadingHTTPServer(("127.0.0.1", 0), late) as server:
-        thread = Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        code, _out, err = run_locust(
-            "hotkey.py", "--scenario", str(scenario_file), "--out", str(tmp_path / "run"), "--yes",
-            "--host", f"http://0.0.0.0:{server.server_port}", env=keys,
-        )  # fmt: skip
-        server.shutdown()
-        thread.join()
-    assert code == 2, err
+    with late(4 * 86_400) as server:
+        where = ("--host", elsewhere(server.url), "--yes")
+        err = load_run("hotkey.py", scenario_file, *where, code=2, env=KEYS)
     assert "this machine's clock is 4.0 days behind that of the service" in err
-    assert set(asked) == {"DynamoDB_20120810.DescribeTable"}
+    assert all(b"DynamoDB_20120810.DescribeTable\r\n" in request for request in server.requests)
     assert not (tmp_path / "run").exists()
-
-
-class Late(BaseHTTPRequestHandler):
-    """DynamoDB for a machine whose clock is seven minutes behind."""
-
-    behind_s = 420.0
-    asked: ClassVar[list[str]] = []
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.asked.append(self.headers["X-Amz-Target"])
-        said = b'{"__type": "com.amazon.coral.service#InvalidSignatureException", "message": "expired"}'
-        self.send_response_only(400)
-        self.send_header("Date", formatdate(time.time() + self.behind_s, usegmt=True))
-        self.send_header("Content-Length", str(len(said)))
-        self.end_headers()
-        self.wfile.write(said)
-
-    def log_message(self, *_words: Any) -> None:
-        """A test says nothing."""
 
 
 @pytest.mark.opens
 def test_such_a_clock_is_named_before_anything_starts_and_its_refusals_are_no_throttles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Late) as server:
-        thread = Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        elsewhere = target_at(f"http://0.0.0.0:{server.server_port}")
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    with late(420.0) as server:
+        target = target_at(elsewhere(server.url))
         with pytest.raises(TableError, match="this machine's clock is 7 minutes behind AWS: set it"):
-            check_clock(elsewhere, "orders", time.time)
+            check_clock(target, "orders", time.time)
         for transport in (
-            Boto3Transport(elsewhere, connections=1),
-            SignedTransport(elsewhere, credentials_for(elsewhere)),
+            Boto3Transport(target, connections=1),
+            SignedTransport(target, credentials_for(target)),
         ):
             answer = transport.send("GetItem", b'{"TableName": "orders", "Key": {"pk": {"S": "a"}}}')
             assert (answer.error_code, answer.throttled) == ("InvalidSignatureException", False)
             transport.close()
-        server.shutdown()
-        thread.join()
 
 
 def test_a_refusal_for_another_reason_is_not_the_clocks_fault() -> None:
@@ -307,18 +289,17 @@ def test_an_interrupt_before_the_minute_begins_leaves_nothing_behind(
 ) -> None:
     """On a target that is not this machine. Where a minute is about to begin, the test waits for it."""
     time.sleep(max(0.0, 15.0 - (60.0 - time.time() % 60.0)))
-    elsewhere = endpoint.url.replace("127.0.0.1", "0.0.0.0")
-    keys = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret"}
     child = start_locust(
         "hotkey.py", "--headless", "--only-summary", "--scenario", str(scenario_file), "--out",
-        str(tmp_path / "run"), "--no-report", "--host", elsewhere, "--yes", "--progress", env=keys,
+        str(tmp_path / "run"), "--no-report", "--host", elsewhere(endpoint.url), "--yes", "--progress",
+        env=KEYS,
     )  # fmt: skip
     phases: list[str] = []
     for line in child.stdout:
         phases.append(json.loads(line).get("phase"))
         if phases[-1] == "aligning":
             assert 0 < json.loads(line)["left_s"] <= 60 + AFTER_S
-            assert runfiles.read_json(tmp_path / "run" / "run.json", runfiles.RUN)["status"] == "running"
+            assert run_of(tmp_path / "run")["status"] == "running"
             child.send_signal(signal.SIGINT)
             break
     _out, err = child.communicate(timeout=PATIENCE_S)

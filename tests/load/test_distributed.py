@@ -1,21 +1,20 @@
 """Master and workers as processes of their own, as on several machines: nothing is lost unsaid."""
 
-import json
 import re
 import signal
-import subprocess
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
+import pytest
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis
-from tests.outside import OR_TOO_SLOW, PATIENCE_S, check_verdict, eventually, free_port
+from tests.load.forked import Load
+from tests.outside import OR_TOO_SLOW, PATIENCE_S, check_verdict, decided, eventually, free_port, run_of
 
 LATE = """
 import gevent, locust
@@ -28,7 +27,7 @@ def wait(**_more):
 
 """
 ROOT = Path(__file__).parents[2]
-Start = Callable[..., "subprocess.Popen[str]"]
+Start = Callable[..., Load]
 Verb = Callable[..., Any]
 
 
@@ -46,20 +45,6 @@ def start_all(
         start(worker, "--worker", "--master-host", "127.0.0.1", "--master-port", port) for _ in range(2)
     ]
     return [master, *workers]
-
-
-def manifest(folder: Path) -> dict[str, Any]:
-    return runfiles.read_json(folder / "run.json", runfiles.RUN)
-
-
-def decided(url: str) -> dict[str, int]:
-    """What the endpoint itself decided."""
-    with urllib.request.urlopen(f"{url}/_keyheat/decisions?table=short-table") as answer:
-        rows = json.load(answer)
-    return {
-        "accepted": sum(row["accepted"] for row in rows),
-        "throttled": sum(sum(row["refused"].values()) for row in rows),
-    }
 
 
 def against_workers(run: dict[str, Any]) -> list[str]:
@@ -80,7 +65,7 @@ def test_the_master_has_all_that_the_workers_sent(
     assert master.returncode == 0, err
     assert [worker.wait(PATIENCE_S) for worker in workers] == [0, 0]
 
-    run = manifest(folder)
+    run = run_of(folder)
     totals = run["totals"]
     assert {name: totals[name] for name in ("accepted", "throttled")} == decided(endpoint.url)
     assert totals["throttled"] > 0 or run["generator"]["bound"]  # a machine too slow to get that far
@@ -96,6 +81,7 @@ def test_the_master_has_all_that_the_workers_sent(
     )
 
 
+@pytest.mark.nightly
 def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
     start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, verb: Verb
 ) -> None:
@@ -110,7 +96,7 @@ def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
     assert master.returncode == 130, err
     assert stays.wait(PATIENCE_S) == 0
 
-    run = manifest(folder)
+    run = run_of(folder)
     (named,) = run["generator"]["missing"]
     assert re.search(r"worker \S+_[0-9a-f]{8} was lost at \d\d:\d\d:\d\d UTC, \d+ s into the run", named)
     assert "it had 5 of 10 users (50% of the load)" in named
@@ -131,6 +117,7 @@ def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
     assert re.search(r'class="warning">Worker \S+ was lost at', page)
 
 
+@pytest.mark.nightly
 def test_a_run_that_loses_every_worker_ends_and_is_not_valid(
     start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, verb: Verb
 ) -> None:
@@ -141,7 +128,7 @@ def test_a_run_that_loses_every_worker_ends_and_is_not_valid(
         worker.kill()
     _out, err = master.communicate(timeout=PATIENCE_S)
     assert master.returncode == 0, err
-    run = manifest(folder)
+    run = run_of(folder)
     assert len(run["generator"]["missing"]) == 2
     assert run["generator"]["bound"]
     assert any("no worker was left" in check for check in run["generator"]["checks"])
@@ -165,7 +152,7 @@ def test_a_worker_that_goes_and_one_that_joins_lose_nothing(
     _out, err = master.communicate(timeout=PATIENCE_S)
     assert master.returncode == 130, err
     assert [worker.wait(PATIENCE_S) for worker in (stays, joins)] == [0, 0]
-    run = manifest(folder)
+    run = run_of(folder)
     (named,) = run["generator"]["missing"]
     assert "left the run at" in named
     assert against_workers(run) == []

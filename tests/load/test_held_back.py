@@ -1,8 +1,8 @@
 """A request that its own client holds back is not sent, and its user has not failed to come back."""
 
 import json
-import subprocess
-import sys
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,23 +12,29 @@ from keyheat.load.record.record import Record
 from keyheat.load.run.load import STALLED_AFTER_S
 from keyheat.load.schedule import Schedule, even
 from keyheat.scenario import shape
+from tests.load.forked import LocustServer
 from tests.outside import PATIENCE_S
 
-ROOT = Path(__file__).parents[2]
-
+Noted = Callable[..., dict[str, float]]
 HELD_S = 10 * STALLED_AFTER_S
 
 
-def noted(loop: str, ends_s: float) -> dict[str, float]:
-    command = [sys.executable, "-m", "tests.load.held_back", loop, str(ends_s)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+@pytest.fixture
+def noted(locust_server: LocustServer) -> Callable[..., dict[str, float]]:
+    def put(loop: str, ends_s: float) -> dict[str, float]:
+        arguments = [loop, str(ends_s)]
+        load = locust_server.start(arguments, Path(), os.environ, module="tests.load.held_back")
+        out, err = load.communicate(timeout=PATIENCE_S)
+        assert load.returncode == 0, err
+        found: dict[str, float] = json.loads(out)
+        return found
+
+    return put
 
 
 @pytest.mark.opens
 @pytest.mark.parametrize("loop", ["closed", "open"])
-def test_it_is_sent_once_its_client_lets_it_go(loop: str) -> None:
+def test_it_is_sent_once_its_client_lets_it_go(noted: Noted, loop: str) -> None:
     found = noted(loop, ends_s=2 * HELD_S)
     assert found == {
         "offered": 1.0, "sent": 1.0, "held_s": HELD_S, "stalled": 0, "requests": 1, "waiting": 0,
@@ -37,7 +43,7 @@ def test_it_is_sent_once_its_client_lets_it_go(loop: str) -> None:
 
 @pytest.mark.opens
 @pytest.mark.parametrize("loop", ["closed", "open"])
-def test_it_was_not_sent_where_the_load_ends_before(loop: str) -> None:
+def test_it_was_not_sent_where_the_load_ends_before(noted: Noted, loop: str) -> None:
     found = noted(loop, ends_s=10.0)
     assert found == {
         "offered": 1.0, "sent": 0.0, "held_s": 10.0, "stalled": 0, "requests": 0, "waiting": 1,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keyheat.load.users.items import ItemTemplate, ItemTooSmall
 from keyheat.model.units import item_bytes
-from keyheat.scenario.scenario import scenario_from_dict
+from tests.make import a_scenario
 
 INDEXED = {
     "sort_key": "größe",
@@ -19,16 +19,7 @@ INDEXED = {
 
 def template(size: int | dict[str, object], **table: object) -> ItemTemplate:
     plain = {"name": "weighed", "partition_key": "pk", "provisioned": {"read": 1, "write": 1}}
-    scenario = {
-        "format": "keyheat.scenario/1",
-        "name": "weighed",
-        "question": "?",
-        "loadtest": "hotkey",
-        "table": {**plain, **table},
-        "keys": {"kind": "uniform"},
-        "load": {"item_bytes": size},
-    }
-    return ItemTemplate(scenario_from_dict(scenario, "test"))
+    return ItemTemplate(a_scenario(table=plain | table, load={"item_bytes": size}))
 
 
 @pytest.mark.slow

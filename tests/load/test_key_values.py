@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from keyheat.load.users.items import ItemTemplate, KeyEncoding, KeyValues, marked, prefix_of
 from keyheat.model.units import item_bytes, number_bytes
-from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.sharding.reader import sort_value
+from tests.make import a_scenario
 
 RUN = "0123456789ab"
 IN_TIME = st.builds(
@@ -58,16 +58,7 @@ THEIRS: dict[str, Any] = {
 
 
 def template(table: dict[str, Any], run_id: str | None, size: int = 700) -> ItemTemplate:
-    scenario = {
-        "format": "keyheat.scenario/1",
-        "name": "weighed",
-        "question": "?",
-        "loadtest": "hotkey",
-        "table": table,
-        "keys": {"kind": "uniform"},
-        "load": {"item_bytes": size},
-    }
-    return ItemTemplate(scenario_from_dict(scenario, "test"), run_id)
+    return ItemTemplate(a_scenario(table=table, load={"item_bytes": size}), run_id)
 
 
 def value_of(attribute: KeyEncoding, text: str) -> Any:

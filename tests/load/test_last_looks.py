@@ -12,7 +12,9 @@ def test_a_last_look_that_fails_is_said_and_the_others_are_taken() -> None:
     def blind() -> None:
         raise NotSeen("how many there were is not known: no answer")
 
-    load = SimpleNamespace(record=record, last_looks=[blind, lambda: record.count("shards.ended_with", 3)])
+    looks = [blind, lambda: record.count("shards.ended_with", 3)]
+    order = SimpleNamespace(url="http://localhost:8000")
+    load = SimpleNamespace(record=record, order=order, last_looks=looks)
     Load.look_back(load)  # type: ignore[arg-type]
     assert record.health.problems == ["how many there were is not known: no answer"]
     assert record.counted["shards.ended_with"] == 3

@@ -1,23 +1,18 @@
 """Every operation of the mix, sent to a real endpoint: the record is what the endpoint decided."""
 
 import json
-import subprocess
-import sys
-import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from tests.outside import PATIENCE_S
+from tests.load.conftest import Loaded
+from tests.load.forked import LocustServer, clean_environment
+from tests.outside import PATIENCE_S, get, run_of
 
 pytestmark = pytest.mark.opens
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 SCENARIO = """
 format = "keyheat.scenario/1"
 name = "mix"
@@ -49,28 +44,30 @@ batch_get = 1
 transact_write = 1
 transact_get = 1
 """
+TIMES = 8
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 READS = {"GetItem", "Query", "BatchGetItem", "TransactGetItems"}
 
 
 def send(
-    folder: Path, transport: str, *, units: int, sort_key: bool = True, times: int = 12
+    server: LocustServer,
+    folder: Path,
+    transport: str,
+    *,
+    units: int,
+    sort_key: bool = True,
+    times: int = TIMES,
 ) -> tuple[dict[str, Any], list[Any]]:
     """What one transport recorded, and what the endpoint decided."""
     path = folder / "mix.toml"
     path.write_text(SCENARIO.format(units=units, sort_key='sort_key = "sk"' if sort_key else ""))
     with EndpointProcess.start(seed=1) as endpoint:
-        done = subprocess.run(
-            [sys.executable, HERE / "send_operations.py", transport, endpoint.url, path, str(times)],
-            cwd=ROOT,
-            env={"PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            check=True,
-            timeout=PATIENCE_S,
-        )
-        with urllib.request.urlopen(f"{endpoint.url}/_keyheat/decisions?table=mix-table") as answer:
-            decided = json.load(answer)
-    recorded = json.loads(done.stdout)
+        arguments = [transport, endpoint.url, str(path), str(times)]
+        load = server.start(arguments, folder, clean_environment(folder), module="tests.load.send_operations")
+        out, err = load.communicate(timeout=PATIENCE_S)
+        assert load.returncode == 0, err
+        decided = json.loads(get(f"{endpoint.url}/_keyheat/decisions?table=mix-table"))
+    recorded = json.loads(out)
     assert recorded["errors"] == {}
     return recorded, decided
 
@@ -92,10 +89,14 @@ def truth(decided: list[Any], direction: str) -> list[float]:
 
 
 @pytest.fixture(scope="module")
-def of_transport(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict[str, Any], list[Any]]]:
+def of_transport(
+    locust_server: LocustServer, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[dict[str, Any], list[Any]]]:
     """The same operations on a table with room for all, by both transports."""
     folder = tmp_path_factory.mktemp("mix")
-    return {transport: send(folder, transport, units=18_000) for transport in ("signed", "boto3")}
+    return {
+        transport: send(locust_server, folder, transport, units=18_000) for transport in ("signed", "boto3")
+    }
 
 
 @pytest.mark.xdist_group("operations")  # sent once for the tests below
@@ -118,16 +119,18 @@ def test_units_and_attempts_are_those_that_the_endpoint_decided(
     index = sum(row["consumed"] for row in decided if row["index"] == "by-country")
     assert recorded["rows"]["by-country write"][4] == pytest.approx(index)
     counted = recorded["counted"]
-    assert (counted["batch.requests"], counted["batch.unprocessed"]) == (24, 0)
-    assert counted["transactions.requests"] == 24
-    assert 0 < counted["conditions.failed"] < 12
-    assert recorded["timed"]["BatchWriteItem.accepted"] == 12
-    assert recorded["rows"]["BatchWriteItem write"][0] == 12 * 25
+    assert (counted["batch.requests"], counted["batch.unprocessed"]) == (2 * TIMES, 0)
+    assert counted["transactions.requests"] == 2 * TIMES
+    assert 0 < counted["conditions.failed"] < TIMES
+    assert recorded["timed"]["BatchWriteItem.accepted"] == TIMES
+    assert recorded["rows"]["BatchWriteItem write"][0] == TIMES * 25
 
 
 @pytest.mark.parametrize("transport", ["signed", "boto3"])
-def test_what_a_full_table_refuses_is_throttled_item_by_item(tmp_path: Path, transport: str) -> None:
-    recorded, decided = send(tmp_path, transport, units=1, times=40)
+def test_what_a_full_table_refuses_is_throttled_item_by_item(
+    locust_server: LocustServer, tmp_path: Path, transport: str
+) -> None:
+    recorded, decided = send(locust_server, tmp_path, transport, units=1, times=5 * TIMES)
     for direction in ("read", "write"):
         accepted, throttled, consumed = of_table(recorded, direction)
         assert [accepted, throttled, consumed] == pytest.approx(truth(decided, direction)), direction
@@ -141,23 +144,21 @@ def test_what_a_full_table_refuses_is_throttled_item_by_item(tmp_path: Path, tra
     assert recorded["counted"]["batch.unprocessed"] > 0
 
 
-def test_a_table_without_a_sort_key_takes_the_same_operations(tmp_path: Path) -> None:
-    recorded, decided = send(tmp_path, "signed", units=18_000, sort_key=False)
+def test_a_table_without_a_sort_key_takes_the_same_operations(
+    locust_server: LocustServer, tmp_path: Path
+) -> None:
+    recorded, decided = send(locust_server, tmp_path, "signed", units=18_000, sort_key=False)
     for direction in ("read", "write"):
         assert of_table(recorded, direction)[:2] == truth(decided, direction)[:2]
-    assert recorded["rows"]["BatchWriteItem write"][0] <= 12 * 25
+    assert recorded["rows"]["BatchWriteItem write"][0] <= TIMES * 25
 
 
-def test_the_mix_runs_as_a_load_test(
-    run_locust: Callable[..., "tuple[int, str, str]"], endpoint: EndpointProcess, tmp_path: Path
-) -> None:
+def test_the_mix_runs_as_a_load_test(load_run: Loaded, endpoint: EndpointProcess, tmp_path: Path) -> None:
     text = SCENARIO.format(units=18_000, sort_key='sort_key = "sk"')
     path = tmp_path / "mix.toml"
     path.write_text(text.replace("10_000_000", "200\nusers = 5\nduration_s = 2"))
-    options = ("--scenario", str(path), "--out", str(tmp_path / "run"), "--no-report")
-    code, _out, err = run_locust("operations.py", *options, "--host", endpoint.url)
-    assert code == 0, err
-    run = runfiles.read_json(tmp_path / "run" / "run.json", runfiles.RUN)
+    load_run("operations.py", path, "--host", endpoint.url)
+    run = run_of(tmp_path / "run")
     assert run["totals"]["errors"] == 0
     counted, asked = run["counted"], run["generator"]["achieved_per_s"]
     requests = run["totals"]["attempts"] - counted["batch.items"] + counted["batch.requests"]

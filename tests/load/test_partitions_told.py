@@ -1,12 +1,9 @@
 """The endpoint tells of partitions and faults when a run is over; what is no answer is taken for none."""
 
 from collections.abc import Iterator
-from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 
@@ -18,41 +15,30 @@ from keyheat.load.transport.endpoint_pages import NotTold, faults_of, partitions
 from keyheat.load.transport.target import Target, target_at
 from keyheat.testing.local import LocalDynamoDB
 from tests.endpoint.clients import client
+from tests.load.scripted import HANG_UP, answered, serving
 
 pytestmark = pytest.mark.opens
 
 
-class Odd(BaseHTTPRequestHandler):
-    """A server that answers by the name of the table: with its status, or with that text."""
-
-    def do_GET(self) -> None:
-        asked = unquote(self.path).partition("table=")[2].rpartition("table/")[2]
-        self.send_response(int(asked) if asked.isdigit() else 200)
-        self.end_headers()
-        self.wfile.write(asked.replace("_", '"').encode())
-
-    def log_message(self, *_words: Any) -> None:
-        """A test says nothing."""
+@contextmanager
+def odd(status: str, body: bytes) -> Iterator[Target]:
+    """An endpoint that answers with something else."""
+    with serving(answered(status, body, "Connection: close") + HANG_UP) as server:
+        yield target_at(server.url)
 
 
-@pytest.fixture
-def odd() -> Iterator[Target]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Odd) as server:
-        thread = Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield target_at(f"http://127.0.0.1:{server.server_port}")
-        server.shutdown()
-        thread.join()
+ODD = {
+    "did not answer": [("404 Not Found", b"[]"), ("500 Internal Server Error", b"[]")],
+    "something else": [("200 OK", b"coffee"), ("200 OK", b'{"a": 1}')],
+}
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
-    [("404", "did not answer"), ("500", "did not answer"), ("coffee", "something else"),
-     ("{_a_: 1}", "something else")],
-)  # fmt: skip
-def test_another_answer_is_none(odd: Target, table: str, said: str) -> None:
-    with pytest.raises(NotTold, match=said):
-        partitions_of(odd, table, 0.0, 10.0)
+    ("said", "status", "body"), [(said, *answer) for said, answers in ODD.items() for answer in answers]
+)
+def test_another_answer_is_none(said: str, status: str, body: bytes) -> None:
+    with odd(status, body) as target, pytest.raises(NotTold, match=said):
+        partitions_of(target, "orders", 0.0, 10.0)
 
 
 def test_nobody_there_is_said() -> None:
@@ -60,20 +46,17 @@ def test_nobody_there_is_said() -> None:
         partitions_of(target_at("http://127.0.0.1:9"), "orders", 0.0, 10.0)
 
 
-@pytest.mark.parametrize("page", ["404", "coffee", "{_rules_: [{_name_: 1}]}"])
-def test_rules_of_faults_that_are_not_told_are_not_taken_for_none(odd: Target, page: str) -> None:
-    with pytest.raises(NotTold):
-        faults_of(replace(odd, url=f"{odd.url}/table={page.replace(' ', '%20')}"))
-
-
-@pytest.fixture
-def endpoint() -> Iterator[LocalDynamoDB]:
-    with EndpointProcess.start() as process:
-        yield LocalDynamoDB(process.url)
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [("404 Not Found", b""), ("200 OK", b"coffee"), ("200 OK", b'{"rules": [{"name": 1}]}')],
+)
+def test_rules_of_faults_that_are_not_told_are_not_taken_for_none(status: str, body: bytes) -> None:
+    with odd(status, body) as target, pytest.raises(NotTold):
+        faults_of(target)
 
 
 @pytest.mark.parametrize("region", ["us-east-1", "eu-west-1"])
-def test_the_table_is_that_of_the_region_which_is_signed_for(endpoint: LocalDynamoDB, region: str) -> None:
+def test_the_table_is_that_of_the_region_which_is_signed_for(endpoint: EndpointProcess, region: str) -> None:
     target = target_at(endpoint.url, region=region)
     with pytest.raises(NotTold, match="404"):
         partitions_of(target, "orders", 0.0, 10.0)
@@ -89,7 +72,8 @@ def test_the_table_is_that_of_the_region_which_is_signed_for(endpoint: LocalDyna
         partitions_of(target_at(endpoint.url, region=other), "orders", 0.0, 10.0)
 
 
-def test_a_run_says_which_rules_struck_while_it_loaded_and_how_often(endpoint: LocalDynamoDB) -> None:
+def test_a_run_says_which_rules_struck_while_it_loaded_and_how_often(endpoint: EndpointProcess) -> None:
+    local = LocalDynamoDB(endpoint.url)
     said: list[str] = []
     bed = Bed(plan=Any, progress=SimpleNamespace(say=said.append), run_id="mine")  # type: ignore[arg-type]
     bed.target = target_at(endpoint.url)
@@ -97,11 +81,11 @@ def test_a_run_says_which_rules_struck_while_it_loaded_and_how_often(endpoint: L
     health = Health()
     bed.see_faults(health)
     assert (said, health.missing) == ([], [])
-    with endpoint.faults({"name": "mine", "delay_ms": 1, "times": 3}, {"delay_ms": 1}) as faults:
-        endpoint._ask("ListTables", {})
+    with local.faults({"name": "mine", "delay_ms": 1, "times": 3}, {"delay_ms": 1}) as faults:
+        local._ask("ListTables", {})
         bed._struck = faults_of(bed.target)
         for _ in range(4):
-            endpoint._ask("ListTables", {})
+            local._ask("ListTables", {})
         bed.see_faults(health)
         assert faults.struck() == 8
     assert health.missing == said

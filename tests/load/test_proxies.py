@@ -1,19 +1,18 @@
 """Nothing on this machine is asked through a proxy; everything else, with either transport, is."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from botocore.exceptions import BotoCoreError
 
 from keyheat.evidence.clients import boto3_clients
-from keyheat.load.transport.answer import Transport
-from keyheat.load.transport.boto import Boto3Transport, make_client
+from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.endpoint_pages import NotTold, endpoint_at, partitions_of, scale_at
-from keyheat.load.transport.signed import SignedTransport
-from keyheat.load.transport.target import LOCAL_KEYS, Target, TargetError, proxy_in_words, proxy_of, target_at
+from keyheat.load.transport.target import TargetError, proxy_in_words, proxy_of, target_at
 from keyheat.testing.local import LocalDynamoDB
 from tests.load.scripted import HANG_UP, ScriptedServer, answered, serving
+from tests.make import a_transport
 
 ELSEWHERE, IN_TLS = "http://tables.example:8000", "https://tables.example"
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
@@ -24,15 +23,7 @@ LISTED = answered("200 OK", b'{"TableNames":[]}', "Connection: close")
 TUNNEL = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
-def signed(target: Target) -> Transport:
-    return SignedTransport(target, lambda: LOCAL_KEYS, timeout_s=600)
-
-
-def boto3(target: Target) -> Transport:
-    return Boto3Transport(target, connections=1, timeout_s=600)
-
-
-both = pytest.mark.parametrize("make", [signed, boto3])
+both = pytest.mark.parametrize("make", ["signed", "boto3"])
 
 
 @pytest.fixture(autouse=True)
@@ -58,9 +49,9 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
 
 @pytest.mark.opens
 @both
-def test_a_local_load_goes_past_the_proxy(make: Callable[[Target], Transport], proxy: ScriptedServer) -> None:
+def test_a_local_load_goes_past_the_proxy(make: str, proxy: ScriptedServer) -> None:
     with serving(OK) as server:
-        transport = make(target_at(server.url, region="us-east-1"))
+        transport = a_transport(make, target_at(server.url, region="us-east-1"))
         assert transport.send("PutItem", REQUEST).accepted
         transport.close()
     assert b"AKIA" not in server.requests[0]
@@ -98,10 +89,8 @@ def test_a_program_under_test_goes_past_the_proxy(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.opens
 @both
-def test_a_load_elsewhere_goes_through_the_proxy(
-    make: Callable[[Target], Transport], proxy: ScriptedServer
-) -> None:
-    transport = make(target_at(ELSEWHERE, region="us-east-1"))
+def test_a_load_elsewhere_goes_through_the_proxy(make: str, proxy: ScriptedServer) -> None:
+    transport = a_transport(make, target_at(ELSEWHERE, region="us-east-1"))
     assert transport.send("PutItem", REQUEST).accepted
     transport.close()
     assert proxy.requests[0].startswith(f"POST {ELSEWHERE}/ HTTP/1.1\r\n".encode())
@@ -110,12 +99,10 @@ def test_a_load_elsewhere_goes_through_the_proxy(
 
 @pytest.mark.opens
 @both
-def test_a_load_with_tls_goes_through_a_tunnel(
-    make: Callable[[Target], Transport], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_load_with_tls_goes_through_a_tunnel(make: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(TUNNEL + HANG_UP) as server:
         proxied(monkeypatch, server.url.replace("//", "//me:pass%40word@"))
-        answer = make(target_at(IN_TLS, region="us-east-1")).send("PutItem", REQUEST)
+        answer = a_transport(make, target_at(IN_TLS, region="us-east-1")).send("PutItem", REQUEST)
     assert server.requests[0].startswith(b"CONNECT tables.example:443 HTTP/1.")
     assert b"basic bwu6cgfzc0b3b3jk" in server.requests[0].lower()
     assert b"AKIA" not in server.requests[0]
@@ -148,12 +135,10 @@ def test_control_calls_and_metrics_of_an_account_go_through_a_tunnel_that_sees_n
 
 @pytest.mark.opens
 @both
-def test_a_proxy_that_refuses_is_a_failure_with_a_name(
-    make: Callable[[Target], Transport], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_that_refuses_is_a_failure_with_a_name(make: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n" + HANG_UP) as server:
         proxied(monkeypatch, server.url)
-        answer = make(target_at(IN_TLS, region="us-east-1")).send("PutItem", REQUEST)
+        answer = a_transport(make, target_at(IN_TLS, region="us-east-1")).send("PutItem", REQUEST)
     assert answer.failure == "connection_failed"
 
 
@@ -187,7 +172,7 @@ def test_a_proxy_that_a_load_cannot_go_through_is_said_before(
 ) -> None:
     proxied(monkeypatch, url)
     with pytest.raises(TargetError, match=why) as caught:
-        signed(target_at(IN_TLS))
+        a_transport("signed", target_at(IN_TLS))
     assert "secret" not in str(caught.value)
 
 

@@ -1,7 +1,5 @@
 """Reads as a user runs them: right ones have nothing wrong, and wrong ones break the run."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from math import sqrt
 from pathlib import Path
@@ -12,10 +10,10 @@ import pytest
 from keyheat import runfiles
 from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis
-from tests.outside import PATIENCE_S
+from tests.load.conftest import Loaded
+from tests.outside import run_of
 
-ROOT = Path(__file__).parents[2]
-Locust = Callable[..., "tuple[int, str, str]"]
+Verb = Callable[..., Any]
 USERS = 8
 SCENARIO = """
 format = "keyheat.scenario/1"
@@ -71,21 +69,16 @@ def scenario(
 
 
 def counted(folder: Path, *, throttled: bool = False) -> dict[str, float]:
-    run: dict[str, Any] = runfiles.read_json(folder / "run.json", runfiles.RUN)
+    run = run_of(folder)
     assert run["totals"]["errors"] == 0, run["totals"]
     assert bool(run["totals"]["throttled"]) is throttled, run["totals"]
     assert "user failed" not in str(run["generator"]["checks"])
     return run["counted"]  # type: ignore[no-any-return]
 
 
-def analyze(folder: Path) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "keyheat", "analyze", str(folder)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
-
-
 def too_slow(folder: Path) -> bool:
     """Whether this machine could not send the load, or not in time, as the run says."""
-    generator = runfiles.read_json(folder / "run.json", runfiles.RUN)["generator"]
+    generator = run_of(folder)["generator"]
     return bool(generator["bound"] or generator["achieved_per_s"] < 0.95 * generator["asked_per_s"])
 
 
@@ -100,31 +93,27 @@ def wrong(counts: dict[str, float]) -> tuple[float, ...]:
     return tuple(counts[f"reads.{what}"] for what in ("missing", "duplicate", "misordered"))
 
 
-def test_reads_of_shards_beyond_a_page_are_right(run_locust: Locust, tmp_path: Path) -> None:
-    run = ("--scenario", str(scenario(tmp_path, size=30_000)), "--out", str(tmp_path / "run"), "--no-report")
-    code, _out, err = run_locust("read_shards.py", *run)
-    assert code == 0, err
+def test_reads_of_shards_beyond_a_page_are_right(load_run: Loaded, tmp_path: Path, verb: Verb) -> None:
+    load_run("read_shards.py", scenario(tmp_path, size=30_000))
     counts = counted(tmp_path / "run")
     assert wrong(counts) == (0, 0, 0)
     assert 0 < counts["reads.checked"] < counts["reads.required"]
     in_pages = counts["reads.requests"] > 3 * counts["reads.checked"]
     assert in_pages or too_slow(tmp_path / "run"), "some shards took more than a page"
     assert "Tag=ReadCollection.logical," in (tmp_path / "run" / "latency.hdr").read_text()
-    code = analyze(tmp_path / "run").returncode
+    code = verb("analyze", tmp_path / "run").code
     assert code == or_too_slow(0, tmp_path / "run")
 
 
-def test_wrong_reads_are_counted_and_break_the_run(run_locust: Locust, tmp_path: Path) -> None:
+def test_wrong_reads_are_counted_and_break_the_run(load_run: Loaded, tmp_path: Path, verb: Verb) -> None:
     folder = tmp_path / "run"
-    run = ("--scenario", str(scenario(tmp_path)), "--out", str(folder), "--no-report")
-    code, _out, err = run_locust("../tests/load/tampering.py", *run)
-    assert code == 0, err
+    load_run("../tests/load/tampering.py", scenario(tmp_path))
     counts = counted(folder)
     lies = {name.removeprefix("lies."): number for name, number in counts.items() if name.startswith("lies.")}
     assert min(lies.values()) > 0 or too_slow(folder)
     assert wrong(counts) == (lies["hide"] + lies["drop_page"], lies["duplicate"], lies["swap"])
-    said = analyze(folder)
-    assert said.returncode == or_too_slow(1, folder), said.stdout
+    said = verb("analyze", folder)
+    assert said.code == or_too_slow(1, folder), said.out
     diagnosis = read_diagnosis(folder / "diagnosis.json")
     wrong_reads = [line.startswith("Reads were wrong: of what ") for line in diagnosis.verdict.because]
     assert any(wrong_reads) if diagnosis.generator.bound else wrong_reads[0]
@@ -133,25 +122,21 @@ def test_wrong_reads_are_counted_and_break_the_run(run_locust: Locust, tmp_path:
     assert threshold.measured == f"{sum(wrong(counts)):,.0f}"
 
 
-def test_a_throttled_read_misses_nothing(run_locust: Locust, tmp_path: Path) -> None:
+def test_a_throttled_read_misses_nothing(load_run: Loaded, tmp_path: Path) -> None:
     path = scenario(tmp_path, size=30_000)
     path.write_text(
         path.read_text().replace("read = 20_000", "read = 20").replace("scale = 10", "scale = 0.1")
     )
     path.write_text(path.read_text().replace("write = 20_000", "write = 40_000"))
-    run = ("--scenario", str(path), "--out", str(tmp_path / "run"), "--no-report")
-    code, _out, err = run_locust("read_shards.py", *run)
-    assert code == 0, err
+    load_run("read_shards.py", path)
     counts = counted(tmp_path / "run", throttled=True)
     assert counts["reads.unchecked"] > 0
     assert wrong(counts) == (0, 0, 0)
 
 
-def test_a_cache_answers_in_place_of_the_table(run_locust: Locust, tmp_path: Path) -> None:
+def test_a_cache_answers_in_place_of_the_table(load_run: Loaded, tmp_path: Path) -> None:
     path = scenario(tmp_path, sort_key=False, more="[cache]\nttl_s = 0.5", duration_s=3)
-    run = ("--scenario", str(path), "--out", str(tmp_path / "run"), "--no-report")
-    code, _out, err = run_locust("read_cache.py", *run)
-    assert code == 0, err
+    load_run("read_cache.py", path)
     counts = counted(tmp_path / "run")
     assert wrong(counts) == (0, 0, 0)
     assert 0 < counts["reads.checked"] == counts["cache.misses"]
@@ -160,17 +145,9 @@ def test_a_cache_answers_in_place_of_the_table(run_locust: Locust, tmp_path: Pat
     assert counts["cache.stale"] <= counts["cache.hits"]
 
 
-@pytest.mark.parametrize(
-    ("locustfile", "apart"),
-    [("read_spread.py", lambda reads: 4 * sqrt(reads)), ("../tests/load/in_turn.py", lambda reads: USERS)],
-)
-def test_reads_go_to_the_table_and_to_its_copies(
-    run_locust: Locust, tmp_path: Path, locustfile: str, apart: Callable[[int], float]
-) -> None:
+def test_reads_go_to_the_table_and_to_its_copies(load_run: Loaded, tmp_path: Path) -> None:
     path = scenario(tmp_path, sort_key=False, table=COPY, duration_s=3)
-    run = ("--scenario", str(path), "--out", str(tmp_path / "run"), "--no-report")
-    code, _out, err = run_locust(locustfile, *run)
-    assert code == 0, err
+    load_run("read_spread.py", path)
     counts = counted(tmp_path / "run")
     assert wrong(counts) == (0, 0, 0)
     assert counts["reads.required"] > 0
@@ -183,12 +160,10 @@ def test_reads_go_to_the_table_and_to_its_copies(
         )
         for name in (None, "copy")
     )
-    assert of_table == pytest.approx(of_copy, abs=apart(of_table + of_copy))
+    assert of_table == pytest.approx(of_copy, abs=4 * sqrt(of_table + of_copy))
 
 
-def test_a_cache_that_nobody_would_read_through_is_refused(run_locust: Locust, tmp_path: Path) -> None:
-    path = scenario(tmp_path, more="[cache]\nttl_s = 1")
-    code, _out, err = run_locust("hotkey.py", "--scenario", str(path), "--out", str(tmp_path / "run"))
-    assert code == 2
+def test_a_cache_that_nobody_would_read_through_is_refused(load_run: Loaded, tmp_path: Path) -> None:
+    err = load_run("hotkey.py", scenario(tmp_path, more="[cache]\nttl_s = 1"), code=2)
     assert "no user of this load test reads through a cache @ $.cache" in err
     assert not (tmp_path / "run").exists()

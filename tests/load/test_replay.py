@@ -1,17 +1,14 @@
 """A trace is sent as it stands, by one process or several; a wrong one is refused before anything starts."""
 
 import json
-import urllib.request
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs import parquet
-from tests.outside import free_port
+from tests.load.conftest import Loaded
+from tests.outside import free_port, get, run_of
 
-Locust = Callable[..., "tuple[int, str, str]"]
 SCENARIO = """
 format = "keyheat.scenario/1"
 name = "again"
@@ -41,12 +38,6 @@ def written(folder: Path, lines: list[str]) -> Path:
     return path
 
 
-def decided(url: str) -> list[Any]:
-    with urllib.request.urlopen(f"{url}/_keyheat/decisions?table=again-table") as answer:
-        rows: list[Any] = json.load(answer)
-    return rows
-
-
 LINES = [
     f"{number / 50:.3f},{operation},key-{number % 7},item-{number % 3},{size}"
     for number in range(80)
@@ -55,23 +46,21 @@ LINES = [
 
 
 def test_every_row_is_sent_once_with_its_size_by_two_processes(
-    run_locust: Locust, endpoint: EndpointProcess, tmp_path: Path
+    load_run: Loaded, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
     port = str(free_port())
     several = ("--processes", "2", "--master-bind-port", port, "--master-port", port)
-    options = ("--out", str(tmp_path / "run"), "--no-report", "--show-keys", "--host", endpoint.url)
-    path = written(tmp_path, LINES)
-    code, _out, err = run_locust("replay.py", "--scenario", str(path), *options, *several)
-    assert code == 0, err
-    run = runfiles.read_json(tmp_path / "run" / "run.json", runfiles.RUN)
+    load_run("replay.py", written(tmp_path, LINES), "--show-keys", "--host", endpoint.url, *several)
+    run = run_of(tmp_path / "run")
     dropped = run["counted"]["arrivals.dropped"]
     assert run["totals"]["attempts"] + dropped == len(LINES)
-    assert run["totals"]["accepted"] == sum(row["accepted"] for row in decided(endpoint.url)) > 0
+    rows = json.loads(get(f"{endpoint.url}/_keyheat/decisions?table=again-table"))
+    assert run["totals"]["accepted"] == sum(row["accepted"] for row in rows) > 0
     assert dropped < 0.05 * len(LINES) or run["generator"]["bound"]  # it stood still, and says so
     seconds = parquet.read_table(tmp_path / "run" / "seconds.parquet", runfiles.SECONDS)
     operations = set(seconds["operation"].to_pylist())
     assert operations == {"PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query"}
-    writes = sum(row["consumed"] for row in decided(endpoint.url) if row["direction"] == "write")
+    writes = sum(row["consumed"] for row in rows if row["direction"] == "write")
     assert run["totals"]["consumed_units"]["write"] == writes
     keys = runfiles.read_json(tmp_path / "run" / "keys.json", runfiles.KEYS)["overall"]["write"]
     assert {key["shown"] for key in keys} == {f"key-{number}" for number in range(7)}
@@ -80,21 +69,18 @@ def test_every_row_is_sent_once_with_its_size_by_two_processes(
 
 
 def test_the_units_are_those_of_the_sizes(
-    run_locust: Locust, endpoint: EndpointProcess, tmp_path: Path
+    load_run: Loaded, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
     path = written(tmp_path, ["0,put,a,1,2500", "0.4,update,a,1,5000", "0.8,get,a,1,", "1.2,delete,a,1,"])
-    options = ("--out", str(tmp_path / "run"), "--no-report", "--host", endpoint.url, "--run-time", "2s")
-    code, _out, err = run_locust("replay.py", "--scenario", str(path), *options)
-    assert code == 0, err
-    run = runfiles.read_json(tmp_path / "run" / "run.json", runfiles.RUN)
+    load_run("replay.py", path, "--host", endpoint.url, "--run-time", "2s")
+    run = run_of(tmp_path / "run")
     # The put is 3 units, the update 5, the delete 5 of what is there; the read half of two.
     assert run["totals"]["consumed_units"] == {"write": 13.0, "read": 1.0}
 
 
-def test_a_wrong_trace_is_refused_with_every_reason(run_locust: Locust, tmp_path: Path) -> None:
+def test_a_wrong_trace_is_refused_with_every_reason(load_run: Loaded, tmp_path: Path) -> None:
     path = written(tmp_path, ["0,put,a,1,2500", "1,scan,a,1,10", "0.5,put,a,1,9", "2,put,a,,600000"])
-    code, _out, err = run_locust("replay.py", "--scenario", str(path), "--out", str(tmp_path / "run"))
-    assert code == 2
+    err = load_run("replay.py", path, code=2)
     for reason in (
         "row 2: operation 'scan'",
         "row 3: time '0.5' is before",
@@ -105,6 +91,5 @@ def test_a_wrong_trace_is_refused_with_every_reason(run_locust: Locust, tmp_path
         assert reason in err
     assert not (tmp_path / "run").exists()
     (tmp_path / "traces" / "again.csv").unlink()
-    code, _out, err = run_locust("replay.py", "--scenario", str(path), "--out", str(tmp_path / "run"))
-    assert code == 2
+    err = load_run("replay.py", path, code=2)
     assert "No such file or directory" in err

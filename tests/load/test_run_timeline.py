@@ -1,23 +1,24 @@
 """The timeline of a real run: UpdateTable at its moments, waited for, refused, and kept in run.json."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
-from keyheat.scenario.scenario import FORMAT, Scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
+from tests.load.conftest import Loaded
+from tests.make import a_scenario
+from tests.outside import run_of
 
 pytestmark = pytest.mark.opens
 
-Locust = Callable[..., "tuple[int, str, str]"]
 UPDATE_S = 0.3
 TABLE = {
     "name": "short-table",
@@ -35,18 +36,7 @@ def target() -> Iterator[Target]:
 
 
 def scenario(*steps: dict[str, Any]) -> Scenario:
-    return scenario_from_dict(
-        {
-            "format": FORMAT,
-            "name": "changes",
-            "question": "What if the capacity changes?",
-            "loadtest": "hotkey",
-            "table": TABLE,
-            "keys": {"kind": "uniform"},
-            "timeline": list(steps),
-        },
-        "test",
-    )
+    return a_scenario(table=TABLE, timeline=list(steps))
 
 
 def test_steps_are_asked_at_their_moments_and_wait_for_an_active_table(target: Target) -> None:
@@ -103,18 +93,13 @@ def test_a_refusal_is_said_and_kept(endpoint: EndpointProcess) -> None:
     assert said[0].startswith("the timeline's step of 0 s was refused: ")
 
 
-def test_a_run_changes_its_table_and_says_when(
-    run_locust: Locust, scenario_file: Path, tmp_path: Path
-) -> None:
+def test_a_run_changes_its_table_and_says_when(load_run: Loaded, scenario_file: Path, tmp_path: Path) -> None:
     step = "[[timeline]]\nat_s = 0.1\nprovisioned = { write = 5_000 }\n[local]\nupdate_s = 0.2\n"
     lasting = scenario_file.read_text().replace("duration_s = 3", "duration_s = 4")  # to see it in force
     scenario_file.write_text(lasting + step)
     folder = tmp_path / "run"
-    code, _out, err = run_locust(
-        "hotkey.py", "--scenario", str(scenario_file), "--out", str(folder), "--no-report"
-    )
-    assert code == 0, err
-    (event,) = runfiles.read_json(folder / "run.json", runfiles.RUN)["timeline"]
+    load_run("hotkey.py", scenario_file)
+    (event,) = run_of(folder)["timeline"]
     assert (event["by"], event["what"], event["from"], event["to"]) == (
         "timeline",
         "provisioned.write",
@@ -125,13 +110,10 @@ def test_a_run_changes_its_table_and_says_when(
     assert event["refused"] is None
 
 
-def test_auto_scaling_is_not_for_a_real_run(run_locust: Locust, scenario_file: Path, tmp_path: Path) -> None:
+def test_auto_scaling_is_not_for_a_real_run(load_run: Loaded, scenario_file: Path, tmp_path: Path) -> None:
     text = scenario_file.read_text()
     scaling = "[table.auto_scaling.write]\nmin = 5\nmax = 40_000\n[keys]"
     scenario_file.write_text(text.replace("[keys]", scaling))
-    code, _out, err = run_locust(
-        "hotkey.py", "--scenario", str(scenario_file), "--out", str(tmp_path / "run"), "--no-report"
-    )
-    assert code == 2
+    err = load_run("hotkey.py", scenario_file, code=2)
     assert "auto scaling is simulated only (keyheat simulate)" in err
     assert not (tmp_path / "run").exists()

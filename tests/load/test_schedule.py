@@ -63,7 +63,7 @@ def test_units_spent_are_units_asked_for_whatever_the_sizes(
         spent += (now := drawn.choice(costs))
         return now
 
-    made = shape.constant(2_000.0, duration_s=MINUTE_S)
+    made = shape.constant(200.0, duration_s=MINUTE_S)
     times = starts(Schedule(made, exponential(rng) if random else even), cost)
     chance = 4 * (sum(costs) / len(costs)) * len(times) ** 0.5 if random else 3 * max(costs)
     assert spent == pytest.approx(made.total(MINUTE_S), abs=chance)

@@ -1,11 +1,8 @@
 """Locust as a user runs it: whole files however it ends, and a clear word where it cannot begin."""
 
 import json
-import resource
-import signal
-import subprocess
-import urllib.request
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,35 +11,25 @@ import pytest
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.tables.control import creation
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.runs import parquet
-from tests.outside import PATIENCE_S, eventually, free_port, get
+from tests.load.conftest import Loaded
+from tests.load.forked import Load
+from tests.make import a_spec
+from tests.outside import PATIENCE_S, decided, run_of
 
 Locust = Callable[..., "tuple[int, str, str]"]
-Start = Callable[..., "subprocess.Popen[str]"]
+Start = Callable[..., Load]
 NO_REPORT = ("--no-report",)
 NOT_WHOLE = (AssertionError, KeyError, runfiles.FileProblem)  # yet
 LONG_ENOUGH = ("--run-time", "4s")  # for throttles, although a busy machine begins late and sends little
 CLIENT_FILES = {"run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"}
 
 
-def run_of(folder: Path) -> dict[str, Any]:
-    return runfiles.read_json(folder / "run.json", runfiles.RUN)
-
-
 def files_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
-
-
-def truth(url: str, table: str = "short-table") -> dict[str, int]:
-    """What the endpoint itself decided."""
-    with urllib.request.urlopen(f"{url}/_keyheat/decisions?table={table}") as answer:
-        rows = json.load(answer)
-    return {
-        "accepted": sum(row["accepted"] for row in rows),
-        "throttled": sum(sum(row["refused"].values()) for row in rows),
-    }
 
 
 def check_whole(folder: Path) -> dict[str, Any]:
@@ -68,17 +55,15 @@ def settings(scenario: Path, folder: Path, *more: str) -> tuple[str, ...]:
 
 
 def test_the_record_is_what_the_endpoint_decided(
-    run_locust: Locust, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+    load_run: Loaded, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    to = ("--host", endpoint.url, *LONG_ENOUGH)
-    code, _out, err = run_locust("hotkey.py", *settings(scenario_file, folder, *to))
-    assert code == 0, err
+    load_run("hotkey.py", scenario_file, "--host", endpoint.url, *LONG_ENOUGH)
     totals = check_whole(folder)
     # A machine too slow to get that far says so.
     assert totals["throttled"] > 0 or run_of(folder)["generator"]["bound"]
     assert totals["errors"] == 0
-    assert {name: totals[name] for name in ("accepted", "throttled")} == truth(endpoint.url)
+    assert {name: totals[name] for name in ("accepted", "throttled")} == decided(endpoint.url)
     assert totals["consumed_units"] == {"write": 27.0 * totals["accepted"], "read": 0.0}
     assert set(totals["by_reason"]) == (
         {"TableWriteKeyRangeThroughputExceeded"} if totals["throttled"] else set()
@@ -90,6 +75,7 @@ def test_the_record_is_what_the_endpoint_decided(
     assert hottest["share"] == pytest.approx(0.9, abs=0.1)
     assert hottest["throttles"] == pytest.approx(totals["throttled"], rel=0.2)
     assert (run_of(folder)["status"], run_of(folder)["transport"]) == ("finished", "signed")
+    assert "shared_with" not in run_of(folder)
 
 
 def test_it_starts_its_own_endpoint_and_takes_users_and_time_from_the_scenario(
@@ -108,15 +94,12 @@ def test_it_starts_its_own_endpoint_and_takes_users_and_time_from_the_scenario(
 
 
 def test_shards_are_written_and_read_back(
-    run_locust: Locust, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+    load_run: Loaded, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
     text = scenario_file.read_text()
     scenario_file.write_text(text.replace("keys = 100", "keys = 100\nshards = 8").replace("27_000", "9_000"))
-    folder = tmp_path / "run"
-    to = ("--host", endpoint.url, *LONG_ENOUGH)
-    code, _out, err = run_locust("sharded.py", *settings(scenario_file, folder, *to))
-    assert code == 0, err
-    totals = check_whole(folder)
+    load_run("sharded.py", scenario_file, "--host", endpoint.url, *LONG_ENOUGH)
+    totals = check_whole(tmp_path / "run")
     assert totals["errors"] == 0
     assert totals["throttled"] == 0
     assert min(totals["consumed_units"].values()) > 0
@@ -139,7 +122,7 @@ BAD_INPUT = {
 
 @pytest.mark.parametrize("mistake", BAD_INPUT)
 def test_bad_input_is_said_before_anything_starts(
-    run_locust: Locust, scenario_file: Path, tmp_path: Path, mistake: str
+    load_run: Loaded, scenario_file: Path, tmp_path: Path, mistake: str
 ) -> None:
     numbers, options, said = BAD_INPUT[mistake]
     text = scenario_file.read_text()
@@ -148,8 +131,7 @@ def test_bad_input_is_said_before_anything_starts(
             f"{field} = {value}" if line.startswith(field) else line for line in text.splitlines()
         )
     scenario_file.write_text(text)
-    code, _out, err = run_locust("hotkey.py", *settings(scenario_file, tmp_path / "run", *options))
-    assert code == 2
+    err = load_run("hotkey.py", scenario_file, *options, code=2)
     assert all(words in err for words in said), err
     assert "Traceback" not in err
     assert not (tmp_path / "run").exists()
@@ -161,7 +143,7 @@ def test_one_load_test_is_to_be_chosen(run_locust: Locust, named: str) -> None:
     tests = Path(__file__).parents[2] / "loadtests"
     code, _out, err = run_locust(named.format(tests=tests), "--headless")
     assert code == 2
-    assert "load tests are named, and a scenario is made for one: choose one with -f FILE" in err
+    assert "load tests are named, but a scenario is made for one: choose one with -f FILE" in err
     assert "datekey.py, " in err
     assert "hotkey.py" in err
     assert "Duplicate" not in err
@@ -176,13 +158,12 @@ def test_our_options_have_a_help_of_their_own(run_locust: Locust) -> None:
 
 
 def test_a_folder_with_another_run_is_left_alone(
-    run_locust: Locust, scenario_file: Path, tmp_path: Path
+    load_run: Loaded, scenario_file: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text("another run")
-    code, _out, err = run_locust("hotkey.py", *settings(scenario_file, tmp_path / "run"))
-    assert (code, files_in(tmp_path / "run")) == (2, {"run.json"})
-    assert "is not empty" in err
+    assert "is not empty" in load_run("hotkey.py", scenario_file, code=2)
+    assert files_in(tmp_path / "run") == {"run.json"}
 
 
 def test_a_folder_that_cannot_be_made_is_one_clear_line(run_locust: Locust, scenario_file: Path) -> None:
@@ -193,30 +174,19 @@ def test_a_folder_that_cannot_be_made_is_one_clear_line(run_locust: Locust, scen
 
 
 def test_somebody_elses_table_is_refused(
-    run_locust: Locust, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+    load_run: Loaded, scenario_file: Path, endpoint: EndpointProcess
 ) -> None:
-    client = make_client(target_at(endpoint.url))
-    client.create_table(
-        TableName="short-table",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    client.close()
+    with closing(make_client(target_at(endpoint.url))) as client:
+        client.create_table(**creation(a_spec(name="short-table")))
     elsewhere = endpoint.url.replace("127.0.0.1", "0.0.0.0")
-    code, _out, err = run_locust(
-        "hotkey.py",
-        *settings(scenario_file, tmp_path / "run", "--host", elsewhere),
-        env={"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret"},
-    )
-    assert code == 4, err
+    keys = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret"}
+    err = load_run("hotkey.py", scenario_file, "--host", elsewhere, code=4, env=keys)
     assert "was not created by a run of ours" in err
-    assert truth(endpoint.url) == {"accepted": 0, "throttled": 0}
+    assert decided(endpoint.url) == {"accepted": 0, "throttled": 0}
 
 
-def wait_until_loading(child: "subprocess.Popen[str]", folder: Path) -> None:
+def wait_until_loading(child: Load, folder: Path) -> None:
     """Until the run has been counting for a second or so, as its progress says."""
-    assert child.stdout is not None
     for line in child.stdout:
         if json.loads(line).get("accepted_per_s", 0) > 0:
             assert run_of(folder)["status"] == "running"
@@ -224,79 +194,31 @@ def wait_until_loading(child: "subprocess.Popen[str]", folder: Path) -> None:
     raise AssertionError(child.communicate()[1])
 
 
-def started(start: Start, scenario: Path, folder: Path, *more: str) -> "subprocess.Popen[str]":
+def started(start: Start, scenario: Path, folder: Path, *more: str) -> Load:
     options = (*settings(scenario, folder, "--progress", *more), "--headless", "--only-summary")
     child = start("hotkey.py", *options, "--run-time", "300s")
     wait_until_loading(child, folder)
     return child
 
 
-def test_a_killed_run_leaves_its_manifest_and_no_half_file(
-    start_locust: Start, scenario_file: Path, tmp_path: Path
+def test_a_run_that_is_told_to_end_keeps_whole_files(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "run"
-    child = started(start_locust, scenario_file, folder)
-    child.kill()
-    child.wait(PATIENCE_S)
-    assert files_in(folder) - {".underway.json.tmp"} == {
-        "run.json",
-        "underway.json",
-    }  # it may just be written
-    assert run_of(folder)["status"] == "running"
-
-
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_an_interrupted_run_keeps_whole_files(
-    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, how: signal.Signals
-) -> None:
+    """By SIGTERM, as Kubernetes does with a pod. What Ctrl-C leaves is held in `faults.test_runs`."""
     folder = tmp_path / "run"
     child = started(start_locust, scenario_file, folder, "--host", endpoint.url)
-    child.send_signal(how)
+    child.terminate()
     _out, err = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 130, err
     totals = check_whole(folder)
     assert run_of(folder)["status"] == "interrupted"
-    assert {name: totals[name] for name in ("accepted", "throttled")} == truth(endpoint.url)
+    assert {name: totals[name] for name in ("accepted", "throttled")} == decided(endpoint.url)
     assert "Traceback" not in err
 
 
-NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}  # Python would leave modules that are cut off
-
-
-def test_a_full_disk_is_one_clear_line(run_locust: Locust, scenario_file: Path, tmp_path: Path) -> None:
-    def small_files_only() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000))  # run.json fits, others do not
-
+def test_a_full_disk_is_one_clear_line(load_run: Loaded, scenario_file: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    code, _out, err = run_locust(
-        "hotkey.py", *settings(scenario_file, folder),
-        env=NO_BYTECODE, preexec_fn=small_files_only,
-    )  # fmt: skip
-    assert code == 2, err
+    err = load_run("hotkey.py", scenario_file, code=2, file_bytes=4_000)  # run.json fits, others do not
     assert len([line for line in err.splitlines() if line.startswith("keyheat: cannot write")]) == 1
     assert not [name for name in files_in(folder) if name.endswith(".tmp")]
     assert run_of(folder)["status"] == "running"
-
-
-def test_runs_in_a_row_from_the_web_page(start_locust: Start, scenario_file: Path, tmp_path: Path) -> None:
-    port = free_port()
-    page = f"http://127.0.0.1:{port}"
-    start_locust(
-        "hotkey.py",
-        *settings(scenario_file, tmp_path / "run"),
-        *("--web-host", "127.0.0.1", "--web-port", str(port)),
-    )
-    for folder in (tmp_path / "run", tmp_path / "run-2"):
-        eventually(lambda: get(f"{page}/swarm", b"user_count=5&spawn_rate=5"))
-        eventually(lambda at=folder: _sends(at, page), runfiles.FileProblem)
-        get(f"{page}/stop", b"")
-        eventually(lambda at=folder: check_whole(at), *NOT_WHOLE)
-    first, second = run_of(tmp_path / "run"), run_of(tmp_path / "run-2")
-    assert first["run_id"] != second["run_id"]
-    assert first["endpoint_url"] != second["endpoint_url"]
-
-
-def _sends(folder: Path, page: str) -> bool:
-    if run_of(folder)["status"] != "running":
-        return False
-    return bool(json.loads(get(f"{page}/stats/requests"))["total_rps"] > 0)

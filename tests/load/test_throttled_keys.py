@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,18 +10,17 @@ from typing import Any
 import pytest
 from botocore.awsrequest import AWSResponse
 
-from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.insights import InsightsState, ThrottledKeys
 from keyheat.load.tables.lifecycle import TableError, prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.spec.tables import TableSpec
-from tests.outside import PATIENCE_S
+from tests.load.forked import Load, LocustServer, clean_environment
+from tests.outside import PATIENCE_S, run_of
 
-ROOT = Path(__file__).parents[2]
 Locust = Callable[..., "tuple[int, str, str]"]
-Start = Callable[..., "subprocess.Popen[str]"]
+Start = Callable[..., Load]
 SPEC = TableSpec.model_validate(
     {
         "name": "short-table",
@@ -104,11 +101,12 @@ def test_a_failure_in_between_is_an_error_and_the_rest_is_put_back(target: Targe
     assert said == []  # what is not there any more needs no putting back
 
 
-def test_what_cannot_be_put_back_is_said_with_the_command(endpoint: EndpointProcess) -> None:
-    target = target_at(endpoint.url)
-    insights = ThrottledKeys.look(target, prepare_table(target, SPEC, "run"))
-    insights.turn_on()
-    endpoint.stop()
+@pytest.mark.opens
+def test_what_cannot_be_put_back_is_said_with_the_command() -> None:
+    with EndpointProcess.start() as mortal:
+        target = target_at(mortal.url)
+        insights = ThrottledKeys.look(target, prepare_table(target, SPEC, "run"))
+        insights.turn_on()
     said: list[str] = []
     insights.put_back(said.append)
     assert len(said) == 2
@@ -148,14 +146,14 @@ def test_a_run_that_is_left_at_once_says_how_to_put_back_what_was_there(
     assert next(phase for phase in told if phase == "loading")
     assert state(client) == ("ENABLED", "THROTTLED_KEYS")
     before = [{"table": "short-table", "index": None, "status": "DISABLED", "mode": None}]
-    assert runfiles.read_json(folder / "run.json", runfiles.RUN)["contributor_insights"] == before
+    assert run_of(folder)["contributor_insights"] == before
     child.send_signal(signal.SIGINT)
     assert next(told) == "collecting"
     child.send_signal(signal.SIGINT)
     _out, err = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 130, err
     assert "aws dynamodb update-contributor-insights --table-name short-table" in err  # it left at once
-    manifest = runfiles.read_json(folder / "run.json", runfiles.RUN)
+    manifest = run_of(folder)
     assert (manifest["status"], manifest["contributor_insights"]) == ("interrupted", before)
 
 
@@ -164,9 +162,8 @@ def state(client: Any) -> tuple[str, str | None]:
     return found["ContributorInsightsStatus"], found.get("ContributorInsightsMode")
 
 
-def phases(child: "subprocess.Popen[str]") -> Iterator[str]:
+def phases(child: Load) -> Iterator[str]:
     """The phases that the run enters, as its progress says."""
-    assert child.stdout is not None
     for line in child.stdout:
         phase = json.loads(line).get("phase")
         if phase is not None:
@@ -202,12 +199,14 @@ run.begin(SimpleNamespace(runner=None, user_classes=[]), distributed=False)
 
 
 def test_a_run_that_cannot_begin_puts_back_what_was_there(
-    scenario_file: Path, endpoint: EndpointProcess, client: Any, tmp_path: Path
+    locust_server: LocustServer, scenario_file: Path, endpoint: EndpointProcess, client: Any, tmp_path: Path
 ) -> None:
     """In a process of its own, since a run imports locust, which replaces sockets."""
-    command = [sys.executable, "-c", BREAKS, str(scenario_file), endpoint.url, str(tmp_path / "run")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-    assert "no load today" in done.stderr
+    breaks = tmp_path / "breaks.py"
+    breaks.write_text(BREAKS)
+    arguments = [str(scenario_file), endpoint.url, str(tmp_path / "run")]
+    load = locust_server.start(arguments, tmp_path, clean_environment(tmp_path), module=str(breaks))
+    assert "no load today" in load.communicate(timeout=PATIENCE_S)[1]
     assert not (tmp_path / "run").exists()  # it never began, and owes nothing
     rules = client.describe_contributor_insights(TableName="short-table")
     assert rules["ContributorInsightsStatus"] in ("DISABLING", "DISABLED")

@@ -16,14 +16,18 @@ from keyheat.answer_size import most_bytes
 from keyheat.evidence.clients import boto3_clients
 from keyheat.load.tables.ownership import tags_of
 from keyheat.load.transport.answer import Answer, Reason, Transport
-from keyheat.load.transport.boto import Boto3Transport, make_client
+from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.endpoint_pages import NotTold, faults_of
 from keyheat.load.transport.failures import BadAnswer, NoCredentials, kind_of
 from keyheat.load.transport.signed import SignedTransport, receive
 from keyheat.load.transport.signer import AccessKeys
 from keyheat.load.transport.target import LOCAL_KEYS, target_at
+from keyheat.load.users.outcomes import failure_of
 from keyheat.model.limits import BATCH_GET_BYTES
-from tests.load.scripted import HANG, HANG_UP, answered, flooding, serving
+from tests.faults.broken import REFUSALS
+from tests.faults.kinds import FAULTS
+from tests.load.scripted import HANG, HANG_UP, RESET, answered, endless, serving
+from tests.make import a_transport
 from tests.outside import eventually, free_port
 
 pytestmark = pytest.mark.opens
@@ -36,12 +40,12 @@ def throttle(code: str, spelling: str, *reasons: dict[str, str]) -> bytes:
     return orjson.dumps({"__type": f"com.amazonaws#{code}", "message": "m", spelling: list(reasons)})
 
 
-def signed(url: str, timeout_s: float = 5.0) -> Transport:
-    return SignedTransport(target_at(url), lambda: LOCAL_KEYS, timeout_s=timeout_s)
+def signed(url: str, timeout_s: float = 600.0) -> Transport:
+    return a_transport("signed", url, timeout_s)
 
 
 def boto3(url: str) -> Transport:
-    return Boto3Transport(target_at(url, region="us-east-1"), connections=1)
+    return a_transport("boto3", url)
 
 
 def one_answer(make: Callable[[str], Transport], scripted: bytes) -> Answer:
@@ -97,6 +101,12 @@ def test_other_errors_are_not_throttles(make: Callable[[str], Transport], body: 
 
 
 @both
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_refusals_of_services_have_names(make: Callable[[str], Transport], refusal: str) -> None:
+    assert failure_of(one_answer(make, REFUSALS[refusal])) == FAULTS[refusal].seen_as
+
+
+@both
 @pytest.mark.parametrize("status", ["200 OK", "400 Bad Request"])
 @pytest.mark.parametrize(
     "body", [b"[]", b'"no"', b"null", b'{"ConsumedCapacity":[]}', b'{"__type":7}', b"[" * 9999]
@@ -116,14 +126,24 @@ def test_a_throttle_without_reasons_is_a_throttle(make: Callable[[str], Transpor
 
 
 @both
-def test_a_refused_connection_has_a_name(make: Callable[[str], Transport]) -> None:
-    answer = make(f"http://127.0.0.1:{free_port()}").send("PutItem", b"{}")
-    assert (answer.status, answer.failure, answer.throttled) == (0, "connection_refused", False)
+@pytest.mark.parametrize(
+    ("host", "failure"), [("127.0.0.1", "connection_refused"), ("x.invalid", "name_lookup")]
+)
+def test_a_connection_that_is_none_has_a_name(
+    make: Callable[[str], Transport], host: str, failure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    answer = make(f"http://{host}:{free_port()}").send("PutItem", b"{}")
+    assert (answer.status, answer.failure, answer.throttled) == (0, failure, False)
 
 
 @both
-def test_a_reset_connection_has_a_name_and_is_not_sent_again(make: Callable[[str], Transport]) -> None:
-    with serving(HANG_UP, answered("200 OK", b"{}")) as server:
+@pytest.mark.parametrize("end", [HANG_UP, RESET])
+def test_a_reset_connection_has_a_name_and_is_not_sent_again(
+    make: Callable[[str], Transport], end: bytes
+) -> None:
+    with serving(end, answered("200 OK", b"{}")) as server:
         transport = make(server.url)
         failed, accepted = transport.send("PutItem", b"{}"), transport.send("PutItem", b"{}")
         transport.close()
@@ -150,6 +170,7 @@ SHAPES = {
     "with a checksum that is none": (answered("200 OK", CAPACITY, "x-amz-crc32: x"), "crc32_mismatch"),
     "a damaged refusal": (answered("400 Bad Request", b"{}", "x-amz-crc32: 1"), "crc32_mismatch"),
     "nothing": (HANG_UP, "connection_reset"),
+    "half an answer, and a reset": (WITH_CRC[: len(WITH_CRC) // 2] + RESET, "connection_reset"),
     "half a status line": (WITH_CRC[:6] + HANG_UP, "cut_off"),
     "half a status": (WITH_CRC[:11] + HANG_UP, "cut_off"),
     "half a head": (WITH_CRC[:50] + HANG_UP, "cut_off"),
@@ -230,7 +251,7 @@ HEADERS = b"x-more: of this\r\n" * 4_000
 @both
 @pytest.mark.parametrize("shape", ENDLESS)
 def test_an_answer_without_end_is_dropped(make: Callable[[str], Transport], shape: str) -> None:
-    with flooding(*ENDLESS[shape]) as flood:
+    with serving(endless(*ENDLESS[shape])) as flood:
         transport = make(flood.url)
         answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
         transport.close()
@@ -243,7 +264,7 @@ def test_an_answer_without_end_is_dropped(make: Callable[[str], Transport], shap
     "start", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"]
 )
 def test_headers_without_end_are_dropped(make: Callable[[str], Transport], start: bytes) -> None:
-    with flooding(start, HEADERS) as flood:
+    with serving(endless(start, HEADERS)) as flood:
         transport = make(flood.url)
         answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
         transport.close()
@@ -252,7 +273,7 @@ def test_headers_without_end_are_dropped(make: Callable[[str], Transport], start
 
 
 def test_a_control_call_drops_an_answer_without_end() -> None:
-    with flooding(*ENDLESS["chunks"]) as flood:
+    with serving(endless(*ENDLESS["chunks"])) as flood:
         client = make_client(target_at(flood.url, region="us-east-1"))
         with pytest.raises(HTTPClientError, match="more than"):
             client.describe_table(TableName="t")
@@ -304,6 +325,24 @@ def test_rotated_credentials_are_seen() -> None:
     assert b"X-Amz-Security-Token: token" in server.requests[0]
 
 
+def test_expired_keys_are_asked_for_again_at_once() -> None:
+    asked: list[AccessKeys] = []
+
+    def keys() -> AccessKeys:
+        asked.append(LOCAL_KEYS)
+        return LOCAL_KEYS
+
+    with serving(*[REFUSALS["expired_token"]] * 5, *[WITH_CRC] * 3) as server:
+        transport = SignedTransport(target_at(server.url), keys)
+        answers = [transport.send("PutItem", b"{}") for _ in range(5)]
+        before = len(asked)
+        assert {answer.error_code for answer in answers} == {"ExpiredTokenException"}
+        assert before >= 6  # one to begin with, and one for each refused request but the last
+        assert all(transport.send("PutItem", b"{}").accepted for _ in range(3))
+        transport.close()
+    assert len(asked) <= before + 1 + 2  # the last one's, and a new second or two
+
+
 def test_credentials_that_cannot_be_refreshed_are_a_failure_of_the_request() -> None:
     def keys() -> AccessKeys:
         nonlocal asked
@@ -340,7 +379,7 @@ def test_a_control_call_drops_an_answer_that_drips(
 ) -> None:
     """Each byte comes in time, and the whole never does; meanwhile it is said what is waited for."""
     monkeypatch.setattr("keyheat.answer_size.WORD_AFTER_S", 0.0)
-    with flooding(b"HTTP/1.1 200 OK\r\n" + more, b"x", every_s=0.02) as drip:
+    with serving(endless(b"HTTP/1.1 200 OK\r\n" + more, b"x", every_s=0.02)) as drip:
         client = make_client(target_at(drip.url, region="us-east-1"), timeout_s=0.2)
         with pytest.raises(HTTPClientError) as caught:
             client.describe_table(TableName="t")
@@ -373,7 +412,7 @@ def test_a_page_of_an_endpoint_that_drips_is_dropped_and_said(
 ) -> None:
     monkeypatch.setattr("keyheat.answer_size.WORD_AFTER_S", 0.0)
     monkeypatch.setattr("keyheat.load.transport.endpoint_pages.TOLD_WITHIN_S", 0.2)
-    with flooding(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b" ", every_s=0.02) as drip:
+    with serving(endless(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b" ", every_s=0.02)) as drip:
         with pytest.raises(NotTold, match="did not answer"):
             faults_of(target_at(drip.url))
         host = drip.url.removeprefix("http://")

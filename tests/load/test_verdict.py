@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.record.generator import GeneratorVerdict, Health, verdict_on
+from keyheat.load.record.generator import Health, verdict_on
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.spec.load import LoadSpec
 
 SECONDS = 10.0
@@ -25,7 +26,7 @@ def health(*, lag_ms: float = 1.0, **noted: Any) -> Health:
     return made
 
 
-def verdict(noted: Health, *, attempts: int = 1_000, processes: int = 1, **load: Any) -> GeneratorVerdict:
+def verdict(noted: Health, *, attempts: int = 1_000, processes: int = 1, **load: Any) -> GeneratorHealth:
     spec = LoadSpec.model_validate({"requests_per_s": 100, **load})
     return verdict_on(noted, load=spec, users=5, processes=processes, attempts=attempts)
 

@@ -11,7 +11,7 @@ import pytest
 
 from keyheat.load.guard.budget import Caps
 from keyheat.load.guard.watch import watch_part
-from keyheat.load.record.attempt import Attempt, ConsumedUnits
+from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.record import Arrived, Record
 from keyheat.load.record.rows import ATTEMPTS, ThrottleRows
 from keyheat.load.run import workers
@@ -26,22 +26,13 @@ from keyheat.load.run.workers import (
     Worker,
     order_for,
 )
-from keyheat.scenario.scenario import scenario_from_dict
-
-SCENARIO = {
-    "format": "keyheat.scenario/1",
-    "name": "shared",
-    "question": "?",
-    "loadtest": "hotkey",
-    "table": {"name": "shared-table", "provisioned": {"read": 1, "write": 1}},
-    "keys": {"kind": "uniform"},
-}
+from tests.make import a_scenario, an_attempt
 
 
 def order(url: str = "http://127.0.0.1:1") -> Order:
     return Order(
         run_id="run-1",
-        scenario=scenario_from_dict(SCENARIO, "test"),
+        scenario=a_scenario(),
         url=url,
         region="us-east-1",
         transport="signed",
@@ -61,6 +52,7 @@ class Wire:
     last_heartbeat_timestamp: float | None = None
     listeners: dict[str, Any] = field(default_factory=dict)
     quits: int = 0
+    environment: Any = field(default_factory=lambda: SimpleNamespace(stop_timeout=0.0))
 
     def register_message(self, kind: str, listener: Any, concurrent: bool = False) -> None:
         self.listeners[kind] = listener
@@ -89,15 +81,11 @@ def connected(the_order: Order) -> tuple[Gatherer, Worker, Any]:
     return gatherer, worker, environment
 
 
-def attempt(number: int) -> Attempt:
-    return Attempt("PutItem", "write", f"key-{number % 7}", 1_700_000_000.0 + number, 0, 100)
-
-
 def test_every_piece_arrives() -> None:
     gatherer, worker, environment = connected(order())
     worker.begin()
     for number in range(30):
-        environment.keyheat.record.accepted(attempt(number), 1.0)
+        environment.keyheat.record.accepted(an_attempt(number), 1.0)
         if number % 10 == 0:
             worker._report()
     gatherer.finish()
@@ -127,10 +115,10 @@ def test_a_worker_without_users_reports_too() -> None:
 def test_a_worker_that_is_halted_twice_reports_once() -> None:
     gatherer, worker, environment = connected(order())
     worker.begin()
-    environment.keyheat.record.accepted(attempt(1), 1.0)
+    environment.keyheat.record.accepted(an_attempt(1), 1.0)
     worker.end()
     gatherer.finish()
-    environment.runner.send_message(HALT, gatherer.order.run_id)
+    environment.runner.send_message(HALT, (gatherer.order.run_id, 0.0))
     assert gatherer.record.seconds.total()[ATTEMPTS] == 1
     assert gatherer.record.health.problems == []
 
@@ -140,7 +128,7 @@ def test_a_lost_worker_is_named_with_what_it_carried() -> None:
     gatherer.workers["b"] = whole = Arrived(joined_s=0.0)
     whole.take(number=0, last=True, users=0, now_s=1.0)
     worker.begin()
-    environment.keyheat.record.accepted(attempt(1), 1.0)
+    environment.keyheat.record.accepted(an_attempt(1), 1.0)
     worker._report()
     environment.runner.listeners.pop(HALT)  # it was killed: it hears no more
     gatherer.finish(silence_s=0.1)
@@ -191,10 +179,10 @@ def test_no_long_wait_for_a_worker_that_locust_gave_up() -> None:
 def test_a_worker_that_is_ready_twice_goes_on_counting() -> None:
     gatherer, worker, environment = connected(order())
     worker.begin()
-    environment.keyheat.record.accepted(attempt(1), 1.0)
+    environment.keyheat.record.accepted(an_attempt(1), 1.0)
     worker._report()
     gatherer.give_order_to("a")
-    environment.keyheat.record.accepted(attempt(2), 1.0)
+    environment.keyheat.record.accepted(an_attempt(2), 1.0)
     gatherer.finish()
     assert gatherer.record.health.missing == []
     assert gatherer.record.seconds.total()[ATTEMPTS] == 2
@@ -257,7 +245,7 @@ def test_a_worker_whose_part_is_used_up_sends_no_more_and_the_master_ends_the_ru
     gatherer, worker, environment = connected(capped(1_000.0))
     gatherer.used_up = lambda: ended.append("used up")
     worker.begin()
-    environment.keyheat.record.accepted(attempt(1), 600.0)
+    environment.keyheat.record.accepted(an_attempt(1), 600.0)
     worker._used_up()
     assert environment.keyheat.stopping
     assert ended == ["used up"]
@@ -382,12 +370,12 @@ def test_of_a_worker_that_lies_nothing_is_counted_and_the_run_says_nothing(
     gatherer, worker, environment = connected(order())
     worker.begin()
     for number in range(3):
-        environment.keyheat.record.accepted(attempt(number), 1.0)
+        environment.keyheat.record.accepted(an_attempt(number), 1.0)
     worker.end()
     before = gatherer.record.to_wire()
     if callable(sent):
         record = Record()
-        record.accepted(attempt(1), 1.0)
+        record.accepted(an_attempt(1), 1.0)
         wire = msgpack.unpackb(msgpack.packb(record.to_wire()))
         sent(wire)
         sent = piece(msgpack.packb(wire))

@@ -57,54 +57,32 @@ BACK = (
     ("steps", "wrong"),
     [
         ([at(3_600, provisioned={"write": 9})], "the load ends after 3600 s @ $.timeline[0].at_s"),
-        (
-            [at(60, provisioned={"write": 9}), at(30, provisioned={"write": 8})],
-            "the steps are in order of time, and the one before is at 60 s @ $.timeline[1].at_s",
-        ),
+        ([at(60, provisioned={"write": 9}), at(30, provisioned={"write": 8})],
+         "the steps are in order of time, and the one before is at 60 s @ $.timeline[1].at_s"),
         ([at(1)], "say what to change: billing_mode, provisioned, max_on_demand, warm @ $.timeline[0]"),
-        (
-            [at(1, index="by-week", provisioned={"write": 9})],
-            "there is no global index 'by-week'; there are 'by-day' @ $.timeline[0].index",
-        ),
-        (
-            [at(1, billing_mode="PAY_PER_REQUEST"), at(2, provisioned={"write": 9})],
-            "PAY_PER_REQUEST mode by then, without provisioned capacity @ $.timeline[1].provisioned",
-        ),
-        (
-            [at(1, max_on_demand={"write": 9})],
-            "PROVISIONED mode by then, without an on-demand maximum @ $.timeline[0].max_on_demand",
-        ),
-        (
-            [at(1, provisioned={"write": 9}), at(2, provisioned={"write": 9})],
-            "UpdateTable refuses what changes nothing, and it has that by then @ $.timeline[1].provisioned",
-        ),
-        (
-            [at(1, billing_mode="PROVISIONED")],
-            "the table is in PROVISIONED mode already @ $.timeline[0].billing_mode",
-        ),
-        (
-            [at(1, index="by-day", billing_mode="PAY_PER_REQUEST")],
-            "it is that of the table and all its indexes: leave index out @ $.timeline[0].billing_mode",
-        ),
-        (
-            [at(1, provisioned={"write": 900}), at(2, warm={"write": 800})],
-            "warm throughput never falls, and is 900 by then @ $.timeline[1].warm.write",
-        ),
-        (
-            [at(1, billing_mode="PAY_PER_REQUEST"), at(2, index="by-day", warm={"write": 800})],
-            "warm throughput never falls, and is 4000 by then @ $.timeline[1].warm.write",
-        ),
-        (
-            [at(1, provisioned={"write": 9}), at(1, warm={"write": 800})],
-            "$.timeline[0] is of the same moment: say both in one step @ $.timeline[1]",
-        ),
-        (
-            [at(1, billing_mode="PAY_PER_REQUEST"), BACK[0]],
-            "PROVISIONED mode needs provisioned.read and .write of index 'by-day', in a step of the same at_s"
-            " @ $.timeline[1]",
-        ),
+        ([at(1, index="by-week", provisioned={"write": 9})],
+         "there is no global index 'by-week'; there are 'by-day' @ $.timeline[0].index"),
+        ([at(1, billing_mode="PAY_PER_REQUEST"), at(2, provisioned={"write": 9})],
+         "PAY_PER_REQUEST mode by then, without provisioned capacity @ $.timeline[1].provisioned"),
+        ([at(1, max_on_demand={"write": 9})],
+         "PROVISIONED mode by then, without an on-demand maximum @ $.timeline[0].max_on_demand"),
+        ([at(1, provisioned={"write": 9}), at(2, provisioned={"write": 9})],
+         "UpdateTable refuses what changes nothing, and it has that by then @ $.timeline[1].provisioned"),
+        ([at(1, billing_mode="PROVISIONED")],
+         "the table is in PROVISIONED mode already @ $.timeline[0].billing_mode"),
+        ([at(1, index="by-day", billing_mode="PAY_PER_REQUEST")],
+         "it is that of the table and all its indexes: leave index out @ $.timeline[0].billing_mode"),
+        ([at(1, provisioned={"write": 900}), at(2, warm={"write": 800})],
+         "warm throughput never falls, and is 900 by then @ $.timeline[1].warm.write"),
+        ([at(1, billing_mode="PAY_PER_REQUEST"), at(2, index="by-day", warm={"write": 800})],
+         "warm throughput never falls, and is 4000 by then @ $.timeline[1].warm.write"),
+        ([at(1, provisioned={"write": 9}), at(1, warm={"write": 800})],
+         "$.timeline[0] is of the same moment: say both in one step @ $.timeline[1]"),
+        ([at(1, billing_mode="PAY_PER_REQUEST"), BACK[0]],
+         "PROVISIONED mode needs provisioned.read and .write of index 'by-day', in a step of the same at_s"
+         " @ $.timeline[1]"),
     ],
-)
+)  # fmt: skip
 def test_a_step_that_cannot_be_is_refused(steps: list[dict[str, Any]], wrong: str) -> None:
     assert errors_of(*steps) == [wrong]
 
@@ -227,10 +205,7 @@ def test_what_a_step_does_not_name_stays() -> None:
     capacity = capacity_of(scenario.table)
     (raised,), (switched,), back = (steps for _at_s, steps in requests_of(scenario.timeline))
     capacity = applied(capacity, [raised])
-    assert (capacity.provisioned, capacity.indexes[0].provisioned) == (
-        Capacity(100, 900),
-        Capacity(50, 200),
-    )
+    assert (capacity.provisioned, capacity.indexes[0].provisioned) == (Capacity(100, 900), Capacity(50, 200))
     capacity = applied(capacity, [switched])
     assert capacity.on_demand
     assert (capacity.provisioned, capacity.indexes[0].provisioned) == (None, None)

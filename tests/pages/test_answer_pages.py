@@ -10,7 +10,6 @@ from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.knee import KneeStep, Range, search
 from keyheat.model.retries import USUAL, policy_named
-from keyheat.pages.fix import write_fix
 from keyheat.pages.knee import write_knee
 from keyheat.pages.retries import RetriesAnswer, write_retries
 from keyheat.pages.series import RunColumn
@@ -18,9 +17,10 @@ from keyheat.pages.whatif import WhatIfAnswer, answered, write_whatif
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes, with_demand
+from keyheat.show.fix import Fix
+from keyheat.show.fix_page import write_fix
 from keyheat.simulator.retrying import demand_of, retried
 from keyheat.simulator.search import smallest_capacity, smallest_shards
-from keyheat.wording.fix import Fix
 from keyheat.wording.knee import KneeAnswer
 from keyheat.wording.retries import COLUMNS, feeds_on_itself, row_of, sentence_of
 from keyheat.words import Direction
@@ -121,7 +121,7 @@ def test_the_answer_of_a_what_if_search_is_first_and_its_numbers_are_in_tables(v
     assert page.locator("#verdict").inner_text().replace("\u00a0", " ").startswith("2 shards are enough")
     rows = [row.replace("\u00a0", " ").split("\t") for row in page.locator("#change tr").all_inner_texts()]
     assert rows[0] == ["measure", "1 shard", "2 shards"]
-    assert rows[3] == ["demand, of one partition of the table, writes", "184 %", rows[3][2]]
+    assert rows[3] == ["demand, of a partition limit of the table, writes", "184 %", rows[3][2]]
     assert page.locator("#command").inner_text().endswith("keyheat whatif hotkey shards --throttle-share 0.2")
 
 

@@ -81,8 +81,8 @@ def test_the_small_charts_share_their_axes(columns):
     [
         (
             NAMES, "2 of 3 throttled", "partition",
-            "Throttled: hotkey by one partition of the table (37 %), too-small by the provisioned capacity "
-            "of the table (49 %). Not throttled: sharded.",
+            "Throttled: hotkey by a partition limit of the table (37 %), too-small by the provisioned "
+            "capacity of the table (49 %). Not throttled: sharded.",
             "2 of 3 as their scenarios expect",
         ),
         (NAMES[:2], "1 of 2 throttled", "partition", None, "all as their scenarios expect"),

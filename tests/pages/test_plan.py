@@ -14,8 +14,10 @@ from keyheat.plan.plan import ScenarioPlan, planned
 from keyheat.plan.prices import load_prices
 from keyheat.plan.quotas import quotas_of, unknown_quotas
 from keyheat.scenario.scenario import load_scenario, scenario_from_dict
-from keyheat.terminal.plan import TICKS, picture, plan_text
-from keyheat.terminal.plan_json import plan_json
+from keyheat.show.data import json_of
+from keyheat.show.markdown import markdown_of
+from keyheat.show.plan import TICKS, WIDTH, picture, plan_answer
+from keyheat.show.text import text_of
 from tests.conftest import Golden
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
@@ -39,7 +41,7 @@ def plan_of(name: str = "hotkey", fields: dict[str, Any] | None = None, **wanted
 
 def on_paper(plan: ScenarioPlan) -> str:
     paper = StringIO()
-    Console(width=80, file=paper).print(plan_text(plan))
+    Console(width=80, file=paper).print(text_of(plan_answer(plan)))
     return "".join(f"{line.rstrip()}\n" for line in paper.getvalue().splitlines())
 
 
@@ -71,21 +73,30 @@ def test_what_a_plan_says(name: str, golden: Golden) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
-def test_every_shipped_scenario_has_a_plan_within_80_columns_and_as_json(path: Path) -> None:
+def test_every_shipped_scenario_has_a_plan_within_80_columns_as_json_and_as_markdown(path: Path) -> None:
     plan = plan_of(path.stem, metric_requests=3_000, throttled_keys=True)
     assert max(map(len, on_paper(plan).splitlines())) <= 80
-    content = plan_json(plan)
+    content = json_of(plan_answer(plan))
     assert json.loads(json.dumps(content, allow_nan=False)) == content
+    assert markdown_of(plan_answer(plan)).startswith(f"## {plan.scenario.name}: ")
+
+
+def test_the_verdict_comes_before_its_reasons() -> None:
+    answer = plan_answer(plan_of(), "./mine.toml")
+    assert (answer.label, answer.tone) == ("Partition limit", "partition")
+    assert [fact.name for fact in answer.facts] == [
+        "A run", "A month", "Demand", "Sends", "Hottest key", "Shards", "Quotas",
+    ]  # fmt: skip
+    assert "keyheat whatif ./mine.toml shards" in [fact.command for fact in answer.facts]
+    calm = plan_answer(plan_of("sharded"))
+    assert (calm.label, calm.tone) == ("Within every limit", "none")
 
 
 @pytest.mark.parametrize(
     ("write", "foretold"),
     [
         (100, [("table", False), ("partition", True)]),  # its burst is spent within the run
-        (
-            900,
-            [("partition", False), ("table", False)],
-        ),  # burst carries the table, and not the key
+        (900, [("partition", False), ("table", False)]),  # burst carries the table, and not the key
     ],
 )
 def test_what_is_met_first_is_foretold_first(write: int, foretold: list[tuple[str, bool]]) -> None:
@@ -94,26 +105,23 @@ def test_what_is_met_first_is_foretold_first(write: int, foretold: list[tuple[st
 
 
 def test_the_picture_rises_and_falls_with_the_load() -> None:
-    drawn = picture(PLANS["sine"]().forecast, 60).plain
+    drawn = picture(PLANS["sine"]().forecast, WIDTH)
     heights = [TICKS.index(sign) for sign in drawn]
-    assert heights[:28] == sorted(heights[:28])
-    assert heights[32:] == sorted(heights[32:], reverse=True)
-    assert heights[30] == len(TICKS) - 1 > heights[15] > heights[1]
+    assert heights[:18] == sorted(heights[:18])
+    assert heights[22:] == sorted(heights[22:], reverse=True)
+    assert heights[20] == len(TICKS) - 1 > heights[10] > heights[1]
 
 
-def test_the_plan_as_plain_values() -> None:
-    content = plan_json(plan_of("sharded", metric_requests=1_000))
-    assert content["format"] == "keyheat.plan/1"
+def test_a_program_gets_the_whole_plan() -> None:
+    content = json.loads(json.dumps(json_of(plan_answer(plan_of("sharded", metric_requests=1_000)))))["data"]
     assert content["write_units"] == {"mean_per_s": 2_000, "peak_per_s": 2_000, "total": 100_000}
-    assert content["hot_key"]["shards_by_formula"] == 2
-    assert content["hot_key"]["shard_units_per_s"] == 90
+    assert (content["hot_key"]["needed"], content["hot_key"]["needed_with_margin"]) == (2, 3)
     assert content["load"] == [{"at_s": 0, "per_s": 250}, {"at_s": 50, "per_s": 250}]
-    assert content["dollars"]["on_demand"] == pytest.approx(0.0625)
-    assert content["bill"]["dollars"] == pytest.approx(2.6 + 0.39 + 0.01)
-    assert content["bill"]["other_mode"]["billing_mode"] == "PAY_PER_REQUEST"
-    assert [one["operation"] for one in content["sent"]["operations"]] == ["PutItem", "Query", "GetItem"]
+    assert content["dollars"] == pytest.approx(2.6 + 0.39 + 0.01)
+    assert content["bill"]["other_mode"][0] == "PAY_PER_REQUEST"
+    assert [one["name"] for one in content["sent"]["operations"]] == ["PutItem", "Query", "GetItem"]
     (writes, reads) = content["sent"]["sides"]
-    assert (writes["direction"], reads["direction"]) == ("write", "read")
+    assert (writes["side"]["direction"], reads["side"]["direction"]) == ("write", "read")
     assert writes["hottest_partition"]["partitions"] == 5
     assert (content["quotas"]["source"], content["over_quota"], content["foretold"]) == ("default", [], [])
-    assert plan_json(PLANS["unknown load test"]())["sent"] is None
+    assert json_of(plan_answer(PLANS["unknown load test"]()))["data"]["sent"] is None

@@ -217,7 +217,7 @@ def test_service_times_of_a_local_endpoint_are_the_machines_unless_runs_took_tur
     assert of_measure("p99_ms", times, slower, setup=here).decision == "undecided"
     alone = of_measure("p99_ms", times, slower)
     assert alone.decision == "undecided"
-    assert alone.because.endswith("that may be the machine: --paired runs the baseline again beside it.")
+    assert alone.because.endswith("that may be the machine: paired = true reruns the baseline beside it.")
     aws = SETUP.model_copy(update={"target": "aws"})
     assert of_measure("p99_ms", times, slower, setup=aws).decision == "worse"
     gate = Gate(measure="p99_ms", least_effect=0.25)

@@ -134,6 +134,22 @@ def test_every_mistake_is_said_at_once(tmp_path: Path) -> None:
     assert found[11] == "labels is exact: any change of it counts @ $.cases[2].gates[0].least_effect"
 
 
+@pytest.mark.parametrize(
+    ("field", "place"),
+    [
+        ("yes = true", "$.run.yes"),
+        ('allow_table = ["orders"]', "$.run.allow_table"),
+        ('allow_protected = ["orders"]', "$.run.allow_protected"),
+        ("max_dollars = 0", "$.run.max_dollars"),
+        ('table = "orders"', "$.run.table"),
+    ],
+)
+def test_a_file_agrees_to_nothing_in_place_of_a_person(tmp_path: Path, field: str, place: str) -> None:
+    """And a table is loaded by cases that load one only."""
+    (line,) = mistakes(tmp_path, f"[run]\n{field}\n{case()}")
+    assert line.endswith(f" @ {place}")
+
+
 def test_one_mistake_hides_no_other(tmp_path: Path) -> None:
     text = (
         '[[gates]]\nmeasure = "labels"\nsurprise = 1\n[[gates]]\nmeasure = "p98"\n'

@@ -1,7 +1,6 @@
-"""A run as pandas frames, and the notebook page: its code runs, and its tables are the declaration's."""
+"""A run as pandas frames."""
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -9,16 +8,12 @@ from typing import Any
 
 import orjson
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
 
 import keyheat
 from keyheat.cli.main import main
 from keyheat.runfiles import FileProblem
 from keyheat.runs.frames import FRAMES
-
-PAGE = (Path(__file__).parents[2] / "docs" / "notebook.md").read_text(encoding="utf-8")
-CODE = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -32,34 +27,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def frames_of(run: Any) -> dict[str, pd.DataFrame]:
     return {name: getattr(run, name) for name in FRAMES}
-
-
-@pytest.mark.slow
-def test_the_page_answers_a_hot_key_question_in_ten_lines(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names: dict[str, Any] = {}
-    for block in CODE:
-        assert len(block.strip().splitlines()) <= 10
-        exec(compile(block, "docs/notebook.md", "exec"), names)
-    assert isinstance(names["figure"], go.Figure)
-    assert sum(names["figure"].data[0].y) == names["mine"]["refused_units"].sum() > 10_000
-    assert f"`share` is {names['share']:.2f} in" in PAGE
-    said = capsys.readouterr().out
-    assert names["hot"] in said
-    assert "partition" in said
-    assert "at most 25% of the table's capacity was used" in said
-
-
-@pytest.mark.parametrize("name", FRAMES)
-def test_the_page_lists_every_column_as_it_is_declared(name: str) -> None:
-    section = PAGE.split(f"### `.{name}`")[1].split("### ")[0]
-    listed = [
-        tuple(cell.strip() for cell in line.strip("|").split("|"))
-        for line in section.splitlines()
-        if line.startswith("| `")
-    ]
-    assert listed == [(f"`{one.name}`", f"`{one.dtype}`", one.unit, one.says) for one in FRAMES[name]]
 
 
 @pytest.mark.slow

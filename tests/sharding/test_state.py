@@ -75,13 +75,10 @@ def test_readers_look_as_far_as_there_may_be_items() -> None:
         {"number_of_shards": {"N": "0"}, "last_updated": {"N": "1"}, "shard_history": {"SS": ["1:1"]}},
         {"number_of_shards": {"N": "1"}, "last_updated": {"N": "1"}, "shard_history": {"SS": ["1"]}},
         {"number_of_shards": {"N": "1"}, "last_updated": {"N": "x"}, "shard_history": {"SS": ["1:1"]}},
-        {
-            "number_of_shards": {"N": "1"},
-            "last_updated": {"N": "1.0000001"},
-            "shard_history": {"SS": ["1:1"]},
-        },
+        {"number_of_shards": {"N": "1"}, "last_updated": {"N": "1.0000001"},
+         "shard_history": {"SS": ["1:1"]}},
     ],
-)
+)  # fmt: skip
 def test_an_item_of_another_kind_is_refused(item: dict[str, Any]) -> None:
     with pytest.raises(MetadataError):
         Shards.from_item(item)

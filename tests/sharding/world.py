@@ -36,12 +36,18 @@ class World:
         self._rng = Random(seed)
         self._items = 0
         clocks: list[Callable[[], float]] = [lambda: self.now_s + SKEW_S, lambda: self.now_s - SKEW_S]
-        jobs = [*(self._writing(clock) for clock in clocks), self._shrinking, self._reading]
-        self.actors = [greenlet(job) for job in jobs]
+        self._jobs = [*(self._writing(clock) for clock in clocks), self._shrinking, self._reading]
+        self.actors = [greenlet(job) for job in self._jobs]
+        self._killed: list[greenlet] = []
 
     def go(self, actor: int) -> None:
         """Let one actor make its next request, and run up to the one after it."""
         self.actors[actor].switch()
+
+    def kill(self, actor: int) -> None:
+        """Between two of its requests; another one begins anew, and knows nothing."""
+        self._killed.append(self.actors[actor])
+        self.actors[actor] = greenlet(self._jobs[actor])
 
     def expire(self, shard: int) -> None:
         """All items of a shard are deleted."""
@@ -50,7 +56,7 @@ class World:
         items.clear()
 
     def end(self) -> None:
-        for actor in self.actors:
+        for actor in (*self.actors, *self._killed):
             actor.throw(GreenletExit)
 
     def _hand_over(self) -> None:

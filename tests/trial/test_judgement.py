@@ -1,5 +1,7 @@
 """An endpoint with another behaviour is found to differ, and the parameter is named; ours is not."""
 
+from functools import partial
+
 import pytest
 
 from tests.trial.worlds import observed
@@ -7,12 +9,14 @@ from tools.trial.judgement import SHOWS, Judgement, judged
 from tools.trial.scenarios import NAMES
 
 pytestmark = pytest.mark.slow
+at_night = partial(pytest.param, marks=pytest.mark.nightly)
 
 
 def named(judgement: Judgement) -> list[set[str]]:
     return [{guess.parameter for guess in one.guesses} for one in judgement.explanations]
 
 
+@pytest.mark.nightly
 def test_the_local_table_does_what_the_model_says() -> None:
     """Requests one by one through the endpoint, and seconds in closed form, are no further apart."""
     judgement = judged(observed(NAMES))
@@ -23,8 +27,7 @@ def test_the_local_table_does_what_the_model_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "setting",
-    ["quota_depth_s=3.0", "index_buffer_units=9000.0", "burst_s=150.0"],
+    "setting", ["quota_depth_s=3.0", at_night("index_buffer_units=9000.0"), at_night("burst_s=150.0")]
 )
 def test_another_behaviour_is_found_and_its_parameter_named(setting: str) -> None:
     parameter, _, value = setting.partition("=")
@@ -38,6 +41,7 @@ def test_another_behaviour_is_found_and_its_parameter_named(setting: str) -> Non
     assert judgement.unexplained == ()
 
 
+@pytest.mark.nightly
 def test_several_that_explain_it_as_well_are_all_named() -> None:
     """Fewer nodes look like smaller chunks, or longer pauses."""
     judgement = judged(observed(["small-table"], "nodes=3"))
@@ -47,6 +51,7 @@ def test_several_that_explain_it_as_well_are_all_named() -> None:
     assert not judgement.explanations[0].determined
 
 
+@pytest.mark.nightly
 def test_two_parameters_are_found_one_after_the_other() -> None:
     settings = ("partition_depth_s=0.8", "quota_depth_s=3")
     judgement = judged(observed(["hot-key", "maximum-on-demand"], *settings))

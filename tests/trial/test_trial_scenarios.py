@@ -47,6 +47,7 @@ def test_the_model_repeats_the_rate_that_was_sent() -> None:
     assert as_sent("hot-key", 8_700, 0.5).local.scale == 0.5
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_parameter_shows_where_it_is_said_to_and_nowhere_else() -> None:
     """A scenario that it is not said to touch is the same, bit by bit, with half and twice as much of it."""

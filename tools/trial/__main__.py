@@ -8,11 +8,12 @@ from typing import cast
 
 import click
 
-from keyheat.cli.guards import Guards, SafetyRefusal, agreed, plan_of, target_of
+from keyheat.cli.guards import SafetyRefusal, agreed, plan_of, target_of
 from keyheat.cli.main import main
 from keyheat.cli.options import a_file, a_path, in_json, price_list, series_place, some_prices
 from keyheat.cli.run import NOT_STARTED, How, make_run
 from keyheat.endpoint.options import Within
+from keyheat.load.guard.options import Guards
 from keyheat.load.run.jobs import Job, made
 from keyheat.runs.folder import versions
 from keyheat.scenario.variants import write_scenario
@@ -86,10 +87,7 @@ def _agreed(
     names: Sequence[str], target: str, folder: Path, max_dollars: float, *, yes: bool, prices: Path
 ) -> tuple[dict[str, Job], How]:
     """The runs, each on a new table and with its part of the dollars, once somebody has agreed."""
-    guards = Guards(
-        table=None, allow_table=(), allow_protected=(), share=False, clean_up=False, keep_table=False,
-        yes=yes, max_dollars=None, max_units=None, max_minutes=None, no_align=True,
-    )  # fmt: skip
+    guards = Guards(yes=yes, no_align=True)
     ending = f"-{datetime.now(UTC):%Y%m%d%H%M%S}"
     jobs = {}
     for name in dict.fromkeys(names):

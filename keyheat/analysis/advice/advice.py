@@ -28,6 +28,7 @@ from keyheat.plan.prices import Billing
 from keyheat.plan.totals import expected
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Cure, Demand, Evidence, Label, Recommendation
+from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import has_capacity_model, label_of
 
@@ -54,12 +55,13 @@ def advise(
     scenario: Scenario | None,
     billing: Billing,
     simulate: bool = True,
+    scaling: AutoScaling = NOT_SCALED,
 ) -> Advice:
     """Advice for every constraint that was found, each said once with its outlook.
 
     `client` is None where the load was not ours, `scenario` where nobody says what it was. `heats` are those
     of the table's keys and of each index's. `billing` says what a month costs. Without `simulate`, which
-    takes seconds, no change is tried, and numbers are by formula.
+    takes seconds, no change is tried, and numbers are by formula. `scaling` is that of a table in AWS.
     """
     arranged, found = timeline(evidence), groups(labels)
     if not found:
@@ -73,8 +75,12 @@ def advise(
     asked = scheduled(scenario) if scenario and rerun and rerun.by_schedule else {}
     on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"
     cost = client.manifest.retry_cost if client and client.manifest else None
-    measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, asked, cost)
-    cases = [measured.case(_limit_of(group), group.labels) for group in _certain(found)]
+    measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, asked, cost, scaling)
+    cases = [
+        measured.case(_limit_of(group), group.labels)
+        for group in _certain(found)
+        if evidence.table.on_demand_since is None or group.constraint != "table"  # that capacity is gone
+    ]
     cure, carried = None, on_burst(scenario, asked) if scenario else ()
     if rerun is None:
         advice = [one for case in cases for one in advice_for(case)]

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from keyheat.analysis.heat import RunHeat
+from keyheat.analysis.heat import RunHeat, heats_of, index_heats_of
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import percent, some
-from keyheat.runs.formats import Diagnosis, HotKey, IndexFacts, Label, TableFacts
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import Diagnosis, Evidence, HotKey, IndexFacts, Label, TableFacts
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.words import READ, WRITE, Capacity, Direction, index_of
+from keyheat.words import READ, WRITE, Capacity, Direction, Resource, index_of
 
 
 def as_it_was(table: TableFacts, arranged: EvidenceTimeline, second: float) -> TableFacts:
@@ -38,14 +39,17 @@ def _capacity_at(
     return Capacity(read=read, write=write)
 
 
-def heats_known(heats: Sequence[RunHeat], diagnosis: Diagnosis, direction: Direction) -> tuple[RunHeat, ...]:
+def heats_known(
+    evidence: Evidence, client: ClientFiles | None, diagnosis: Diagnosis, direction: Direction
+) -> tuple[RunHeat, ...]:
     """The hot keys of evidence, else those that its diagnosis names; `direction` is of keys without one."""
+    heats = (*heats_of(evidence, client), *index_heats_of(evidence, client))
     if any(heat.hottest for heat in heats):
-        return tuple(heats)
-    by_side: defaultdict[Direction, list[HotKey]] = defaultdict(list)
-    for key in diagnosis.hot_keys:
-        by_side[key.direction or direction].append(key)
-    return tuple(RunHeat(side, tuple(keys), ()) for side, keys in by_side.items())
+        return heats
+    by_side: defaultdict[Resource, list[HotKey]] = defaultdict(list)
+    for key in (*diagnosis.hot_keys, *diagnosis.hot_index_keys):
+        by_side[Resource(key.index, key.direction or direction)].append(key)
+    return tuple(RunHeat(of.direction, tuple(keys), (), of.index) for of, keys in by_side.items())
 
 
 def assumed_share(arranged: EvidenceTimeline, label: Label) -> float | None:
@@ -69,8 +73,14 @@ def assumptions(
     track = arranged.track(None, label.direction)
     even = "" if track and track.seconds else f", each {track.cell_name if track else 'minute'}'s evenly"
     yield f"Assumed: the demand of {first:%F %R} to {end:%R} UTC{even}; each throttled request was sent once."
-    of_table = (heat for heat in heats if (heat.direction, heat.index) == (label.direction, None))
-    hot = [key for heat in of_table for key in heat.hottest if key.share > 0]
+    whose = label.direction, index_of(label.resource)
+    hot = [
+        key
+        for heat in heats
+        if (heat.direction, heat.index) == whose
+        for key in heat.hottest
+        if key.share > 0
+    ]
     share = percent(sum(key.share for key in hot))
     rest = "keys are used evenly"
     if hot:

@@ -17,9 +17,10 @@ from keyheat.numbers import span, units, whole
 from keyheat.plan.forecast import shards_needed
 from keyheat.runs.formats import HotKey, Label
 from keyheat.runs.manifest import RetryCost
+from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
-from keyheat.words import TABLE, WRITE, Constraint, Direction, index_of, label_of, whose
+from keyheat.words import TABLE, WRITE, Constraint, Direction, Resource, index_of, label_of, whose
 
 CAUSES: Final[Mapping[Constraint, Cause]] = {
     "partition": Cause.KEY_RANGE,
@@ -262,11 +263,6 @@ def provisioned_in_time(owner: TableSpec | IndexSpec, direction: Direction, per_
     return max(has, policy.max) if saved > SCALED_S * (per_s - has) else has
 
 
-def _scaled_most(owner: TableSpec | IndexSpec | None, direction: Direction) -> float | None:
-    policy: ScalingSpec | None = getattr(owner.auto_scaling, direction, None) if owner else None
-    return policy.max if policy else None
-
-
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
     """Everything that was measured in a run, from which the case of any of its limits is made."""
@@ -278,6 +274,7 @@ class MeasuredRun:
     on_demand: bool
     asked: Schedule  # of the load; empty where nobody says it
     cost: RetryCost | None = None  # of the client's retries; None: it made none, or nobody counted them
+    scaling: AutoScaling = NOT_SCALED  # of a table that no scenario made
 
     def case(self, limit: Limit, labels: Sequence[Label]) -> AdviceCase:
         """What was measured about a limit, in the units of a table at scale 1.
@@ -314,13 +311,21 @@ class MeasuredRun:
             partitions_then=planned.partitions if planned else None,
             numbers=self.numbers.recommend,
             on_demand=self.on_demand,
-            scaled_most=_scaled_most(owners_of(scenario).get(resource), direction) if scenario else None,
+            scaled_most=self._scaled_most(Resource(index, direction)),
             index_key=keyed_by.get(resource),
             counted=label is None or INDEX_NOT_COUNTED not in label.because,
             shards_now=scenario.keys.shards if scenario else 1,
             retries=self._retries(constraint),
             given_up=self.cost.given_up_share if self.cost else None,
         )
+
+    def _scaled_most(self, resource: Resource) -> float | None:
+        """The maximum of its auto scaling, by AWS, else by the scenario; None if it is not known to be on."""
+        if (found := self.scaling.of(resource)) is not None:
+            return found.max
+        owner = owners_of(self.scenario).get(resource.label_name) if self.scenario else None
+        policy: ScalingSpec | None = getattr(owner.auto_scaling, resource.direction, None) if owner else None
+        return policy.max if policy else None
 
     def _retries(self, constraint: Constraint) -> bool:
         """Whether the client sends again what this refuses: the scenario's, else the one of this run."""

@@ -5,17 +5,15 @@ Keyheat runs none of them. https://docs.aws.amazon.com/cli/latest/reference/dyna
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Any, Final
 
-from keyheat.evidence.scaling import ScalingFound
 from keyheat.plan.prices import MONTH_S, Billing, provisioned_dollars
 from keyheat.runs.formats import IndexFacts, MonthlyBill, Recommendation, TableFacts
-from keyheat.words import Capacity, Direction, Resource, index_of
+from keyheat.runs.scaling import NOT_SCALED, AutoScaling
+from keyheat.words import READ, WRITE, Direction, Resource, index_of
 
 RAISED: Final = ("raise_capacity", "raise_minimum")
-NOT_SCALED: Final = ScalingFound()
 UPDATE: Final = "aws dynamodb update-table"
 SETTINGS: Final = {
     "raise_capacity": ("provisioned-throughput", "ReadCapacityUnits", "WriteCapacityUnits"),
@@ -23,14 +21,10 @@ SETTINGS: Final = {
     "raise_max_on_demand": ("on-demand-throughput", "MaxReadRequestUnits", "MaxWriteRequestUnits"),
 }
 """What changes a capacity: the option, and what it calls reads and writes."""
-NAMES: Final = {
-    "provisioned-throughput": "ProvisionedThroughput",
-    "on-demand-throughput": "OnDemandThroughput",
-}
 
 
 def command_of(
-    advice: Recommendation, table: TableFacts, where: str, scaled: ScalingFound = NOT_SCALED
+    advice: Recommendation, table: TableFacts, where: str, scaled: AutoScaling = NOT_SCALED
 ) -> str | None:
     """The command, on two lines; None where no command does it, or the present capacity is not known.
 
@@ -45,7 +39,7 @@ def command_of(
     return f"{UPDATE} --table-name {shlex.quote(table.name)} {where} \\\n  {change}"
 
 
-def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: ScalingFound) -> str | None:
+def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: AutoScaling) -> str | None:
     """The command that keeps a minimum of auto scaling; None where it is off."""
     if advice.action not in RAISED or advice.units is None or advice.direction is None:
         return None
@@ -59,16 +53,22 @@ def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: Scal
         f"aws application-autoscaling register-scalable-target --service-namespace dynamodb {where} \\\n"
         f"  --resource-id {shlex.quote(resource)} "
         f"--scalable-dimension dynamodb:{kind}:{advice.direction.title()}CapacityUnits "
-        f"--min-capacity {least} --max-capacity {max(least, found.most)}"
+        f"--min-capacity {least} --max-capacity {max(least, found.max)}"
     )
 
 
-def insights_command(table: TableFacts, index: str | None, where: str) -> str:
-    """The command that has Contributor Insights name the throttled keys of what comes."""
+def needs_accesses(resource: Resource) -> bool:
+    """Whether accesses alone name its keys: writes refused for an index are counted for no key."""
+    return resource.index is not None and resource.direction == WRITE
+
+
+def insights_command(table: TableFacts, resource: Resource, where: str) -> str:
+    """The command that has Contributor Insights name the keys of what comes."""
+    index, mode = resource.index, "ACCESSED_AND_THROTTLED" if needs_accesses(resource) else "THROTTLED"
     name, of_index = shlex.quote(table.name), f" --index-name {shlex.quote(index)}" if index else ""
     return (
         f"aws dynamodb update-contributor-insights --table-name {name}{of_index} {where} \\\n"
-        "  --contributor-insights-action ENABLE --contributor-insights-mode THROTTLED_KEYS"
+        f"  --contributor-insights-action ENABLE --contributor-insights-mode {mode}_KEYS"
     )
 
 
@@ -83,11 +83,11 @@ def _capacity(advice: Recommendation, table: TableFacts) -> str | None:
     now = owner.provisioned if option == "provisioned-throughput" else owner.max_on_demand
     if now is None:
         return None
-    then = _raised(now, advice.direction, advice.units)
-    values = {name: ceil(rate) for name, rate in zip(names, (then.read, then.write), strict=True) if rate}
+    then = {READ: now.read, WRITE: now.write, advice.direction: advice.units}
+    values = {name: ceil(rate) for name, rate in zip(names, then.values(), strict=True) if rate}
     if index is None:
         return f"--{option} {','.join(f'{name}={value}' for name, value in values.items())}"
-    update: dict[str, Any] = {"IndexName": index, NAMES[option]: values}
+    update: dict[str, Any] = {"IndexName": index, option.title().replace("-", ""): values}
     return f"--global-secondary-index-updates {shlex.quote(json.dumps([{'Update': update}]))}"
 
 
@@ -95,47 +95,23 @@ def _owner(table: TableFacts, index: str | None) -> TableFacts | IndexFacts | No
     return table if index is None else next((one for one in table.indexes if one.name == index), None)
 
 
-def _raised(now: Capacity, direction: Direction, units: float) -> Capacity:
-    read, write = (
-        units if one == direction else rate
-        for one, rate in zip(Direction, (now.read, now.write), strict=True)
-    )
-    return Capacity(read=read, write=write)
-
-
 def bill_of(advice: Recommendation, table: TableFacts, billing: Billing) -> MonthlyBill | None:
     """What provisioned capacity costs a month before and after a raise; None where it is not all known."""
-    index = index_of(advice.resource)
-    if not advice.action.startswith("raise_capacity") or advice.units is None or advice.direction is None:
+    raised, direction = _owner(table, index_of(advice.resource)), advice.direction
+    owners: tuple[TableFacts | IndexFacts, ...] = (table, *table.indexes)
+    pairs = [owner.provisioned for owner in owners if owner.provisioned is not None]
+    if not advice.action.startswith("raise_capacity") or advice.units is None or direction is None:
         return None
-    if any(owner.provisioned is None for owner in _owners(table)) or _owner(table, index) is None:
+    if raised is None or raised.provisioned is None or len(pairs) < len(owners):
         return None
-    units, direction = advice.units, advice.direction
-    target = _owner(table, index)
-
-    def raised(owner: TableFacts | IndexFacts) -> Capacity:
-        has = owner.provisioned or Capacity()
-        return _raised(has, direction, units) if owner is target else has
-
+    now = {side: sum(pair.of(side) or 0.0 for pair in pairs) for side in Direction}
+    more = advice.units - (raised.provisioned.of(direction) or 0.0)
+    before, after = (
+        provisioned_dollars(
+            billing.prices.provisioned, MONTH_S, write_per_s=units[WRITE], read_per_s=units[READ]
+        )
+        for units in (now, {**now, direction: now[direction] + more})
+    )
     return MonthlyBill(
-        before_dollars_per_month=_month(table, billing, lambda owner: owner.provisioned or Capacity()),
-        after_dollars_per_month=_month(table, billing, raised),
-        prices=billing.prices.shown,
+        before_dollars_per_month=before, after_dollars_per_month=after, prices=billing.prices.shown
     )
-
-
-def _month(
-    table: TableFacts, billing: Billing, capacity: Callable[[TableFacts | IndexFacts], Capacity]
-) -> float:
-    rates = [capacity(owner) for owner in _owners(table)]
-    return provisioned_dollars(
-        billing.prices.provisioned,
-        MONTH_S,
-        write_per_s=sum(rate.write or 0.0 for rate in rates),
-        read_per_s=sum(rate.read or 0.0 for rate in rates),
-    )
-
-
-def _owners(table: TableFacts) -> Iterator[TableFacts | IndexFacts]:
-    yield table
-    yield from table.indexes

@@ -157,13 +157,15 @@ def _meeting(case: AdviceCase, count: int) -> str:
 
 
 def _raise_cardinality(case: AdviceCase) -> Recommendation:
-    known = "no single key stands out" if case.heat and case.heat.hottest else "the hot keys are not known"
+    known, names = "no single key stands out", ""
+    if not (case.heat and case.heat.hottest):
+        known = "the hot keys are not known"
+        names = " Contributor Insights in throttled-keys mode names the keys that are hot today."
     return Recommendation(
         action="raise_cardinality",
         kind="cure",
         why=f"A key range of {case.whose} is at its ceiling of {case.sustained}, and {known}.",
-        expected="With more distinct values, evenly used, the load reaches every partition. Contributor "
-        "Insights in throttled-keys mode names the keys that are hot today.",
+        expected=f"With more distinct values, evenly used, the load reaches every partition.{names}",
     )
 
 

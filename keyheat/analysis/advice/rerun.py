@@ -83,7 +83,7 @@ def _flow(
         units=units,
         keys=keys,
         index=track.index,
-        index_writes=entries,
+        index_writes=tuple(replace(entry, units=entry.units * units) for entry in entries),
     )
 
 
@@ -122,7 +122,7 @@ def _keys(heats: Sequence[RunHeat], direction: Direction, index: str | None) -> 
 def _entries(
     arranged: EvidenceTimeline, track: EvidenceTrack, heats: Sequence[RunHeat]
 ) -> tuple[IndexFlow, ...]:
-    """What the table's writes put into each index: its units for each of theirs, over all that is known."""
+    """What the table's writes put into each index: its units for each of their units, over all."""
     own = sum((track.consumed or {}).values())
     if track.index is not None or track.direction != "write" or not own:
         return ()

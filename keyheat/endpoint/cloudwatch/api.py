@@ -73,12 +73,10 @@ class MetricPage:
     until_s: int
 
     def token(self) -> str:
-        """The page as NextToken."""
         return base64.urlsafe_b64encode(orjson.dumps([self.offset, self.until_s])).decode()
 
 
 def get_metric_data(metrics: Metrics, parameters: Parameters) -> dict[str, Any]:
-    """GetMetricData."""
     queries = _queries(parameters)
     start_s = moment_s(parameters, "StartTime") // MINUTE_S * MINUTE_S
     end_s = moment_s(parameters, "EndTime")

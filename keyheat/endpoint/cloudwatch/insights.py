@@ -22,6 +22,7 @@ from keyheat.endpoint.cloudwatch.parameters import (
 )
 from keyheat.endpoint.contributors import InsightRule, KeyCounts
 from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.paging import page
 from keyheat.model.limits import INSIGHT_CONTRIBUTORS
 
 RULES_PER_PAGE = 500
@@ -42,11 +43,8 @@ def describe_insight_rules(metrics: Metrics, parameters: Parameters) -> dict[str
     after = optional_text(parameters, "NextToken") or ""
     if after and not after.startswith("DynamoDB"):
         raise ServiceError("InvalidNextToken", "The parameter NextToken is invalid.")
-    rules = [rule for name, rule in sorted(_rules(metrics).items()) if name > after]
-    answer: dict[str, Any] = {"InsightRules": [_described(rule) for rule in rules[:most]]}
-    if len(rules) > most:
-        answer["NextToken"] = rules[most - 1].name
-    return answer
+    rules = [_described(rule) for name, rule in sorted(_rules(metrics).items()) if name > after]
+    return page("InsightRules", rules, most, "NextToken", lambda rule: rule["Name"])
 
 
 def get_insight_rule_report(metrics: Metrics, parameters: Parameters) -> dict[str, Any]:

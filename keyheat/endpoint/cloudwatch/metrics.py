@@ -161,12 +161,10 @@ class MetricsView:
         return found
 
     def listed(self) -> Iterator[MetricKey]:
-        """Every metric that has a point."""
         for table in sorted({life.table for life in self.lives}):
             yield from sorted(self._of_table(table), key=lambda key: (key.name, key.dimensions))
 
     def unit(self, key: MetricKey) -> str:
-        """The unit of a metric's values."""
         table = dict(key.dimensions).get("TableName", ACCOUNT)
         return self._of_table(table).get(key, ("None", []))[0]
 

@@ -8,7 +8,6 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.Pro
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 from typing import Any
 
 from keyheat.endpoint.errors import ServiceError, validation_error
@@ -28,7 +27,7 @@ from keyheat.endpoint.expressions.tokens import (
     path_too_deep,
     syntax_error,
 )
-from keyheat.endpoint.expressions.trees import DocumentPath, Tree, conflict, overlap, shown, value_at
+from keyheat.endpoint.expressions.trees import DocumentPath, Tree, check_paths, value_at
 from keyheat.endpoint.expressions.updates import Update, compiled_update
 from keyheat.endpoint.values import Item, Value, check_value, serialization_error
 from keyheat.model.limits import NESTING_LEVELS
@@ -81,13 +80,7 @@ def _rebuilt(branch: Any) -> Value:
 def parsed_projection(text: str, names: NamesUsed) -> Projection:
     """The projection that an expression stands for. Raises ValidationException."""
     paths = tuple(_path(part.strip(), names) for part in measured(text, KIND).split(","))
-    for one, other in combinations(paths, 2):
-        for collide, word in ((overlap, "overlap"), (conflict, "conflict")):
-            if collide(one, other):
-                raise validation_error(
-                    f"Invalid {KIND}: Two document paths {word} with each other; must remove or rewrite one "
-                    f"of these paths; path one: {shown(one)}, path two: {shown(other)}"
-                )
+    check_paths(paths, KIND)
     return Projection(paths)
 
 
@@ -175,7 +168,6 @@ class Expressions:
         return parsed
 
     def update(self, text: Any) -> Update:
-        """The update expression of the request."""
         update, names = parsed_update(_text(text), self._names)
         self._use("UpdateExpression", names, update.values)
         for check in update.checks:
@@ -183,7 +175,6 @@ class Expressions:
         return update
 
     def projection(self, text: Any) -> Projection:
-        """The projection expression of the request."""
         projection, names = parsed_projected(_text(text), self._names)
         self._unused_names -= names
         return projection

@@ -25,7 +25,7 @@ from keyheat.endpoint.expressions.trees import (
     Tree,
     value_at,
 )
-from keyheat.endpoint.values import TYPE_NAMES, Item, Value, decoded, order_bytes, type_of
+from keyheat.endpoint.values import TYPE_NAMES, Item, Value, decoded, raw_bytes, type_of
 
 Values = dict[str, Value]
 Found = Callable[[Item, Values], Value | None]
@@ -117,15 +117,6 @@ def _length(value: Value) -> int | None:
     return None
 
 
-def sort_value(value: Value) -> Any:
-    """What values of one ordered type are compared by."""
-    for kind, content in value.items():
-        if kind == "S":
-            return content.encode()
-        return order_bytes(content) if kind == "N" else decoded(content)
-    raise AssertionError("a checked value has one type")
-
-
 def _both(joined: str, left: Condition, right: Condition) -> Condition:
     if joined == "AND":
         return lambda item, values: left(item, values) and right(item, values)
@@ -151,7 +142,7 @@ def _not_equal(left: Found, right: Found) -> Condition:
 def _ordered(holds: Callable[[Any, Any], bool], left: Found, right: Found) -> Condition:
     def ordered(item: Item, values: Values) -> bool:
         one, other = left(item, values), right(item, values)
-        return _comparable(one, other) and holds(sort_value(one), sort_value(other))  # type: ignore[arg-type]
+        return _comparable(one, other) and holds(raw_bytes(one), raw_bytes(other))  # type: ignore[arg-type]
 
     return ordered
 
@@ -170,7 +161,7 @@ def _between(tested: Found, low: Found, high: Found) -> Condition:
             return False
         assert least is not None
         assert most is not None
-        return bool(sort_value(least) <= sort_value(value) <= sort_value(most))
+        return bool(raw_bytes(least) <= raw_bytes(value) <= raw_bytes(most))
 
     return between
 
@@ -305,7 +296,7 @@ def _bounds(start: Operand, end: Operand, kind: str) -> Iterator[Check]:
         least, most = values[low], values[high]
         if type_of(least) != type_of(most):
             raise _bad_bounds(kind, SAME_TYPE, least, most)
-        if sort_value(least) > sort_value(most):
+        if raw_bytes(least) > raw_bytes(most):
             raise _bad_bounds(kind, IN_ORDER, least, most)
 
     yield check

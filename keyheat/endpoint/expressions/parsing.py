@@ -5,8 +5,9 @@ Conditions are read with a stack of what is still open, so that 300 operators ne
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.expressions.tokens import END, NamesUsed, TokenReader, measured, syntax_error
@@ -35,7 +36,10 @@ IN_UPDATES = ("if_not_exists", "list_append")
 def condition_tree(text: str, names: NamesUsed, kind: str) -> tuple[Tree, frozenset[str]]:
     """The tree of a condition, filter or key condition, and the values it names. Raises ServiceError."""
     tokens = TokenReader(measured(text, kind), names, kind)
-    return _Condition(tokens).read(), frozenset(tokens.values)
+    tree = _Condition(tokens).read()
+    if tokens.next != END:
+        raise tokens.unexpected()
+    return tree, frozenset(tokens.values)
 
 
 def update_actions(text: str, names: NamesUsed) -> tuple[tuple[Action, ...], frozenset[str]]:
@@ -101,46 +105,39 @@ def _update_call(tokens: TokenReader) -> FunctionCall:
 
 
 @dataclass(slots=True)
-class _Condition:
+class ConditionReader:
     """A condition that is being read: what is still open (brackets, operators), and the trees so far."""
 
-    tokens: TokenReader
+    tokens: Any  # the reader of either language
+    simple: Callable[[], Tree]  # reads what operators join
     open: list[str] = field(default_factory=list)
     trees: list[Tree] = field(default_factory=list)
-    opened_at: list[int] = field(default_factory=list)
-    closed: tuple[int, int] | None = None  # the bracket closed last: where it began, where it ended
 
     def read(self) -> Tree:
-        """The whole condition."""
+        """The whole condition, up to what is no part of it."""
         while True:
-            self._operand()
-            while self.tokens.next == ")" and self.opened_at:
+            while self.tokens.keyword in ("(", "NOT"):
+                self._open(self.tokens.keyword)
+            self.trees.append(self.simple())
+            while self.tokens.keyword == ")" and "(" in self.open:
                 self._close()
             if self.tokens.keyword not in ("AND", "OR"):
                 break
-            operator = self.tokens.take().upper()
-            self._reduce(BINDS[operator])
-            self.open.append(operator)
-        if self.tokens.next != END or self.opened_at:
+            self._reduce(BINDS[self.tokens.keyword])
+            self._open(self.tokens.keyword)
+        if "(" in self.open:
             raise self.tokens.unexpected()
         self._reduce(0)
         return self.trees[0]
 
-    def _operand(self) -> None:
-        """Whatever opens, and the condition behind it."""
-        while self.tokens.next == "(" or self.tokens.keyword == "NOT":
-            if self.tokens.next == "(":
-                self.opened_at.append(self.tokens.at)
-            self.open.append(self.tokens.take().upper())
-        self.trees.append(_simple(self.tokens))
+    def _open(self, word: str) -> None:
+        """Read a bracket or an operator."""
+        self.open.append(word)
+        self.tokens.take()
 
     def _close(self) -> None:
         self._reduce(0)
         self.open.pop()
-        began, ended = self.opened_at.pop(), self.tokens.at
-        if self.closed == (began + 1, ended - 1):
-            raise validation_error(f"Invalid {self.tokens.kind}: The expression has redundant parentheses;")
-        self.closed = (began, ended)
         self.tokens.take()
 
     def _reduce(self, least: int) -> None:
@@ -148,6 +145,27 @@ class _Condition:
         while self.open and self.open[-1] != "(" and BINDS[self.open[-1]] >= least:
             operator, right = self.open.pop(), self.trees.pop()
             self.trees.append(Not(right) if operator == "NOT" else Both(operator, self.trees.pop(), right))
+
+
+class _Condition(ConditionReader):
+    """One of an expression, in which no brackets stand directly within others."""
+
+    def __init__(self, tokens: TokenReader) -> None:
+        super().__init__(tokens, lambda: _simple(tokens))
+        self._began: list[int] = []
+        self._closed: tuple[int, int] | None = None  # the bracket closed last: where it began, where it ended
+
+    def _open(self, word: str) -> None:
+        if word == "(":
+            self._began.append(self.tokens.at)
+        super()._open(word)
+
+    def _close(self) -> None:
+        began, ended = self._began.pop(), self.tokens.at
+        if self._closed == (began + 1, ended - 1):
+            raise validation_error(f"Invalid {self.tokens.kind}: The expression has redundant parentheses;")
+        self._closed = (began, ended)
+        super()._close()
 
 
 def _simple(tokens: TokenReader) -> Tree:

@@ -4,7 +4,9 @@ Document paths have their names already, `#placeholders` replaced; values are st
 expression is kept and serves requests with other values.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from keyheat.endpoint.errors import validation_error
@@ -140,13 +142,24 @@ def shown(path: DocumentPath) -> str:
     return "[" + ", ".join(f"[{step}]" if isinstance(step, int) else step for step in path) + "]"
 
 
-def overlap(one: DocumentPath, other: DocumentPath) -> bool:
+def check_paths(paths: Iterable[DocumentPath], kind: str) -> None:
+    """Raises ValidationException where one path is or leads to another, or takes a map for a list."""
+    for one, other in combinations(paths, 2):
+        for collide, word in ((_overlap, "overlap"), (_conflict, "conflict")):
+            if collide(one, other):
+                raise validation_error(
+                    f"Invalid {kind}: Two document paths {word} with each other; must remove or rewrite one "
+                    f"of these paths; path one: {shown(one)}, path two: {shown(other)}"
+                )
+
+
+def _overlap(one: DocumentPath, other: DocumentPath) -> bool:
     """Whether one path is the other, or leads to it."""
     least = min(len(one), len(other))
     return one[:least] == other[:least]
 
 
-def conflict(one: DocumentPath, other: DocumentPath) -> bool:
+def _conflict(one: DocumentPath, other: DocumentPath) -> bool:
     """Whether two paths take one value for a map and for a list."""
     for step, other_step in zip(one, other, strict=False):
         if step != other_step:

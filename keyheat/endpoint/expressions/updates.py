@@ -7,7 +7,6 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.Upd
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import combinations
 
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions.conditions import Check, Values, typed
@@ -19,11 +18,9 @@ from keyheat.endpoint.expressions.trees import (
     PathValue,
     Reference,
     Sum,
-    conflict,
-    overlap,
+    check_paths,
     put_at,
     remove_at,
-    shown,
     value_at,
 )
 from keyheat.endpoint.values import EXACT, TYPE_NAMES, Item, Value, check_value, type_of, written
@@ -58,7 +55,7 @@ class Update:
 def compiled_update(actions: Sequence[Action], values: frozenset[str]) -> Update:
     """The update that parsed actions stand for. Raises ValidationException for paths that collide."""
     paths = [action.path for action in actions]
-    _check_paths(paths)
+    check_paths(paths, KIND)
     return Update(
         tuple(_change(action) for action in sorted(actions, key=_order)),
         tuple(paths),
@@ -73,16 +70,6 @@ def _order(action: Action) -> tuple[int, int]:
     if not isinstance(last, int):
         return 0, 0
     return (2, -last) if action.clause == "REMOVE" else (1, last)
-
-
-def _check_paths(paths: list[DocumentPath]) -> None:
-    for one, other in combinations(paths, 2):
-        for collide, word in ((overlap, "overlap"), (conflict, "conflict")):
-            if collide(one, other):
-                raise validation_error(
-                    f"Invalid UpdateExpression: Two document paths {word} with each other; must remove or "
-                    f"rewrite one of these paths; path one: {shown(one)}, path two: {shown(other)}"
-                )
 
 
 def _checks(action: Action) -> Iterator[Check]:

@@ -205,7 +205,6 @@ def put_item(service: "Service", request: Request) -> bytes | Answer:
 
 
 def delete_item(service: "Service", request: Request) -> bytes | Answer:
-    """Forget an item, if it is there."""
     request = checked("DeleteItem", request)
     table = service.catalog.get(request["TableName"])
     _only_all_old(request)

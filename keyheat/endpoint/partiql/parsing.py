@@ -91,7 +91,7 @@ def _order(terms: Terms) -> tuple[tuple[str, bool], ...]:
 def _insert(terms: Terms) -> Insert:
     terms.reader.want("INTO")
     table = terms.reader.name(NO_TABLE)
-    if terms.reader.next.kind in ("name", "quoted") and terms.reader.next.keyword not in ("VALUE", "VALUES"):
+    if terms.reader.next.kind in ("name", "quoted") and terms.reader.keyword not in ("VALUE", "VALUES"):
         raise malformed(LEFT_OVER)
     terms.reader.want("VALUE")
     item = terms.value()
@@ -105,7 +105,7 @@ def _update(terms: Terms) -> Change:
     table = reader.name(NO_TABLE)
     _refuse_alias(terms)
     actions: list[Action] = []
-    while reader.next.keyword in ("SET", "REMOVE"):
+    while reader.keyword in ("SET", "REMOVE"):
         clause = reader.take().keyword
         actions.append(_action(terms, clause))
         while reader.took(","):

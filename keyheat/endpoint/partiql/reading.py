@@ -50,7 +50,6 @@ class Selected:
     token: str | None = None
 
     def add(self, page: PageRead) -> None:
-        """What one range had."""
         self.consumed.add(page.consumed)
         self.count += page.count
         if page.count and page.items is not None:

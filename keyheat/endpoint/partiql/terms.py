@@ -10,6 +10,7 @@ from typing import Final
 
 from keyheat.endpoint.errors import ServiceError, nested_too_deep, validation_error
 from keyheat.endpoint.expressions import trees
+from keyheat.endpoint.expressions.parsing import ConditionReader
 from keyheat.endpoint.partiql.statements import ListOf, MapOf, Parameter, Scalar, SetOf, Template
 from keyheat.endpoint.partiql.tokens import UNEXPECTED_TERM, StatementReader, malformed
 from keyheat.endpoint.values import canonical
@@ -31,7 +32,6 @@ class Terms:
     def __init__(self, reader: StatementReader) -> None:
         self.reader = reader
         self.values: dict[str, Template] = {}
-        self._open = 0
 
     def value(self, under: str = "root", depth: int = 0) -> Template:
         """A literal or a parameter, whatever is nested in it."""
@@ -135,7 +135,7 @@ class Terms:
     def sum(self) -> trees.Operand:
         """What an update writes: values, paths and lists, added and taken away."""
         total = self._addend()
-        while self.reader.next.keyword in ("+", "-"):
+        while self.reader.keyword in ("+", "-"):
             self.reader.counted()
             total = trees.Sum(self.reader.take().text, total, self._addend())
         return total
@@ -163,41 +163,7 @@ class Terms:
         return self.operand()
 
     def condition(self) -> trees.Tree:
-        """Conditions joined by AND and OR."""
-        tree = self._conjunction()
-        while self.reader.took("OR"):
-            self._check_goes_on()
-            tree = trees.Both("OR", tree, self._conjunction())
-        return tree
-
-    def _conjunction(self) -> trees.Tree:
-        tree = self._negation()
-        while self.reader.took("AND"):
-            self._check_goes_on()
-            tree = trees.Both("AND", tree, self._negation())
-        return tree
-
-    def _check_goes_on(self) -> None:
-        self.reader.counted()
-        if self.reader.next.kind == "end":
-            raise malformed(NO_RIGHT_SIDE)
-
-    def _negation(self) -> trees.Tree:
-        negated = 0
-        while self.reader.took("NOT"):
-            self.reader.counted()
-            negated += 1
-        tree = self._bracket() if self.reader.took("(") else self._simple()
-        return trees.Not(tree) if negated % 2 else tree
-
-    def _bracket(self) -> trees.Tree:
-        self._open += 1
-        if self._open > BRACKETS:
-            raise validation_error(f"A condition has at most {BRACKETS} brackets open at a time")
-        tree = self.condition()
-        self.reader.want(")")
-        self._open -= 1
-        return tree
+        return _Condition(self.reader, self._simple).read()
 
     def _simple(self) -> trees.Tree:
         reader, left = self.reader, self.operand()
@@ -206,7 +172,7 @@ class Terms:
         reader.counted()
         if reader.took("IS"):
             return self._is(left)
-        if reader.next.keyword in SIGNS:
+        if reader.keyword in SIGNS:
             return self._comparison(left)
         negated = reader.took("NOT")
         if reader.took("BETWEEN"):
@@ -256,3 +222,16 @@ class Terms:
             choices.append(self._compared())
         self.reader.want(end)
         return tuple(choices)
+
+
+class _Condition(ConditionReader):
+    """One of a statement, whose operators and brackets are counted."""
+
+    def _open(self, word: str) -> None:
+        if word == "(" and self.open.count(word) == BRACKETS:
+            raise validation_error(f"A condition has at most {BRACKETS} brackets open at a time")
+        super()._open(word)
+        if word != "(":
+            self.tokens.counted()
+        if word in ("AND", "OR") and self.tokens.next.kind == "end":
+            raise malformed(NO_RIGHT_SIDE)

@@ -100,6 +100,11 @@ class StatementReader:
         return self._found[self._at] if self._at < len(self._found) else END
 
     @property
+    def keyword(self) -> str:
+        """The next token as a word in capitals, or as a sign."""
+        return self.next.keyword
+
+    @property
     def calls(self) -> bool:
         """Whether the next two tokens are a function's name and its bracket."""
         behind = self._found[self._at + 1] if self._at + 1 < len(self._found) else END
@@ -127,7 +132,7 @@ class StatementReader:
 
     def unexpected(self) -> ServiceError:
         """The next token has no place here."""
-        keyword = self.next.keyword
+        keyword = self.keyword
         if keyword in OPERATORS:
             return malformed(UNEXPECTED_OPERATOR)
         return malformed(UNEXPECTED_KEYWORD if keyword in KEYWORDS else UNEXPECTED_TERM)
@@ -151,7 +156,7 @@ class StatementReader:
     def path(self) -> DocumentPath:
         """An attribute's name, and the steps from it into its value."""
         steps: list[str | int] = [self.name()]
-        while self.next.keyword in (".", "["):
+        while self.keyword in (".", "["):
             if self.take().text == ".":
                 steps.append(self.name())
                 continue

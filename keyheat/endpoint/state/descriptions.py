@@ -14,6 +14,7 @@ from typing import Any, Final
 from keyheat.bounds import parsed_json
 from keyheat.endpoint.shapes import ListShape, Shape, StructureShape, shapes_of
 from keyheat.endpoint.tables.catalog import region_in
+from keyheat.model.resources import CAPACITIES
 from keyheat.validation import table_in
 
 Body = dict[str, Any]
@@ -22,11 +23,6 @@ KEPT: Final = (
     "DeletionProtectionEnabled", "TableClass",
 )  # fmt: skip
 KEPT_OF_INDEX: Final = ("IndexName", "KeySchema", "Projection")
-UNITS: Final = {
-    "ProvisionedThroughput": ("ReadCapacityUnits", "WriteCapacityUnits"),
-    "OnDemandThroughput": ("MaxReadRequestUnits", "MaxWriteRequestUnits"),
-    "WarmThroughput": ("ReadUnitsPerSecond", "WriteUnitsPerSecond"),
-}
 OF_DYNAMODB_LOCAL: Final = "ddblocal"
 """In its ARNs, whatever Region a client is set to."""
 FORMS: Final = (
@@ -146,6 +142,6 @@ def _units(owner: Mapping[str, Any], mode: str) -> Body:
     other = "OnDemandThroughput" if mode == "PROVISIONED" else "ProvisionedThroughput"
     return {
         name: {unit: said[unit] for unit in units if unit in said} if isinstance(said, Mapping) else said
-        for name, units in UNITS.items()
+        for name, *units in CAPACITIES.values()
         if name != other and (said := owner.get(name)) is not None
     }

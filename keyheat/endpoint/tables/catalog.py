@@ -130,7 +130,6 @@ class Table:
 
     @property
     def name(self) -> str:
-        """The table's name."""
         return self.schema.name
 
     @property
@@ -145,7 +144,6 @@ class Table:
 
     @property
     def provisioned(self) -> bool:
-        """Whether the table is in provisioned mode."""
         return not self.definition.capacity.on_demand
 
     def resource_arn(self, index: str | None) -> str:

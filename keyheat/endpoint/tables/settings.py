@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from keyheat.endpoint.contributors import DEFAULT_MODE, KeyWatch
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
+from keyheat.endpoint.paging import page
 from keyheat.endpoint.schema import KeySchema, invalid
 from keyheat.endpoint.service import Service
 from keyheat.endpoint.tables.catalog import Recovery, Table
@@ -58,11 +59,8 @@ def list_tags(service: Service, request: dict[str, Any]) -> dict[str, Any]:
     """ListTagsOfResource, ten to a page; NextToken is the last key shown."""
     table = _tagged(service, request["ResourceArn"])
     after = request.get("NextToken") or ""
-    keys = [key for key in sorted(table.tags) if key > after]
-    body: dict[str, Any] = {"Tags": [{"Key": key, "Value": table.tags[key]} for key in keys[:PAGE]]}
-    if len(keys) > PAGE:
-        body["NextToken"] = keys[PAGE - 1]
-    return body
+    tags = [{"Key": key, "Value": table.tags[key]} for key in sorted(table.tags) if key > after]
+    return page("Tags", tags, PAGE, "NextToken", lambda tag: tag["Key"])
 
 
 def _tagged(service: Service, arn: str) -> Table:
@@ -80,7 +78,6 @@ def _check_count(tags: Mapping[str, str]) -> None:
 
 
 def update_time_to_live(service: Service, request: dict[str, Any]) -> dict[str, Any]:
-    """UpdateTimeToLive."""
     table, wanted = service.catalog.find(request["TableName"]), request["TimeToLiveSpecification"]
     current, enable = table.time_to_live, wanted["Enabled"]
     if current is not None and current != wanted["AttributeName"]:
@@ -94,7 +91,6 @@ def update_time_to_live(service: Service, request: dict[str, Any]) -> dict[str, 
 
 
 def describe_time_to_live(service: Service, request: dict[str, Any]) -> dict[str, Any]:
-    """DescribeTimeToLive."""
     attribute = service.catalog.find(request["TableName"]).time_to_live
     if attribute is None:
         return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
@@ -185,17 +181,13 @@ def list_contributor_insights(service: "Service", request: Body) -> Body:
         raise validation_error("MaxResults must be 1 or more")
     name, after = request.get("TableName"), _place(request.get("NextToken"))
     tables = list(service.catalog) if name is None else [service.catalog.find(name)]
-    found = [
-        (place, _summary(table, index, watch, now_s))
+    summaries = (
+        _summary(table, index, watch, now_s)
         for table in tables
         for index, watch in table.insights.watches.items()
-        if (place := (table.name, index or "")) > after
-    ]
-    found.sort(key=lambda one: one[0])
-    body: Body = {"ContributorInsightsSummaries": [summary for _place, summary in found[:most]]}
-    if len(found) > most:
-        body["NextToken"] = "/".join(found[most - 1][0])
-    return body
+    )
+    found = sorted((one for one in summaries if _placed(one) > after), key=_placed)
+    return page("ContributorInsightsSummaries", found, most, "NextToken", lambda one: "/".join(_placed(one)))
 
 
 CONTRIBUTOR_INSIGHTS: "dict[str, Handler]" = {
@@ -223,6 +215,10 @@ def _named(table: "Table", index: str | None) -> Body:
 def _summary(table: "Table", index: str | None, watch: KeyWatch, now_s: float) -> Body:
     mode = {"ContributorInsightsMode": watch.mode} if watch.on else {}
     return {**_named(table, index), "ContributorInsightsStatus": watch.status(now_s), **mode}
+
+
+def _placed(summary: Body) -> tuple[str, str]:
+    return summary["TableName"], summary.get("IndexName", "")
 
 
 def _place(token: str | None) -> tuple[str, str]:

@@ -47,18 +47,24 @@ def over_budget(budget: BudgetSpec, bill: "Bill", duration_s: float) -> Iterator
     if bill.dollars > budget.dollars:
         yield (
             f"it may cost {bill.dollars:,.4g} dollars ({bill.prices.shown}), and its budget is "
-            f"{budget.dollars:,.4g}: say --max-dollars {_at_least(bill.dollars)} to allow it"
+            f"{budget.dollars:,.4g}: {_allow('dollars', bill.dollars)}"
         )
     if budget.units is not None and units > budget.units:
         yield (
             f"it may consume {units:,.0f} units, and its budget is {budget.units:,.0f}: "
-            f"say --max-units {units:.0f} to allow it"
+            f"{_allow('units', units)}"
         )
     if budget.minutes is not None and minutes > budget.minutes * (1 + 1e-9):
         yield (
             f"it lasts {minutes:,.4g} minutes, and its budget is {budget.minutes:,.4g}: "
-            f"say --max-minutes {_at_least(minutes)} to allow it"
+            f"{_allow('minutes', minutes)}"
         )
+
+
+def _allow(cap: str, amount: float) -> str:
+    """Where a person raises a cap: on the command line, or in a suite's file."""
+    enough = f"{amount:.0f}" if cap == "units" else _at_least(amount)
+    return f"allow it with --max-{cap} {enough} (in a suite: max_{cap} in [run])"
 
 
 def _at_least(amount: float) -> str:
@@ -124,7 +130,6 @@ class Caps:
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> "Caps":
-        """What `to_wire` made."""
         return cls(**{**wire, "tariff": Tariff(**wire["tariff"])})
 
 
@@ -191,7 +196,7 @@ class Spending:
         if not self._of:
             return (
                 f"nothing was started: the first hour of its tables costs {stop.seen:,.4g} dollars, and its "
-                f"budget is {stop.limit:,.4g}: say --max-dollars {_at_least(stop.seen)} to allow it"
+                f"budget is {stop.limit:,.4g}: {_allow('dollars', stop.seen)}"
             )
         caps, spent = self.caps, self._all()
         limit, seen = {

@@ -20,7 +20,7 @@ import numpy as np
 
 from keyheat.load.guard.budget import MINUTE_S, Caps
 from keyheat.load.record.attempt import ConsumedUnits
-from keyheat.load.record.record import PIECES_ARRIVE_S, Record
+from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS, THROTTLED, Counts, no_counts, percentile_of
 from keyheat.load.run.load import Load
 from keyheat.load.run.plan import LoadPlan
@@ -201,36 +201,28 @@ def caps_of(plan: LoadPlan, *, local: bool, duration_s: float | None) -> Caps:
     )
 
 
-def watch_here(
-    plan: LoadPlan, caps: Caps, load: Load, duration_s: float | None, stop: Callable[[], None]
+def watch_run(
+    plan: LoadPlan,
+    caps: Caps,
+    seen: Any,
+    duration_s: float | None,
+    stop: Callable[[], None],
+    known_after_s: int = 0,
 ) -> LoadWatch:
-    """The watch of a process that sends by itself: it knows everything at once."""
+    """The watch of a process that sends by itself, or of a master, which knows what its workers' pieces said.
+
+    `seen` is the `Load` or the `Gatherer`; `known_after_s`: until all of a second is in its record.
+    """
     return LoadWatch(
         caps=caps,
         rules=plan.scenario.abort_on,
-        started_s=load.clock(),
+        started_s=seen.clock(),
         duration_s=duration_s,
         stop=stop,
-        clock=load.clock,
-        record=lambda: load.record,
-        consumed=lambda: ConsumedUnits().plus(load.record.consumed),
-    )
-
-
-def watch_workers(
-    plan: LoadPlan, caps: Caps, gatherer: Any, duration_s: float | None, stop: Callable[[], None]
-) -> LoadWatch:
-    """The watch of a master, which knows what its workers' pieces said."""
-    return LoadWatch(
-        caps=caps,
-        rules=plan.scenario.abort_on,
-        started_s=gatherer.clock(),
-        duration_s=duration_s,
-        stop=stop,
-        clock=gatherer.clock,
-        record=lambda: gatherer.record,
-        consumed=lambda: ConsumedUnits().plus(gatherer.record.consumed),
-        known_after_s=PIECES_ARRIVE_S,
+        clock=seen.clock,
+        record=lambda: seen.record,
+        consumed=lambda: ConsumedUnits().plus(seen.record.consumed),
+        known_after_s=known_after_s,
     )
 
 

@@ -12,12 +12,12 @@ from typing import Any, Final, Literal
 from keyheat.load import pacer
 from keyheat.load.live.readings import TOP_KEYS
 from keyheat.load.live.view import LiveView, Process
-from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, CONSUMED, ERRORS, THROTTLED, spans_of
 from keyheat.load.record.sketch import KeyTotals
 from keyheat.load.transport import retries
 from keyheat.metrics import PREFIX, Distribution, Labels, Metric, own_version
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.words import Direction, Resource, label_of
 
 OUTCOMES: Final = {"accepted": ACCEPTED, "throttled": THROTTLED, "error": ERRORS}
@@ -83,7 +83,7 @@ class Seen:
     """What is seen of a load beside its record."""
 
     loading: bool
-    verdict: GeneratorVerdict | None  # None: it is too early to tell
+    verdict: GeneratorHealth | None  # None: it is too early to tell
     processes: Sequence[Process]
     missing: int  # workers
     target_unit: str

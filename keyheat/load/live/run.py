@@ -14,12 +14,12 @@ import gevent
 from keyheat.load.live.metrics import Seen, load_metrics
 from keyheat.load.live.readings import Sentence, of_requests
 from keyheat.load.live.view import LiveView, Process, Subject
-from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import PIECES_ARRIVE_S, short_name
 from keyheat.load.record.rows import ATTEMPTS
 from keyheat.masking import masked
 from keyheat.metrics import Metric
 from keyheat.runfiles import REPORT
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.words import has_capacity_model
 
 if TYPE_CHECKING:  # the run makes no page; it is shown on one
@@ -128,7 +128,7 @@ class LiveRun:
         )
         return load_metrics(run.record, view, seen)
 
-    def _verdict(self, run: "LoadRun", view: LiveView, end: int) -> GeneratorVerdict | None:
+    def _verdict(self, run: "LoadRun", view: LiveView, end: int) -> GeneratorHealth | None:
         attempts = of_requests(view.counts(run.record, end), ATTEMPTS)
         early = self._stopped_s is None and end - run.ground.started_s < JUDGED_AFTER_S
         if early or not attempts:

@@ -26,9 +26,9 @@ from keyheat.load.live.readings import (
     series,
     throttling,
 )
-from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ERRORS
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_number
 from keyheat.words import WRITES_FIRST, KnownConstraint, Resource
 
@@ -37,8 +37,6 @@ LIMITS = frozenset(get_args(KnownConstraint))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """One process that sends."""
-
     name: str
     state: str
     users: int
@@ -83,7 +81,7 @@ class LiveView:
     def content(
         self,
         record: Record,
-        verdict: GeneratorVerdict | None,
+        verdict: GeneratorHealth | None,
         processes: Sequence[Process],
         *,
         missing: Sequence[str],
@@ -230,7 +228,7 @@ class LiveView:
         }
 
 
-def confessed(said: Sentence, verdict: GeneratorVerdict | None) -> Sentence:
+def confessed(said: Sentence, verdict: GeneratorHealth | None) -> Sentence:
     """The sentence with the generator's own fault before it, where it has one."""
     if verdict is None or not verdict.bound:
         return said

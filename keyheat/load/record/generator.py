@@ -22,6 +22,7 @@ import psutil
 from keyheat.load.clock import jump_words
 from keyheat.load.record.rows import Latency
 from keyheat.load.schedule import HELD_TO
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.terms import CPU_WAIT, DEMAND, P99
 
@@ -82,7 +83,6 @@ class Health:
 
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> "Health":
-        """What `to_wire` made."""
         return cls(**{**wire, **{name: Latency.decoded(wire[name]) for name in _LATENCIES}})
 
 
@@ -104,33 +104,14 @@ ROOM = 1.2
 """Users beyond what Little's law gives on average: arrivals come in groups."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GeneratorVerdict:
-    """Whether the generator was the limit, with the numbers; `run.json` keeps it under `generator`."""
-
-    bound: bool
-    checks: tuple[str, ...]
-    missing: tuple[str, ...]
-    cpu_percent_max: float
-    cpu_starved_share: float | None  # None: the system does not say
-    loop_lag_ms_max: float
-    asked_per_s: float
-    achieved_per_s: float  # sent at least once
-    target_unit: str  # what asked and achieved are in: requests, WCU or RCU
-    late_ms_p99: float
-    held_back_per_s: float = 0.0  # begun, and held back by the rate of its own client until the load ended
-    clock_jump_s: float = 0.0  # how far the wall clock was set meanwhile, at most
-    fell_behind: bool = False  # requests were fewer or later than asked for, and nothing else is wrong
-
-
 def verdict_on(
     health: Health, *, load: LoadSpec, users: int, processes: int, attempts: int
-) -> GeneratorVerdict:
+) -> GeneratorHealth:
     """Judge the generator by what it noted while it loaded."""
     judge = _Judge(health, load, users, processes)
     late = [*judge.faults()]
     faults = [*late, *health.problems, *(["nothing was sent"] if not attempts else [])]
-    return GeneratorVerdict(
+    return GeneratorHealth(
         bound=bool(faults),
         fell_behind=bool(late) and faults == late,
         checks=(*faults, *judge.facts()),

@@ -58,7 +58,6 @@ class Record:
         self._heat(attempt.direction, index).add(key, int(attempt.sent_s), units, throttled)
 
     def _heat(self, direction: str, index: str | None) -> KeyHeat:
-        """The heat of the table's keys (None) or of an index's."""
         name = direction if index is None else heat_of(direction, index)
         known = self.heat.get(name)
         if known is None:
@@ -219,7 +218,6 @@ class Record:
 
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> "Record":
-        """What `to_wire` made."""
         return cls(
             seconds=Seconds.from_wire(wire["seconds"]),
             throttles=ThrottleRows.from_wire(wire["throttles"]),

@@ -71,7 +71,6 @@ class Seconds:
         return _added(chosen)
 
     def of_second(self, second: int) -> list[tuple[SecondRow, list[float]]]:
-        """The rows of one second."""
         return [(row, self.rows[row]) for row in self._of.get(second, ())]
 
     def last(self) -> int:
@@ -104,7 +103,6 @@ class Seconds:
 
     @classmethod
     def from_wire(cls, wire: list[Any]) -> "Seconds":
-        """What `to_wire` made."""
         return cls({SecondRow(*line[:4]): list(line[4:]) for line in wire})
 
     def table(self) -> pa.Table:
@@ -202,7 +200,6 @@ class ThrottleRows:
 
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> "ThrottleRows":
-        """What `to_wire` made."""
         rows = cls()
         for word in wire["words"]:
             rows._number(word)

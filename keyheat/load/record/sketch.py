@@ -102,7 +102,6 @@ class Sketch:
 
     @classmethod
     def from_wire(cls, wire: list[tuple[dict[str, float], float, float]]) -> "Sketch":
-        """What `to_wire` made."""
         return cls(*(HeavyHitters(*counts) for counts in wire))
 
     def _all(self) -> tuple[HeavyHitters, HeavyHitters, HeavyHitters]:
@@ -221,7 +220,6 @@ class KeyHeat:
 
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> "KeyHeat":
-        """What `to_wire` made."""
         sketch = Sketch.from_wire(wire["sketch"])
         return cls(sketch=sketch, windows=wire["windows"], window_s=wire["window_s"])
 

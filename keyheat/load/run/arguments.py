@@ -1,4 +1,4 @@
-"""What a person may say on Locust's command line about what is loaded, and what is allowed."""
+"""Options of a load test on Locust's command line: what to load, and what is allowed."""
 
 import sys
 from argparse import Action, ArgumentParser
@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from keyheat.flags import add_arguments
+from keyheat.load.guard.options import Guards
 from keyheat.words import WRONG_USE
 
 RETRIES = ("client", "off", "sdk")
-RETRIES_HELP = (
-    "client: as the scenario's [client] says, off without one; off: every request is sent once; "
-    "sdk: sent again as the installed SDK would"
-)
+RETRIES_HELP = "choose the scenario's [client], none, or the installed SDK's"
 
 
 class ShowOurs(Action):
@@ -29,19 +28,21 @@ class ShowOurs(Action):
 
 
 def add_options(parser: Any) -> None:
-    """Add our options to Locust's parser; a word that is not said anywhere comes from the scenario."""
-    _add_load(parser.add_argument_group("Keyheat", "what is loaded, and where the answer goes"))
-    _add_exports(parser.add_argument_group("Keyheat's metrics", "of the load, for others, while it goes on"))
-    _add_guards(parser.add_argument_group("Keyheat's guards", "what may be touched, and what it may cost"))
+    """Add our options to Locust's parser; what is not given comes from the scenario."""
+    _add_load(parser.add_argument_group("Keyheat", "what to load, and where results go"))
+    _add_exports(parser.add_argument_group("Keyheat's metrics", "metrics during the load"))
+    guards = parser.add_argument_group("Keyheat's guards", "what a run may touch, and what it may cost")
+    add_arguments(guards, Guards)
+    guards.add_argument("--prices", metavar="FILE", help="price list  [default: configs/prices.toml]")
 
 
 def _add_load(group: Any) -> None:
     add = group.add_argument
-    add("--keyheat-help", action=ShowOurs, nargs=0, help="show these options alone, which --help cannot")
+    add("--keyheat-help", action=ShowOurs, nargs=0, help="list these options alone, and exit")
     add(
         "--scenario",
         metavar="SCENARIO",
-        help="a file, or a name in configs/scenarios; default: the locustfile's",
+        help="a file, or a name in configs/scenarios  [default: the locustfile's]",
     )
     add(
         "--set",
@@ -49,19 +50,19 @@ def _add_load(group: Any) -> None:
         metavar="PATH=VALUE",
         action="append",
         default=[],
-        help="another value for a field of the scenario, such as keys.shards=20; may be repeated",
+        help="set a field, such as keys.shards=20; repeatable",
     )
     add(
         "--target",
         metavar="local|aws|URL",
-        help="default local: an endpoint of our own",
+        help="where the table is  [default: local]",
     )
-    add("--out", metavar="DIR", help="run directory, new or empty; default reports/out/<scenario>-<time>")
+    add("--out", metavar="DIR", help="run directory  [default: reports/out/NAME-TIME]")
     add(
         "--transport",
         choices=("signed", "boto3"),
         default="signed",
-        help="signed: small and fast; boto3: as an application",
+        help="signed is the fastest; boto3 is what an application has",
     )
     add(
         "--retries",
@@ -72,26 +73,25 @@ def _add_load(group: Any) -> None:
     add(
         "--show-keys",
         action="store_true",
-        help="show partition keys, not only their digests",
+        help="write keys instead of their digests",
     )
     add(
         "--throttled-keys",
         action="store_true",
-        help="have CloudWatch Contributor Insights name throttled keys during the run, then put back "
-        "what was there; AWS charges for its rules and for each throttled request",
+        help="have Contributor Insights name throttled keys (costs on AWS)",
     )
     add(
         "--allow-host",
         metavar="NAME",
         action="append",
         default=[],
-        help="answer on the web page when it is called by this name, such as a proxy's; may be repeated",
+        help="accept this host name on the web page, such as a proxy's; repeatable",
     )
-    add("--progress", action="store_true", help="print JSON lines on stdout, and nothing else")
+    add("--progress", action="store_true", help="print JSON lines only")
     add(
         "--no-report",
         action="store_true",
-        help="write the run's files and no report",
+        help="write the files of the run without a report",
     )
 
 
@@ -101,41 +101,9 @@ def _add_exports(group: Any) -> None:
         "--prometheus-port",
         metavar="PORT",
         type=int,
-        help="have Prometheus read them at /metrics, such as 9464",
+        help="serve metrics for Prometheus at /metrics",
     )
-    add("--prometheus-host", metavar="ADDRESS", help="where that port is; default 127.0.0.1")
-
-
-def _add_guards(group: Any) -> None:
-    add = group.add_argument
-    add("--table", metavar="NAME", help="load this table, which is there already, as it is")
-    add(
-        "--allow-table",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="load this table although no run of ours created it; may be repeated",
-    )
-    add(
-        "--allow-protected",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="load this table although it has deletion protection or point-in-time recovery; may be repeated",
-    )
-    add(
-        "--share",
-        action="store_true",
-        help="load a table although another run is loading it; the verdicts of both say so",
-    )
-    add("--clean-up", action="store_true", help="delete the items of this run from the table when it is over")
-    add("--keep-table", action="store_true", help="keep the tables that this run creates")
-    add("--yes", action="store_true", help="do not ask whether to go on; needed where nobody can be asked")
-    add("--max-dollars", type=float, metavar="D", help="what the run may cost; default the scenario's budget")
-    add("--max-units", type=float, metavar="N", help="units that it may consume, reads and writes together")
-    add("--max-minutes", type=float, metavar="M", help="minutes of load")
-    add("--prices", metavar="FILE", help="the price list of the budget; default configs/prices.toml")
-    add("--no-align", action="store_true", help="do not wait for a minute to begin before the load does")
+    add("--prometheus-host", metavar="ADDRESS", help="address of that port  [default: 127.0.0.1]")
 
 
 def one_load_test(arguments: list[str]) -> None:
@@ -161,9 +129,9 @@ def one_load_test(arguments: list[str]) -> None:
 
 
 def several(locustfiles: Sequence[str]) -> str:
-    """What is to be said where more than one load test is named: no scenario is made for all of them."""
+    """Why several load tests need a scenario."""
     names = ", ".join(sorted(Path(file).name for file in locustfiles))
     return (
-        f"{len(locustfiles)} load tests are named, and a scenario is made for one: choose one with -f FILE, "
-        f"or say --scenario SCENARIO for all of them together: {names}"
+        f"{len(locustfiles)} load tests are named, but a scenario is made for one: choose one with -f FILE, "
+        f"or add --scenario SCENARIO for all of them together: {names}"
     )

@@ -10,22 +10,23 @@ It is a stage of its own, after the metrics are collected, so that no minute of 
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import write_log
 from keyheat.load.record.sketch import HeavyHitters, KeyHeat, hottest
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import RunProgress
+from keyheat.load.transport.hurry import CALLS
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, time_of
-from keyheat.runs.folder import TOP_KEYS, HotKeys, KeyLine, MetKey, RunFiles, RunFolder, totals_of
+from keyheat.runs.folder import TOP_KEYS, RunFiles, RunFolder, hot_keys, totals_of
+from keyheat.runs.manifest import GeneratorHealth, Keys, MetKeyUse
 from keyheat.scenario.keys import digest_of
 from keyheat.shipped import ROOT
-from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRITES_FIRST, Direction
+from keyheat.words import BROKEN, DONE, HURRIED, INTERRUPTED, INVALID, WRITES_FIRST, Direction
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class Stages:
             [sys.executable, "-m", "keyheat", verb, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr if self.quiet_stdout else None,
-            env={**os.environ, "PYTHONPATH": paths},
+            env={**os.environ, "PYTHONPATH": paths, **({HURRIED: "1"} if CALLS.hurried else {})},
             start_new_session=True,  # Ctrl-C is ours: `cancel` ends it, without a traceback from its imports
         )
         code = self._child.wait()
@@ -89,11 +90,17 @@ def follow_up(
     """
     folder, where = str(stages.folder), ("--endpoint-url", endpoint_url)
     left = {} if closes_s is None else {"left_s": closes_s}
-    progress.phase("collecting", "keyheat: collecting what CloudWatch says of the run's minutes", **left)
-    keys = ["--show-keys"] if show_keys else []
-    codes = {"collect": stages.run("collect", *where, *keys, "--run", folder)}
-    if codes["collect"] == INTERRUPTED:
-        return INTERRUPTED
+    codes: dict[str, int] = {}
+    if CALLS.is_silent(endpoint_url):
+        progress.say(
+            f"CloudWatch is not asked, since {endpoint_url} hangs; later: keyheat collect --run {folder}"
+        )
+    else:
+        progress.phase("collecting", "keyheat: collecting what CloudWatch says of the run's minutes", **left)
+        keys = ["--show-keys"] if show_keys else []
+        codes["collect"] = stages.run("collect", *where, *keys, "--run", folder)
+        if codes["collect"] == INTERRUPTED:
+            return INTERRUPTED
     collected()
     progress.phase("analyzing", "keyheat: analyzing, and writing the report")
     codes["analyze"] = stages.run("analyze", "--report", folder)
@@ -111,70 +118,58 @@ def follow_up(
 
 
 def end_run(
-    folder: RunFolder, record: Record, verdict: GeneratorVerdict, *, start_s: float, end_s: float
+    folder: RunFolder, record: Record, verdict: GeneratorHealth, *, start_s: float, end_s: float
 ) -> None:
     """Write every file of a load that is over, interrupted as yet. Raises `FileProblem`."""
     files = RunFiles(
         seconds=record.seconds.table(),
         throttles=record.throttles.table(),
         keys=keys_of(record),
-        contended={how: _met(record, met) for how, met in sorted(record.meetings.items())},
         write_latencies=lambda file: write_log(file, record.latencies, start_s=start_s, end_s=end_s),
     )
     more: dict[str, Any] = {
         "status": "interrupted",
         "ended_at": time_of(end_s),
-        "generator": asdict(verdict),
+        "generator": verdict.model_dump(mode="json"),
         "totals": totals_of(files.seconds, files.throttles, record.errors_by_kind),
         "counted": dict(sorted(record.counted.items())),
     }
     folder.end(files, more)
 
 
-def _met(record: Record, met: HeavyHitters) -> list[MetKey]:
+def keys_of(record: Record) -> Keys:
+    """The hottest keys of the run and of each window: the table's, and each index's where they are known."""
+    indexes: dict[str, list[Keys]] = {}
+    for (index, side), consumed in sorted(record.seconds.consumed_by_index().items()):
+        heat = record.heat.get(heat_of(side, index))
+        if heat is not None and heat.sketch.consumed.total >= COUNTED_SHARE * consumed > 0:
+            indexes.setdefault(index, []).append(_hot(Direction(side), heat))
+    return Keys.joined(
+        [_hot(direction, record.heat[direction]) for direction in WRITES_FIRST],
+        indexes={index: Keys.joined(sides) for index, sides in indexes.items()},
+        contended={how: _met(record, met) for how, met in sorted(record.meetings.items())},
+    )
+
+
+def _met(record: Record, met: HeavyHitters) -> tuple[MetKeyUse, ...]:
     """The keys on which writers met most often, most first."""
     show = record.heat["write"].show_keys
-    return [
-        MetKey(digest_of(name) if show else name, name if show else None, met.weight(name))
+    return tuple(
+        MetKeyUse(key=digest_of(name) if show else name, shown=name if show else None, count=met.weight(name))
         for name in met.top(TOP_KEYS)
-    ]
-
-
-def keys_of(record: Record) -> tuple[HotKeys, ...]:
-    """The hottest keys of the run and of each window: the table's, and each index's where they are known."""
-    of_table = (_hot(direction, record.heat[direction]) for direction in WRITES_FIRST)
-    of_indexes = (
-        replace(_hot(direction, heat), index=index)
-        for (index, side), consumed in sorted(record.seconds.consumed_by_index().items())
-        if (heat := record.heat.get(heat_of(side, index))) is not None
-        and heat.sketch.consumed.total >= COUNTED_SHARE * consumed > 0
-        for direction in (Direction(side),)
     )
-    return (*of_table, *of_indexes)
 
 
-def _hot(direction: Direction, heat: KeyHeat) -> HotKeys:
-    named: Callable[[str], str] = digest_of if heat.show_keys else str
-    windows: dict[int, Iterable[tuple[str, list[float]]]] = {
-        start: hottest(keys, TOP_KEYS) for start, keys in heat.windows.items()
-    }
-    overall, by_throttles = (
-        [
-            KeyLine(named(k.name), k.name if heat.show_keys else None, k.units, k.consumed, k.throttles)
-            for k in top
-        ]
-        for top in (heat.sketch.top(TOP_KEYS), heat.sketch.top_throttled(TOP_KEYS))
-    )
-    return HotKeys(
-        direction=direction,
+def _hot(direction: Direction, heat: KeyHeat) -> Keys:
+    return hot_keys(
+        direction,
         total_units=heat.sketch.total_units,
-        overall=overall,
-        by_throttles=by_throttles,
+        overall=[(k.name, k[1:]) for k in heat.sketch.top(TOP_KEYS)],
+        by_throttles=[(k.name, k[1:]) for k in heat.sketch.top_throttled(TOP_KEYS)],
+        windows={start: hottest(keys, TOP_KEYS) for start, keys in heat.windows.items()},
         window_s=heat.window_s,
-        windows={
-            start: [KeyLine(named(name), None, use[0], use[2], int(use[1])) for name, use in top]
-            for start, top in windows.items()
-        },
+        digest=digest_of if heat.show_keys else str,
+        show=heat.show_keys,
     )
 
 

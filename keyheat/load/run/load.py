@@ -36,6 +36,7 @@ from keyheat.load.schedule import Schedule, even, exponential
 from keyheat.load.transport.answer import Transport
 from keyheat.load.transport.boto import Boto3Transport, SdkRetries
 from keyheat.load.transport.failures import CheckedTransport
+from keyheat.load.transport.hurry import CALLS, Abandoned
 from keyheat.load.transport.retries import PolicyRetries, Retries
 from keyheat.load.transport.signed import SPREAD, SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
@@ -110,7 +111,6 @@ class Order:
 
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> "Order":
-        """What `to_wire` made."""
         scenario = scenario_from_dict(wire["scenario"], "the master's scenario")
         return cls(**{**wire, "scenario": scenario})
 
@@ -165,8 +165,9 @@ class Load:
         """Take the last looks; one that fails makes the record say what is not known."""
         for look in self.last_looks:
             try:
-                look()
-            except NotSeen as failure:
+                with CALLS.waiting(self.order.url):
+                    look()
+            except (Abandoned, NotSeen) as failure:
                 self.record.health.problems.append(str(failure))
 
     def came_back(self, sent_s: float, *, answered: bool) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 from keyheat.load.guard.budget import WrongBudget, budget_of
 from keyheat.load.live.prometheus import MetricsPort, metrics_port
 from keyheat.load.run.arguments import several
-from keyheat.load.tables.control import AutoScaling
 from keyheat.load.transport.target import (
     Target,
     TargetError,
@@ -30,6 +29,7 @@ from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.claims import Claim, claim, claim_new, claim_numbered
+from keyheat.runs.scaling import AutoScaling
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.trace import check_trace

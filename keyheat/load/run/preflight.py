@@ -16,8 +16,9 @@ from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees,
 from keyheat.load.observation import check_clock
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import tell
+from keyheat.load.tables.control import control_client
 from keyheat.load.tables.existing import adapted, marked_if_foreign
-from keyheat.load.tables.lifecycle import control_client, look_at_tables
+from keyheat.load.tables.lifecycle import look_at_tables
 from keyheat.load.tables.obstacles import Allowed, check_quotas
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.endpoint_pages import endpoint_at

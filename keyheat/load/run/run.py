@@ -4,7 +4,7 @@ The process that sends is another one where there are workers; here is the one t
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from time import time
 from typing import Any
 from uuid import uuid4
@@ -13,8 +13,8 @@ import gevent
 
 from keyheat.load.clock import jump_words
 from keyheat.load.guard.budget import Caps, Spending
-from keyheat.load.guard.watch import LoadWatch, watch_here, watch_workers
-from keyheat.load.record.generator import GeneratorVerdict, verdict_on
+from keyheat.load.guard.watch import LoadWatch, watch_run
+from keyheat.load.record.generator import verdict_on
 from keyheat.load.record.record import PIECES_ARRIVE_S, Record
 from keyheat.load.record.rows import ATTEMPTS
 from keyheat.load.run.finish import end_run, follow_up
@@ -28,7 +28,7 @@ from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import Target
 from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import CannotWrite, FileProblem
-from keyheat.runs.manifest import Stop
+from keyheat.runs.manifest import GeneratorHealth, Stop
 from keyheat.runs.parquet import do_without_pandas
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE, has_capacity_model
 
@@ -51,6 +51,7 @@ class LoadRun:
     at_end: Callable[[], None] = lambda: None  # the last look at the record
     timeline: TableTimeline | None = None  # where the scenario has one
     watch: LoadWatch | None = None  # while it loads, and after
+    undoing: bool = False  # it could not begin
     _greenlets: list[gevent.Greenlet] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -66,6 +67,7 @@ class LoadRun:
         try:
             self._begin(environment, distributed)
         except BaseException:
+            self.undoing = True
             self.ground.forget()
             raise
 
@@ -87,11 +89,13 @@ class LoadRun:
         if distributed:
             self.gatherer = Gatherer(environment, order, empty_record(order), started_s, self.ground.clock)
             self.gatherer.give_order()
-            self.watch = watch_workers(self.plan, self.caps, self.gatherer, self.duration_s, self._stop_early)
+            self.watch = watch_run(
+                self.plan, self.caps, self.gatherer, self.duration_s, self._stop_early, PIECES_ARRIVE_S
+            )
             self.gatherer.used_up = self.watch.used_up
         else:
             self.load = environment.keyheat = start_load(order, clock=self.ground.clock)
-            self.watch = watch_here(self.plan, self.caps, self.load, self.duration_s, self._stop_early)
+            self.watch = watch_run(self.plan, self.caps, self.load, self.duration_s, self._stop_early)
             self._greenlets = [gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, _nothing)]
         self._greenlets += [gevent.spawn(self._show_seconds), gevent.spawn(self.watch.follow)]
         if self.timeline is not None:
@@ -186,7 +190,7 @@ class LoadRun:
             fold(self.load)
             self.load.transport.close()
 
-    def verdict(self, *, attempts: int) -> GeneratorVerdict:
+    def verdict(self, *, attempts: int) -> GeneratorHealth:
         """Whether the generator was the limit, from what it noted until now."""
         return verdict_on(
             self.record.health,
@@ -212,7 +216,7 @@ class LoadRun:
         verdict = self.verdict(attempts=attempts)
         if verdict.clock_jump_s:
             self.progress.say(jump_words(verdict.clock_jump_s))
-        folder.note({**more, "status": status, "generator": asdict(verdict)})
+        folder.note({**more, "status": status, "generator": verdict.model_dump(mode="json")})
 
     def _follow_up(self) -> int:
         assert self.ground.target is not None, "it was loaded"

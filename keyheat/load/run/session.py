@@ -37,6 +37,7 @@ from keyheat.load.run.run import LoadRun
 from keyheat.load.run.workers import ALIVE_S, PIECE, Worker
 from keyheat.load.tables.existing import unsuited
 from keyheat.load.tables.ownership import TableError, TableRefused
+from keyheat.load.transport.hurry import CALLS
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked, speak_plainly
 from keyheat.runfiles import FileProblem
@@ -44,6 +45,8 @@ from keyheat.words import INTERRUPTED, INVALID, REFUSED, WAITING, WRONG_USE
 
 STOP_TIMEOUT_S = 12.0
 """Users finish the request they are in: more than a request's own time limit, so that none is lost."""
+HURRIED_STOP_S = 3.0
+"""After Ctrl-C: a request that is not answered by then is recorded as one that was not answered."""
 
 
 _starts_test: "AsyncResult[Callable[[Any], None]]" = AsyncResult()
@@ -212,7 +215,8 @@ class LocustSession:
 
     def on_stopping(self, environment: Any, **_more: Any) -> None:
         """A test is being stopped: a worker that sends its last piece from now on does not leave early."""
-        words = f"keyheat: {WAITING} the answers to requests that are under way, {STOP_TIMEOUT_S:g} s at most"
+        limit_s = environment.stop_timeout
+        words = f"keyheat: {WAITING} the answers to requests that are under way, {limit_s:g} s at most"
         self._last_answers = Greenlet.spawn_later(WORD_AFTER_S, tell, words)
         if self._run is not None and self._run.watch is not None:
             self._run.watch.close()
@@ -255,8 +259,18 @@ class LocustSession:
 
     def _cancel(self) -> None:
         self._interrupted = True
+        CALLS.hurry()
         if self._ended_run is not None:
             self._ended_run.ground.stages.cancel()
+
+    def _hurry(self) -> None:
+        """Wait for nobody's answer longer than for a moment: there is little left to ask."""
+        self._environment.stop_timeout = min(self._environment.stop_timeout, HURRIED_STOP_S)
+        CALLS.hurry(but=None if self._undoing else self._beginning)  # which is ended, and undoes what it did
+
+    @property
+    def _undoing(self) -> bool:
+        return self._newest is not None and self._newest.undoing
 
     def _stop_beginning(self) -> None:
         """Have a run that is only beginning undo what it has done; a further Ctrl-C does not wait for it."""
@@ -264,7 +278,7 @@ class LocustSession:
             return
         self._interrupted = True
         try:
-            self._beginning.kill()
+            (self._beginning.join if self._undoing else self._beginning.kill)()
         except KeyboardInterrupt:
             self._progress.say("left at once: keyheat clean --orphans finds tables that this run made, later")
             for line in self.left_behind():
@@ -274,6 +288,7 @@ class LocustSession:
         """Locust ends. A run that is still going, or whose stages are, was interrupted."""
         if self._newest is not None:
             self._ends()
+            self._hurry()
         self._stop_beginning()
         if self._run is not None:
             self._interrupted = True

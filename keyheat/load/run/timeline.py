@@ -14,12 +14,11 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.control import capacity_parameters
 from keyheat.load.tables.description import all_active
 from keyheat.load.tables.lifecycle import LOCAL_POLL_S, POLL_S
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
-from keyheat.model.resources import IndexCapacity, TableCapacity
+from keyheat.model.resources import IndexCapacity, TableCapacity, capacities_to_aws
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, asked, only_warms
 from keyheat.scenario.scenario import Scenario
@@ -157,7 +156,7 @@ def update_request(table: str, before: TableCapacity, steps: Sequence[ChangeSpec
     request: dict[str, Any] = {"TableName": table}
     updates = []
     for step in steps:
-        parameters = capacity_parameters(_with_both_sides(step, after))
+        parameters = capacities_to_aws(_with_both_sides(step, after))
         if step.index is not None:
             updates.append({"Update": {"IndexName": step.index, **parameters}})
             continue

@@ -59,12 +59,13 @@ class Worker:
 
     def _on_halt(self, environment: Any, msg: Any, **_more: Any) -> None:
         """The run is over: stop the users now, which fires `test_stop`. The master may say so twice."""
-        if msg.data == self._halted:
+        run_id, self._environment.stop_timeout = msg.data
+        if run_id == self._halted:
             return
-        self._halted = msg.data
+        self._halted = run_id
         self._runner.stop()
-        if msg.data != self._run_id:  # it had no users
-            self._join(msg.data)
+        if run_id != self._run_id:  # it had no users
+            self._join(run_id)
         if not self._last_sent:
             self._send(Record(), last=True)
 
@@ -243,7 +244,8 @@ class Gatherer:
         self.halting = True
         for worker, arrived in self.workers.items():
             if not arrived.whole:
-                self.runner.send_message(HALT, self.order.run_id, worker)
+                halt = (self.order.run_id, self.runner.environment.stop_timeout)
+                self.runner.send_message(HALT, halt, worker)
 
     def _awaited(self, waited_s: float, silence_s: float) -> bool:
         """Whether a piece may still come, after `waited_s` in which none did."""

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from keyheat.addresses import endpoint_of
-from keyheat.answer_shape import member
+from keyheat.answer_shape import DamagedAnswer, member
 from keyheat.load.tables.removal import by_hand
 from keyheat.load.transport.target import Target, target_at
 from keyheat.load.users.items import RUN_ATTRIBUTE
@@ -64,6 +64,7 @@ AT_ONCE = 8
 SEGMENT_BYTES = 64 << 20
 MOST_SEGMENTS = 1_000
 MOST_PAGE_ITEMS = 1_000
+SEGMENT_WITHIN_S = 86_400.0
 READ_BYTES_PER_UNIT = 8_192  # of an eventually consistent scan
 FAILED_UNITS = 1.0  # of a deletion whose condition fails, of a small item
 
@@ -159,8 +160,13 @@ class Cleaner:
             ReturnConsumedCapacity="TOTAL",
         )
         more: dict[str, Any] = {}
+        gives_up_s = self.pace.clock() + SEGMENT_WITHIN_S
         while True:
             self.pace.wait()
+            if self.pace.clock() > gives_up_s:
+                hours = f"{SEGMENT_WITHIN_S / 3_600:g} h"
+                why = f"after {hours} segment {segment} of {self.cleaned.segments} still goes on"
+                raise DamagedAnswer(operation="Scan", why=why)
             page = ask(**more)
             units = _units(page)
             self.cleaned.read_units += units

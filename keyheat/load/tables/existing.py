@@ -9,16 +9,17 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError
 
 from keyheat.intake.description import mixed_types, stream_of, table_of, types_of
 from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
-from keyheat.load.tables.control import AutoScaling, auto_scaling_of, time_to_live_of
+from keyheat.load.tables.control import asking, auto_scaling_at, time_to_live_of
 from keyheat.load.tables.description import described
 from keyheat.load.tables.ownership import TableError, Unread, foreign, standing, unusable
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
+from keyheat.runs.scaling import AutoScaling
 from keyheat.runs.table_facts import replicas_of
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.tables import IN_WORDS, IndexSpec, TableSpec
@@ -167,7 +168,7 @@ def adapted(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
     if why := unusable(seen.description):
         raise TableError(f"table {plan.existing} cannot be loaded: {why}")
     scenario = _with_table(plan, seen, users)
-    scaling = auto_scaling_of(plan.target, scenario.table)
+    scaling = auto_scaling_at(plan.target, scenario.table)
     expiry = _expiry_of(plan.target, plan.existing)
     notes = (*reactions(seen.description), *scaling.in_words())
     if isinstance(expiry, Unread):
@@ -193,16 +194,13 @@ def _expiry_of(target: Target, name: str) -> str | Unread:
 
 def look_at(target: Target, name: str) -> ExistingTable | None:
     """The table as it is; None where there is none. What cannot be seen to be ours is somebody else's."""
-    try:
-        with closing(make_client(target, attempts=ATTEMPTS)) as client:
-            description = described(client, name)
-            if description is None:
-                return None
-            if "TableArn" not in description:  # an endpoint that knows no tags either
-                return ExistingTable(description, True)
-            return ExistingTable(description, foreign(standing(client, description).tags) is not None)
-    except (ClientError, BotoCoreError) as error:
-        raise TableError(f"table {name} at {target.url}: {error}") from error
+    with asking(target, f"table {name}") as client:
+        description = described(client, name)
+        if description is None:
+            return None
+        if "TableArn" not in description:  # an endpoint that knows no tags either
+            return ExistingTable(description, True)
+        return ExistingTable(description, foreign(standing(client, description).tags) is not None)
 
 
 def marked_if_foreign(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
@@ -263,7 +261,7 @@ def noted(plan: LoadPlan) -> dict[str, Any]:
     if plan.existing:
         own = {
             "existing": True,
-            "auto_scaling": scaling.to_json(),
+            "auto_scaling": scaling.model_dump(mode="json"),
             "time_to_live": plan.time_to_live,
             "table_notes": list(plan.notes),
         }

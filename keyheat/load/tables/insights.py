@@ -4,14 +4,14 @@ Where it is on already, throttled keys are counted in either of its modes, so th
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContributorInsights.html
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.load.tables.control import asking
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
@@ -45,7 +45,6 @@ class InsightsState:
 
     @property
     def resource(self) -> str:
-        """In words."""
         return f"table {self.table}" + (f", index {self.index}" if self.index else "")
 
     @property
@@ -70,7 +69,7 @@ class ThrottledKeys:
     def look(cls, target: Target, description: dict[str, Any]) -> "ThrottledKeys":
         """What is there now; nothing is changed. Raises `TableError`."""
         indexes = [index["IndexName"] for index in description.get("GlobalSecondaryIndexes", [])]
-        with _asked(target, "cannot be asked for Contributor Insights") as client:
+        with asking(target, OF_KEYS) as client:
             found = [_before(client, description["TableName"], index) for index in (None, *indexes)]
         return cls(target, tuple(found))
 
@@ -81,7 +80,7 @@ class ThrottledKeys:
     def turn_on(self) -> None:
         """Turn on what is off, and wait until all of it counts. Raises `TableError`."""
         self._changed = True
-        with _asked(self.target, "cannot have Contributor Insights turned on") as client:
+        with asking(self.target, OF_KEYS) as client:
             for one in self.before:
                 if not one.was_on:
                     client.update_contributor_insights(
@@ -114,16 +113,7 @@ class ThrottledKeys:
         ]
 
 
-@contextmanager
-def _asked(target: Target, failed: str) -> Iterator[Any]:
-    """A client whose failures are a `TableError`."""
-    client = make_client(target, attempts=ATTEMPTS)
-    try:
-        yield client
-    except (ClientError, BotoCoreError) as error:
-        raise TableError(f"the table at {target.url} {failed} (--throttled-keys): {error}") from error
-    finally:
-        client.close()
+OF_KEYS = "Contributor Insights (--throttled-keys)"
 
 
 def _before(client: Any, table: str, index: str | None) -> InsightsState:

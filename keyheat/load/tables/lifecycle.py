@@ -4,8 +4,7 @@ A table that was there before the run is never deleted. One that the run makes i
 sent: whatever ends the run, it is deleted, or its tags say since when it may be.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from time import time
@@ -14,7 +13,7 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.control import create
+from keyheat.load.tables.control import asking, control_client, create
 from keyheat.load.tables.description import TablePatience, described, until_active, upkeep_in_words
 from keyheat.load.tables.hold import HeldTables
 from keyheat.load.tables.obstacles import Allowed, check_tables, obstacles
@@ -31,7 +30,6 @@ from keyheat.load.tables.ownership import (
     user_name,
 )
 from keyheat.load.tables.removal import by_hand, identity_of, made_by, remove, replaced
-from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.spec.tables import TableSpec
@@ -40,12 +38,6 @@ from keyheat.words import WAITING
 POLL_S = 1.0
 LOCAL_POLL_S = 0.05
 Connect = Callable[[Target], Any]
-ATTEMPTS = 4  # of each request: none of them does more when it is sent twice
-
-
-def control_client(target: Target) -> Any:
-    """A client of the target for requests about tables."""
-    return make_client(target, attempts=ATTEMPTS)
 
 
 def look_at_tables(
@@ -59,7 +51,7 @@ def look_at_tables(
 
     Raises `TableRefused` or `TableError` with everything that is in the way.
     """
-    with _asked(target, "the scenario's tables", connect) as client:
+    with asking(target, "the scenario's tables", connect) as client:
         found = [(spec, described(client, spec.name)) for spec in specs]
         check_tables(found, client, allowed, datetime.fromtimestamp(now_s(), UTC))
 
@@ -128,7 +120,7 @@ class RunTables:
         Raises `TableRefused` where it is somebody else's, or another run's; `TableError` where it
         cannot be had.
         """
-        with _asked(self.target, f"table {spec.name}", self.connect) as client:
+        with asking(self.target, f"table {spec.name}", self.connect) as client:
             description = described(client, spec.name)
             check_tables([(spec, description)], client, self._allowed, self._now())
             if description is None and not self._make(client, spec):  # somebody was quicker
@@ -154,7 +146,7 @@ class RunTables:
         if not self._held.names:
             return Company({}, tuple(self._held.unknown))
         try:
-            with _asked(self.target, "the run's tables", self.connect) as client:
+            with asking(self.target, "the run's tables", self.connect) as client:
                 return Company(self._held.met(client), tuple(self._held.unknown))
         except TableError as error:
             return Company({}, (f"whether other runs loaded the tables, too, is not known: {error}",))
@@ -164,7 +156,7 @@ class RunTables:
         while self._made and not self.target.local:  # there, tables go with their endpoint
             one = next(reversed(self._made.values()))
             try:
-                with _asked(self.target, f"table {one.spec.name}", self.connect) as client:
+                with asking(self.target, f"table {one.spec.name}", self.connect) as client:
                     self._put_back(client, one)
             except TableError as error:
                 self.say(f"{error}. It may be there, and cost. {self._by_hand(one)}")
@@ -172,7 +164,7 @@ class RunTables:
         if not self._held.names:
             return
         try:
-            with _asked(self.target, "the run's tables", self.connect) as client:
+            with asking(self.target, "the run's tables", self.connect) as client:
                 self._held.release(client)
         except TableError as error:
             self.say(str(error))
@@ -288,13 +280,3 @@ class RunTables:
             f"Delete it with: {by_hand(made.spec.name, self.target.region)}; "
             f"from {as_text(made.expires)} on, keyheat clean --orphans does it"
         )
-
-
-@contextmanager
-def _asked(target: Target, what: str, connect: Connect) -> Iterator[Any]:
-    """A client whose failures are a `TableError`."""
-    try:
-        with closing(connect(target)) as client:
-            yield client
-    except (ClientError, BotoCoreError) as error:
-        raise TableError(f"{what} at {target.url}: {error}") from error

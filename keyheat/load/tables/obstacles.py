@@ -29,15 +29,16 @@ from keyheat.load.tables.ownership import (
     unusable,
 )
 from keyheat.load.transport.target import Target
+from keyheat.model.resources import CAPACITIES
 from keyheat.plan.quotas import over_quota, quotas_of
 from keyheat.runs.table_facts import mode_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
+from keyheat.words import Direction
 
 Part = Mapping[str, Any]
 MODES = {"PROVISIONED": "provisioned mode", "PAY_PER_REQUEST": "on-demand mode"}
 INDEXES = {"GlobalSecondaryIndexes": "global", "LocalSecondaryIndexes": "local"}
-SIDES = ("Read", "Write")
 UNSTATED = (None, 0, -1)  # a capacity that is not there, as the API says it in one place or the other
 
 
@@ -77,14 +78,15 @@ def _projection(projection: Part) -> str:
 
 def _capacities(whose: str, wanted: Part, there: Part) -> Iterator[str]:
     """What is provisioned, the maximum on demand, and warm throughput that has not been reached yet."""
-    for member, words, called, unset in (
-        ("ProvisionedThroughput", "{}CapacityUnits", "provisioned {}s", "none"),
-        ("OnDemandThroughput", "Max{}RequestUnits", "maximum of {}s on demand", "unlimited"),
+    for name, called, unset in (
+        ("provisioned", "provisioned {}s", "none"),
+        ("max_on_demand", "maximum of {}s on demand", "unlimited"),
     ):
-        for side in SIDES:
-            now, then = (part.get(member, {}).get(words.format(side)) for part in (there, wanted))
+        member, *sides = CAPACITIES[name]
+        for side, direction in zip(sides, Direction, strict=True):
+            now, then = (part.get(member, {}).get(side) for part in (there, wanted))
             if now != then and not (now in UNSTATED and then in UNSTATED):
-                what = f"{whose} {called.format(side.lower())}"
+                what = f"{whose} {called.format(direction)}"
                 yield f"{what}: {_units(now, unset)}, not {_units(then, unset)}"
     warm = there.get("WarmThroughput", {})
     for name, least in wanted.get("WarmThroughput", {}).items():

@@ -117,7 +117,6 @@ class Standing:
 
     @property
     def name(self) -> str:
-        """The table's name."""
         return str(self.description["TableName"])
 
     @property
@@ -227,7 +226,6 @@ class Lease:
 
     @property
     def key(self) -> str:
-        """Its tag's key."""
         return LIVE + self.run
 
     def tag(self) -> dict[str, str]:

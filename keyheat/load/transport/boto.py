@@ -46,6 +46,7 @@ from keyheat.load.transport.failures import (
     damage,
     kind_of,
 )
+from keyheat.load.transport.hurry import CALLS
 from keyheat.load.transport.retries import TAKEN, RetriedCall
 from keyheat.load.transport.target import Target, ca_bundle, credentials_for, sdk
 from keyheat.masking import mask_errors
@@ -77,7 +78,7 @@ def make_client(
 
     A pool smaller than the number of users would open and close connections all the time. The streams of
     DynamoDB in AWS are a `service` with an address of its own. Nothing on this machine is asked through a
-    proxy. `tells`: a long wait is said on stderr.
+    proxy. `tells`: a long wait is said on stderr, and abandoned once the run is being ended.
     """
     config = Config(
         retries={"total_max_attempts": attempts, "mode": "standard"},
@@ -97,7 +98,22 @@ def make_client(
         verify=(ca_bundle() if target.tls else None) or True,
         **_local_keys(target, session),
     )
-    return bounded(mask_errors(shaped(client)), local=target.local, tells=tells)
+    client = bounded(mask_errors(shaped(client)), local=target.local, tells=tells)
+    if tells:
+        client._endpoint.http_session = _Hurried(client._endpoint.http_session)
+    return client
+
+
+class _Hurried:
+    """A session whose calls are abandoned once the run is being ended."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self.close = session.close
+
+    def send(self, request: Any) -> AWSResponse:
+        with CALLS.waiting(request.url):
+            return self._session.send(request)
 
 
 def _local_keys(target: Target, session: Session) -> dict[str, str | None]:
@@ -142,7 +158,6 @@ class Boto3Transport:
         return _answer_of(response, perf_counter() - started)
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
 

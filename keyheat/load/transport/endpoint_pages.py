@@ -13,6 +13,7 @@ from urllib.request import HTTPHandler, HTTPSHandler, ProxyHandler, Request, bui
 
 from keyheat.answer_size import waiting_for
 from keyheat.connections import Reply
+from keyheat.load.transport.hurry import CALLS
 from keyheat.load.transport.target import Target
 from keyheat.runs.partitions import known_of, partitions_table
 from keyheat.words import Endpoint
@@ -38,7 +39,6 @@ def scale_at(target: Target) -> float | None:
 
 
 def endpoint_at(target: Target) -> Endpoint:
-    """Whose endpoint the target is."""
     if target.aws:
         return "aws"
     try:
@@ -60,6 +60,7 @@ def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> b
     straight = [ProxyHandler({})] if target.local else []
     opener = build_opener(*straight, _InTime)
     with (
+        CALLS.waiting(target.url),
         waiting_for(target.url, path.partition("?")[0]),
         opener.open(f"{target.url}{path}", timeout=within_s) as answer,
     ):

@@ -136,7 +136,6 @@ class CheckedTransport:
         return answer if failure is None else replace(answer, failure=failure)
 
     def close(self) -> None:
-        """Close the connections."""
         self._transport.close()
 
     def _fault(self, operation: str, body: bytes, answer: Answer) -> str | None:

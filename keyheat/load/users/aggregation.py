@@ -62,7 +62,6 @@ class OrderUser(TableUser):
         self._run_id = self.load.order.run_id
 
     def place(self) -> None:
-        """Write one order."""
         number, _, item, size = self._new_order()
         request = {"TableName": self._table.name, "Item": item, "ReturnConsumedCapacity": "TOTAL"}
         units = write_units(0, size)

@@ -33,7 +33,6 @@ class AttributeValues:
         return cls(spec, part, texts, tuple(part(text) for text in texts), until)
 
     def draw(self, rng: Random, key: str, sort_key: str, now_s: Callable[[], float]) -> Part:
-        """The attribute of one item."""
         if self.parts:
             return self.parts[self._number(rng)]
         return self.part(self._following(key, sort_key, now_s, self._shard(rng)))

@@ -86,7 +86,6 @@ class Query:
         return sort_value(self.values.of(self.sort_key, self.prefix))
 
     def sort_value(self, item: Item) -> SortValue:
-        """What the item is ordered by."""
         return sort_value(item[self.sort_key]) if self.sort_key else NO_ORDER
 
 

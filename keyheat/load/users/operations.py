@@ -137,7 +137,6 @@ class ItemUser(TableUser):
         self.remember(item if answer.accepted else old)
 
     def delete_item(self) -> None:
-        """Delete an item."""
         item = self.recall_one()
         request = {**self._asked, "Key": self.key_of(item)}
         units = write_units(item.size_bytes, 0)

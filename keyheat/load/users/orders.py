@@ -47,7 +47,6 @@ def order_prefix(run_id: str) -> str:
 
 
 def total_key(run_id: str, of: Of) -> str:
-    """The key of one total."""
     return f"{run_id}/total/{of[0]}/{of[1]}"
 
 
@@ -76,7 +75,6 @@ def placed_s(number: str) -> float:
 
 
 def add_order(totals: OrderTotals, item: Mapping[str, Any]) -> None:
-    """Count an order."""
     totals.setdefault(_of(item), OrderTally()).add(1, int(item[QUANTITY]["N"]))
 
 

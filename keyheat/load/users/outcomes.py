@@ -273,7 +273,6 @@ def noting(ledger: "Ledger", operation: str, body: bytes, send: Callable[[str, b
 
 
 def writes_in(operation: str, request: dict[str, Any]) -> Iterator[Write]:
-    """The writes that a request asks for."""
     if operation == "BatchWriteItem":
         yield from _batch(request["RequestItems"])
     elif operation == "TransactWriteItems":

@@ -189,26 +189,17 @@ class CollectionReader(Reader):
 
 
 class SpreadReader(Reader):
-    """Reads from the table or from one of its copies: at random, or each in its turn."""
+    """Reads from the table or from one of its copies, at random."""
 
     abstract = True
-    in_turn = False
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
         self._copies = copies_of(self._table)
-        self._turn = self.number  # users begin at different ones
-
-    def next_copy(self) -> str | None:
-        """Where the next read goes."""
-        if not self.in_turn:
-            return self.rng.choice(self._copies)
-        self._turn += 1
-        return self._copies[self._turn % len(self._copies)]
 
     def read_item_anywhere(self, key: str, sort_key: str | None = None) -> Collected:
         """One item, eventually consistent: indexes offer nothing else."""
-        return self.read_item(key, sort_key, index=self.next_copy(), consistent=False)
+        return self.read_item(key, sort_key, index=self.rng.choice(self._copies), consistent=False)
 
 
 class CachedReader(Reader):

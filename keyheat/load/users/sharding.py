@@ -3,7 +3,7 @@
 Where a scenario has no `[dynamic_sharding]`, the same users write to as many shards as `keys.shards` says.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -11,8 +11,9 @@ from typing import Any
 
 import gevent
 import orjson
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.answer_shape import bounded_pages
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Collected, Item, read_collection
 from keyheat.load.users.outcomes import Conditional, NotSeen, failure_of
@@ -139,19 +140,23 @@ class ShardingUser(TableUser):
 
         try:
             self.count("shards.ended_with", self._most_shards())
-        except (ClientError, Unanswered) as error:
+        except (BotoCoreError, ClientError, Unanswered) as error:
             raise NotSeen(f"with how many shards the run ended is not known: {masked(str(error))}") from error
 
     def _most_shards(self) -> int:
         """The number of shards of the key that has most of them. The load is over: this is no part of it."""
         if self._sharding is None:
             return self.shards
-        most, request = 0, {"TableName": self._sharding.table, "ConsistentRead": True}
+        pages = bounded_pages("Scan", self._metadata_pages(self._sharding.table))
+        return max((int(item[NUMBER]["N"]) for page in pages for item in page["Items"]), default=0)
+
+    def _metadata_pages(self, table: str) -> Iterator[dict[str, Any]]:
+        request = {"TableName": table, "ConsistentRead": True}
         while True:
             page = self._metadata_page(orjson.dumps(request))
-            most = max(most, *(int(item[NUMBER]["N"]) for item in page["Items"]), 0)
+            yield page
             if "LastEvaluatedKey" not in page:
-                return most
+                return
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def _metadata_page(self, body: bytes) -> dict[str, Any]:

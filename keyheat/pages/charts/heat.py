@@ -1,7 +1,8 @@
 """Where the heat was: which keys were hot in which seconds, so that a rollover of the date can be seen."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 
 from keyheat.analysis.report.bins import Floats, joined_up
@@ -26,6 +27,9 @@ from keyheat.runs.manifest import KeyWindow
 from keyheat.terms import DEMAND
 from keyheat.wording.constraints import saying
 from keyheat.words import Direction, key_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROWS = 12
 ROW_PX = 26
@@ -130,8 +134,10 @@ def _names_of(run: ReportRun) -> dict[str, str | None]:
     return {load.key: load.shown for load in loads if load.shown is not None}
 
 
-def _loads(windows: list[KeyWindow]) -> pd.DataFrame:
+def _loads(windows: list[KeyWindow]) -> "pd.DataFrame":
     """The demand for each key in each window: units, and units a second; `at` is when it begins."""
+    import pandas as pd  # here, since a page of evidence alone has no heat, and waits for none of it
+
     columns = ["at", "key", "units", "per_s"]
     loads = [
         (window.start.timestamp(), load.key, load.units, load.units / window.seconds)
@@ -141,7 +147,7 @@ def _loads(windows: list[KeyWindow]) -> pd.DataFrame:
     return pd.DataFrame(loads, columns=columns)
 
 
-def _rows(loads: pd.DataFrame) -> list[str]:
+def _rows(loads: "pd.DataFrame") -> list[str]:
     """The keys that were asked for most in the windows, in the order in which they were first the hottest."""
     units = loads.groupby("key")["units"].sum().sort_values(ascending=False, kind="stable")[:ROWS]
     peaks = loads.groupby("key")["per_s"].transform("max")
@@ -149,7 +155,7 @@ def _rows(loads: pd.DataFrame) -> list[str]:
     return sorted(units[units >= 0.02 * units.max()].index, key=lambda key: (first_hot[key], key))
 
 
-def _grid(windows: list[KeyWindow], loads: pd.DataFrame, keys: list[str]) -> tuple[Floats, float, float]:
+def _grid(windows: list[KeyWindow], loads: "pd.DataFrame", keys: list[str]) -> tuple[Floats, float, float]:
     """Units per second, a row for each key, a column for each window; when they begin; how long one is."""
     first_s, last_s = windows[0].start.timestamp(), windows[-1].start.timestamp() + windows[-1].seconds
     width_s = float(windows[0].seconds)

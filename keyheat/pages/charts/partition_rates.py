@@ -1,12 +1,15 @@
 """What each partition served and refused, step by step, and where the columns of it are on a page."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from keyheat.analysis.report.bins import Floats
 from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource, index_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -21,7 +24,7 @@ class PartitionRates:
     refused_per_s: Floats
 
 
-def resources_of(rows: pd.DataFrame) -> list[Resource]:
+def resources_of(rows: "pd.DataFrame") -> list[Resource]:
     """The resources and directions in which any partition was asked for anything."""
     asked = rows.groupby("resource").sum(numeric_only=True)
     return [
@@ -33,7 +36,7 @@ def resources_of(rows: pd.DataFrame) -> list[Resource]:
 
 
 def read_ones(
-    rows: pd.DataFrame, direction: Direction, worth: float = 1.0
+    rows: "pd.DataFrame", direction: Direction, worth: float = 1.0
 ) -> tuple[float, float, list[PartitionRates]]:
     """When the first step begins, how long one is, and every partition by its number.
 

@@ -7,10 +7,9 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 
 from keyheat.analysis.report.bins import Floats, joined_up
@@ -32,6 +31,9 @@ from keyheat.pages.sheets import Sheet
 from keyheat.pages.style import LIGHT
 from keyheat.wording.constraints import saying
 from keyheat.words import Direction, Resource
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def leaves(ones: list[PartitionRates], most: int) -> list[PartitionRates]:
@@ -91,7 +93,7 @@ REFUSED = [[0.0, LIGHT["throttles0"]], [0.4, LIGHT["throttles1"]], [1.0, LIGHT["
 
 
 def partition_chart(
-    rows: pd.DataFrame, resource: Resource, ceiling_per_s: float, chart_id: str, worth: float = 1.0
+    rows: "pd.DataFrame", resource: Resource, ceiling_per_s: float, chart_id: str, worth: float = 1.0
 ) -> Chart | None:
     """The heat of the partitions of one resource; None where it has no rows. `worth` as in `read_ones`."""
     mine = rows[rows["resource"] == resource.label_name]

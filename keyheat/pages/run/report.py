@@ -2,19 +2,18 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.csv
+from typing import TYPE_CHECKING
 
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.analysis.report.seconds import read_record
 from keyheat.masking import as_cell
 from keyheat.pages.charts.capacity import swatch
+from keyheat.pages.charts.figures import PageTable
 from keyheat.pages.charts.keys import SHOWN
 from keyheat.pages.page import figures_json, library, page, said_at, save
 from keyheat.pages.run.hero import Hero, hero_of
@@ -26,21 +25,34 @@ from keyheat.terms import OF_RETRIES, titled
 from keyheat.wording.constraints import MEANINGS
 from keyheat.words import capital, plain_in_markdown
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-def render(run: ReportRun, generated_at: datetime, *, plotlyjs: str | None = None) -> str:
-    """The whole page. `generated_at` is printed on it; `plotlyjs` replaces the library inlined."""
+
+def render(
+    run: ReportRun,
+    generated_at: datetime,
+    *,
+    plotlyjs: str | None = None,
+    hero: Hero | None = None,
+    tables: Sequence[PageTable] = (),
+) -> str:
+    """The whole page. `generated_at` is printed on it; `plotlyjs` replaces the library inlined.
+
+    `hero` and `tables` replace the first screen, and add numbers, where more is known than the files say.
+    """
     record = read_record(run)
     facts = facts_of(run, record)
     sections = charts_of(run, record, facts)
     charts = [chart for section in sections for chart in section.charts]
-    hero = hero_of(run, record, facts)
+    hero = hero or hero_of(run, record, facts)
     return page(
         "page.html.j2",
         run=run,
         hero=hero,
         sections=sections,
         figures=figures_json(charts, ticket=ticket(hero)),
-        tables=tables_of(run, record),
+        tables=(*tables, *tables_of(run, record)),
         details=details_of(run),
         constraints=[(swatch(constraint), capital(MEANINGS[constraint])) for constraint in MEANINGS],
         terms=[
@@ -105,8 +117,11 @@ def _has_values(run: ReportRun) -> bool:
     return any(load.shown is not None for load in loads)
 
 
-def _csv(table: pa.Table) -> bytes:
+def _csv(table: "pa.Table") -> bytes:
     """Times in UTC with a Z, unknown cells empty, every word in quotes."""
+    import pyarrow as pa
+    import pyarrow.csv
+
     for place, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
             told = [

@@ -1,6 +1,6 @@
 """The outcome of a regress for other programs: as JSON, and every export that somebody asked for."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -37,24 +37,35 @@ def json_schema() -> dict[str, Any]:
 Export = Callable[[SessionOutcome], None]
 
 
+WRITERS: Final[Mapping[str, Callable[[Path, SessionOutcome], None]]] = {
+    ".xml": write_junit,
+    ".md": write_markdown,
+    ".prom": write_prometheus,
+    ".json": write_summary,  # last: it has the exit code, which all of the others decide
+}
+"""What writes a file, by how its name ends."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exports:
-    """Where each export goes; None: nobody wants it."""
+    """Files to write, each in the format that its name ends with, and the summary of a step in GitHub."""
 
-    summary: Path | None = None
-    junit: Path | None = None
-    markdown: Path | None = None
-    prometheus: Path | None = None
+    files: tuple[Path, ...] = ()
     step_summary: Path | None = None
 
     def check(self) -> None:
-        """Raises `ValueError` where one of them cannot come to anything, before any load is sent."""
-        folders = [path for path in self._files() if path.is_dir()]
-        if folders:
-            raise ValueError("\n".join(f"{path} is a folder; an export is a file" for path in folders))
+        """Raises `ValueError` where one of them cannot be written, before any load is sent."""
+        problems = [f"{path} is a folder; an export is a file" for path in self._all() if path.is_dir()]
+        problems += [
+            f"--export {path}: end the name with .xml (JUnit), .md, .prom or .json, or say github"
+            for path in self.files
+            if path.suffix not in WRITERS
+        ]
+        if problems:
+            raise ValueError("\n".join(problems))
 
     def write(self, outcome: SessionOutcome) -> SessionOutcome:
-        """Make every export; gives the outcome with what went wrong, which the exports after it tell, too."""
+        """Write every export; gives the outcome with what went wrong, which later exports tell, too."""
         for export in self._exports():
             try:
                 export(outcome)
@@ -63,18 +74,11 @@ class Exports:
                 outcome = outcome.model_copy(update={"problems": problems})
         return outcome
 
-    def _files(self) -> list[Path]:
-        files = (self.summary, self.junit, self.markdown, self.prometheus, self.step_summary)
-        return [path for path in files if path is not None]
+    def _all(self) -> tuple[Path, ...]:
+        return (*self.files, *filter(None, [self.step_summary]))
 
     def _exports(self) -> Iterator[Export]:
-        writers = (
-            (self.junit, write_junit),
-            (self.markdown, write_markdown),
-            (self.prometheus, write_prometheus),
-            (self.step_summary, append_step_summary),
-            (self.summary, write_summary),  # last: it has the exit code, which all of the others decide
-        )
-        for path, write in writers:
-            if path is not None:
-                yield partial(write, path)
+        if self.step_summary is not None:
+            yield partial(append_step_summary, self.step_summary)
+        for suffix, write in WRITERS.items():
+            yield from (partial(write, path) for path in self.files if path.suffix == suffix)

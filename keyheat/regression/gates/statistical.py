@@ -45,7 +45,7 @@ from keyheat.regression.outcome import Decision, GateFinding
 from keyheat.regression.phrases import between, relative, step, value
 
 LOCAL, MILLISECONDS = "local", "ms"
-OF_THE_MACHINE = "on a local endpoint that may be the machine: --paired runs the baseline again beside it"
+OF_THE_MACHINE = "on a local endpoint that may be the machine: paired = true reruns the baseline beside it"
 LEAST_ALIKE = 3  # runs on each side, to decide by whether they have a number at all
 
 

@@ -141,13 +141,6 @@ class History(HistoryReading):
                 (self._at(), verdict, findings_text(findings), number),
             )
 
-    def lose(self, session: Ref) -> None:
-        """Say of a session that it will not go on: its process is gone, where nobody here can see it."""
-        number = id_of(session)
-        with self._writing():
-            self._must_run(number)
-            self._lose(number)
-
     def pin(self, name: str, session: Ref) -> Session | None:
         """Give a session a name; gives the session that had it before.
 
@@ -167,13 +160,6 @@ class History(HistoryReading):
                 (name, found.id, self._at()),
             )
         return before
-
-    def unpin(self, name: str) -> None:
-        """Take a name away again. Raises `HistoryProblem` where there is none."""
-        with self._writing():
-            if not self._connection.execute("DELETE FROM pins WHERE name = ?", (name,)).rowcount:
-                names = ", ".join(pin.name for pin in self.pins()) or "none"
-                raise HistoryProblem(f"no session is pinned as {name!r}; names that are: {names}")
 
     def prune(self, keep: int) -> Pruned:
         """Take out all but the newest `keep` sessions of each suite; gives what nothing refers to any more.
@@ -196,10 +182,7 @@ class History(HistoryReading):
         """Those that run by the file, and whose process is gone; of other machines nobody here can tell."""
         for session in map(self._session, self._all(f"{SESSION} WHERE state = 'running'")):
             if session.state == "lost":
-                self._lose(session.id)
-
-    def _lose(self, number: int) -> None:
-        self._connection.execute("UPDATE sessions SET state = 'lost' WHERE id = ?", (number,))
+                self._connection.execute("UPDATE sessions SET state = 'lost' WHERE id = ?", (session.id,))
 
     def _must_be_whole(self) -> None:
         """Damage is found before hours of load, not after: 0.1 s for 10,000 runs, more on a slow disk."""

@@ -1,21 +1,13 @@
-"""How the measures of a suite went from session to session, where they moved; also for Apache Otava."""
+"""How the measures of a suite went from session to session, and where they moved."""
 
-import csv
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from io import StringIO
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-import orjson
-
-from keyheat.analysis.measures import MEASURES, Better, Measure
-from keyheat.masking import as_cell
+from keyheat.analysis.measures import MEASURES, Measure
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.reading import HistoryReading
 from keyheat.regression.history.records import HistoryPoint
-from keyheat.runfiles import write_atomically
 
 if TYPE_CHECKING:
     from keyheat.regression.change_points import ChangePoint
@@ -105,62 +97,3 @@ def _trend(
         changes=change_points([point.median for point in points]),
         regressed=regressed,
     )
-
-
-CONFIG: Final = "otava.yaml"
-DIRECTIONS: Final[Mapping[Better, int]] = {"higher": 1, "lower": -1, "same": 0}
-COLUMNS: Final = ("time", "session", "label")
-
-Series = Mapping[tuple[str, str], Sequence[HistoryPoint]]
-"""Points by case and measure, the oldest first."""
-
-
-def write_otava(folder: Path, suite: str, series: Series) -> tuple[Path, ...]:
-    """Write a suite's series for Otava, and give the files, the configuration first.
-
-    A series without points is left out. Raises `CannotWrite`, KeyError for a measure that there is not, and
-    ValueError where two names come to the same file.
-    """
-    tests: dict[str, Any] = {}
-    written = []
-    for (case, measure), points in series.items():
-        if not points:
-            continue
-        name = ".".join(map(_plain, (suite, case, measure)))
-        if name in tests:
-            raise ValueError(f"two cases come to the same file, {name}.csv: rename one of them")
-        tests[name] = _test(name, measure)
-        written.append(_write(folder / f"{name}.csv", _rows(measure, points)))
-    config = {"tests": tests, "test_groups": {_plain(suite): list(tests)}}
-    body = orjson.dumps(config, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    return (_write(folder / CONFIG, body), *written)
-
-
-def _test(name: str, measure: str) -> dict[str, Any]:
-    return {
-        "type": "csv",
-        "file": f"{name}.csv",
-        "time_column": "time",
-        "attributes": list(COLUMNS[1:]),
-        "metrics": {measure: {"column": measure, "direction": DIRECTIONS[MEASURES[measure].better]}},
-    }
-
-
-def _rows(measure: str, points: Sequence[HistoryPoint]) -> bytes:
-    text = StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow([*COLUMNS, measure])
-    for point in points:
-        moment = point.started_at.isoformat(timespec="seconds")
-        rows.writerow([moment, point.session, as_cell(point.label or ""), f"{point.median:.12g}"])
-    return text.getvalue().encode()
-
-
-def _write(path: Path, body: bytes) -> Path:
-    write_atomically(path, lambda file: file.write(body))
-    return path
-
-
-def _plain(name: str) -> str:
-    """A name as a part of a file's."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name)

@@ -18,6 +18,7 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.scenario import SCENARIOS, Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.spec.tables import CapacityPair, TableSpec
+from tests.make import a_plan, a_scenario
 
 pytestmark = pytest.mark.opens
 
@@ -76,31 +77,11 @@ def elsewhere(there: Target) -> Target:
 
 
 def scenario_of(**fields: Any) -> Scenario:
-    raw: dict[str, Any] = {
-        "format": "keyheat.scenario/1",
-        "name": "short",
-        "question": "?",
-        "loadtest": "hotkey",
-        "table": MINE,
-        "keys": {"kind": "uniform"},
-        "load": {"duration_s": 60, "item_bytes": 500},
-    }
-    return scenario_from_dict({**raw, **fields}, "test")
+    return a_scenario(**{"table": MINE, "load": {"duration_s": 60, "item_bytes": 500}} | fields)
 
 
 def plan_of(target: Target | None, existing: str | None, **fields: Any) -> LoadPlan:
-    return LoadPlan(
-        scenario=scenario_of(**fields),
-        scenario_path=Path("short.toml"),
-        target=target,
-        out=None,
-        transport="signed",
-        retries="off",
-        show_keys=False,
-        progress=False,
-        report=True,
-        existing=existing,
-    )
+    return a_plan(scenario_of(**fields), target=target, existing=existing)
 
 
 def errors_of(plan: LoadPlan, *users: Any) -> list[str]:

@@ -1,11 +1,13 @@
 """Only the items of one run are deleted, however often it is begun, and paced."""
 
+import itertools
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import pytest
 
+from keyheat.answer_shape import DamagedAnswer
 from keyheat.load.tables.cleaning import Cleaner, CleaningState, UnitPace, begun, page_items
 from keyheat.runfiles import FileProblem
 from tests.endpoint.clients import service_app_at
@@ -100,6 +102,18 @@ def test_an_item_that_became_somebody_elses_is_left(theirs: Any) -> None:
     )
     assert (done.deleted, done.left) == (0, 30)
     assert len(owners(theirs)) == 90
+
+
+MORE = {"LastEvaluatedKey": {"customer": {"N": "1"}, "at": {"B": b"1"}}}
+
+
+def test_a_scan_without_end_is_given_up(theirs: Any) -> None:
+    endless = cleaner(theirs, CleaningState(run_id=MINE, table="theirs", segments=1))
+    endless.client.scan = lambda **_request: {"Items": [], "ConsumedCapacity": {"CapacityUnits": 0.5}, **MORE}
+    hours = itertools.count(0.0, 3_600.0)
+    endless.pace = UnitPace(units_per_s=None, clock=lambda: next(hours))
+    with pytest.raises(DamagedAnswer, match="after 24 h segment 0 of 1 still goes on"):
+        endless.clean(lambda _now: None)
 
 
 def test_what_was_interrupted_goes_on_where_it_was(theirs: Any, tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from moto import mock_aws
 
 from keyheat.load.tables.control import creation
 from keyheat.load.tables.existing import lacking, not_spared, reactions, table_of, unloadable
-from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.scenario.spec.tables import TableSpec
 from tests.endpoint.clients import service_app_at
+from tests.make import a_scenario
 
 PAIR = {"read": 5, "write": 7}
 SPECS: dict[str, dict[str, Any]] = {
@@ -144,19 +144,15 @@ def test_all_that_a_table_lacks_is_said() -> None:
 
 
 def test_a_table_of_somebody_elses_is_spared() -> None:
-    raw = {
-        "format": "keyheat.scenario/1",
-        "name": "short",
-        "question": "?",
-        "loadtest": "dynamic_sharding",
-        "table": {"name": "mine", "provisioned": PAIR, "sort_key": "sk"},
-        "companions": [{"name": "shards", "billing_mode": "PAY_PER_REQUEST"}],
-        "keys": {"kind": "uniform"},
-        "load": {"duration_s": 60},
-        "dynamic_sharding": {"table": "shards", "max_write_units": 100},
-        "timeline": [{"at_s": 5, "provisioned": {"write": 9}}],
-    }
-    said = list(not_spared([Single, ByCountry], scenario_from_dict(raw, "test")))
+    scenario = a_scenario(
+        loadtest="dynamic_sharding",
+        table={"name": "mine", "provisioned": PAIR, "sort_key": "sk"},
+        companions=[{"name": "shards", "billing_mode": "PAY_PER_REQUEST"}],
+        load={"duration_s": 60},
+        dynamic_sharding={"table": "shards", "max_write_units": 100},
+        timeline=[{"at_s": 5, "provisioned": {"write": 9}}],
+    )
+    said = list(not_spared([Single, ByCountry], scenario))
     assert [words.rpartition(" @ ")[2] for words in said[1:]] == [
         "$.timeline",
         "$.dynamic_sharding.max_write_units",

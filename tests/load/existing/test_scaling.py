@@ -8,8 +8,10 @@ import pytest
 from botocore.stub import Stubber
 from moto import mock_aws
 
-from keyheat.load.tables.control import AutoScaling, ScalingRange, auto_scaling_of, scaled_parts
+from keyheat.intake.scaling_of_aws import auto_scaling_of
+from keyheat.load.tables.control import auto_scaling_at
 from keyheat.load.transport.target import target_at
+from keyheat.runs.scaling import AutoScaling, ScalingRange
 from keyheat.scenario.spec.tables import TableSpec
 
 AWS = "https://dynamodb.us-east-1.amazonaws.com"
@@ -55,18 +57,18 @@ def test_bounds_and_targets_are_found(scaling: Any) -> None:
             "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBWriteCapacityUtilization"},
         },
     )
-    found = auto_scaling_of(target_at(AWS), TABLE)
+    found = auto_scaling_at(target_at(AWS), TABLE)
     assert sorted(found.scaled, key=lambda one: one.side) == [
         ScalingRange(index="by-day", side="read", min=5, max=1_000, target=None),
         ScalingRange(index=None, side="write", min=5, max=1_000, target=0.7),
     ]
     assert "writes of the table: 5 to 1,000 units per second, steered for 70%" in " ".join(found.in_words())
-    assert found.to_json()["known"] is True
+    assert found.why is None
 
 
 @pytest.mark.slow
 def test_a_table_without_it_is_known_to_have_none(scaling: Any) -> None:
-    assert auto_scaling_of(target_at(AWS), TABLE) == AutoScaling()
+    assert auto_scaling_at(target_at(AWS), TABLE) == AutoScaling()
     assert AutoScaling().in_words() == []
 
 
@@ -83,16 +85,16 @@ def test_a_denied_question_is_said() -> None:
                 "ResourceIds": ["table/theirs", "table/theirs/index/by-day"],
             },
         )
-        assert list(scaled_parts(client, TABLE)) == []
+        assert auto_scaling_of(lambda: client, "theirs", ["by-day"]) == AutoScaling()
         stubber.add_client_error("describe_scalable_targets", "AccessDeniedException", "no")
-        found = auto_scaling_of(target_at(AWS), TABLE, connect=lambda *_what, **_how: client)
+        found = auto_scaling_of(lambda: client, "theirs", ["by-day"])
     assert found.why == "AccessDeniedException for DescribeScalableTargets"
     (words,) = found.in_words()
     assert "is not known" in words
 
 
 def test_elsewhere_and_on_demand_nobody_is_asked() -> None:
-    here = auto_scaling_of(target_at("http://127.0.0.1:8000"), TABLE)
+    here = auto_scaling_at(target_at("http://127.0.0.1:8000"), TABLE)
     assert here.why is not None
     on_demand = TableSpec.model_validate({"name": "theirs", "billing_mode": "PAY_PER_REQUEST"})
-    assert auto_scaling_of(target_at(AWS), on_demand) == AutoScaling()
+    assert auto_scaling_at(target_at(AWS), on_demand) == AutoScaling()

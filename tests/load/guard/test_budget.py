@@ -16,13 +16,14 @@ from keyheat.plan.charges import Line, Tariff
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.spec.part import BudgetSpec
 
+PRICES = load_prices()
 BY_UNIT = Tariff(per_hour=0.0, per_write_unit=1e-3, per_read_unit=1e-4)
 
 
 def bill(dollars: float, units: float) -> Bill:
     return Bill(
         lines=(Line(what="everything", quantity=1, unit="run", each_dollars=dollars),),
-        prices=load_prices(),
+        prices=PRICES,
         write_units=units / 2,
         read_units=units / 2,
         hours=1,

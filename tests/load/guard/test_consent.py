@@ -16,6 +16,7 @@ from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import SCENARIOS, load_scenario
 from keyheat.scenario.spec.part import BudgetSpec
+from tests.make import a_plan
 
 AWS = target_at("https://dynamodb.eu-west-1.amazonaws.com")
 LOCAL = target_at("http://127.0.0.1:8000")
@@ -24,11 +25,8 @@ LOCAL = target_at("http://127.0.0.1:8000")
 def plan_of(name: str = "hotkey", **said: object) -> LoadPlan:
     path = SCENARIOS / f"{name}.toml"
     scenario = load_scenario(path)
-    plan = LoadPlan(
-        scenario=scenario, scenario_path=path, target=AWS, out=None, transport="signed", retries="off",
-        show_keys=False, progress=False, report=True, duration_s=scenario.load.duration_s,
-    )  # fmt: skip
-    return replace(plan, **said)  # type: ignore[arg-type]
+    known = {"scenario_path": path, "target": AWS, "duration_s": scenario.load.duration_s}
+    return a_plan(scenario, **known | said)
 
 
 @pytest.fixture

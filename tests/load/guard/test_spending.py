@@ -59,7 +59,7 @@ def test_a_cap_that_ended_a_run_is_spent_and_a_rule_is_not(rule: Rule, spent: bo
 def test_a_budget_below_the_first_hour_is_refused_before_anything_is_made() -> None:
     refusal = Spending(replace(CAPS, dollars=0.25)).refusal()
     assert "first hour of its tables costs 0.5 dollars" in str(refusal)
-    assert "--max-dollars 0.51 to allow it" in str(refusal)
+    assert "allow it with --max-dollars 0.51 (" in str(refusal)
 
 
 def test_without_caps_nothing_is_refused() -> None:

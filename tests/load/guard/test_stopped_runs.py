@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from keyheat.runfiles import RUN, read_json
 from keyheat.runs.formats import read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
-from tests.outside import free_port
+from tests.load.conftest import Loaded
+from tests.outside import free_port, run_of
 
 pytestmark = pytest.mark.opens
 
@@ -25,24 +25,20 @@ def stopped(run: Path) -> Manifest:
     return manifest
 
 
-def test_a_cap_holds_over_all_workers(
-    run_locust: Callable[..., "tuple[int, str, str]"], scenario_file: Path, tmp_path: Path
-) -> None:
+def test_a_cap_holds_over_all_workers(load_run: Loaded, scenario_file: Path, tmp_path: Path) -> None:
     """At most a second of the load more. How near it comes is held in `test_watch`, by a clock."""
     port = str(free_port())
     text = scenario_file.read_text().replace("provisioned = { read = 500, write = 4_000 }", "")
     text = text.replace('sort_key = "sk"', 'sort_key = "sk"\nbilling_mode = "PAY_PER_REQUEST"')
     scenario_file.write_text(text.replace("share = 0.9", "share = 0.1").replace("27_000", "9_000"))
     run = tmp_path / "run"
-    code, _out, err = run_locust(
-        "hotkey.py", "--scenario", str(scenario_file), "--out", str(run), "--no-report", "--run-time", "300s",
-        "--max-units", f"{CAP:g}", "--processes", "2", "--master-bind-port", port, "--master-port", port,
-    )  # fmt: skip
-    assert code == 1, err
+    workers = ("--processes", "2", "--master-bind-port", port, "--master-port", port)
+    options = ("--run-time", "300s", "--max-units", f"{CAP:g}")
+    err = load_run("hotkey.py", scenario_file, *options, *workers, code=1)
     found = stopped(run)
     assert found.stopped_by is not None
     assert (found.stopped_by.rule, found.stopped_by.limit) == ("max_units", CAP)
-    consumed = read_json(run / "run.json", RUN)["totals"]["consumed_units"]
+    consumed = run_of(run)["totals"]["consumed_units"]
     assert found.stopped_by.seen == consumed["read"] + consumed["write"]
     assert 0 < found.stopped_by.seen <= CAP + 9_000
     assert "keyheat: stopped by its budget after" in err

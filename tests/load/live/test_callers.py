@@ -3,10 +3,9 @@
 import json
 import re
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,11 +21,10 @@ from keyheat import runfiles
 from keyheat.addresses import Hosts
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.live.callers import FOREIGN, HEADER, Callers, keep_out
-from tests.load.conftest import clean_environment
+from tests.load.forked import Load
 from tests.load.live.test_page import Web, finished
-from tests.outside import PATIENCE_S, end_all, eventually, free_port, get, started
+from tests.outside import PATIENCE_S, eventually, run_of
 
-ROOT = Path(__file__).parents[3]
 HERE = "127.0.0.1:8089"
 EVIL = """<!doctype html><title>attack</title><script>
 const form = new URLSearchParams({ user_count: 5, spawn_rate: 5 });
@@ -153,31 +151,15 @@ def test_where_it_listens(
 
 
 @pytest.fixture
-def paid(endpoint: EndpointProcess, scenario_file: Path, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+def paid(
+    start_locust: Callable[..., Load], endpoint: EndpointProcess, scenario_file: Path, tmp_path: Path
+) -> Callable[..., Web]:
     """Locust with its page, for whom the local endpoint is somebody else's, and costs money."""
-    children: list[subprocess.Popen[str]] = []
-
-    def start(*options: str) -> Any:
-        port = str(free_port())
-        children.append(
-            started(
-                (
-                    sys.executable, "-m", "tests.as_remote", "-f", ROOT / "loadtests" / "hotkey.py",
-                    "--host", endpoint.url, "--scenario", scenario_file, "--out", tmp_path / "run", "--yes",
-                    "--no-report", "--no-align", "--web-port", port, *options,
-                ),
-                tmp_path,
-                clean_environment(tmp_path)
-                | {"PYTHONPATH": str(ROOT), "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"},
-            )
-        )  # fmt: skip
-        web = Web.__new__(Web)
-        web.url, web.process = f"http://127.0.0.1:{port}", children[-1]
-        eventually(lambda: get(web.url))
-        return web
-
-    yield start
-    end_all(children)
+    keys = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"}
+    start = partial(start_locust, module="tests.as_remote", env=keys)
+    return partial(
+        Web, start, scenario_file, tmp_path / "run", endpoint.url, "--yes", "--no-align"
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -260,6 +242,7 @@ def test_all_starts_of_a_process_share_one_budget(paid: Callable[..., Any], tmp_
     web.until(lambda now: now["state"] == "ended")
     assert swarmed(ours, web)["success"]
     second = eventually(lambda: stopped(tmp_path / "run-2"), runfiles.FileProblem)
+    assert first["run_id"] != second["run_id"]
     used = [run["totals"]["consumed_units"]["write"] for run in (first, second)]
     assert second["stopped_by"]["rule"] == "max_units"
     assert second["stopped_by"]["limit"] == 8_000 - used[0]
@@ -283,5 +266,5 @@ def said_no(answer: dict[str, Any]) -> str | None:
 
 
 def stopped(folder: Path) -> dict[str, Any] | None:
-    run = runfiles.read_json(folder / "run.json", runfiles.RUN)
+    run = run_of(folder)
     return run if run["status"] == "stopped" else None

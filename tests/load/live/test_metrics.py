@@ -5,15 +5,16 @@ import pytest
 from keyheat.load.live.metrics import BOUNDS_S, LOAD_METRICS, Seen, load_metrics
 from keyheat.load.live.readings import TOP_KEYS
 from keyheat.load.live.view import LiveView, Process, Subject
-from keyheat.load.record.attempt import Attempt
-from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.metrics import Distribution, Metric
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
+from tests import make
+from tests.make import an_attempt
 
-START = 1_700_000_000
+START = make.START.timestamp()
 PARTITION = "TableWriteKeyRangeThroughputExceeded"
 INDEX = "IndexWriteProvisionedThroughputExceeded"
 PROCESSES = (
@@ -32,16 +33,12 @@ def view() -> LiveView:
     return LiveView(
         Subject(
             run_id="r", scenario="s", question="?", table=table, beside=(), target="local", scale=0.5,
-            started_s=float(START), duration_s=600.0, users=8,
+            started_s=START, duration_s=600.0, users=8,
         )
     )  # fmt: skip
 
 
-def attempt(second: int, key: str = "hot", operation: str = "PutItem") -> Attempt:
-    return Attempt(operation, "write", key, START + second + 0.5, 0, 1_500)
-
-
-def measured(record: Record, shown: LiveView | None = None, verdict: GeneratorVerdict | None = None) -> Found:
+def measured(record: Record, shown: LiveView | None = None, verdict: GeneratorHealth | None = None) -> Found:
     for heat in record.heat.values():
         list(heat.close_windows(float("inf")))
     seen = Seen(loading=True, verdict=verdict, processes=PROCESSES, missing=1, target_unit="WCU")
@@ -56,11 +53,11 @@ def measured(record: Record, shown: LiveView | None = None, verdict: GeneratorVe
 def a_record() -> Record:
     record = Record()
     for second in range(200):  # longer than the seconds that may still change
-        record.accepted(attempt(second), 3.0, {"by-day": 1.0})
-        record.throttled(attempt(second), 1.0, PARTITION, None)
-    record.throttled(attempt(5, operation="UpdateItem"), 1.0, INDEX, "by-day")
-    record.throttled(attempt(5, operation="UpdateItem"), 1.0, None, None)
-    record.failed(attempt(6), "timeout")
+        record.accepted(an_attempt(second), 3.0, {"by-day": 1.0})
+        record.throttled(an_attempt(second), 1.0, PARTITION, None)
+    record.throttled(an_attempt(5, operation="UpdateItem"), 1.0, INDEX, "by-day")
+    record.throttled(an_attempt(5, operation="UpdateItem"), 1.0, None, None)
+    record.failed(an_attempt(6), "timeout")
     record.responded("PutItem", 2_500)
     record.health.asked, record.health.offered, record.health.sent = 900.0, 850.0, 800.0
     record.health.missed = 7
@@ -131,10 +128,10 @@ def test_times_are_right_to_a_thousandth() -> None:
 def test_keys_are_digests_and_only_the_hottest() -> None:
     record, many = Record(), 300
     for number in range(many):
-        record.accepted(attempt(1, f"asks-{number}"), 1_000.0 + number)
+        record.accepted(an_attempt(1, f"asks-{number}"), 1_000.0 + number)
         for _ in range(number % 40):
-            record.throttled(attempt(1, f"throttled-{number}"), 1.0, PARTITION, None)
-    record.entered(attempt(1), "by-day", "an-index-key", 9_999.0, throttled=False)
+            record.throttled(an_attempt(1, f"throttled-{number}"), 1.0, PARTITION, None)
+    record.entered(an_attempt(1), "by-day", "an-index-key", 9_999.0, throttled=False)
     found = measured(record)
     for name in ("hot_key_asked_units", "hot_key_consumed_units", "hot_key_throttles"):
         assert len(found[name]) == 2 * TOP_KEYS
@@ -148,7 +145,7 @@ def test_keys_are_digests_and_only_the_hottest() -> None:
 
 def test_a_run_that_shows_keys_shows_them() -> None:
     record = Record(heat={"write": KeyHeat(show_keys=True), heat_of("write", "i"): KeyHeat(show_keys=True)})
-    record.accepted(attempt(1, "sensor-1"), 1.0)
+    record.accepted(an_attempt(1, "sensor-1"), 1.0)
     (labels,) = measured(record)["hot_key_asked_units"]
     assert dict(labels)["key"] == "sensor-1"
 

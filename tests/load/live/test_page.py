@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -10,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.pages.style import DARK, LIGHT
-from tests.outside import PATIENCE_S, eventually, free_port, get
+from tests.load.forked import Load
+from tests.outside import PATIENCE_S, eventually, free_port, get, run_of
 
-Start = Callable[..., "subprocess.Popen[str]"]
+Start = Callable[..., Load]
 STATIC = Path(__file__).parents[3] / "keyheat/load/live/static"
 TOO_SLOW = "invalid"  # what the sentence is about where this machine could not send the load
 COMPANION = '[[companions]]\nname = "counters"\nbilling_mode = "PAY_PER_REQUEST"\n[keys]'
@@ -55,7 +54,7 @@ def throttles(now: dict[str, Any]) -> int:
 
 
 def finished(folder: Path) -> dict[str, Any] | None:
-    run = runfiles.read_json(folder / "run.json", runfiles.RUN)
+    run = run_of(folder)
     return run if run["status"] == "finished" else None
 
 

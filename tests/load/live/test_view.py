@@ -18,14 +18,15 @@ from keyheat.load.live.readings import (
 )
 from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.attempt import Attempt
-from keyheat.load.record.generator import GeneratorVerdict
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS
 from keyheat.load.record.sketch import SETTLED_S, KeyHeat
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
-from keyheat.words import DirectionName
+from tests import make
+from tests.make import an_attempt
 
-START = 1_700_000_000
+START = int(make.START.timestamp())
 PARTITION = "TableWriteKeyRangeThroughputExceeded"
 INDEX = "IndexWriteProvisionedThroughputExceeded"
 TABLE: dict[str, Any] = {
@@ -46,12 +47,8 @@ def subject(**changed: Any) -> Subject:
     return Subject(**{**fields, **changed})
 
 
-def attempt(second: int, key: str = "hot", direction: DirectionName = "write") -> Attempt:
-    return Attempt("PutItem", direction, key, START + second + 0.5, 0, 100)
-
-
 def throttle(record: Record, second: int, key: str = "hot", reason: str | None = PARTITION) -> None:
-    record.throttled(attempt(second, key), 1.0, reason, "by-day" if reason == INDEX else None)
+    record.throttled(an_attempt(second, key), 1.0, reason, "by-day" if reason == INDEX else None)
 
 
 def closed(record: Record) -> Record:
@@ -71,7 +68,7 @@ def test_it_says_first_that_one_key_throttles() -> None:
     for second in range(10):
         for _ in range(20):
             throttle(record, second)
-        record.accepted(attempt(second), 700.0, {"by-day": 2.0})
+        record.accepted(an_attempt(second), 700.0, {"by-day": 2.0})
     shown = content(record, 10)
     name = digest_of("hot")
     assert shown["sentence"] == {
@@ -108,7 +105,7 @@ def test_keys_are_named_where_the_run_shows_them() -> None:
     [
         ({PARTITION: 10}, ThrottledKey("k", 0.97), "all by a partition limit, 97 % of them on key k."),
         ({PARTITION: 10}, ThrottledKey("k", 0.2), "all by a partition limit, on many keys."),
-        ({INDEX: 8, PARTITION: 2}, None, "80 % by the provisioned throughput of index by-day."),
+        ({INDEX: 8, PARTITION: 2}, None, "80 % by the provisioned capacity of index by-day."),
         ({None: 10}, None, "all by a limit that the evidence does not tell of the table."),
     ],
 )
@@ -136,7 +133,7 @@ def test_sentences_without_throttles() -> None:
 def test_the_generators_own_fault_comes_first(fell_behind: bool, about: str) -> None:
     record = Record()
     throttle(record, 0)
-    verdict = GeneratorVerdict(
+    verdict = GeneratorHealth(
         bound=True, checks=("busy",), missing=(), cpu_percent_max=99, cpu_starved_share=0, loop_lag_ms_max=1,
         asked_per_s=2, achieved_per_s=1, target_unit="requests", late_ms_p99=1, fell_behind=fell_behind,
     )  # fmt: skip
@@ -157,7 +154,7 @@ def test_a_run_that_sends_nothing_is_idle_and_one_that_is_over_says_what_it_came
 
 def test_limits_are_on_the_scale_of_the_run_and_on_demand_has_its_own() -> None:
     record = Record()
-    record.accepted(attempt(0), 1.0)
+    record.accepted(an_attempt(0), 1.0)
     (scaled,) = content(record, 1, LiveView(subject(scale=0.1)))["capacity"]
     assert (scaled["limit"], scaled["limit_is"]) == (400.0, "provisioned")
     on_demand = {**TABLE, "provisioned": None, "max_on_demand": {"read": None, "write": 90}, "indexes": []}
@@ -192,9 +189,9 @@ def test_reading_on_counts_every_throttle_once_and_forgets_old_seconds() -> None
 def test_totals_settle_and_stay_right() -> None:
     record, totals = Record(), RunTotals()
     for second in range(1_000):
-        record.accepted(attempt(second), 1.0)
+        record.accepted(an_attempt(second), 1.0)
         if second % 10 == 0:
-            record.failed(attempt(second), "timeout")
+            record.failed(an_attempt(second), "timeout")
             found = totals.until(record.seconds, START, START + second + 1)
     assert (of_requests(found, ATTEMPTS), of_requests(found, ERRORS)) == (991 + 100, 100)
     assert totals.until(record.seconds, START, START + 1_000) == {
@@ -207,7 +204,7 @@ def test_what_is_sent_to_the_page_does_not_grow_with_the_run() -> None:
     record, view = Record(), LiveView(subject())
     sizes = []
     for second in range(1_200):
-        record.accepted(attempt(second, f"k{second}"), 1.0)
+        record.accepted(an_attempt(second, f"k{second}"), 1.0)
         throttle(record, second, f"k{second}")
         if second in (600, 1_199):
             sizes.append(len(repr(content(record, second + 1, view))))

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from keyheat.endpoint.service import Durations
+from keyheat.endpoint.options import Durations
 from keyheat.load.transport.target import Target
-from keyheat.scenario.spec.tables import TableSpec
 from tests.endpoint.clients import START_S, service_app_at
 
 ELSEWHERE = Target("http://in.process", "in.process", 80, False, "us-east-1")
@@ -57,6 +58,12 @@ def ours(**durations: float) -> Account:
     return Account(app.ddb, app.clock.advance, app.clock)
 
 
+@cache
+def moto_client() -> Any:
+    """A client of moto: making one takes longer than most tests."""
+    return boto3.client("dynamodb", region_name="us-east-1")
+
+
 @pytest.fixture(params=["ours", "moto"])
 def account(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
     """Our endpoint, and one that others wrote."""
@@ -66,11 +73,23 @@ def account(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     with mock_aws():
-        yield Account(
-            boto3.client("dynamodb", region_name="us-east-1"), lambda _s: None, lambda: START_S, False
-        )
+        yield Account(moto_client(), lambda _s: None, lambda: START_S, says_maximum=False)
 
 
-def spec_of(**fields: Any) -> TableSpec:
-    """A small table, with what is said of it."""
-    return TableSpec.model_validate({"name": "made", "provisioned": {"read": 5, "write": 7}} | fields)
+def replacing(client: Any, **instead: Callable[..., Any]) -> Any:
+    """The client with some of its methods replaced."""
+
+    class Instead:
+        def __getattr__(self, name: str) -> Any:
+            return instead.get(name) or getattr(client, name)
+
+    return Instead()
+
+
+def refuses(operation: str, code: str = "AccessDeniedException", message: str = "no") -> Callable[..., Any]:
+    """A method that is answered with an error."""
+
+    def refuse(**_request: Any) -> Any:
+        raise ClientError({"Error": {"Code": code, "Message": message}}, operation)
+
+    return refuse

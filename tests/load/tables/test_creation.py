@@ -1,6 +1,7 @@
 """CreateTable: what is sent is what the service's model takes; what it refuses is said with what to do."""
 
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from keyheat.load.tables.obstacles import differences, mistake
 from keyheat.load.tables.ownership import TableError, as_text, expiry_of, tags_for
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.spec.tables import TableSpec
-from tests.load.tables.conftest import Account, spec_of
+from tests.load.tables.conftest import Account
+from tests.make import a_spec
 
 SCENARIOS = sorted((Path(__file__).parents[3] / "configs" / "scenarios").glob("*.toml"))
 CAPACITY = {"provisioned": {"read": 5, "write": 7}}
@@ -24,20 +26,20 @@ BY_DAY: dict[str, Any] = {"name": "by-day", "partition_key": "pk", "sort_key": "
 ON_DEMAND: dict[str, Any] = {"billing_mode": "PAY_PER_REQUEST", "provisioned": None}
 WARM = {"read": 14_000, "write": 5_000}
 SPECS = {
-    "provisioned": spec_of(),
-    "with a sort key and a stream": spec_of(sort_key="sk", stream="NEW_IMAGE"),
-    "on demand": spec_of(**ON_DEMAND),
-    "with a maximum": spec_of(**ON_DEMAND, max_on_demand={"write": 900}),
-    "pre-warmed": spec_of(**ON_DEMAND, warm=WARM),
-    "provisioned and pre-warmed": spec_of(warm={"write": 2_000}),
-    "with indexes": spec_of(
+    "provisioned": a_spec(),
+    "with a sort key and a stream": a_spec(sort_key="sk", stream="NEW_IMAGE"),
+    "on demand": a_spec(**ON_DEMAND),
+    "with a maximum": a_spec(**ON_DEMAND, max_on_demand={"write": 900}),
+    "pre-warmed": a_spec(**ON_DEMAND, warm=WARM),
+    "provisioned and pre-warmed": a_spec(warm={"write": 2_000}),
+    "with indexes": a_spec(
         sort_key="sk", indexes=[BY_LAND, {**BY_DAY, "projection": "INCLUDE", "include": ["b", "a"]}]
     ),
-    "with an index on demand": spec_of(
+    "with an index on demand": a_spec(
         **ON_DEMAND,
         indexes=[{"name": "by-land", "partition_key": "land", "max_on_demand": {"read": 9}, "warm": WARM}],
     ),
-    "with a number": spec_of(
+    "with a number": a_spec(
         indexes=[{**BY_LAND, "sort_key": "views", "sort_key_type": "N", "projection": "KEYS_ONLY"}]
     ),
 }
@@ -49,9 +51,14 @@ def client() -> Any:
     return boto3.client("dynamodb", "us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
 
 
+@cache
+def request_shape() -> Any:
+    model = botocore.session.get_session().get_service_model("dynamodb")
+    return model.operation_model("CreateTable").input_shape
+
+
 def check_model(spec: TableSpec) -> None:
-    model = botocore.session.get_session().get_service_model("dynamodb").operation_model("CreateTable")
-    report = ParamValidator().validate({**creation(spec), "Tags": TAGS}, model.input_shape)
+    report = ParamValidator().validate({**creation(spec), "Tags": TAGS}, request_shape())
     assert not report.has_errors(), report.generate_report()
 
 
@@ -94,11 +101,11 @@ INDEXED = SPECS["with indexes"]
 @pytest.mark.parametrize(
     ("there", "wanted", "clauses"),
     [
-        (spec_of(), spec_of(sort_key="sk"), ["its key is pk, not pk and sk"]),
-        (spec_of(), spec_of(**ON_DEMAND), ["it is in provisioned mode, not in on-demand mode"]),
+        (a_spec(), a_spec(sort_key="sk"), ["its key is pk, not pk and sk"]),
+        (a_spec(), a_spec(**ON_DEMAND), ["it is in provisioned mode, not in on-demand mode"]),
         (
-            spec_of(),
-            spec_of(provisioned={"read": 6, "write": 4_000}),
+            a_spec(),
+            a_spec(provisioned={"read": 6, "write": 4_000}),
             ["its provisioned reads: 5, not 6", "its provisioned writes: 7, not 4,000"],
         ),
         (
@@ -106,17 +113,17 @@ INDEXED = SPECS["with indexes"]
             SPECS["on demand"],
             ["its maximum of writes on demand: 900, not unlimited"],
         ),
-        (spec_of(**ON_DEMAND), SPECS["pre-warmed"], ["its warm throughput, WriteUnitsPerSecond: 4,000"]),
-        (spec_of(), spec_of(stream="NEW_IMAGE"), ["its stream is off, not NEW_IMAGE"]),
+        (a_spec(**ON_DEMAND), SPECS["pre-warmed"], ["its warm throughput, WriteUnitsPerSecond: 4,000"]),
+        (a_spec(), a_spec(stream="NEW_IMAGE"), ["its stream is off, not NEW_IMAGE"]),
         (
-            spec_of(sort_key="sk"),
+            a_spec(sort_key="sk"),
             INDEXED,
             ["it has no global index by-land", "it has no local index by-day"],
         ),
-        (INDEXED, spec_of(sort_key="sk"), ["it has a global index by-land, and the scenario has none"]),
+        (INDEXED, a_spec(sort_key="sk"), ["it has a global index by-land, and the scenario has none"]),
         (
             INDEXED,
-            spec_of(sort_key="sk", indexes=[{**BY_LAND, "provisioned": {"read": 5, "write": 8}}, BY_DAY]),
+            a_spec(sort_key="sk", indexes=[{**BY_LAND, "provisioned": {"read": 5, "write": 8}}, BY_DAY]),
             [
                 "index by-land's provisioned writes: 7, not 8",
                 "index by-day's projection is INCLUDE a b, not ALL",
@@ -124,7 +131,7 @@ INDEXED = SPECS["with indexes"]
         ),
         (
             SPECS["with a number"],
-            spec_of(indexes=[{**BY_LAND, "sort_key": "views", "projection": "KEYS_ONLY"}]),
+            a_spec(indexes=[{**BY_LAND, "sort_key": "views", "projection": "KEYS_ONLY"}]),
             ["its key attribute views is of type N, not S"],
         ),
     ],
@@ -146,9 +153,9 @@ def test_every_difference_is_said(
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        (spec_of(**ON_DEMAND, warm={"write": 100}), "lower than initial throughput for OnDemand"),
-        (spec_of(warm={"write": 6}), "lower than WriteCapacityUnits"),
-        (spec_of(indexes=[{**BY_LAND, "name": f"i{n:02}"} for n in range(21)]), "20"),
+        (a_spec(**ON_DEMAND, warm={"write": 100}), "lower than initial throughput for OnDemand"),
+        (a_spec(warm={"write": 6}), "lower than WriteCapacityUnits"),
+        (a_spec(indexes=[{**BY_LAND, "name": f"i{n:02}"} for n in range(21)]), "20"),
     ],
 )
 def test_what_the_service_would_refuse_is_said_before_it_is_sent(spec: TableSpec, words: str) -> None:
@@ -167,7 +174,7 @@ def test_a_refusal_says_what_to_do(client: Any, code: str, words: str) -> None:
     with Stubber(client) as stubber:
         stubber.add_client_error("create_table", code, "said")
         with pytest.raises(TableError, match=words):
-            create(client, spec_of(), TAGS)
+            create(client, a_spec(), TAGS)
 
 
 def test_an_expiry_is_read_as_it_was_written() -> None:

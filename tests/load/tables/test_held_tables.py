@@ -7,14 +7,14 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from keyheat.load.tables.hold import LEASE_S, LOCAL_LEASE_S
 from keyheat.load.tables.lifecycle import RunTables, look_at_tables
 from keyheat.load.tables.obstacles import Allowed
 from keyheat.load.tables.ownership import Lease, TableRefused, leases_in
 from keyheat.load.transport.target import Target, target_at
-from tests.load.tables.conftest import ELSEWHERE, Account, ours, spec_of
+from tests.load.tables.conftest import ELSEWHERE, Account, ours, refuses, replacing
+from tests.make import a_spec
 
 HERE = target_at("http://127.0.0.1:8000")
 HOUR_S = 3600.0
@@ -45,7 +45,7 @@ class Somebody:
         )  # fmt: skip
 
     def begins(self) -> "Somebody":
-        self.tables.prepare(spec_of())
+        self.tables.prepare(a_spec())
         return self
 
     def ends(self) -> None:
@@ -63,23 +63,6 @@ def at(moment_s: float) -> datetime:
     return datetime.fromtimestamp(moment_s, UTC)
 
 
-def but_for(client: Any, **instead: Callable[..., Any]) -> Any:
-    """The client with some of its methods replaced."""
-
-    class Instead:
-        def __getattr__(self, name: str) -> Any:
-            return instead.get(name) or getattr(client, name)
-
-    return Instead()
-
-
-def refuses(operation: str, code: str = "AccessDeniedException") -> Callable[..., Any]:
-    def refuse(**_request: Any) -> Any:
-        raise ClientError({"Error": {"Code": code, "Message": "no"}}, operation)
-
-    return refuse
-
-
 def test_a_table_that_another_run_loads_is_refused_before_and_at_the_start(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,11 +70,11 @@ def test_a_table_that_another_run_loads_is_refused_before_and_at_the_start(
     Somebody(account, "run-1").begins()
     who = r"run run-1 of ann is loading it, until 20\d\d-[-:T0-9]*Z at the latest.*--share"
     with pytest.raises(TableRefused, match=who):
-        look_at_tables(ELSEWHERE, [spec_of()], Allowed(local=False), account.connect, account.now_s)
+        look_at_tables(ELSEWHERE, [a_spec()], Allowed(local=False), account.connect, account.now_s)
     with pytest.raises(TableRefused, match=who):
         Somebody(account, "run-2").begins()
     assert live(account) == ["run-1"], "who is refused leaves nothing behind"
-    look_at_tables(ELSEWHERE, [spec_of()], Allowed(local=False, share=True), account.connect, account.now_s)
+    look_at_tables(ELSEWHERE, [a_spec()], Allowed(local=False, share=True), account.connect, account.now_s)
 
 
 def test_a_run_that_is_over_is_in_nobodys_way(account: Account) -> None:
@@ -170,7 +153,7 @@ def test_a_run_without_an_end_says_that_it_is_still_there() -> None:
 
 def test_a_run_whose_end_is_known_asks_for_nothing_while_it_loads() -> None:
     account, asked = ours(), []
-    client = but_for(account.ddb, tag_resource=lambda **request: asked.append(request))
+    client = replacing(account.ddb, tag_resource=lambda **request: asked.append(request))
     first = Somebody(account, "run-1", client=client).begins()
     account.sleep(HOUR_S)
     first.tables._held.renew(client)
@@ -188,7 +171,7 @@ def test_of_two_that_come_at_once_the_same_one_stays_for_both() -> None:
         if later:
             return
         try:
-            Somebody(account, "run-1", client=but_for(account.ddb, get_paginator=not_yet())).begins()
+            Somebody(account, "run-1", client=replacing(account.ddb, get_paginator=not_yet())).begins()
         except TableRefused as refused:
             later.append(refused)
 
@@ -206,7 +189,7 @@ def test_of_two_that_come_at_once_the_same_one_stays_for_both() -> None:
 
         return lambda _name: Empty()
 
-    first = Somebody(account, "run-2", client=but_for(account.ddb, tag_resource=tag_resource))
+    first = Somebody(account, "run-2", client=replacing(account.ddb, tag_resource=tag_resource))
     first.tables._held.now_s = lambda: account.now_s() - 5  # it came first
     first.begins()
     assert len(later) == 1
@@ -276,7 +259,7 @@ def test_somebody_elses_table_gets_no_tag_and_the_run_says_what_it_does_not_know
 def test_where_a_run_cannot_tag_it_loads_and_says_so(instead: dict[str, Any], why: str) -> None:
     account = ours()
     Somebody(account, "run-1", keep=True).begins().ends()
-    later = Somebody(account, "run-2", client=but_for(account.ddb, **instead)).begins()
+    later = Somebody(account, "run-2", client=replacing(account.ddb, **instead)).begins()
     (unknown,) = later.tables.company().unknown
     assert unknown.endswith(f"is not known: {why}")
     later.ends()
@@ -285,7 +268,7 @@ def test_where_a_run_cannot_tag_it_loads_and_says_so(instead: dict[str, Any], wh
 
 def test_a_tag_that_cannot_be_taken_away_is_said() -> None:
     account = ours()
-    client = but_for(account.ddb, untag_resource=refuses("UntagResource"))
+    client = replacing(account.ddb, untag_resource=refuses("UntagResource"))
     first = Somebody(account, "run-1", keep=True, client=client).begins()
     (behind, held) = [*first.tables.left_behind(), ""][:2]
     assert "which this run made, is there, and costs" in behind

@@ -2,16 +2,14 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.control import create
@@ -21,9 +19,11 @@ from keyheat.load.tables.ownership import tags_for
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.plan.prices import load_prices
-from tests.load.conftest import SCENARIO, clean_environment
-from tests.load.tables.conftest import Account, ours, spec_of
-from tests.outside import PATIENCE_S, end_all, eventually, in_a_terminal, started
+from tests.load.conftest import SCENARIO
+from tests.load.forked import Load
+from tests.load.tables.conftest import Account, ours, refuses, replacing
+from tests.make import a_spec
+from tests.outside import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[3]
 PRICES = load_prices()
@@ -36,7 +36,7 @@ def search_in(account: Account, hours_later: float = 0.0, client: Any = None) ->
 
 def leave_behind(account: Account, name: str = "left", hours: float = 1.0, **spec: Any) -> None:
     expires = datetime.fromtimestamp(account.now_s(), UTC) + timedelta(hours=hours)
-    create(account.ddb, spec_of(name=name, **spec), tags_for("run-1", owner="ann", expires=expires))
+    create(account.ddb, a_spec(name=name, **spec), tags_for("run-1", owner="ann", expires=expires))
     account.sleep(60)
 
 
@@ -60,7 +60,7 @@ def test_a_table_is_found_once_its_time_is_over(account: Account) -> None:
 
 def test_it_is_deleted_and_nothing_else_is(account: Account) -> None:
     leave_behind(account)
-    create(account.ddb, spec_of(name="orders"), [{"Key": "team", "Value": "shop"}])
+    create(account.ddb, a_spec(name="orders"), [{"Key": "team", "Value": "shop"}])
     account.sleep(60)
     search = search_in(account, 2)
     found = found_in(search)
@@ -119,24 +119,19 @@ def test_tags_that_no_run_writes_do_not_end_the_search() -> None:
     leave_behind(account, "left")
     leave_behind(account, "odd")
 
-    class Odd:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(account.ddb, name)
+    odd = [{"Key": "keyheat", "Value": "run-1"}, {"Key": "team"}, {"Key": "keyheat-expires", "Value": 7}]
+    paginator = account.ddb.get_paginator
 
-        def get_paginator(self, name: str) -> Any:
-            return account.ddb.get_paginator(name) if name != "list_tags_of_resource" else self
+    def paginate(ResourceArn: str) -> Any:
+        if ResourceArn.endswith("odd"):
+            return [{"Tags": odd}, {"Tags": None}]
+        return paginator("list_tags_of_resource").paginate(ResourceArn=ResourceArn)
 
-        def paginate(self, ResourceArn: str) -> Any:
-            odd = [
-                {"Key": "keyheat", "Value": "run-1"},
-                {"Key": "team"},
-                {"Key": "keyheat-expires", "Value": 7},
-            ]
-            if ResourceArn.endswith("odd"):
-                return [{"Tags": odd}, {"Tags": None}]
-            return account.ddb.get_paginator("list_tags_of_resource").paginate(ResourceArn=ResourceArn)
-
-    kept = reasons(found_in(search_in(account, 2, Odd())))
+    tags = SimpleNamespace(paginate=paginate)
+    client = replacing(
+        account.ddb, get_paginator=lambda name: tags if name == "list_tags_of_resource" else paginator(name)
+    )
+    kept = reasons(found_in(search_in(account, 2, client)))
     assert kept["left"] is None
     assert "its tag keyheat-expires cannot be read" in (kept["odd"] or "")
 
@@ -169,19 +164,17 @@ def test_many_tables_are_looked_at_slowly_and_what_is_denied_does_not_end_the_se
     for number in range(105):  # more than one page of ListTables
         leave_behind(account, f"left-{number:03}", hours=-24)
 
-    class Denied:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(account.ddb, name)
+    refused = {
+        "left-007": refuses("DescribeTable"),
+        "left-008": refuses("DescribeTable", "ThrottlingException", "x"),
+    }
 
-        def describe_table(self, TableName: str) -> Any:
-            if TableName == "left-007":
-                raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "DescribeTable")
-            if TableName == "left-008":
-                raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "x"}}, "DescribeTable")
-            return account.ddb.describe_table(TableName=TableName)
+    def describe_table(TableName: str) -> Any:
+        return refused.get(TableName, account.ddb.describe_table)(TableName=TableName)
 
     began_s = account.now_s()
-    found = found_in(search_in(account, client=Denied()))
+    client = replacing(account.ddb, describe_table=describe_table)
+    found = found_in(search_in(account, client=client))
     assert account.now_s() - began_s == pytest.approx(104 * 0.2)
     assert len(found.removable) == 103
     assert found.problems == {
@@ -194,51 +187,41 @@ def test_backups_that_cannot_be_read_keep_a_table() -> None:
     account = ours()
     leave_behind(account)
 
-    class Denied:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(account.ddb, name)
-
-        def describe_continuous_backups(self, **_request: Any) -> Any:
-            raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "DescribeContinuousBackups")
-
-    (orphan,) = found_in(search_in(account, 2, Denied())).orphans
+    client = replacing(account.ddb, describe_continuous_backups=refuses("DescribeContinuousBackups"))
+    (orphan,) = found_in(search_in(account, 2, client)).orphans
     assert "dynamodb:DescribeContinuousBackups is missing" in (orphan.kept or "")
 
 
-def as_remote(tmp_path: Path, endpoint: EndpointProcess) -> tuple[str, ...]:
-    """The command of a run for which no target is on this machine."""
+ACCOUNT = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "LOGNAME": "ann"}
+
+
+def options(tmp_path: Path, endpoint: EndpointProcess) -> tuple[str, ...]:
+    """Those of a run for which no target is on this machine."""
     scenario = tmp_path / "short.toml"
     scenario.write_text(SCENARIO)
     where = ("--scenario", str(scenario), "--out", str(tmp_path / "run"), "--host", endpoint.url)
-    alone = ("--headless", "--no-report", "--yes", "--no-align")
-    words = (sys.executable, "-m", "tests.as_remote", "-f", str(ROOT / "loadtests" / "hotkey.py"))
-    return (*words, *where, *alone)
+    return (*where, "--headless", "--no-report", "--yes", "--no-align")
 
 
-def an_account(tmp_path: Path) -> dict[str, str]:
-    keys = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "LOGNAME": "ann"}
-    return clean_environment(tmp_path) | keys
-
-
-Begin = Callable[[EndpointProcess], "subprocess.Popen[str]"]
+Begin = Callable[[EndpointProcess], Load]
 
 
 @pytest.fixture
-def begin(tmp_path: Path) -> Iterator[Begin]:
+def begin(start_locust: Callable[..., Load], tmp_path: Path) -> Begin:
     """Begins such a run, until its table is being made."""
-    children: list[subprocess.Popen[str]] = []
 
-    def run(endpoint: EndpointProcess) -> "subprocess.Popen[str]":
-        children.append(started(as_remote(tmp_path, endpoint), ROOT, an_account(tmp_path)))
+    def run(endpoint: EndpointProcess) -> Load:
+        own = {"module": "tests.as_remote", "new_session": True, "env": ACCOUNT}
+        load = start_locust("hotkey.py", *options(tmp_path, endpoint), **own)
         client = make_client(target_at(endpoint.url))
-        eventually(lambda: client.list_tables()["TableNames"] or children[-1].poll() is not None)
-        assert children[-1].poll() is None, children[-1].communicate()[1]
-        return children[-1]
+        eventually(lambda: client.list_tables()["TableNames"] or load.poll() is not None)
+        assert load.poll() is None, load.communicate()[1]
+        return load
 
-    yield run
-    end_all(children)
+    return run
 
 
+@pytest.mark.nightly
 @pytest.mark.opens
 def test_a_run_that_was_killed_leaves_a_table_that_is_found(begin: Begin) -> None:
     with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
@@ -255,6 +238,20 @@ def test_a_run_that_was_killed_leaves_a_table_that_is_found(begin: Begin) -> Non
 
 
 @pytest.mark.opens
+def test_a_run_whose_endpoint_hangs_is_interrupted_once_and_names_its_table(begin: Begin) -> None:
+    with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
+        child = begin(endpoint)
+        os.kill(endpoint.pid, signal.SIGSTOP)
+        os.kill(child.pid, signal.SIGINT)
+        _out, err = child.communicate(timeout=PATIENCE_S)
+        os.kill(endpoint.pid, signal.SIGCONT)
+    assert child.returncode == 130
+    host = endpoint.url.removeprefix("http://")
+    assert f"table short-table at {endpoint.url}: {host} did not answer, and the run is being ended" in err
+    assert "aws dynamodb delete-table --table-name short-table" in err
+
+
+@pytest.mark.opens
 def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(begin: Begin) -> None:
     with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
         child = begin(endpoint)
@@ -263,29 +260,3 @@ def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(begin: Beg
         assert child.returncode == 130, err
         assert "table short-table, which this run made, is deleted" in err
         assert make_client(target_at(endpoint.url)).list_tables()["TableNames"] == []
-
-
-@pytest.mark.opens
-def test_two_interrupts_at_once_while_its_table_is_made_name_it(begin: Begin) -> None:
-    with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
-        child = begin(endpoint)
-        os.kill(child.pid, signal.SIGINT)
-        os.kill(child.pid, signal.SIGINT)
-        _out, err = child.communicate(timeout=PATIENCE_S)
-        assert child.returncode == 130, err
-        if "table short-table, which this run made, is deleted" not in err:  # the system made one of them
-            assert "table short-table, which this run made, is there, and costs" in err
-            assert "keyheat clean --orphans does it" in err
-
-
-@pytest.mark.opens
-def test_a_closed_terminal_leaves_no_table(tmp_path: Path) -> None:
-    with (
-        EndpointProcess.start(more=("--create-s", "4")) as endpoint,
-        in_a_terminal(as_remote(tmp_path, endpoint), ROOT, an_account(tmp_path)) as (child, close),
-    ):
-        client = make_client(target_at(endpoint.url))
-        eventually(lambda: client.list_tables()["TableNames"])
-        close()
-        child.wait(PATIENCE_S)
-        assert client.list_tables()["TableNames"] == []

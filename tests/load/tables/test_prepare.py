@@ -1,13 +1,11 @@
 """A run's tables: made with tags, waited for, deleted or kept; somebody else's are left alone."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import gevent
 import pytest
-from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.control import create
@@ -19,7 +17,8 @@ from keyheat.load.tables.removal import identity_of
 from keyheat.load.transport.target import target_at
 from keyheat.runs.table_facts import table_facts
 from keyheat.words import Capacity
-from tests.load.tables.conftest import ELSEWHERE, Account, ours, spec_of
+from tests.load.tables.conftest import ELSEWHERE, Account, ours, refuses, replacing
+from tests.make import a_spec
 
 HOUR_S = 3600.0
 
@@ -53,7 +52,7 @@ def run_of(account: Account, run_id: str = "run-1", heard: Heard | None = None, 
 def earlier(account: Account, **spec: Any) -> str:
     """A run that is over has kept its table; gives the table's ARN."""
     tables = run_of(account, keep=True)
-    arn: str = tables.prepare(spec_of(**spec))["TableArn"]
+    arn: str = tables.prepare(a_spec(**spec))["TableArn"]
     tables.leave()
     return arn
 
@@ -63,32 +62,15 @@ def at(moment_s: float) -> str:
 
 
 def look(account: Account, *names: str, **allowed: Any) -> None:
-    specs = [spec_of(name=name) for name in names]
+    specs = [a_spec(name=name) for name in names]
     look_at_tables(ELSEWHERE, specs, Allowed(local=False, **allowed), account.connect, account.now_s)
-
-
-def without(client: Any, **instead: Callable[..., Any]) -> Any:
-    """The client with some of its methods replaced."""
-
-    class Instead:
-        def __getattr__(self, name: str) -> Any:
-            return instead.get(name) or getattr(client, name)
-
-    return Instead()
-
-
-def denied(operation: str) -> Callable[..., Any]:
-    def refuse(**_request: Any) -> Any:
-        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, operation)
-
-    return refuse
 
 
 @pytest.mark.slow
 def test_a_table_says_whose_it_is_and_until_when(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "ann")
     began_s = account.now_s()
-    description = run_of(account, lasts_s=HOUR_S).prepare(spec_of(expires_h=2))
+    description = run_of(account, lasts_s=HOUR_S).prepare(a_spec(expires_h=2))
     assert description["TableStatus"] == "ACTIVE"
     assert account.tags("made") == {
         "keyheat": "run-1",
@@ -102,7 +84,7 @@ def test_a_table_is_deleted_after_the_run_that_made_it(account: Account) -> None
     heard = Heard()
     tables = run_of(account, heard=heard)
     for name in ("made", "beside"):
-        tables.prepare(spec_of(name=name))
+        tables.prepare(a_spec(name=name))
     assert sorted(account.names()) == ["beside", "made"]
     tables.leave()
     assert account.names() == []
@@ -118,7 +100,7 @@ def test_a_table_is_deleted_after_the_run_that_made_it(account: Account) -> None
 def test_a_table_is_kept_where_somebody_says_so(account: Account, keep: bool, on_end: str) -> None:
     heard = Heard()
     tables = run_of(account, heard=heard, keep=keep)
-    tables.prepare(spec_of(on_end=on_end, provisioned={"read": 10, "write": 1_000}))
+    tables.prepare(a_spec(on_end=on_end, provisioned={"read": 10, "write": 1_000}))
     tables.leave()
     assert account.names() == ["made"]
     assert "$0.6513 an hour, $15.63 a day" in heard.last
@@ -129,7 +111,7 @@ def test_a_table_is_kept_where_somebody_says_so(account: Account, keep: bool, on
 def test_a_table_that_was_there_before_is_never_deleted(account: Account) -> None:
     earlier(account)
     later = run_of(account, "run-2")
-    later.prepare(spec_of())
+    later.prepare(a_spec())
     later.leave()
     assert account.names() == ["made"]
     assert account.tags("made")["keyheat"] == "run-1"
@@ -141,11 +123,11 @@ def test_a_table_of_an_earlier_run_does_not_expire_under_a_later_one() -> None:
     earlier(account, expires_h=1)
     before = account.tags("made")["keyheat-expires"]
     later = run_of(account, "run-2")
-    later.prepare(spec_of(expires_h=0.5))
+    later.prepare(a_spec(expires_h=0.5))
     assert account.tags("made")["keyheat-expires"] == before
     later.leave()
     account.sleep(2 * HOUR_S)
-    run_of(account, "run-3", lasts_s=HOUR_S).prepare(spec_of(expires_h=1))
+    run_of(account, "run-3", lasts_s=HOUR_S).prepare(a_spec(expires_h=1))
     after = datetime.fromisoformat(account.tags("made")["keyheat-expires"])
     assert 0 <= account.now_s() + 2 * HOUR_S - after.timestamp() < 5, "the tags have had time to be seen"
 
@@ -154,7 +136,7 @@ def test_a_table_of_an_earlier_run_does_not_expire_under_a_later_one() -> None:
 def test_a_table_that_is_not_the_runs_any_more_is_left_alone(account: Account, changed: str) -> None:
     heard = Heard()
     tables = run_of(account, heard=heard)
-    arn = tables.prepare(spec_of())["TableArn"]
+    arn = tables.prepare(a_spec())["TableArn"]
     if changed == "replaced":
         account.ddb.tag_resource(ResourceArn=arn, Tags=[{"Key": "keyheat", "Value": "run-2"}])
     elif changed == "untagged":
@@ -177,10 +159,10 @@ def test_a_table_that_somebody_made_in_its_place_is_said_to_be_another_one(
     """Whatever its tags say, and nobody is told how to delete what is somebody else's."""
     heard = Heard()
     tables = run_of(account, heard=heard, keep=keep)
-    before = tables.prepare(spec_of())
+    before = tables.prepare(a_spec())
     account.ddb.delete_table(TableName="made")
     account.sleep(60)
-    create(account.ddb, spec_of(), [])
+    create(account.ddb, a_spec(), [])
     account.sleep(60)
     tables.leave()
     assert account.names() == ["made"]
@@ -203,11 +185,11 @@ def test_where_tables_have_no_id_the_moment_of_their_making_tells_them_apart() -
         return answer
 
     tables = run_of(account, heard=heard)
-    tables.connect = lambda _target: without(account.ddb, describe_table=describe_table)
-    tables.prepare(spec_of())
+    tables.connect = lambda _target: replacing(account.ddb, describe_table=describe_table)
+    tables.prepare(a_spec())
     account.ddb.delete_table(TableName="made")
     account.sleep(60)
-    create(account.ddb, spec_of(), [])
+    create(account.ddb, a_spec(), [])
     account.sleep(60)
     tables.leave()
     assert "another one by now (made at " in heard.last
@@ -217,8 +199,8 @@ def test_where_tables_have_no_id_the_moment_of_their_making_tells_them_apart() -
 def test_a_deletion_that_is_denied_is_said_with_the_command_that_does_it() -> None:
     account, heard = ours(), Heard()
     tables = run_of(account, heard=heard)
-    tables.connect = lambda _target: without(account.ddb, delete_table=denied("DeleteTable"))
-    tables.prepare(spec_of())
+    tables.connect = lambda _target: replacing(account.ddb, delete_table=refuses("DeleteTable"))
+    tables.prepare(a_spec())
     tables.leave()
     assert "AccessDeniedException" in heard.last
     assert "Delete it with: aws dynamodb delete-table --table-name made" in heard.last
@@ -228,10 +210,10 @@ def test_a_deletion_that_is_denied_is_said_with_the_command_that_does_it() -> No
 def test_own_tables_are_deleted_where_backups_cannot_be_read() -> None:
     account = ours()
     tables = run_of(account)
-    tables.connect = lambda _target: without(
-        account.ddb, describe_continuous_backups=denied("DescribeContinuousBackups")
+    tables.connect = lambda _target: replacing(
+        account.ddb, describe_continuous_backups=refuses("DescribeContinuousBackups")
     )
-    tables.prepare(spec_of())
+    tables.prepare(a_spec())
     tables.leave()
     assert account.names() == []
 
@@ -240,17 +222,17 @@ def test_what_else_protects_a_table_holds_where_backups_cannot_be_read() -> None
     """Somebody has replicated it meanwhile: the other Regions' copies are not the run's to break."""
     account, heard = ours(), Heard()
     tables = run_of(account, heard=heard)
-    tables.prepare(spec_of())
+    tables.prepare(a_spec())
 
     def describe_table(**request: Any) -> Any:
         answer = account.ddb.describe_table(**request)
         answer["Table"]["Replicas"] = [{"RegionName": "eu-west-1"}]
         return answer
 
-    tables.connect = lambda _target: without(
+    tables.connect = lambda _target: replacing(
         account.ddb,
         describe_table=describe_table,
-        describe_continuous_backups=denied("DescribeContinuousBackups"),
+        describe_continuous_backups=refuses("DescribeContinuousBackups"),
     )
     tables.leave()
     assert account.names() == ["made"]
@@ -266,7 +248,7 @@ def test_a_run_that_is_interrupted_while_it_waits_deletes_what_it_asked_for() ->
 
     tables = replace(run_of(account, heard=heard, keep=True), sleep=interrupted)
     with pytest.raises(KeyboardInterrupt):
-        tables.prepare(spec_of())
+        tables.prepare(a_spec())
     assert account.describe("made")["TableStatus"] == "CREATING"
     (line,) = tables.left_behind()
     assert "delete-table --table-name made" in line
@@ -289,11 +271,11 @@ def test_a_table_whose_answer_was_lost_is_deleted_too() -> None:
         return account.ddb.describe_table(**request if next(looks, True) else {"TableName": "not-yet"})
 
     tables = run_of(account)
-    tables.connect = lambda _target: without(
+    tables.connect = lambda _target: replacing(
         account.ddb, create_table=create_table, describe_table=describe_table
     )
     with pytest.raises(KeyboardInterrupt):
-        tables.prepare(spec_of())
+        tables.prepare(a_spec())
     tables.leave()
     assert account.names() == []
 
@@ -307,8 +289,8 @@ def test_a_table_that_the_sdk_asked_for_twice_is_deleted_too() -> None:
         return account.ddb.create_table(**request)
 
     tables = run_of(account)
-    tables.connect = lambda _target: without(account.ddb, create_table=create_table)
-    assert tables.prepare(spec_of())["TableStatus"] == "ACTIVE"
+    tables.connect = lambda _target: replacing(account.ddb, create_table=create_table)
+    assert tables.prepare(a_spec())["TableStatus"] == "ACTIVE"
     assert "delete-table --table-name made" in "".join(tables.left_behind())
     tables.leave()
     assert account.names() == []
@@ -323,29 +305,29 @@ def test_a_table_that_somebody_made_a_moment_before_is_not_ours() -> None:
         account.ddb.create_table(**{**request, "Tags": [{"Key": "team", "Value": "shop"}]})
         return account.ddb.create_table(**request)
 
-    tables.connect = lambda _target: without(account.ddb, create_table=create_table)
+    tables.connect = lambda _target: replacing(account.ddb, create_table=create_table)
     with pytest.raises(TableRefused, match="--allow-table made"):
-        tables.prepare(spec_of())
+        tables.prepare(a_spec())
     tables.leave()
     assert (account.names(), heard.lines) == (["made"], [])
 
 
-@pytest.mark.slow
 def test_a_creation_that_never_ends_is_given_up() -> None:
     account = ours(create_s=10_000.0)
+    tables = replace(run_of(account), sleep=lambda seconds: account.sleep(100 * seconds))
     with pytest.raises(TableError, match="not active in 600 s"):
-        run_of(account).prepare(spec_of())
+        tables.prepare(a_spec())
 
 
 def test_somebody_elses_table_is_refused(account: Account) -> None:
     arn = earlier(account)
     look(account, "made")
     account.ddb.untag_resource(ResourceArn=arn, TagKeys=["keyheat"])
-    for refused in (lambda: look(account, "made"), lambda: run_of(account, "run-2").prepare(spec_of())):
+    for refused in (lambda: look(account, "made"), lambda: run_of(account, "run-2").prepare(a_spec())):
         with pytest.raises(TableRefused, match=r"not created by a run of ours.*--allow-table made"):
             refused()
     allowed = Allowed(local=False, foreign={"made"})
-    run_of(account, "run-2", allowed=allowed).prepare(spec_of())
+    run_of(account, "run-2", allowed=allowed).prepare(a_spec())
     assert "keyheat" not in account.tags("made"), "it does not become ours"
 
 
@@ -371,14 +353,14 @@ def test_an_own_table_that_is_another_one_is_loaded_only_as_it_is(account: Accou
     ):
         look(account, "made")
     with pytest.raises(TableError, match="its key is pk and sk"):
-        run_of(account, "run-2").prepare(spec_of())
+        run_of(account, "run-2").prepare(a_spec())
     look(account, "made", existing="made")
     with pytest.raises(TableError, match="table nobody is not there, and --table nobody"):
         look(account, "nobody", existing="nobody")
 
 
 def test_what_could_not_be_made_is_said_before_anything_starts(account: Account) -> None:
-    spec = spec_of(warm={"write": 1})
+    spec = a_spec(warm={"write": 1})
     with pytest.raises(TableError, match="cannot be made as the scenario describes it"):
         look_at_tables(ELSEWHERE, [spec], Allowed(local=False), account.connect)
 
@@ -386,15 +368,15 @@ def test_what_could_not_be_made_is_said_before_anything_starts(account: Account)
 def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> None:
     here = target_at(endpoint.url)
     assert here.local
-    facts = table_facts(prepare_table(here, spec_of(), "run-1"))
+    facts = table_facts(prepare_table(here, a_spec(), "run-1"))
     assert (facts.name, facts.provisioned) == ("made", Capacity(read=5, write=7))
     tables = RunTables(target=here, run_id="run-2", sleep=gevent.sleep)
-    tables.prepare(spec_of(name="own"))
+    tables.prepare(a_spec(name="own"))
     tables.leave()
-    look_at_tables(here, [spec_of(name="made"), spec_of(name="own")], Allowed(local=True))
+    look_at_tables(here, [a_spec(name="made"), a_spec(name="own")], Allowed(local=True))
 
 
 @pytest.mark.opens
 def test_a_target_that_is_not_there_is_said() -> None:
     with pytest.raises(TableError, match=r"http://127\.0\.0\.1:1"):
-        look_at_tables(target_at("http://127.0.0.1:1"), [spec_of()], Allowed(local=True))
+        look_at_tables(target_at("http://127.0.0.1:1"), [a_spec()], Allowed(local=True))

@@ -58,5 +58,3 @@ def test_a_session_that_may_be_alive_is_left_alone(tmp_path: Path) -> None:
         assert history.prune(keep=1).sessions == ()
         history.add(far, case="hotkey", repetition=0, summary=a_summary(), folder_url="file:///x")
         history.end(far, verdict="good")
-        history.lose(near)
-        assert history.session(near.id).state == "lost"

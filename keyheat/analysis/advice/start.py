@@ -1,0 +1,125 @@
+"""A throttled run that a fix starts from: its scenario, its diagnosis, and how to send its demand again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from keyheat.addresses import endpoint_of
+from keyheat.analysis.advice.as_it_was import heats_known
+from keyheat.analysis.advice.case import Limit
+from keyheat.analysis.advice.remedies import Remedy
+from keyheat.analysis.advice.rerun import rerun_of
+from keyheat.analysis.timeline import timeline
+from keyheat.analysis.verdict import groups
+from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.plan.prices import Billing, load_prices
+from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem
+from keyheat.runs.client import read_client_files
+from keyheat.runs.formats import Diagnosis, read_diagnosis
+from keyheat.runs.manifest import Manifest, read_manifest
+from keyheat.runs.plausibility import read_evidence
+from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.scenario.variants import with_files_of
+from keyheat.simulator.alterations import Altered
+from keyheat.simulator.flow import Traffic
+from keyheat.simulator.traffic import traffic_of
+
+LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """A run that was throttled. `sent` makes its demand again, where no scenario says what was sent."""
+
+    scenario: Scenario
+    diagnosis: Diagnosis
+    target: str
+    sent: Callable[[], Traffic] | None = None
+    behaviour: Behaviour = DEFAULT  # of a simulated table
+    assumed: tuple[str, ...] = ()  # of a demand that evidence shows
+
+    def sent_with(self, remedy: Remedy, scenario: Scenario) -> Callable[[], Traffic] | None:
+        """The demand with the remedy taken, where the scenario alone does not say it."""
+        if not remedy.alters:
+            return self.sent
+
+        def divided() -> Traffic:
+            traffic = self.sent() if self.sent else traffic_of(scenario, scenario.seed)
+            for change in remedy.alters:
+                traffic = Altered(traffic, change)
+            return traffic
+
+        return divided
+
+    def limit_of(self, remedy: Remedy) -> Limit:
+        """The limit that a remedy is for."""
+        about = remedy.resource, remedy.direction
+        found = groups(self.diagnosis.labels)
+        of = next((one for one in found if (one.resource, one.direction) == about), None)
+        return (of.constraint if of else self.diagnosis.verdict.constraint, *about)
+
+
+def start_of(folder: Path, target: str | None) -> Start:
+    """What to fix, on the given target or that of the run.
+
+    Raises `FileProblem` where the run says nothing, `UnknownEndpoint` where its file alone says whom to load,
+    and `ValueError` where there is nothing to fix or where it cannot be run again there.
+    """
+    diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
+    if not diagnosis.verdict.valid:
+        raise FileProblem(f"{folder} is invalid, so there is nothing to fix: run it again")
+    if diagnosis.verdict.constraint == "none":
+        yet = (
+            " yet; burst capacity served it, and its page says what lasts"
+            if diagnosis.recommendations
+            else ""
+        )
+        raise ValueError(f"{folder} was not throttled: there is nothing to fix{yet}")
+    manifest = _manifest(folder)
+    if manifest is None or manifest.scenario is None:
+        return _of_evidence(folder, diagnosis, target)
+    path = Path(manifest.scenario_path or "")
+    scenario = scenario_from_dict(dict(manifest.scenario), f"{folder}/{FILES[RUN]}")
+    return Start(
+        scenario=with_files_of(scenario, path.parent),
+        diagnosis=diagnosis,
+        target=target or _target_in(folder, manifest.target or LOCAL),
+    )
+
+
+def _target_in(folder: Path, named: str) -> str:
+    """The target that a run's file names."""
+    if named in (LOCAL, SIMULATED, "aws"):
+        return named
+    return endpoint_of(named, None, file=f"{folder}/{FILES[RUN]}", option="--target") or LOCAL
+
+
+def _manifest(folder: Path) -> Manifest | None:
+    """The manifest; None for a table that others load, of which there is only evidence."""
+    return read_manifest(folder) if (folder / FILES[RUN]).exists() else None
+
+
+def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Start:
+    """The demand that the evidence shows, on the simulator: nobody else can send it again."""
+    if target not in (None, SIMULATED):
+        raise ValueError(
+            f"{folder} has evidence and no scenario: its demand can be sent with --target simulated only, "
+            f"not to {target}"
+        )
+    evidence = read_evidence(folder / FILES[EVIDENCE])
+    client = read_client_files(folder) if (folder / FILES[RUN]).exists() else None
+    arranged, label = timeline(evidence), groups(diagnosis.labels)[0].heaviest
+    rerun = rerun_of(
+        evidence, arranged, label, client=client, scenario=None, billing=Billing(load_prices()),
+        heats=heats_known(evidence, client, diagnosis, label.direction),
+    )  # fmt: skip
+    if rerun is None:
+        raise ValueError(
+            f"{folder} has no scenario, and its evidence lacks the capacity of the table: collect it with "
+            "--describe-json"
+        )
+    return Start(
+        scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic, None),
+        behaviour=rerun.behaviour, assumed=rerun.assumed,
+    )  # fmt: skip

@@ -1,0 +1,45 @@
+"""Auto scaling of a table and its indexes: it changes their capacity, and undoes one that somebody sets."""
+
+from typing import Final
+
+from keyheat.validation import Count, LenientPart, Quantity
+from keyheat.words import Direction, Resource
+
+
+class ScalingRange(LenientPart):
+    """Between which capacities one side of a table or an index is scaled, units per second."""
+
+    index: str | None = None
+    side: Direction
+    min: Count
+    max: Count
+    target: Quantity | None = None  # consumed as a share of provisioned; None: no target tracking policy
+    scale_out_cooldown_s: Quantity | None = None
+    scale_in_cooldown_s: Quantity | None = None
+    scale_in: bool = True
+
+    def __str__(self) -> str:
+        what = f"index {self.index}" if self.index else "the table"
+        steers = "" if self.target is None else f", steered for {self.target:.0%} of it consumed"
+        return f"{self.side}s of {what}: {self.min:,} to {self.max:,} units per second{steers}"
+
+
+class AutoScaling(LenientPart):
+    """What auto scaling may do to a table; `why` it is not known, where it is not."""
+
+    scaled: tuple[ScalingRange, ...] = ()
+    why: str | None = None
+
+    def of(self, resource: Resource) -> ScalingRange | None:
+        """The range of a resource; None if it is not scaled, or not known to be."""
+        wanted = (resource.index, resource.direction)
+        return next((one for one in self.scaled if (one.index, one.side) == wanted), None)
+
+    def in_words(self) -> list[str]:
+        """One line for each thing that a person should know."""
+        if self.why is not None:
+            return [f"whether auto scaling changes its capacity is not known: {self.why}"]
+        return [f"auto scaling may change its capacity during this run: {one}" for one in self.scaled]
+
+
+NOT_SCALED: Final = AutoScaling()

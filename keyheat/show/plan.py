@@ -1,0 +1,286 @@
+"""A plan as an answer: which limits the demand exceeds and what it costs, before anything is sent."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from keyheat.numbers import UNITS, measured, percent, rate, some, span, whole
+from keyheat.plan.charges import provisioned_month
+from keyheat.plan.forecast import Forecast, LoadDemand, shards_needed
+from keyheat.plan.plan import ScenarioPlan
+from keyheat.plan.prices import MONTH_S, consumed_dollars
+from keyheat.plan.quotas import GivenCapacity, given_to
+from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
+from keyheat.scenario.spec.tables import AutoScalingSpec
+from keyheat.show.answer import Answer, Fact, Table, Tone
+from keyheat.show.plan_sentences import (
+    capacity_of,
+    dollars,
+    exact_dollars,
+    global_table,
+    other_mode,
+    quota_lines,
+    shortly,
+    start_on_demand,
+    warnings_of,
+)
+from keyheat.terms import DEMAND, titled
+from keyheat.wording.constraints import NAMES
+from keyheat.words import Direction
+
+TICKS: Final = "▁▂▃▄▅▆▇█"
+WIDTH: Final = 40  # bars of the picture
+NO_SHARDS_SHARE: Final = 0.01  # of a partition's ceiling, below which shards are no question
+CENTS_BELOW: Final = 100  # dollars a month
+SENT_NOTHING: Final = "Nothing was sent. Retries and splits are not in the plan; `keyheat simulate` has them."
+
+
+def plan_answer(plan: ScenarioPlan, named: str | None = None) -> Answer:
+    """The whole plan; `named` is what commands call its scenario."""
+    warnings = [shortly(plan, warning) for warning in warnings_of(plan)]
+    grave = bool(plan.foretold or plan.over_quota or plan.sent is None)
+    sentence = warnings.pop(0) if grave else "Demand is within every limit."
+    return Answer(
+        title=plan.scenario.name,
+        label=_label(plan),
+        tone=_tone(plan),
+        context=f"{span(plan.forecast.duration_s)}, {_manner(plan)}. {plan.scenario.question}",
+        sentence=sentence,
+        facts=tuple(_facts(plan, warnings, named or plan.scenario.name)),
+        tables=tuple(_tables(plan)),
+        notes=(SENT_NOTHING,),
+        data=_data(plan, [sentence, *warnings] if grave else warnings),
+    )
+
+
+def _label(plan: ScenarioPlan) -> str:
+    """The limits that the demand exceeds."""
+    if plan.sent is None:
+        return "Demand not known"
+    named = (f"{NAMES[limit.constraint]} of {shortly(plan, limit.name)}" for limit in plan.foretold)
+    limits = dict.fromkeys(name.removesuffix(" of the table") for name in named)
+    return ", ".join(limits) or ("Over quota" if plan.over_quota else "Within every limit")
+
+
+def _tone(plan: ScenarioPlan) -> Tone:
+    if plan.sent is None:
+        return "invalid"
+    return plan.foretold[0].constraint if plan.foretold else ("account" if plan.over_quota else "none")
+
+
+def picture(forecast: Forecast, width: int) -> str:
+    """The rate over time, in a line of bars."""
+    step_s = forecast.duration_s / width
+    rates = [forecast.shape.rate((number + 0.5) * step_s) for number in range(width)]
+    top = forecast.target.peak_per_s
+    return "".join(TICKS[round(min(1.0, per_s / top) * (len(TICKS) - 1))] for per_s in rates)
+
+
+def _facts(plan: ScenarioPlan, warnings: list[str], named: str) -> Iterator[Fact]:
+    yield from (Fact(name="Warning", value=warning) for warning in warnings)
+    yield _cost_of_a_run(plan)
+    yield from _cost_of_a_month(plan)
+    yield from _demand_facts(plan)
+    if plan.sent is not None:
+        yield from _sent_facts(plan, plan.sent, named)
+    yield from start_on_demand(plan)
+    first, *others = quota_lines(plan)
+    yield Fact(name="Quotas", value=first, beside=tuple(others))
+
+
+def _cost_of_a_run(plan: ScenarioPlan) -> Fact:
+    bill = plan.bill
+    beside = ("nothing on a local table", *filter(None, [other_mode(bill)]))
+    return Fact(
+        name="A run",
+        value=f"Costs at most {dollars(bill.dollars)} in AWS ({bill.prices.shown})",
+        beside=beside,
+    )
+
+
+def _cost_of_a_month(plan: ScenarioPlan) -> Iterator[Fact]:
+    """What the table costs a month, provisioned and on demand, if its load goes on around the clock."""
+    prices, lines = plan.bill.prices, []
+    provisioned = provisioned_month(plan.scenario.table, prices)
+    if provisioned is not None:
+        lines.append(f"{_monthly(provisioned)} for the provisioned capacity")
+    if plan.sent is not None:
+        write, read = (_mean_per_s(plan.sent, side) for side in (Direction.WRITE, Direction.READ))
+        consumed = consumed_dollars(
+            prices.on_demand,
+            write_units=write / plan.scale * MONTH_S * plan.scenario.table.copies,
+            read_units=read / plan.scale * MONTH_S,
+        )
+        load = f"{rate(write, UNITS[Direction.WRITE])} and {rate(read, UNITS[Direction.READ])}"
+        lines.append(f"{_monthly(consumed)} on demand, if the mean of {load} goes on around the clock")
+    if lines:
+        yield Fact(name="A month", value=lines[0], beside=tuple(lines[1:]))
+
+
+def _mean_per_s(sent: LoadTotals, direction: Direction) -> float:
+    return sum(
+        totals.demand(sent.duration_s).mean_per_s
+        for side, totals in sent.sides.items()
+        if side.direction is direction
+    )
+
+
+def _monthly(amount: float) -> str:
+    return f"${amount:,.0f}" if amount >= CENTS_BELOW else dollars(amount)
+
+
+def _demand_facts(plan: ScenarioPlan) -> Iterator[Fact]:
+    forecast, name = plan.forecast, titled(DEMAND)
+    mean, peak = forecast.target.mean_per_s, forecast.target.peak_per_s
+    moves, rates = (
+        peak > mean,
+        f"{forecast.unit}: {measured(mean)}/s on average, {measured(peak)}/s at the peak",
+    )
+    drawn = (picture(forecast, WIDTH),) if moves else ()
+    if forecast.requests is not None:
+        beside = (rates, *drawn) if moves and forecast.unit != "requests" else drawn
+        yield Fact(name=name, value=_demand(forecast.requests, "requests"), beside=beside)
+    elif moves:
+        yield Fact(name=name, value=rates, beside=drawn)
+    if plan.sent is not None:
+        return
+    if forecast.write_units is not None:
+        yield Fact(
+            name="Write units", value=f"{_demand(forecast.write_units, 'WCU')} if every request writes"
+        )
+    if forecast.read_units is not None:
+        value = f"{_demand(forecast.read_units, 'RCU')} if every request reads, eventually consistent"
+        yield Fact(name="Read units", value=value)
+
+
+def _demand(demand: LoadDemand, unit: str) -> str:
+    peak = f", {rate(demand.peak_per_s, unit)} at the peak" if demand.peak_per_s > demand.mean_per_s else ""
+    return f"{rate(demand.mean_per_s, unit)}{peak}, {measured(demand.total)} in all"
+
+
+def _sent_facts(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fact]:
+    if plan.scenario.table.regions:
+        yield Fact(name="Global table", value=global_table(plan, sent))
+    operations = [_operation(plan, operation, sent) for operation in sent.operations]
+    yield Fact(name="Sends", value="; ".join(operations))
+    yield from _hot_key(plan, sent, named)
+
+
+def _operation(plan: ScenarioPlan, operation: OperationTotals, sent: LoadTotals) -> str:
+    """How often an operation is sent; its items, where they are several; what each of them costs."""
+    often = f"{measured(operation.requests / sent.duration_s)}/s"
+    items = operation.items / operation.requests if operation.requests else 0.0
+    several = f" of {measured(items)} items" if items > 1 + 1e-9 else ""
+    where = f" of index {operation.index}" if operation.index else ""
+    where += f" to {operation.table}" if operation.table != plan.scenario.table.name else ""
+    each = f"{measured(operation.units / operation.items)} {UNITS[operation.direction]} each"
+    return f"{operation.name}{where} {often}{several}, {each}"
+
+
+def _hot_key(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fact]:
+    """The key with the largest share of what one partition sustains, and the shards that it takes."""
+    totals = max(sent.sides.values(), key=_key_share, default=None)
+    if totals is None or totals.hottest is None or not totals.hottest.key_per_s:
+        yield Fact(name="Hottest key", value="None: there are too many keys to collide on one")
+        return
+    side, hottest, shards = totals.side, totals.hottest, plan.scenario.keys.shards
+    where = f", of index {side.index}" if side.index else ""
+    where += f", of table {side.table}" if side.table != plan.scenario.table.name else ""
+    units, share = hottest.key_per_s * shards, percent(_key_share(totals))
+    each = "it takes" if shards == 1 else f"each of {shards:,} shards takes"
+    sustains = f"one partition sustains {whole(hottest.ceiling_per_s)} {side.unit}/s: {each} {share} of that"
+    yield Fact(name="Hottest key", value=f"{rate(units, side.unit)} at the peak{where}", beside=(sustains,))
+    if _key_share(totals) >= NO_SHARDS_SHARE:
+        formula = f"ceil({whole(units)} / {whole(hottest.ceiling_per_s)})"
+        needed, more = (shards_needed(units, hottest.ceiling_per_s, factor) for factor in (1.0, plan.margin))
+        value = f"At least {formula} = {needed:,}; with a margin of {plan.margin:g}: {more:,}"
+        beside = ("how many are enough where some share a partition:",)
+        yield Fact(name="Shards", value=value, beside=beside, command=f"keyheat whatif {named} shards")
+
+
+def _key_share(totals: SideTotals) -> float:
+    """The demand for the hottest key, as a share of what one partition sustains."""
+    return totals.hottest.key_per_s / totals.hottest.ceiling_per_s if totals.hottest is not None else 0.0
+
+
+def _tables(plan: ScenarioPlan) -> Iterator[Table]:
+    if plan.sent is not None:
+        yield Table(title="Demand and limits", rows=tuple(_sides(plan, plan.sent)))
+    bill = plan.bill
+    rows = [
+        {
+            "item": shortly(plan, line.what),
+            "quantity": f"{measured(line.quantity)} {line.unit}",
+            "dollars": "not priced" if line.dollars is None else exact_dollars(line.dollars),
+        }
+        for line in bill.lines
+    ]
+    rows.append({"item": "total", "quantity": "", "dollars": exact_dollars(bill.dollars)})
+    yield Table(title=f"Paid for in AWS, at most ({some(bill.hours, 'hour')} begun)", rows=tuple(rows))
+
+
+def _sides(plan: ScenarioPlan, sent: LoadTotals) -> list[dict[str, str]]:
+    """Every table and index: its demand, its limit, and its hottest partition."""
+    given = {(owner.table, owner.index): owner for owner in given_to(plan.scenario)}
+    rows = []
+    for side, totals in sent.sides.items():
+        demand, owner, hottest = totals.demand(sent.duration_s), given[side.table, side.index], totals.hottest
+        rows.append(
+            {
+                "resource": f"{shortly(plan, owner.name)}, {side.unit}",
+                "mean/s": measured(demand.mean_per_s),
+                "peak/s": measured(demand.peak_per_s),
+                "limit/s": capacity_of(owner, side.direction, plan.scale),
+                "scaled": _scaling(plan, owner, side.direction),
+                "partitions": f"{hottest.partitions:,}" if hottest else "",
+                "hottest": _of_ceiling(totals),
+            }
+        )
+    scaled = any(row["scaled"] for row in rows)
+    return [{name: cell for name, cell in row.items() if scaled or name != "scaled"} for row in rows]
+
+
+def _of_ceiling(totals: SideTotals) -> str:
+    hottest = totals.hottest
+    return f"{measured(hottest.asked_per_s)} of {whole(hottest.ceiling_per_s)}" if hottest else ""
+
+
+def _scaling(plan: ScenarioPlan, given: GivenCapacity, direction: Direction) -> str:
+    """What auto scaling does to one side of a table or index; empty if nothing scales it."""
+    table = plan.scenario.table
+    if given.starts_on_demand or given.table != table.name:
+        return ""
+    index = next((index for index in table.indexes if index.name == given.index), None)
+    spec: AutoScalingSpec | None = index.auto_scaling if index else table.auto_scaling
+    policy = spec.sides().get(direction.value) if spec else None
+    return f"{whole(policy.min)} to {whole(policy.max)} at {policy.target:.0%}" if policy else ""
+
+
+def _manner(plan: ScenarioPlan) -> str:
+    load = plan.scenario.load
+    manners = {"closed": "closed loop", "trace": "open loop, at the times of a trace"}
+    return f"{manners.get(load.arrivals, f'open loop, {load.arrivals} arrivals')}, {some(load.users, 'user')}"
+
+
+def _data(plan: ScenarioPlan, warnings: list[str]) -> dict[str, Any]:
+    """The plan for programs; `load` has the rate at the breakpoints of the shape.
+
+    `write_units` and `read_units` are as if every request were the one or the other; `sent` has what the
+    load test sends.
+    """
+    forecast, sent = plan.forecast, plan.sent
+    corners = sorted({*forecast.shape.breakpoints})
+    sides = () if sent is None else sent.sides.items()
+    of_sides = [
+        {"side": side, "units": totals.demand(forecast.duration_s), "hottest_partition": totals.hottest}
+        for side, totals in sides
+    ]
+    return {
+        "scenario": plan.scenario.name, "duration_s": forecast.duration_s, "unit": forecast.unit,
+        "target": forecast.target, "requests": forecast.requests, "write_units": forecast.write_units,
+        "read_units": forecast.read_units, "hot_key": forecast.hot_key,
+        "load": [{"at_s": at_s, "per_s": forecast.shape.rate(at_s)} for at_s in corners],
+        "sent": None if sent is None else {"operations": sent.operations, "sides": of_sides},
+        "foretold": plan.foretold, "dollars": plan.bill.dollars, "bill": plan.bill,
+        "quotas": plan.quotas, "over_quota": plan.over_quota, "scale": plan.scale, "region": plan.region,
+        "warnings": warnings,
+    }  # fmt: skip

@@ -1,0 +1,288 @@
+"""Sentences of a plan."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from keyheat.model.resources import ON_DEMAND_START
+from keyheat.numbers import UNITS, rate, span, whole
+from keyheat.plan.bill import Bill
+from keyheat.plan.plan import ScenarioPlan, ThrottleForecast
+from keyheat.plan.quotas import GivenCapacity, given_to, provisioned_of
+from keyheat.plan.totals import LONGEST_S, HottestPartition, LoadTotals
+from keyheat.scenario.spec.tables import TableSpec
+from keyheat.scenario.variants import scaled_fields, taken_out
+from keyheat.show.answer import Fact
+from keyheat.words import Capacity, Direction
+
+
+def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
+    """Everything to know before the run, the gravest first."""
+    yield from warnings_of_design(plan)
+    yield from _money(plan)
+    if scaled := scaled_fields(plan.scenario):
+        yield (
+            "Auto scaling is not in the plan; `keyheat simulate` has it. A run sets none up, so take it "
+            f"out: {taken_out(scaled)}"
+        )
+    if plan.scenario.table.billing_mode == "PAY_PER_REQUEST":
+        yield (
+            "In AWS this load may raise the warm throughput of an existing table. Nothing lowers it again, "
+            "and infrastructure as code shows it as drift."
+        )
+    if plan.scale != 1:
+        yield f"At scale {plan.scale:g} the local table multiplies every limit by it."
+
+
+def warnings_of_design(plan: ScenarioPlan) -> Iterator[str]:
+    """What is wrong with the table and its load, wherever it runs."""
+    yield from (f"Over quota: {sentence}." for sentence in plan.over_quota)
+    yield from map(foretold_sentence, plan.foretold)
+    if plan.sent is None:
+        yield from _guessed(plan)
+    yield from _unscaled_indexes(plan.scenario.table)
+    yield from _unscaled_copies(plan.scenario.table)
+    yield from plan.assumed
+
+
+def _unscaled_indexes(table: TableSpec) -> Iterator[str]:
+    """Indexes whose capacity stays while the table's grows."""
+    scaled = table.auto_scaling.sides() if table.auto_scaling else {}
+    for index in (index for index in table.indexes if not index.local):
+        follows = index.auto_scaling.sides() if index.auto_scaling else {}
+        for side in (side for side in scaled if side not in follows):
+            back = ", and throttles every write to the table once it is behind" if side == "write" else ""
+            yield (
+                f"Auto scaling raises the table's {side} capacity, and not that of index {index.name}, which "
+                f"stays as it is{back}."
+            )
+
+
+def _unscaled_copies(table: TableSpec) -> Iterator[str]:
+    """A global table whose writes do not scale, which DynamoDB does not make:
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_reqs_bestpractices.html
+    """
+    scaled = table.auto_scaling is not None and table.auto_scaling.write is not None
+    if table.regions and table.billing_mode == "PROVISIONED" and not scaled:
+        yield (
+            "AWS wants a global table on demand, or with auto scaling of its writes; this one has neither: "
+            "add [table.auto_scaling.write]."
+        )
+
+
+def foretold_sentence(limit: ThrottleForecast) -> str:
+    """One limit that is asked for more than it has, and which label its throttles will have."""
+    asked, has = rate(limit.asked_per_s, UNITS[limit.direction]), whole(limit.limit_per_s)
+    label = f"{_carried(limit)}expect throttles with the constraint {limit.constraint}"
+    if limit.index and limit.direction is Direction.WRITE:
+        label += ", of every write to the table"
+    if limit.constraint == "partition" and limit.hottest is not None:
+        partition, cure = _partition(limit, limit.hottest), _cure(limit, limit.hottest)
+        return f"Behind that: {partition}. {cure}." if limit.behind else f"{partition}: {label}. {cure}."
+    if limit.constraint == "table":
+        return (
+            f"{_upper(limit.name)} has {has} {UNITS[limit.direction]}/s, and the demand is {asked}: {label}."
+        )
+    who = (
+        f"After {span(limit.from_s)} {limit.name}"
+        if limit.from_s >= 1 and not limit.later
+        else _upper(limit.name)
+    )
+    if limit.constraint == "max_on_demand":
+        return f"{who} has a maximum of {has}, and the demand is {asked}: {label}."
+    return f"{who} with its indexes has a quota of {has}, and the demand is {asked}: {label}."
+
+
+def _carried(limit: ThrottleForecast) -> str:
+    """How long saved capacity serves what is beyond the limit; empty if that is no more than moments."""
+    buffered = limit.index and limit.direction is Direction.WRITE
+    if not (buffered or limit.later or limit.constraint == "table"):
+        return ""
+    burst = [] if buffered and limit.constraint != "table" else ["burst"]
+    saved = " and ".join((*burst, *(["write buffer"] if buffered else [])))
+    many = " and " in saved
+    if limit.later:
+        verb = "carry" if many else "carries"
+        return f"its {saved} {verb} that for {span(limit.from_s)} at most, longer than this run; then "
+    when = f"{span(limit.from_s)} into the run" if limit.from_s >= 1 else "at once"
+    return f"its {saved} {'are' if many else 'is'} used up {when}, at the latest; then "
+
+
+def _partition(limit: ThrottleForecast, hottest: HottestPartition) -> str:
+    unit, count = UNITS[limit.direction], hottest.partitions
+    which = "its only partition" if count == 1 else f"the hottest of {count:,} partitions"
+    return (
+        f"{_upper(limit.name)}: the demand on {which} is {rate(hottest.asked_per_s, unit)}, and one sustains "
+        f"{whole(hottest.ceiling_per_s)}"
+    )
+
+
+def _cure(limit: ThrottleForecast, hottest: HottestPartition) -> str:
+    """Why the partition is too hot, and what helps."""
+    if hottest.key_per_s > hottest.ceiling_per_s:
+        key = rate(hottest.key_per_s, UNITS[limit.direction])
+        cure = "shards" if limit.direction is Direction.WRITE else "copies or a cache"
+        split = "no split does"
+        if limit.divisible:
+            split = "and so does a split between its items, after minutes, unless new items always sort last"
+        return f"Its hottest key alone takes {key}: {cure} help, {split}"
+    if limit.grows:
+        return "A new on-demand table starts small and grows in minutes: pre-warm it, or begin with less"
+    return "No key alone exceeds that, so splits help, after minutes"
+
+
+def _guessed(plan: ScenarioPlan) -> Iterator[str]:
+    """What the scenario's numbers say alone, where nobody knows what the load test sends."""
+    why = f"The requests of {plan.scenario.loadtest} are not known"
+    if plan.scenario.load.duration_s > LONGEST_S:
+        why = f"A load of more than {span(LONGEST_S)} is not simulated"
+    yield f"{why}: the plan assumes that each one writes an item and moves its index entries."
+    made, key = plan.forecast, plan.forecast.hot_key
+    if key is not None and key.over_ceiling:
+        unit = "WCU" if made.write_units is not None else "RCU"
+        each = "the hottest key" if key.shards == 1 else "each shard of the hottest key"
+        yield (
+            f"At the peak {each} takes {rate(key.shard_units_per_s, unit)}, and one partition "
+            f"sustains {whole(key.ceiling_per_s)}: expect throttles with the constraint partition."
+        )
+    if made.over_provisioned and made.write_units is not None:
+        yield (
+            f"The table has {whole(made.provisioned_write_per_s)} WCU/s, and the mean demand is "
+            f"{rate(made.write_units.mean_per_s, 'WCU')}: after its burst, expect the constraint table."
+        )
+
+
+def _money(plan: ScenarioPlan) -> Iterator[str]:
+    bill = plan.bill
+    yield from _over_budget(plan)
+    if bill.unpriced:
+        yield f"Not priced, so not in the total: {'; '.join(bill.unpriced)}."
+    if plan.other_region is not None:
+        yield (
+            f"Prices are those of {bill.prices.region}, and may differ in {plan.other_region}: name "
+            "a price list of your own with --prices FILE."
+        )
+    if bill.kept_per_hour:
+        yield (
+            f"The table stays after the run (on_end = keep), at {dollars(bill.kept_per_hour)} an hour until "
+            "it is deleted."
+        )
+
+
+def _over_budget(plan: ScenarioPlan) -> Iterator[str]:
+    """Caps of the scenario's budget that refuse a run in AWS."""
+    bill, budget = plan.bill, plan.scenario.budget
+    units, minutes = bill.write_units + bill.read_units, plan.scenario.load.duration_s / 60
+    for asked, cap, what, flag in (
+        (bill.dollars, budget.dollars, "costs up to {} dollars", "dollars"),
+        (units, budget.units, "consumes {} units", "units"),
+        (minutes, budget.minutes, "lasts {} minutes", "minutes"),
+    ):
+        if cap is not None and asked > cap * (1 + 1e-9):
+            said = what.format(_number(asked))
+            yield (
+                f"Over budget: a run in AWS {said}, and budget.{flag} is {_number(cap)}; allow it with "
+                f"--max-{flag}."
+            )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def global_table(plan: ScenarioPlan, sent: LoadTotals) -> str:
+    """What a table in several Regions comes to: each of them takes the same write units."""
+    table = plan.scenario.table
+    peaks = [
+        asked.demand(sent.duration_s).peak_per_s
+        for side, asked in sent.sides.items()
+        if (side.table, side.index, side.direction) == (table.name, None, Direction.WRITE)
+    ]
+    writes = f"{rate(sum(peaks), 'replicated WCU')} at the peak in each, and the writes of its indexes"
+    return f"in {table.copies} Regions, loaded in {table.regions[0]}: {writes}"
+
+
+def other_mode(bill: Bill) -> str | None:
+    """What the table's capacity would cost in the mode that it is not in."""
+    if bill.other_mode is None:
+        return None
+    mode, amount = bill.other_mode
+    if mode == "PAY_PER_REQUEST":
+        return f"on demand {exact_dollars(amount)} for its units, in place of its capacity"
+    return f"provisioned for its peak {exact_dollars(amount)}, in place of its units"
+
+
+def capacity_of(given: GivenCapacity, direction: Direction, scale: float) -> str:
+    """What a table or index has of one direction: provisioned, or what an on-demand one starts with."""
+    if given.starts_on_demand:
+        most = given.max_on_demand.of(direction)
+        start = max(given.at_start.of(direction) or 0.0, given.warm.of(direction) or 0.0)
+        return f"max {whole(most * scale)}" if most else f"from {whole(start * scale)}"
+    units = given.provisioned.of(direction)
+    return whole(units * scale) if units else "any"
+
+
+def start_on_demand(plan: ScenarioPlan) -> Iterator[Fact]:
+    """What new on-demand tables and indexes start with."""
+    if any(one.starts_on_demand for one in given_to(plan.scenario)):
+        yield Fact(
+            name="On demand", value=f"A new table, and each index, starts with {_both(ON_DEMAND_START)}"
+        )
+
+
+def quota_lines(plan: ScenarioPlan) -> Iterator[str]:
+    """Where the quotas are from, and what they are."""
+    quotas, given = plan.quotas, given_to(plan.scenario)
+    if quotas.source == "unknown":
+        yield f"Unknown: {quotas.problem}"
+        return
+    whose = {
+        "default": "AWS's defaults; --target aws reads those of your account",
+        "account": "Of the account, in this Region; what its other tables have is not known",
+    }
+    yield whose[quotas.source]
+    yield f"a table and its indexes {_both(quotas.table)}; here {_most_of(given)}"
+    together = (provisioned_of(given, direction) for direction in (Direction.WRITE, Direction.READ))
+    yield f"the account {_both(quotas.account)}; here {_pair(*together)}"
+
+
+def _most_of(given: Sequence[GivenCapacity]) -> str:
+    """What the tables of the scenario have provisioned with their indexes, the most of each direction."""
+    tables = {one.table: [other for other in given if other.table == one.table] for one in given}
+    return _pair(
+        *(
+            max(provisioned_of(own, direction) for own in tables.values())
+            for direction in (Direction.WRITE, Direction.READ)
+        )
+    )
+
+
+def _pair(write: float, read: float) -> str:
+    return f"{whole(write)} and {whole(read)} provisioned" if write or read else "none are provisioned"
+
+
+def _both(pair: Capacity) -> str:
+    return f"{whole(pair.write)} WCU/s and {whole(pair.read)} RCU/s"
+
+
+def exact_dollars(amount: float) -> str:
+    """Money in four digits behind the point, for what is to be added up."""
+    return "under $0.0001" if 0 < amount < 0.0001 else f"${amount:,.4f}"
+
+
+def dollars(amount: float) -> str:
+    """Money as a person says it: $2.67, and less than a dollar in four digits behind the point."""
+    return f"${amount:,.2f}" if amount >= 0.995 else exact_dollars(amount)
+
+
+def shortly(plan: ScenarioPlan, text: str) -> str:
+    """A sentence about the scenario's own table, which needs no name."""
+    name = plan.scenario.table.name
+    return re.sub(rf"(?<![\w-])([Tt])able {re.escape(name)}(?![\w-]|\.\w)", _the_table, text)
+
+
+def _the_table(found: re.Match[str]) -> str:
+    return "The table" if found[1] == "T" else "the table"
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

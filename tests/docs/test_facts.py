@@ -1,0 +1,433 @@
+"""What pages state of the code is so: links, words, tables and numbers."""
+
+import ast
+import re
+import runpy
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+import keyheat
+from benchmarks import _pool, regression
+from benchmarks._nights import MONTH
+from keyheat import words as codes
+from keyheat.analysis.advice.remedies import ACTIONS
+from keyheat.analysis.measures import ABSENCES, MEASURES
+from keyheat.analysis.report.bins import MOST_POINTS
+from keyheat.analysis.rules import LEANING, MEASURED, RULES
+from keyheat.cli.main import MENU, cli
+from keyheat.endpoint.metrics import METRICS
+from keyheat.intake.schedules import SCHEDULES
+from keyheat.load.live.metrics import LOAD_METRICS
+from keyheat.load.tables.insights import InsightsState
+from keyheat.load.transport.answer import Answer
+from keyheat.load.transport.boto import SdkRetries
+from keyheat.load.transport.failures import (
+    BAD_HTTP,
+    CREDENTIALS,
+    CUT_OFF,
+    DAMAGED,
+    KINDS,
+    NO_UNITS,
+    NOT_AN_ANSWER,
+)
+from keyheat.load.transport.retries import RetriedCall
+from keyheat.metrics import prometheus_text
+from keyheat.model.partition_log import MOST_CELLS
+from keyheat.pages.runs.found import DEPTH
+from keyheat.regression import change_points
+from keyheat.regression.exports.metrics import metrics
+from keyheat.regression.outcome import EXIT_CODES
+from keyheat.regression.suite import SUITES, find_suite
+from keyheat.regression.suite_spec import LEAST_EFFECTS, CaseSpec, GateSpec, RunSpec, SuiteSpec
+from keyheat.runs.formats import Finding
+from keyheat.runs.frames import FRAMES
+from keyheat.runs.partitions import MOST_ROWS
+from keyheat.runs.run import Run
+from keyheat.scenario.scenario import json_schema
+from keyheat.terms import MEANINGS
+from keyheat.words import THROTTLE_CODES
+from tests.clients.page import kept, page_of
+from tests.docs.page import PAGES, ROOT, code_of, commands_of
+from tests.faults.account import KILLED
+from tests.faults.kinds import FAULTS
+from tests.regression.outcomes import REGRESSED
+
+TEXTS = {name: path.read_text(encoding="utf-8") for name, path in PAGES.items()}
+FIELDS: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "scenario.py"))
+RULES_PAGE: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "rules.py"))
+SCHEMA = json_schema()
+
+
+def table(page: str, pattern: str) -> list[tuple[str, ...]]:
+    """The rows of a page that look so; a group of the pattern is a cell."""
+    rows = re.findall(pattern, TEXTS[page], re.MULTILINE)
+    assert rows, f"{page} has no row {pattern}"
+    return [row if isinstance(row, tuple) else (row,) for row in rows]
+
+
+# Links
+
+
+def anchors(page: str) -> set[str]:
+    """What a link into a page may name: its headings as GitHub spells them, and what it names by itself."""
+    text = TEXTS[page]
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings)
+    spelled = {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+    return spelled | set(re.findall(r'<a id="([^"]+)">', text))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    wrong = []
+    for path, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", TEXTS[page]):
+        target = (PAGES[page].parent / path).resolve() if path else PAGES[page]
+        name = target.name if target in PAGES.values() else None
+        if not target.exists() or (anchor and name and anchor not in anchors(name)):
+            wrong.append(f"{path}#{anchor}")
+    assert wrong == []
+
+
+# Words
+
+
+RETIRED = {
+    "half within": "p50",
+    "99 % within": "p99",
+    "99th percentile": "p99",
+    r"late in \d+ % of": "p99",
+    r"\*{0,2}intended\*{0,2} start": "response time",
+    "how sure|% sure|less sure": "confidence",
+    r"(units|[A-Z]CU/s) asked for\b|[\"|>] ?[aA]sked (for|of)\b|^[aA]sked (for|of)$": "demand",
+    "wait(ed|ing) for a CPU": "CPU wait",
+    r"\b[lL]imited by\b(?! itself)": "throttled by",
+}
+SAYING = ("pages", "terminal", "testing", "load", "analysis")
+
+
+def spoken() -> Iterator[tuple[Path, str]]:
+    """What is read as it stands, and the texts of Python that may be shown to a person."""
+    for path in (*PAGES.values(), *(ROOT / "docs").rglob("*.txt"), *(ROOT / "keyheat").rglob("static/*")):
+        yield path, path.read_text(encoding="utf-8")
+    for path in (ROOT / "reports" / "templates").iterdir():
+        yield path, path.read_text(encoding="utf-8")
+    for path in (path for room in SAYING for path in (ROOT / "keyheat" / room).rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+                yield path, node.value
+
+
+@pytest.mark.slow
+def test_retired_words_are_used_nowhere() -> None:
+    lines = [(path, line) for path, text in spoken() for line in text.splitlines()]
+    assert [
+        f"{path.relative_to(ROOT)}: {line.strip()[:80]} (the word is {word})"
+        for wording, word in RETIRED.items()
+        for path, line in lines
+        if re.search(wording, line)
+    ] == []
+
+
+def test_the_glossary_explains_words_as_pages_do_in_the_order_of_the_alphabet() -> None:
+    rows = dict(table("glossary.md", r"^\| (?!word|---)(.+?) \| (.+?) \| .*\|$"))
+    assert {word: rows.get(word) for word in MEANINGS} == dict(MEANINGS)
+    assert list(rows) == sorted(rows, key=str.lower)
+
+
+# Commands in the text
+
+
+def verb_of(name: str) -> click.Command:
+    verb = cli.get_command(click.Context(cli), name)
+    assert verb is not None, name
+    return verb
+
+
+def options_of(verb: click.Command) -> set[str]:
+    options = {word for parameter in verb.params for word in parameter.opts} | {"--help"}
+    if isinstance(verb, click.Group):
+        options |= {word for command in verb.commands.values() for word in options_of(command)}
+    return options
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_named_in_the_text_are_ones_that_there_are(page: str) -> None:
+    verbs = {name for names in MENU.values() for name in names}
+    for command in re.findall(r"`keyheat ([^`]+)`", TEXTS[page]):
+        name, *words = command.split()
+        if name.startswith("-"):
+            continue
+        assert name in verbs, command
+        options = {word.partition("=")[0] for word in words if re.match(r"--\w", word)}
+        assert options <= options_of(verb_of(name)), command
+
+
+def test_every_target_of_make_that_is_named_is_one() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {name for text in TEXTS.values() for name in re.findall(r"`make ([\w-]+)", text)}
+    assert named <= targets
+
+
+MAKE = {
+    "demo": [".venv/bin/keyheat demo"],
+    "quick": [".venv/bin/python -m pytest", "not opens and not slow"],
+    "test": [".venv/bin/python -m pytest", "not nightly"],
+    "check": [".venv/bin/ruff check .", ".venv/bin/mypy", ".venv/bin/python -m pytest"],
+    "nightly": [".venv/bin/python -m pytest", "-m nightly"],
+    "bench": [".venv/bin/python -m benchmarks"],
+}
+
+
+@pytest.mark.opens
+def test_make_runs_what_the_readme_says() -> None:
+    """`make test` would run these very tests again: what it is going to run is read instead."""
+    for target, parts in MAKE.items():
+        done = subprocess.run(["make", target, "--dry-run"], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert re.search(".*".join(map(re.escape, parts)), done.stdout, re.DOTALL), target
+
+
+# Pages that are made
+
+
+@pytest.mark.parametrize(
+    ("page", "made", "how"),
+    [
+        ("scenario.md", FIELDS["page"], "make schema"),
+        ("rules.md", RULES_PAGE["rules_page"], "make rules"),
+        ("clients.md", lambda: page_of(kept()), "make clients"),
+    ],
+)
+def test_a_page_is_what_its_command_makes(page: str, made: Callable[[], str], how: str) -> None:
+    assert TEXTS[page] == made(), how
+
+
+def measures_table() -> Iterator[str]:
+    yield "| measure | unit | kind | better | `least_effect` | what it is |"
+    yield "|---|---|---|---|---|---|"
+    for name, measure in MEASURES.items():
+        least = f"{LEAST_EFFECTS[name]:g}" if measure.kind == "statistical" else ""
+        yield f"| `{name}` | {measure.unit} | {measure.kind} | {measure.better} | {least} | {measure.says} |"
+
+
+def absences_table() -> Iterator[str]:
+    yield "| reason | in words | beside a run that has a number |"
+    yield "|---|---|---|"
+    for name, absence in ABSENCES.items():
+        stands = f"{absence.than_any} than any" if absence.than_any else "not to be compared"
+        yield f"| `{name}` | {absence.says} | {stands} |"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [("measures", measures_table), ("absences", absences_table)],
+    ids=["measures", "absences"],
+)
+def test_tables_of_suites_are_the_codes(
+    name: str, lines: Callable[[], Iterator[str]], pytestconfig: pytest.Config
+) -> None:
+    block = re.compile(rf"(<!-- {name}: [^\n]*-->\n)(.*?)(<!-- end of {name} -->)", re.DOTALL)
+    wanted = "\n" + "\n".join(lines()) + "\n\n"
+    if pytestconfig.getoption("--update-golden"):
+        text = PAGES["suites.md"].read_text(encoding="utf-8")
+        new = block.sub(lambda match: match[1] + wanted + match[3], text)
+        PAGES["suites.md"].write_text(new, encoding="utf-8")
+    match = block.search(TEXTS["suites.md"])
+    assert match is not None
+    assert match[2] == wanted
+
+
+def test_every_field_of_a_scenario_has_a_meaning() -> None:
+    parts = {"Scenario": SCHEMA, **SCHEMA["$defs"]}
+    for section, spec in parts.items():
+        for field, about in spec["properties"].items():
+            if section not in FIELDS["INLINE"]:
+                assert FIELDS["meaning"](section, field, about), (
+                    f"{section}.{field}: say it in its Field, or in MEANT"
+                )
+    for path in FIELDS["VERBS"]:
+        properties = SCHEMA["properties"]
+        for name in path.split("."):
+            assert name in properties, path
+            section, _kind = FIELDS["_part"](properties[name])
+            properties = SCHEMA["$defs"][section]["properties"] if section else {}
+
+
+# Tables by hand
+
+
+def test_the_columns_of_frames_are_listed_as_they_are_declared() -> None:
+    for name, columns in FRAMES.items():
+        section = TEXTS["notebook.md"].split(f"### `.{name}`")[1].split("### ")[0]
+        rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| `")]
+        listed = [tuple(cell.strip() for cell in row) for row in rows]
+        assert listed == [
+            (f"`{column.name}`", f"`{column.dtype}`", column.unit, column.says) for column in columns
+        ]
+
+
+def test_metrics_are_named_with_their_kinds_and_meanings() -> None:
+    rows = table("live-metrics.md", r"^\| `(keyheat_\w+)` \| (\w+) \|[^|]*\| (.*) \|$")
+    assert rows == [(metric.name, metric.kind, metric.says) for metric in (*LOAD_METRICS, *METRICS)]
+
+
+def test_prometheus_reads_where_the_command_of_the_page_exports() -> None:
+    """The command itself is run on a free port."""
+    command, *_ = commands_of("live-metrics.md")
+    (config,) = (yaml.safe_load(text) for text in code_of("live-metrics.md", "yaml"))
+    targets = [
+        target for static in config["scrape_configs"][0]["static_configs"] for target in static["targets"]
+    ]
+    assert targets == [f"127.0.0.1:{command.rpartition(' ')[2]}"]
+
+
+OF_SERVICES = {  # an answer for each kind of failure that a service sends
+    **{f"HTTP{status}": Answer(status, b"", 0.0) for status in (500, 502, 503, 504)},
+    **{
+        code: Answer(500, b'{"__type":"a#%b"}' % code.encode(), 0.0)
+        for code in ("InternalServerError", "ServiceUnavailable")
+    },
+    **{
+        code: Answer(400, b'{"__type":"a#%b"}' % code.encode(), 0.0)
+        for code in (
+            "ExpiredTokenException", "UnrecognizedClientException", "InvalidSignatureException",
+            "ValidationException", "ResourceNotFoundException",
+        )
+    },
+}  # fmt: skip
+OF_TRANSPORTS = {kind for _type, kind in KINDS} | {
+    BAD_HTTP,
+    CREDENTIALS,
+    CUT_OFF,
+    DAMAGED,
+    NOT_AN_ANSWER,
+    NO_UNITS,
+}
+
+
+def test_kinds_of_failures_are_all_there_and_retried_or_not_as_the_page_says() -> None:
+    rows = [cells[0].split(" | ") for cells in table("faults.md", r"^\| (.*`.*) \|$")]
+    documented = {
+        kind: row[3]
+        for row in rows
+        if len(row) == 4
+        for kind in re.findall(r"`(\w+)`", row[0] if row[0].startswith("`") else row[1])
+    }
+    seen = {fault.seen_as for fault in FAULTS.values() if fault.seen_as}
+    assert OF_TRANSPORTS | set(OF_SERVICES) | {KILLED} | seen == set(documented)
+    retries = SdkRetries("us-east-1")
+    for kind in documented.keys() - {KILLED}:
+        answer = OF_SERVICES.get(kind) or Answer(0, b"", 0.0, failure=kind)
+        again = retries.delay_s(RetriedCall("PutItem"), answer) is not None
+        assert again is (documented[kind] == "yes"), kind
+
+
+def test_exit_codes_and_metrics_of_regress_are_those_of_the_code() -> None:
+    rows = table("regress.md", r"^\| (\d+) \|[^|]*\| ([^|]*) \|$")
+    documented = {
+        (verdict, int(code)) for code, verdicts in rows for verdict in re.findall(r"`(\w+)`", verdicts)
+    }
+    assert documented == set(EXIT_CODES.items())
+    written = set(
+        re.findall(r"^# TYPE (\w+) gauge$", prometheus_text(metrics(REGRESSED)).decode(), re.MULTILINE)
+    )
+    of_measures = {f"keyheat_measure_{name.replace('.', '_')}" for name in MEASURES}
+    assert set(re.findall(r"`(keyheat_(?:regress|gate)_\w+)`", TEXTS["regress.md"])) == written - of_measures
+
+
+def test_options_of_regress_are_ones_that_there_are() -> None:
+    documented = set(
+        re.findall(r"--[a-z][a-z-]+", re.sub(r"`(?:curl|keyheat report)[^`]*`", "", TEXTS["regress.md"]))
+    )
+    assert documented <= options_of(verb_of("regress"))
+    assert {"--export", "--json"} <= documented
+
+
+def test_suites_of_ours_are_told_with_their_targets() -> None:
+    rows = dict(table("suites.md", r"^\| `(\w+)` \| (simulated|the local endpoint) \|"))
+    assert rows.keys() == {path.stem for path in SUITES.glob("*.toml")}
+    for name, target in rows.items():
+        where = "simulated" if target == "simulated" else "local"
+        assert {case.target for case in find_suite(name).cases} == {where}
+
+
+def test_schedules_are_all_told_with_the_exit_codes() -> None:
+    page = TEXTS["schedules.md"]
+    files = {path.name for path in (ROOT / "deploy" / "schedules").iterdir() if path.is_file()}
+    linked = set(re.findall(r"\.\./deploy/schedules/([\w.-]+)", page))
+    assert files - linked == {"keyheat-regress-failed.service"}
+    rows = [int(code) for code, _word in table("schedules.md", r"^\| (\d+) \| (\w+)")]
+    assert rows == [
+        codes.DONE, codes.BROKEN, codes.WRONG_USE, codes.INVALID, codes.REFUSED, codes.INTERRUPTED,
+    ]  # fmt: skip
+    ((ours,),) = table("schedules.md", r"the name of one of ours \((.*?)\)")
+    assert set(re.findall(r"`(\w+)`", ours)) == {path.stem for path in SUITES.glob("*.toml")}
+    ((kinds,),) = table("schedules.md", r"^\| `--schedule` \| (.*?);")
+    assert set(re.findall(r"`(\w+)`", kinds)) == SCHEDULES.keys()
+
+
+def test_every_rule_has_its_line_and_its_anchor() -> None:
+    rules = [rule for rule in RULES.values() if rule.id not in {LEANING + name for name in MEASURED}]
+    named = table("rules.md", r'^\| <a id="([a-z-]+)"></a>`([a-z-]+)`')
+    assert named == [(rule.id, rule.id) for rule in rules]
+    for rule in rules:
+        (line,) = re.findall(rf'^\| <a id="{rule.id}"></a>.*$', TEXTS["rules.md"], re.MULTILINE)
+        assert rule.trigger in line
+        assert f"| `{rule.constraint}` |" in line
+        for phrase in (rule.evidence, rule.meaning, rule.mitigation, rule.cure):
+            assert phrase in TEXTS["rules.md"]
+
+
+# Names and numbers
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("analyzers.md", {*Finding.model_fields} - {"analyzer"}),
+        ("analyzers.md", {f"run.{name}" for name in Run.__dataclass_fields__}),
+        ("faults.md", THROTTLE_CODES),
+        ("fix.md", ACTIONS),
+        ("pytest.md", {name for name in keyheat.__all__ if name.startswith("assert_")}),
+        (
+            "suites.md",
+            {name for spec in (SuiteSpec, CaseSpec, GateSpec, RunSpec) for name in spec.model_fields},
+        ),
+    ],
+)
+def test_a_page_names_all_there_are(page: str, names: Iterable[str]) -> None:
+    assert {name for name in names if f"`{name}" not in TEXTS[page]} == set()
+
+
+def test_what_the_fixture_of_pytest_can_do_is_there() -> None:
+    for (name,) in table("pytest.md", r"^\| `(\w+)\("):
+        assert callable(getattr(keyheat.LocalDynamoDB, name)), name
+
+
+def test_numbers_are_those_of_the_code() -> None:
+    assert (MOST_POINTS, DEPTH) == (1_800, 6)
+    runs, _ = _pool.pool(ROOT / regression.RECORDED)
+    same, less = len(runs["same", "hotkey"]), len(runs["less", "hotkey"])
+    assert (MONTH.nights, MONTH.repetitions, MONTH.spread) == (30, 3, 0.03)
+    assert list(MONTH.changes) == [9, 15, 22]
+    assert (change_points.SIGNIFICANCE, change_points.FAR, change_points.LEAST) == (0.01, 4.0, 3)
+    for page, phrase in (
+        ("report-in-detail.md", "longer than half an hour"),
+        ("runs.md", "six deep"),
+        ("files.md", f"at most {MOST_CELLS:,} rows of a resource, the file has at most {MOST_ROWS:,}"),
+        ("regression-statistics.md", f"{same + less} valid runs of 6 s of `hotkey`"),
+        ("regression-statistics.md", f"{same} alike and {less} whose hot key"),
+        *(
+            ("contributor-insights.md", InsightsState("TABLE", index, "DISABLED", None).put_back_by_hand)
+            for index in (None, "INDEX")
+        ),
+    ):
+        assert phrase in TEXTS[page], phrase

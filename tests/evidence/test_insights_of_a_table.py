@@ -1,0 +1,106 @@
+"""Contributor Insights name the hot key of a table that others load."""
+
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+import pytest
+
+from keyheat.analysis.diagnosis import diagnosed
+from keyheat.analysis.heat import key_spread
+from keyheat.cli.main import main
+from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.regions import Regions
+from keyheat.endpoint.server import build_router
+from keyheat.endpoint.service import Service
+from keyheat.pages.charts.keys import throttled_key_table
+from keyheat.runs.plausibility import read_evidence
+from keyheat.scenario.keys import digest_of
+from tests.endpoint.clients import FakeClock, ServiceApp
+from tests.made_runs import load_evidence
+
+pytestmark = pytest.mark.slow
+
+MINUTES = 3
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ServiceApp:
+    """A service an hour ago, which boto3 in this process talks to."""
+    clock = FakeClock(time.time() // 3600 * 3600 - 3600)
+    service = Service(clock=clock, seed=1)
+    made = ServiceApp(clock, service, build_router(Regions(service), CONTROL, DATA))
+    clients = {"dynamodb": made.ddb, "cloudwatch": made.cloudwatch}
+    session = SimpleNamespace(client=lambda service, **_options: clients[service])
+    monkeypatch.setattr(boto3, "Session", lambda **_options: session)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+def load(app: ServiceApp, mode: str | None, minutes: int = MINUTES) -> tuple[datetime, datetime]:
+    """Minutes of writes, nearly all of them to one key, which a partition cannot take; gives the window."""
+    app.ddb.create_table(
+        TableName="orders",
+        KeySchema=[{"AttributeName": "customer", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "customer", "AttributeType": "S"}],
+        ProvisionedThroughput={"ReadCapacityUnits": 10, "WriteCapacityUnits": 10_000},
+    )
+    start_s = app.clock()
+    if mode is not None:
+        app.ddb.update_contributor_insights(
+            TableName="orders", ContributorInsightsAction="ENABLE", ContributorInsightsMode=mode
+        )
+    for second in range(1, 60 * minutes):
+        app.clock.advance(1)
+        for number in range(6):
+            write(app, "whale" if number else f"minnow-{second}")
+    app.clock.advance(61)
+    return datetime.fromtimestamp(start_s, UTC), datetime.fromtimestamp(start_s + 60 * minutes, UTC)
+
+
+def write(app: ServiceApp, customer: str) -> None:
+    """300 units."""
+    item = {"customer": {"S": customer}, "basket": {"S": "x" * 300_000}}
+    with suppress(app.ddb.exceptions.ProvisionedThroughputExceededException):
+        app.ddb.put_item(TableName="orders", Item=item)
+
+
+def collect_and_analyze(window: tuple[datetime, datetime], *, keys: bool = True) -> None:
+    start, end = (f"{at:%FT%TZ}" for at in window)
+    shown = ["--show-keys"] if keys else []
+    assert main(["collect", "--table", "orders", "--start", start, "--end", end, *shown]) == 0
+    assert main(["analyze", "--evidence", "evidence.json"]) == 0
+
+
+def test_the_hot_key_of_a_table_that_we_never_loaded_is_named(app: ServiceApp) -> None:
+    collect_and_analyze(load(app, "ACCESSED_AND_THROTTLED_KEYS"))
+    found = read_evidence(Path("evidence.json"))
+    assert not [line for line in found.missing if "Contributor" in line]
+    diagnosis = diagnosed(read_evidence(Path("evidence.json")))
+    hot = diagnosis.hot_keys[0]
+    assert (hot.key, hot.shown, hot.direction) == (digest_of("whale"), "whale", "write")
+    assert hot.units_per_s > 500
+    assert hot.throttles > 100
+    spread = key_spread(found)
+    assert spread is not None
+    assert (spread.spread, spread.top) == ("one_key", digest_of("whale"))
+
+
+def test_throttled_keys_alone_stay_digests_and_are_in_the_report(app: ServiceApp) -> None:
+    collect_and_analyze(load(app, "THROTTLED_KEYS", minutes=2), keys=False)
+    assert "whale" not in Path("evidence.json").read_text()
+    table = throttled_key_table(load_evidence(Path("evidence.json")))
+    assert table is not None
+    assert table.rows[0][0].startswith("sha256:")
+    assert table.rows[0][1] == "the table"
+
+
+def test_where_it_is_off_that_is_said(app: ServiceApp, capsys: Any) -> None:
+    collect_and_analyze(load(app, None, minutes=1))
+    assert any("it is off" in line for line in read_evidence(Path("evidence.json")).missing)
+    assert "it is off" in capsys.readouterr().err

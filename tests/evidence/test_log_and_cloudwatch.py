@@ -1,0 +1,62 @@
+"""keyheat diagnose --log, beside what CloudWatch has of the same minutes."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.evidence import target
+from tests.endpoint.asking import START, create
+from tests.endpoint.clients import service_app_at
+
+Verb = Callable[..., Any]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def log(start: datetime, seconds: int) -> None:
+    """A throttled write each second, in `app.log`."""
+    arn = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
+    reason = f"{{'reason': 'TableWriteKeyRangeThroughputExceeded', 'resource': '{arn}'}}"
+    lines = [f"{start + timedelta(seconds=second):%FT%TZ} {reason}" for second in range(seconds)]
+    Path("app.log").write_text("\n".join(lines))
+
+
+def test_a_log_is_read_beside_cloudwatch(verb: Verb, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Around the log's time; its last minute is there even if CloudWatch has published none of it."""
+    app = service_app_at()
+    create(app, "orders")
+    app.clock.advance(1_200)
+    monkeypatch.setattr(target, "boto3_clients", lambda **_options: app.client)
+    log(START + timedelta(minutes=5), seconds=30)
+    said = verb("diagnose", "orders", "--log", "app.log", "--out", "found", "--json")
+    assert said.code == 1, said.err
+    diagnosis = json.loads(said.out)["data"]["diagnosis"]
+    (label,) = diagnosis["labels"]
+    assert (label["constraint"], label["grade"], label["throttles"]) == ("partition", "reason", 30)
+    window = json.loads(Path("found/evidence.json").read_text())["window"]
+    assert window["start"] < label["start"] < label["end"] <= window["end"]
+    assert not [line for line in diagnosis["coverage"]["missing"] if "record" in line]
+
+
+def test_a_window_ends_now_though_the_minute_of_the_last_throttle_goes_on(
+    verb: Verb, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = service_app_at()
+    create(app, "orders")
+    app.clock.advance(635)
+    monkeypatch.setattr(target, "boto3_clients", lambda **_options: app.client)
+    now = datetime.fromtimestamp(app.clock(), UTC)
+    log(now - timedelta(seconds=89), seconds=90)
+    said = verb("diagnose", "orders", "--log", "app.log", "--out", "found")
+    end = datetime.fromisoformat(json.loads(Path("found/evidence.json").read_text())["window"]["end"])
+    assert now < end <= now + timedelta(seconds=2)
+    assert said.says(f"to {end:%T} UTC")
+    assert "newest minute published" not in said.out

@@ -1,0 +1,119 @@
+"""docs/existing-tables.md: its commands, on a table of other keys than the scenario's, with items in it."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import target_at
+from keyheat.simulator.rehearsal import learn
+from tests.docs.page import commands_of
+
+pytestmark = pytest.mark.opens
+
+SHORT = """
+format = "keyheat.scenario/1"
+name = "short"
+question = "Is anything left of a run on a table of somebody else's?"
+loadtest = "operations"
+[table]
+name = "keyheat-short"
+sort_key = "sk"
+provisioned = { read = 500, write = 500 }
+[keys]
+kind = "uniform"
+keys = 20
+[load]
+users = 5
+requests_per_s = 100
+duration_s = 2
+item_bytes = 400
+[load.operations]
+put = 4
+put_if_absent = 2
+update = 4
+delete = 1
+batch_write = 1
+transact_write = 1
+query = 1
+"""
+ORDERS = {
+    "TableName": "orders",
+    "ProvisionedThroughput": {"ReadCapacityUnits": 5_000, "WriteCapacityUnits": 5_000},
+    "AttributeDefinitions": [
+        {"AttributeName": name, "AttributeType": kind}
+        for name, kind in (("customer", "N"), ("at", "N"), ("status", "B"))
+    ],
+    "KeySchema": [
+        {"AttributeName": "customer", "KeyType": "HASH"},
+        {"AttributeName": "at", "KeyType": "RANGE"},
+    ],
+    "LocalSecondaryIndexes": [
+        {
+            "IndexName": "by-status",
+            "KeySchema": [
+                {"AttributeName": "customer", "KeyType": "HASH"},
+                {"AttributeName": "status", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+    ],
+}
+THEIRS = [
+    {"customer": {"N": str(number)}, "at": {"N": "1"}, "name": {"S": "keyheat_run"}} for number in range(20)
+]
+Verb = Callable[..., Any]
+
+
+@pytest.fixture
+def orders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[Any, str]]:
+    """The reader's table, where it is, and the folder in which the reader stands."""
+    (tmp_path / "short.toml").write_text(SHORT)
+    monkeypatch.chdir(tmp_path)
+    with EndpointProcess.start() as process:
+        client = make_client(target_at(process.url))
+        client.create_table(**ORDERS)
+        for item in THEIRS:
+            client.put_item(TableName="orders", Item=item)
+        yield client, process.url
+        client.close()
+
+
+def items_of(client: Any) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = client.scan(TableName="orders", ConsistentRead=True)["Items"]
+    return sorted(items, key=lambda item: int(item["customer"]["N"]))
+
+
+def test_a_table_is_loaded_as_it_is_and_left_as_it_was(
+    orders: tuple[Any, str], verb: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the page says, but for the port, a shorter scenario, and cleaning up at once.
+
+    How many shards this mix would need, which takes 4,096 rounds of it to say, is none of its business.
+    """
+    monkeypatch.setattr(learn, "ROUNDS", (32,))
+    (client, url), (_aws, load, clean) = orders, commands_of("existing-tables.md")
+    words = load.replace("http://127.0.0.1:8000", url).replace("run hotkey", "run short.toml").split()[1:]
+    said = verb(*words, "--clean-up")
+    assert said.code in (0, 3), said.err  # 3: this machine could not send all of it, and the run says so
+    run = json.loads(Path("reports/out/mine/run.json").read_bytes())
+    assert (run["existing"], run["items_marked"]) == (True, True)
+    assert run["scenario"]["table"]["partition_key_type"] == "N"
+    assert run["scenario"]["table"]["indexes"][0]["local"] is True
+    assert run["totals"]["accepted"] > 50
+    assert run["totals"]["errors"] == 0
+    cleaned = json.loads(Path("reports/out/mine/cleaning.json").read_bytes())
+    assert cleaned["deleted"] > 50
+    assert items_of(client) == THEIRS
+
+    for number, run_id in ((-1, run["run_id"]), (-2, "another run")):
+        late = {"customer": {"N": str(number)}, "at": {"N": "1"}, "keyheat_run": {"S": run_id}}
+        client.put_item(TableName="orders", Item=late)
+    said = verb(*clean.split()[1:])
+    assert said.code == 0
+    assert said.says(f"1 items of run {run['run_id']} deleted from table orders")
+    assert [item.get("keyheat_run") for item in items_of(client)] == [{"S": "another run"}, *[None] * 20]

@@ -1,0 +1,164 @@
+"""keyheat clean --orphans, at an endpoint that others wrote."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from moto import mock_aws
+
+from keyheat.cli import tidying
+from keyheat.load.tables.orphans import OrphanSearch
+
+pytestmark = pytest.mark.slow
+
+CLEAN = ("clean", "--orphans", "--region", "eu-west-1")
+SWEEP, AS_JSON = (*CLEAN, "--yes"), (*CLEAN, "--json")
+PAST, FUTURE = "2026-11-20T10:15:00Z", "2099-01-01T00:00:00Z"
+Verb = Callable[..., Any]
+
+
+@pytest.fixture
+def ddb(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """DynamoDB in eu-west-1, for an account that is nobody's."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    with mock_aws():
+        yield boto3.client("dynamodb", region_name="eu-west-1")
+
+
+def make(
+    ddb: Any, name: str, expires: str | None = PAST, run: str | None = "3f2a1c9d04be", **more: Any
+) -> None:
+    tags = {"keyheat": run, "keyheat-owner": run and "ann", "keyheat-expires": expires}
+    ddb.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        Tags=[{"Key": key, "Value": value} for key, value in tags.items() if value],
+        **({"BillingMode": "PAY_PER_REQUEST"} | more),
+    )
+
+
+def names(ddb: Any) -> list[str]:
+    found = sorted(ddb.list_tables()["TableNames"])
+    return found
+
+
+def test_only_what_is_over_and_ours_is_deleted(verb: Verb, ddb: Any) -> None:
+    make(ddb, "over")
+    make(ddb, "busy", FUTURE)
+    make(ddb, "untold", None)
+    make(ddb, "unreadable", "tomorrow")
+    make(ddb, "orders", run=None)
+    said = verb(*SWEEP)
+    assert said.code == 0
+    assert names(ddb) == ["busy", "orders", "unreadable", "untold"]
+    assert "over: deleted" in said.out
+    assert "untold: not deleted, it has no tag keyheat-expires" in said.out
+    assert "unreadable: not deleted, its tag keyheat-expires cannot be read" in said.out
+    assert "busy: its time is not over" in said.out
+
+
+def test_where_nobody_can_be_asked_it_is_refused(verb: Verb, ddb: Any) -> None:
+    make(ddb, "over")
+    said = verb(*AS_JSON)
+    assert (said.code, names(ddb)) == (4, ["over"])
+    assert "say --yes" in said.err
+    answer = json.loads(said.out)
+    assert answer["format"] == "keyheat.orphans/1"
+    (table,) = answer["tables"]
+    assert (table["name"], table["expires"], table["kept"], table["deleted"]) == ("over", PAST, None, False)
+    (table,) = json.loads(verb(*AS_JSON, "--yes").out)["tables"]
+    assert table["deleted"]
+
+
+class Terminal(StringIO):
+    """A keyboard at which somebody types this."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("typed", "left"), [("y\n", []), ("n\n", ["over"])])
+def test_on_a_terminal_somebody_is_asked(
+    verb: Verb, ddb: Any, monkeypatch: pytest.MonkeyPatch, typed: str, left: list[str]
+) -> None:
+    make(ddb, "over")
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
+    said = verb("clean", "--orphans", "--region", "eu-west-1")
+    assert (said.code, names(ddb)) == (0, left)
+    assert "Delete 1 table?" in said.err
+
+
+def test_what_cannot_be_read_is_said_and_the_rest_is_done(
+    verb: Verb, ddb: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("denied", "over"):
+        make(ddb, name)
+    judge = OrphanSearch.judge
+
+    def judged(search: OrphanSearch, name: str) -> Any:
+        if name == "denied":
+            raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "ListTagsOfResource")
+        return judge(search, name)
+
+    monkeypatch.setattr(OrphanSearch, "judge", judged)
+    said = verb(*SWEEP)
+    assert (said.code, names(ddb)) == (3, ["denied"])
+    assert said.line == (
+        "keyheat: not looked at: denied: the permission dynamodb:ListTagsOfResource is missing"
+    )
+
+
+def test_nothing_was_left_behind(verb: Verb, ddb: Any) -> None:
+    said = verb(*SWEEP)
+    assert (said.code, said.out) == (0, "No table is left behind.\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--profile", "nobody"), "nobody"),
+        (("--region", "eu west"), "eu west"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(verb: Verb, ddb: Any, options: tuple[str, ...], words: str) -> None:
+    said = verb("clean", "--orphans", *options)
+    assert said.code == 2
+    assert words in said.err
+
+
+def test_who_asks_and_where_is_needed(verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    said = verb("clean", "--orphans")
+    assert (said.code, said.line) == (2, "Error: no AWS region is set: add --region, or set AWS_REGION")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    said = verb("clean", "--orphans")
+    assert said.code == 2
+    assert "no AWS credentials found" in said.line
+
+
+@pytest.mark.opens
+def test_an_endpoint_that_is_not_there(verb: Verb) -> None:
+    said = verb("clean", "--orphans", "--endpoint-url", "http://127.0.0.1:1")
+    assert said.code == 3
+    assert "the tables cannot be listed" in said.line
+
+
+def test_many_tables_have_a_bar(verb: Verb, ddb: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tidying, "MANY", 2)
+    for name in ("one", "two"):
+        make(ddb, f"over-{name}")
+    said = verb(*SWEEP)
+    assert said.code == 0
+    assert "2 tables looked at" in said.err

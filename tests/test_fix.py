@@ -1,0 +1,242 @@
+"""keyheat fix: its verdicts and exit codes; both sides by turns."""
+
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.cli import fix as verb_of_fix
+from keyheat.load.run.jobs import Job
+from tests.knees import written_run
+
+pytestmark = pytest.mark.slow
+
+Verb = Callable[..., Any]
+REPEATED = "keyheat fix reports/out/hot --repetitions 3 --out reports/out/hot-fix-3"
+SHORT, SHORTER = "load.duration_s=20", "load.duration_s=8"
+CHOSEN = "keyheat fix reports/out/hot --recommendation shard_writes --json"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+def words(command: str) -> list[str]:
+    return shlex.split(command)[1:]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """A simulated run directory of a shipped scenario, made once: `runs("hotkey")`."""
+    from keyheat.cli.run import How, simulated
+    from keyheat.load.run.jobs import find_scenario
+    from keyheat.scenario.variants import overridden
+
+    folder, made = tmp_path_factory.mktemp("runs"), {}
+
+    def make(name: str, *settings: str) -> Path:
+        if (name, settings) not in made:
+            scenario, path = find_scenario(name)
+            place = folder / f"{name}-{len(made)}"
+            scenario = overridden(scenario, settings, name)
+            simulated(Job(scenario, path, place), How(target="simulated", report=False, quiet=True))
+            made[name, settings] = place
+        return made[name, settings]
+
+    return make
+
+
+def test_repetitions_are_made_by_turns(verb: Verb, runs: Callable[..., Path], home: Path) -> None:
+    shutil.copytree(runs("hotkey", SHORTER), home / "reports" / "out" / "hot")
+    said = verb(*words(REPEATED))
+    assert said.code == 0
+    order = re.findall(r"^hotkey-(before|after)-(\d)", said.out, re.MULTILINE)
+    assert order == [
+        ("before", "1"), ("after", "1"), ("after", "2"), ("before", "2"), ("before", "3"), ("after", "3"),
+    ]  # fmt: skip
+    found = json.loads((home / "reports" / "out" / "hot-fix-3" / "fix.json").read_text())["data"]
+    for side in ("before", "after"):
+        assert [one["seed"] for one in found[side]] == [1, 2, 3]
+    assert found["verdict"] == "fixed"
+    (throttles,) = [one for one in found["measures"] if one["name"] == "Throttles"]
+    assert " to " in throttles["ranges"][0]
+
+
+def test_another_recommendation_as_json(verb: Verb, runs: Callable[..., Path], home: Path) -> None:
+    shutil.copytree(runs("hotkey", SHORTER), home / "reports" / "out" / "hot")
+    said = verb(*words(CHOSEN))
+    assert said.code == 0
+    found = json.loads(said.out)["data"]
+    assert (found["verdict"], found["recommendation"]) == ("fixed", "shard_writes")
+    assert found["limit"] == {"constraint": "partition", "resource": "table", "direction": "write"}
+    assert {one["path"] for one in found["changes"]} == {
+        "loadtest", "keys.shards", "load.users", "load.requests_per_s",
+    }  # fmt: skip
+    assert found["before"][0]["throttles"] > 500
+    assert found["after"][0]["throttles"] == 0
+    assert found["after"][0]["units_per_read"] > 1
+
+
+def verdict_of(folder: Path, verb: Verb, *more: str) -> tuple[int, dict[str, Any]]:
+    said = verb("fix", folder, "--json", "--out", "fixed-it", *more)
+    if not said.out:
+        return said.code, {"error": said.err}
+    found = json.loads(said.out)
+    return said.code, found | found["data"]
+
+
+@pytest.mark.parametrize(
+    ("name", "lasts", "tried"),
+    [
+        ("country-index", SHORT, "prefixes of index by-country"),
+        ("table-per-period-on-demand", SHORTER, "warm throughput of 9,143 WCU/s of the table"),
+        ("read-hot", SHORTER, "a cache of 1 s in every process"),
+    ],
+)
+def test_a_cure_of_each_kind_fixes(
+    verb: Verb, runs: Callable[..., Path], name: str, lasts: str, tried: str
+) -> None:
+    code, found = verdict_of(runs(name, lasts), verb)
+    assert (code, found["verdict"]) == (0, "fixed")
+    assert tried in found["tried"]
+
+
+def test_a_limit_that_moves_is_named_and_is_exit_code_1(verb: Verb, runs: Callable[..., Path]) -> None:
+    """Without its maximum, a hot key is the limit."""
+    maximum = ('table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=", "table.max_on_demand.write=500")
+    run = runs("hotkey", SHORTER, *maximum)
+    code, found = verdict_of(run, verb, "--recommendation", "raise_max_on_demand")
+    assert (code, found["verdict"]) == (1, "moved")
+    assert found["limit"]["constraint"] == "max_on_demand"
+    assert found["now"] == {"constraint": "partition", "resource": "table", "direction": "write"}
+    assert "but now a partition limit of the table (writes) does" in found["sentence"]
+
+
+def test_a_cure_of_two_limits_is_tried_whole(verb: Verb, runs: Callable[..., Path]) -> None:
+    """The hot key only shows once the maximum is raised: the cure has both."""
+    maximum = ('table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=", "table.max_on_demand.write=500")
+    run = runs("hotkey", SHORTER, *maximum)
+    cure = json.loads((run / "diagnosis.json").read_text())["cure"]
+    assert {one["action"] for one in cure["steps"]} == {"raise_max_on_demand", "shard_writes"}
+    code, found = verdict_of(run, verb)
+    assert (code, found["verdict"]) == (0, "fixed")
+    assert found["recommendation"] == "raise_max_on_demand + shard_writes"
+    assert {"keys.shards", "table.max_on_demand.write"} <= {one["path"] for one in found["changes"]}
+
+
+def changed(run: Path, home: Path, **fields: Any) -> Path:
+    """A copy of a run whose diagnosis recommends something else."""
+    copy = home / "copy"
+    shutil.copytree(run, copy)
+    path = copy / "diagnosis.json"
+    diagnosis = json.loads(path.read_text()) | {"cure": None}
+    diagnosis["recommendations"] = [
+        {"action": "x", "kind": "cure", "why": "", "expected": "", **fields}  # type: ignore[dict-item]
+    ]
+    path.write_text(json.dumps(diagnosis))
+    return copy
+
+
+def test_too_little_is_not_fixed_and_is_exit_code_1(
+    verb: Verb, runs: Callable[..., Path], home: Path
+) -> None:
+    run = changed(runs("too-small", SHORT), home, action="raise_capacity", units=80)
+    code, found = verdict_of(run, verb)
+    assert (code, found["verdict"]) == (1, "not_fixed")
+    assert "nothing throttles yet, but burst capacity serves it" in found["sentence"]
+    assert found["on_burst"] == "800 units/s were consumed where 80 are provisioned."
+
+
+def test_an_original_that_throttles_no_more_proves_nothing(
+    verb: Verb, runs: Callable[..., Path], home: Path
+) -> None:
+    run = changed(runs("too-small", SHORT), home, action="raise_capacity", units=2_000)
+    manifest = json.loads((run / "run.json").read_text())
+    manifest["scenario"]["load"]["requests_per_s"] = 30
+    (run / "run.json").write_text(json.dumps(manifest))
+    code, found = verdict_of(run, verb)
+    assert (code, found["verdict"]) == (3, "not_shown")
+
+
+def test_what_no_rerun_can_show_is_exit_code_2_with_what_to_do_by_hand(
+    verb: Verb, runs: Callable[..., Path], home: Path
+) -> None:
+    run = changed(runs("hotkey", SHORTER), home, action="raise_cardinality")
+    said = verb("fix", run)
+    assert said.code == 2
+    assert "by hand:" in said.err
+    assert "application's to say" in said.err
+    assert not (home / "reports").exists()
+
+
+def test_wrong_use_and_missing_files(verb: Verb, runs: Callable[..., Path], home: Path) -> None:
+    hot = runs("hotkey", SHORTER)
+    said = verb("fix", hot, "--recommendation", "pre_warm")
+    assert (said.code, "but back_off, shard_writes" in said.err) == (2, True)
+    assert verb("fix", hot, "--table", "mine").code == 2
+    assert verb("fix", home / "nowhere").code == 2
+    (home / "empty").mkdir()
+    assert verb("fix", home / "empty").code == 3
+    calm = verb("fix", runs("sharded", SHORTER))
+    assert (calm.code, "was not throttled" in calm.err) == (2, True)
+
+
+def test_a_table_that_others_load_is_fixed_on_the_simulator(
+    verb: Verb, runs: Callable[..., Path], home: Path
+) -> None:
+    """Its demand is known from evidence alone, and its capacity from what CloudWatch published then."""
+    (home / "seen").mkdir()
+    evidence = json.loads((runs("too-small", SHORT) / "evidence.json").read_text())
+    evidence["table"] |= {"billing_mode": None, "provisioned": None}
+    (home / "seen" / "evidence.json").write_text(json.dumps(evidence))
+    assert verb("analyze", "seen").code == 0
+    code, found = verdict_of(Path("seen"), verb)
+    assert (code, found["verdict"], found["target"]) == (0, "fixed", "simulated")
+    assert sum(note.startswith("Assumed: ") for note in found["notes"]) == 2
+    measures = {row["name"]: row["before"] for row in found["measures"]}
+    observed, replayed = (measures[f"While throttled, {how}"] for how in ("observed", "replayed"))
+    assert re.fullmatch(r"[\d,]+, [\d.,]+ a second", observed)
+    assert re.fullmatch(r"[\d,]+, [\d.,]+ a second", replayed)
+    said = verb("fix", "seen", "--target", "local")
+    assert said.code == 2
+    assert "--target simulated only, not to local" in said.err
+
+
+@pytest.mark.parametrize(("bound", "code"), [(False, 0), (True, 3)], ids=["healthy", "generator-bound"])
+def test_loads_go_to_the_runs_own_target(
+    verb: Verb, runs: Callable[..., Path], home: Path, monkeypatch: pytest.MonkeyPatch, bound: bool, code: int
+) -> None:
+    """What is loaded is answered by the model here."""
+    copy = home / "loaded"
+    shutil.copytree(runs("too-small", SHORT), copy)
+    manifest = json.loads((copy / "run.json").read_text())
+    (copy / "run.json").write_text(json.dumps(manifest | {"target": "local"}))
+    targets = []
+
+    def make_run(job: Job, how: Any, *, place: tuple[int, int]) -> int:
+        targets.append((how.target, job.scenario.table.name, place))
+        return written_run(job, bound=bound and place[0] == 2)
+
+    monkeypatch.setattr(verb_of_fix, "make_run", make_run)
+    said = verb("fix", copy, "--out", "f")
+    assert said.code == code, said.err
+    assert targets == [
+        ("local", "keyheat-too-small-before-1", (1, 2)), ("local", "keyheat-too-small-after-1", (2, 2)),
+    ]  # fmt: skip
+    assert said.says("after-1 is invalid" if bound else "Fixed: with 1,143 WCU/s")
+
+
+def test_an_interruption_keeps_what_was_made(
+    verb: Verb, runs: Callable[..., Path], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb_of_fix, "make_run", lambda *_args, **_more: 130)
+    assert verb("fix", runs("hotkey", SHORTER), "--out", "f").code == 130
+    assert {path.name for path in (home / "f").iterdir()} == {"before-1.json", "fixed.json"}

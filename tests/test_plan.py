@@ -1,0 +1,198 @@
+"""`keyheat plan`: what a plan says, whom it asks, and what it refuses."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from moto import mock_aws
+
+from keyheat.endpoint.process import EndpointProcess
+
+ROOT = Path(__file__).parents[1]
+Verb = Callable[..., Any]
+PLAIN, AS_JSON = "keyheat plan sharded", "keyheat plan sharded --json"
+LOCAL = "keyheat plan sharded --target http://127.0.0.1:8000"
+MARKDOWN = "keyheat plan country-index --markdown plan.md"
+AWS = "keyheat plan pre-warmed --target aws --region eu-west-1 --throttled-keys"
+
+
+def arguments(command: str) -> list[str]:
+    program, *rest = shlex.split(command)
+    assert program == "keyheat"
+    return rest
+
+
+@pytest.fixture
+def nobodys_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An AWS configuration that is nobody's."""
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "none")
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+
+
+def test_a_plan_says_what_is_going_to_be_asked_for_and_asks_nobody(verb: Verb) -> None:
+    said = verb(*arguments(PLAIN))
+    assert (said.code, said.err) == (0, "")
+    assert said.says("each of 20 shards takes 9 % of that")
+    assert said.says("Demand is within every limit. A run Costs at most $3.03 in AWS")
+    assert said.says("AWS's defaults; --target aws reads those of your account")
+    plan = json.loads(verb(*arguments(AS_JSON)).out)["data"]
+    assert plan["hot_key"]["needed_with_margin"] == 3
+    assert plan["dollars"] == pytest.approx(3.03, abs=0.01)
+
+
+def test_a_plan_is_written_for_a_pull_request(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = verb(*arguments(MARKDOWN))
+    assert (said.code, said.err) == (0, "")
+    text = Path("plan.md").read_text(encoding="utf-8")
+    assert text.startswith("## country-index: Partition limit of index by-country")
+    assert "| index by-country, WCU | 2,940 | 2,940 | 4,000 | 5 | 2,500 of 1,000 |" in text
+    assert "A month: \\$4,128 for the provisioned capacity" in text
+
+
+@pytest.mark.opens
+def test_a_local_table_is_asked_for_its_quotas(verb: Verb) -> None:
+    with EndpointProcess.start(scale=0.5) as endpoint:
+        said = verb(*arguments(LOCAL.replace("http://127.0.0.1:8000", endpoint.url)))
+    assert (said.code, said.err) == (0, "")
+    assert said.says("Of the account, in this Region")
+    assert said.says("At scale 0.5 the local table multiplies every limit by it")  # the endpoint's own scale
+    assert said.says("its indexes 40,000 WCU/s and 40,000 RCU/s; here 4,000 and 3,000 provisioned")
+
+
+@pytest.mark.slow
+def test_an_account_is_asked_for_its_quotas_and_its_region_is_held_against_the_prices(
+    verb: Verb, nobodys_keys: None
+) -> None:
+    with mock_aws():
+        said = verb(*arguments(AWS))
+    assert (said.code, said.err) == (0, "")
+    assert said.says("Of the account, in this Region")
+    assert said.says("Prices are those of us-east-1, and may differ in eu-west-1")
+    assert said.says("Contributor Insights rules")
+    assert said.says("Not priced, so not in the total: pre-warming to 8,000 WCU/s, the table.")
+    assert "At scale" not in said.out  # limits of AWS, not of the local table
+
+
+@pytest.mark.opens
+def test_quotas_that_nobody_tells_are_unknown_and_the_plan_is_made(verb: Verb, nobodys_keys: None) -> None:
+    said = verb("plan", "hotkey", "--target", "http://127.0.0.1:9")
+    assert said.code == 0
+    assert said.says("Unknown: Could not connect")
+    said = verb("plan", "hotkey", "--target", "aws")  # without a region
+    assert said.code == 0
+    assert said.says("Unknown: You must specify a region")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--region", "eu-west-1"), "add --target aws, too"),
+        (("--target", "nowhere"), "is not an endpoint's URL"),
+        (("--target", "http://dynamodb.eu-west-1.amazonaws.com"), "over plain HTTP"),
+        (("--target", "aws", "--profile", "no-such"), "no-such"),
+    ],
+)
+def test_a_target_that_cannot_be_is_wrong_use(
+    verb: Verb, nobodys_keys: None, options: tuple[str, ...], words: str
+) -> None:
+    said = verb("plan", "hotkey", *options)
+    assert said.code == 2
+    assert words in said.err
+
+
+def test_a_plan_of_a_wrong_scenario_says_every_mistake(verb: Verb, tmp_path: Path) -> None:
+    text = (ROOT / "configs" / "scenarios" / "sharded.toml").read_text()
+    path = tmp_path / "wrong.toml"
+    path.write_text(re.sub(r"(?m)^(users|duration_s) = \S+", r"\1 = -1", text))
+    said = verb("plan", path)
+    assert said.code == 2
+    assert "2 errors" in said.err
+    assert "@ $.load.users" in said.err
+    assert "@ $.load.duration_s" in said.err
+
+
+def test_a_price_list_of_ones_own(verb: Verb, tmp_path: Path) -> None:
+    text = (
+        (ROOT / "configs" / "prices.toml")
+        .read_text()
+        .replace('region = "us-east-1"', 'region = "eu-north-1"')
+    )
+    mine = tmp_path / "mine.toml"
+    mine.write_text(text.replace("write_per_million = 0.625", "write_per_million = 6.25"))
+    plan = json.loads(verb("plan", "sharded", "--json", "--prices", mine).out)["data"]
+    other = plan["bill"]["other_mode"][1]
+    assert (plan["bill"]["prices"]["region"], other) == ("eu-north-1", pytest.approx(0.615, abs=0.01))
+    mine.write_text(text.replace("write_per_million = 0.625", "write_per_million = -1"))
+    said = verb("plan", "sharded", "--prices", mine)
+    assert said.code == 2
+    assert "on_demand.write_per_million" in said.err
+
+
+def test_the_workflow_of_ones_own_repository_plans_and_simulates_ones_own_scenario(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    workflow = yaml.safe_load((ROOT / "deploy" / "review" / "github-actions.yml").read_text(encoding="utf-8"))
+    job = workflow["jobs"]["review"]
+    steps = {step.get("name", step.get("uses", step.get("run"))): step for step in job["steps"]}
+    own = Path(job["env"]["SCENARIO"])
+    own.parent.mkdir()
+    shipped = (ROOT / "configs" / "scenarios" / "hotkey.toml").read_text(encoding="utf-8")
+    own.write_text(shipped, encoding="utf-8")
+    for name in ("Plan", "Simulate"):
+        command = steps[name]["run"].replace('"$SCENARIO"', str(own))
+        assert verb(*arguments(command)).code == 0
+    kept = steps["Keep the page"]["with"]["path"].split()
+    assert all(Path(path).exists() for path in kept)
+    assert f"--body-file {kept[0]}" in steps["Say it in the pull request"]["run"]
+    assert "pull_request_target" not in workflow[True], "a fork's code would run with our rights"
+
+
+UNSCALED = """
+format = "keyheat.scenario/1"
+name = "orders"
+question = "Does the index follow?"
+loadtest = "hotkey"
+[table]
+name = "orders"
+partition_key = "customer"
+provisioned = { read = 100, write = 400 }
+[table.auto_scaling.write]
+min = 100
+max = 4_000
+[[table.indexes]]
+name = "by-status"
+partition_key = "status"
+provisioned = { read = 100, write = 400 }
+SCALED
+[keys]
+kind = "uniform"
+[load]
+requests_per_s = 100
+duration_s = 60
+"""
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_an_index_that_does_not_scale_with_its_table_is_named(
+    verb: Verb, tmp_path: Path, scaled: bool
+) -> None:
+    own = tmp_path / "orders.toml"
+    policy = "[table.indexes.auto_scaling.write]\nmin = 100\nmax = 4_000" if scaled else ""
+    own.write_text(UNSCALED.replace("SCALED", policy), encoding="utf-8")
+    said = verb("plan", str(own))
+    assert said.code == 0, said.err
+    sentence = "Auto scaling raises the table's write capacity, and not that of index by-status"
+    assert said.says(sentence) is not scaled

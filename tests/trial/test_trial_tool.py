@@ -1,0 +1,263 @@
+"""tools.trial: its files, what it refuses, its exit codes."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.run import launch
+from keyheat.load.run.jobs import Job
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import Target, target_at
+from keyheat.model.behaviour import behaving
+from keyheat.runs.manifest import read_manifest
+from keyheat.scenario.scenario import load_scenario
+from keyheat.words import INTERRUPTED
+from tests.browsing import all_drawn
+from tests.pages.axe import violations
+from tests.trial.worlds import observed, trial_of, written_run
+from tools.trial import __main__ as verb_of_trial
+from tools.trial.judgement import judged
+from tools.trial.page import write_page
+from tools.trial.record import read_trial, write_trial
+from tools.trial.scenarios import NAMES
+
+ROOT = Path(__file__).parents[2]
+Tool = Callable[..., Any]
+REHEARSED, OTHERWISE = "python -m tools.trial", "keyheat local --port 8000 --behaviour burst_s=120"
+ON_IT = "python -m tools.trial --target http://127.0.0.1:8000 --only burst-spent"
+AGAIN = "python -m tools.trial --from trial.json"
+AWS = "https://dynamodb.eu-west-1.amazonaws.com"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+    """Loads that an endpoint in this process answers on a virtual clock."""
+    made: list[Job] = []
+
+    def make_run(job: Job, _how: object, *, place: tuple[int, int]) -> int:
+        made.append(job)
+        assert place[0] == len(made)
+        return written_run(job)
+
+    monkeypatch.setattr(verb_of_trial, "make_run", make_run)
+    return made
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+
+@pytest.mark.nightly
+def test_a_rehearsal_from_beginning_to_end(tool: Tool, loads: list[Job], home: Path) -> None:
+    said = tool(verb_of_trial.trial, *REHEARSED.split()[3:])
+    assert said.code == 0, said.err
+    assert said.says("The local table did what the model says, in 6 scenarios of 6.")
+    assert max(map(len, said.out.splitlines())) <= 80
+    (folder,) = (home / "reports" / "out").iterdir()
+    shared = read_trial(folder / "trial.json")
+    assert shared.complete
+    assert [one.scenario for one in shared.scenarios] == list(NAMES)
+    assert (shared.target, shared.region) == ("local", None)
+    text = (folder / "trial.json").read_text() + (folder / "trial.html").read_text()
+    for job in loads:
+        assert job.scenario.table.name not in text
+        assert load_scenario(job.path) == job.scenario
+    assert len({job.scenario.table.name for job in loads}) == len(NAMES)
+
+
+def test_a_file_of_somebody_is_held_against_the_model(tool: Tool, home: Path) -> None:
+    """The same answer as where it was made, and another one for another behaviour."""
+    write_trial(
+        home / "trial.json", trial_of(observed(["maximum-on-demand"], "quota_depth_s=3"), complete=False)
+    )
+    said = tool(verb_of_trial.trial, *AGAIN.split()[3:], "--json", "--out", "again")
+    assert said.code == 1, said.err
+    told = json.loads(said.out)
+    assert told["differing"] == ["maximum-on-demand"]
+    (explanation,) = told["explanations"]
+    assert explanation["determined"]
+    assert explanation["parameters"]["quota_depth_s"] == pytest.approx(3, rel=0.08)
+    assert told["trial"]["region"] == "eu-west-1"
+    assert (home / "again" / "trial.html").exists()
+
+
+def test_a_file_that_is_none_is_exit_code_3(tool: Tool, home: Path) -> None:
+    (home / "trial.json").write_text("{}")
+    said = tool(verb_of_trial.trial, "--from", "trial.json")
+    assert said.code == 3
+    assert "keyheat.trial/1" in said.line
+
+
+@pytest.mark.opens
+@pytest.mark.nightly
+def test_an_endpoint_with_another_behaviour_is_found_by_a_real_load(tool: Tool, home: Path) -> None:
+    """As the page says, on a free port; of the shortest scenario, to spare half a minute."""
+    setting = "quota_depth_s=4"
+    assert OTHERWISE.split()[-1].startswith("burst_s=")
+    with EndpointProcess.start(more=("--behaviour", setting)) as endpoint:
+        asked = ON_IT.replace("http://127.0.0.1:8000", endpoint.url).replace(
+            "burst-spent", "maximum-on-demand"
+        )
+        said = tool(verb_of_trial.trial, *asked.split()[3:], "--json", "--out", "t")
+    told = json.loads(said.out)
+    if told["trial"]["scenarios"][0]["state"] == "generator":
+        assert said.code == 3
+        pytest.skip("the machine was too busy to send the load, and the trial says so")
+    assert said.code == 1, said.err
+    assert list(told["explanations"][0]["parameters"]) == ["quota_depth_s"]
+
+
+@pytest.mark.nightly
+def test_the_behaviour_of_the_page_is_undetermined_by_that_scenario_alone() -> None:
+    setting = OTHERWISE.split()[-1]
+    assert behaving([setting]).burst_s == 120
+    (one,) = judged(observed([ON_IT.split()[-1]], setting)).explanations
+    assert {guess.parameter for guess in one.guesses} >= {"burst_s", "burst_at_start_share"}
+
+
+def test_a_trial_that_is_ended_keeps_what_was_measured(
+    tool: Tool, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make_run(job: Job, _how: object, *, place: tuple[int, int]) -> int:
+        return INTERRUPTED if place[0] == 2 else written_run(job)
+
+    monkeypatch.setattr(verb_of_trial, "make_run", make_run)
+    said = tool(verb_of_trial.trial, "--out", "t")
+    assert said.code == INTERRUPTED
+    shared = read_trial(home / "t" / "trial.json")
+    assert (shared.complete, [one.scenario for one in shared.scenarios]) == (False, ["hot-key"])
+    assert said.says("Not all six scenarios were run")
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"bound": True}, "maximum-on-demand is not compared: the load generator was the limit."),
+        ({"status": "stopped"}, "it was stopped before its end"),
+    ],
+)
+def test_a_run_that_says_nothing_is_not_compared(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], words: str
+) -> None:
+    monkeypatch.setattr(verb_of_trial, "make_run", lambda job, _how, place: written_run(job, **state))
+    said = tool(verb_of_trial.trial, "--only", "maximum-on-demand")
+    assert said.code == 3
+    assert said.says(words)
+
+
+def test_a_run_that_came_to_nothing_is_not_taken_for_agreement(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        verb_of_trial, "make_run", lambda job, _how, place: written_run(job) if place[0] == 1 else 3
+    )
+    said = tool(verb_of_trial.trial, "--only", "maximum-on-demand", "--only", "burst-spent", "--out", "t")
+    assert said.code == 3
+    assert said.line == "keyheat: burst-spent says nothing: it came to no result"
+    assert [one.scenario for one in read_trial(Path("t/trial.json")).scenarios] == ["maximum-on-demand"]
+
+
+def test_what_ends_before_it_begins_leaves_no_page(
+    tool: Tool, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb_of_trial, "make_run", lambda *_job, place: 4)
+    assert tool(verb_of_trial.trial, "--out", "t").code == 4
+    assert not list((home / "t").glob("trial.*"))
+
+
+@pytest.mark.opens
+@pytest.mark.nightly
+@pytest.mark.usefixtures("credentials")
+def test_one_that_costs_money_is_planned_agreed_to_and_leaves_nothing_behind(
+    tool: Tool, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that is done in an account, with requests that go to loopback: no target is on this machine."""
+    monkeypatch.setattr(Target, "local", property(lambda _self: False))
+    monkeypatch.setattr(launch, "command", as_remote(launch.command))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    with EndpointProcess.start(more=("--behaviour", "quota_depth_s=4")) as endpoint:
+        asked = ("trial", "--target", endpoint.url, "--only", "maximum-on-demand", "--out", "t")
+        refused = tool(verb_of_trial.trial, *asked[1:])
+        said = tool(verb_of_trial.trial, *asked[1:], "--yes", "--json")
+        left = make_client(target_at(endpoint.url, region="us-east-1")).list_tables()["TableNames"]
+    assert refused.code == 4
+    assert "--yes" in refused.line
+    assert left == []
+    run = read_manifest(home / "t" / "maximum-on-demand")
+    assert not run.local
+    assert 0 < run.scenario["budget"]["dollars"] <= 1
+    told = json.loads(said.out)
+    assert (told["trial"]["target"], told["trial"]["region"]) == ("endpoint", None)
+    if told["trial"]["scenarios"][0]["state"] == "generator":
+        assert said.code == 3
+        pytest.skip("the machine was too busy to send the load, and the trial says so")
+    assert said.code == 1, said.err
+    assert list(told["explanations"][0]["parameters"]) == ["quota_depth_s"]
+
+
+def as_remote(command: Callable[..., list[str]]) -> Callable[..., list[str]]:
+    """The command of a load, whose Locust takes no target for one on this machine either."""
+    return lambda *asked: ["tests.as_remote" if word == "locust" else word for word in command(*asked)]
+
+
+@pytest.mark.usefixtures("credentials")
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ((), "--yes"),
+        (("--max-dollars", "0.1", "--yes"), r"the trial costs at most 0\.4\d dollars, and 0\.1 may be spent"),
+    ],
+    ids=["nobody agrees", "it costs more"],
+)
+def test_it_is_refused(tool: Tool, loads: list[Job], home: Path, flags: tuple[str, ...], words: str) -> None:
+    said = tool(verb_of_trial.trial, "--target", AWS, "--out", "t", *flags)
+    assert said.code == 4
+    assert re.search(words, said.line)
+    assert not loads
+    assert not list(home.rglob("*.json"))
+
+
+def test_more_than_a_dollar_is_wrong_use(tool: Tool) -> None:
+    assert tool(verb_of_trial.trial, "--max-dollars", "2").code == 2
+    assert tool(verb_of_trial.trial, "--only", "nothing").code == 2
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("credentials")
+def test_all_runs_together_are_stopped_at_the_dollars(tool: Tool, loads: list[Job]) -> None:
+    """Each has what its plan says, and an equal part of the rest."""
+    said = tool(verb_of_trial.trial, "--target", AWS, "--max-dollars", "0.8", "--yes", "--out", "t")
+    assert said.code == 0, said.err
+    assert sum(job.scenario.budget.dollars for job in loads) == pytest.approx(0.8)
+    shared = read_trial(Path("t/trial.json"))
+    assert (shared.target, shared.region) == ("aws", "eu-west-1")
+
+
+@pytest.mark.browser
+@pytest.mark.nightly
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_page_is_drawn_and_fetches_nothing(visit: Any, home: Path, dark: bool) -> None:
+    found = trial_of(observed(["maximum-on-demand", "hot-key"], "quota_depth_s=3"))
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    page = visit(write_page(home / "p.html", found, judged(found.scenarios), at).as_uri(), dark=dark)
+    all_drawn(page)
+    assert page.evaluate("document.querySelectorAll('.chart .trace').length") >= 4
+    assert violations(page) == []
+    assert page.wrong == []
+    assert "quota_depth_s" in page.inner_text(".hero")
