@@ -443,7 +443,7 @@ def test_the_exit_code_is_the_same_wherever_it_is_said(verb: Verb) -> None:
         "-q",
     )
     told = json.loads(said.out)
-    assert said.err.startswith("::notice "), "nothing else is on stdout"
+    assert said.err.startswith("::error "), "nothing else is on stdout"
     assert told == outcome(told["folder"])
     assert (said.code, told["exit_code"], told["verdict"]) == (3, 3, "baseline")
     assert any("cannot write file/a.xml" in problem for problem in told["problems"])
