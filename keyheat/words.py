@@ -13,7 +13,7 @@ WAITING: Final = "waiting for"
 ENDING: Final = "ending;"
 """How lines on stderr begin, after our name, that are shown at once: a long wait, and that Ctrl-C came."""
 HURRIED: Final = "KEYHEAT_HURRIED"
-"""The environment variable of a stage whose run is being ended: no answer is waited for long."""
+"""Environment variable for the stages of an interrupted run: they wait briefly for each response."""
 
 
 class Direction(StrEnum):

@@ -39,6 +39,9 @@ def url() -> Iterator[str]:
         measure(cloudwatch, "table-117", minutes)
         measure(cloudwatch, "table-005", {"ThrottledRequests": 40.0}, Operation="GetRecords")
         measure(cloudwatch, "table-003", {"SystemErrors": 2.0}, Operation="PutItem")
+        idle = {"ConsumedReadCapacityUnits": 0.0, "ConsumedWriteCapacityUnits": 60.0}
+        for table in ("table-005", "table-003"):
+            measure(cloudwatch, table, idle)
         boto3.client("application-autoscaling", **where).register_scalable_target(
             ServiceNamespace="dynamodb", ResourceId="table/table-117",
             ScalableDimension="dynamodb:table:WriteCapacityUnits", MinCapacity=5, MaxCapacity=15,

@@ -1,6 +1,6 @@
 """One page over several runs: the answer first, every measure in one table, a small chart of each run.
 
-`keyheat compare`, `keyheat run A B C` and `keyheat sweep` end in it; a sweep puts its own charts in front.
+`keyheat compare` and `keyheat run A B C` end in it.
 """
 
 from collections.abc import Sequence

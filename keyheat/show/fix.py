@@ -28,8 +28,8 @@ from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.wording.answers import throttled_words
-from keyheat.wording.constraints import limit_of, target_words
-from keyheat.words import title_of
+from keyheat.wording.constraints import target_words
+from keyheat.words import LIMITS, title_of, whose
 
 BEFORE, AFTER = "before", "after"
 OTHER_DEMAND: Final = 0.1
@@ -125,9 +125,9 @@ def _run(one: Tried) -> dict[str, Any]:
 
 
 def limit_words(limit: Limit) -> str:
-    """A limit in a sentence: `a partition limit of the table (writes)`."""
+    """A limit in a sentence: `a partition limit (table writes)`."""
     constraint, resource, direction = limit
-    return f"{limit_of(constraint, resource)} ({direction}s)"
+    return f"{LIMITS[constraint]} ({whose(resource).removeprefix('the ')} {direction}s)"
 
 
 def steps_title(actions: Sequence[str]) -> str:

@@ -119,6 +119,7 @@ CHANGES: list[tuple[RemedyRequest, dict[str, tuple[str, str]]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("found", "wanted"), CHANGES, ids=[f"{one.scenario.name}-{one.advice.action}" for one, _ in CHANGES]
 )
@@ -159,7 +160,7 @@ BY_HAND: list[tuple[RemedyRequest, str]] = [
         (asked("hotkey", action), word)
         for action, word in {
             "back_off": "--retries sdk",
-            "change_retries": "keyheat retries",
+            "change_retries": "keyheat whatif NAME retries",
             "queue_writes": "sends the same later",
             "ramp": "another demand",
             "raise_account_quota": "Service Quotas",

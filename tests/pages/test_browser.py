@@ -1,27 +1,28 @@
-"""Reports in a real browser: charts drawn, nothing fetched, readable in the dark, on a phone and on paper."""
+"""Reports in a real browser, beside what test_gallery.py holds every page to."""
 
-from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from keyheat.pages.comparison import write_comparison
 from keyheat.pages.run.report import write_report
+<<<<<<< HEAD
 from keyheat.pages.series import RunEntry, write_index
-from keyheat.pages.sweep import write_sweep
 from keyheat.plan.prices import load_prices
-from keyheat.scenario.scenario import load_scenario
 from tests.browsing import all_drawn
 from tests.pages.axe import violations
 from tools.samples.cases import CASES
 
-SHARDED = Path(__file__).parents[2] / "configs" / "scenarios" / "sharded.toml"
 NAMES = [case.name for case in CASES]
+=======
+from tests.browsing import CONTRASTS, all_drawn, drawn
+from tests.pages.conftest import GENERATED_AT
+from tools.gallery import MADE_UP
+>>>>>>> tpure
 
 pytestmark = pytest.mark.browser
 
 
+<<<<<<< HEAD
 @pytest.fixture(scope="module")
 def reports(samples, tmp_path_factory):
     """Every sample's report, and the pages over several of them, as addresses of files."""
@@ -29,11 +30,9 @@ def reports(samples, tmp_path_factory):
     addresses = {name: write_report(samples[name], at).as_uri() for name in NAMES}
     folder = samples[NAMES[0]].parent
     entries = [RunEntry.of_run(samples[name]) for name in NAMES]
-    pages = {name: folder / f"{name}.html" for name in ("compare", "sweep")}
-    write_comparison(pages["compare"], [samples[name] for name in NAMES], load_prices(), at)
-    shards = {1: samples["hotkey"], 20: samples["sharded"]}
-    write_sweep(pages["sweep"], load_scenario(SHARDED), shards, load_prices(), at, margin=1.5)
-    addresses |= {name: page.as_uri() for name, page in pages.items()}
+    compare = folder / "compare.html"
+    write_comparison(compare, [samples[name] for name in NAMES], load_prices(), at)
+    addresses["compare"] = compare.as_uri()
     return {**addresses, "index": write_index(folder, entries, at).as_uri()}
 
 
@@ -59,7 +58,7 @@ CUT = """() => [...document.querySelectorAll('.chart')].flatMap(chart => {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*NAMES, "compare", "sweep"])
+@pytest.mark.parametrize("name", [*NAMES, "compare"])
 def test_charts_are_drawn_and_nothing_is_wrong_and_nothing_is_fetched(visit, reports, name):
     page = visit(reports[name])
     charts = drawn(page)
@@ -79,12 +78,27 @@ def test_the_index_fetches_nothing_and_its_links_work(visit, reports):
     assert page.url == reports[NAMES[0]]
 
 
-@pytest.mark.parametrize("name", ["datekey", "generator-bound", "index", "compare", "sweep"])
+@pytest.mark.parametrize("name", ["datekey", "generator-bound", "index", "compare"])
 def test_a_phone_does_not_scroll_sideways(visit, reports, name):
     page = visit(reports[name], width=360)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.wrong == []
+=======
+@pytest.fixture
+def report(samples):
+    return write_report(samples["hotkey"], GENERATED_AT).as_uri()
+
+
+def test_the_links_of_an_index_lead_to_its_reports(visit, samples, tmp_path):
+    for run in samples.values():
+        write_report(run, GENERATED_AT)
+    page = visit(MADE_UP["index"](tmp_path, samples).as_uri())
+    assert page.locator("svg.spark").count() == len(samples)
+    page.locator("article a").first.click()
+    page.wait_for_selector("#verdict")
+    assert page.url == (next(iter(samples.values())) / "report.html").as_uri()
+>>>>>>> tpure
 
 
 MARKS = """() => [...document.querySelectorAll("#chart-latency .xtick text")]
@@ -92,8 +106,8 @@ MARKS = """() => [...document.querySelectorAll("#chart-latency .xtick text")]
     .map(({left, right, top}) => [left, right, top])"""
 
 
-def test_percentiles_stand_side_by_side_on_a_phone(visit, reports):
-    page = visit(reports["hotkey"], width=390)
+def test_percentiles_stand_side_by_side_on_a_phone(visit, report):
+    page = visit(report, width=390)
     all_drawn(page)
     marks = page.evaluate(MARKS)
     assert len(marks) >= 5
@@ -101,6 +115,7 @@ def test_percentiles_stand_side_by_side_on_a_phone(visit, reports):
     assert len({round(top) for _, _, top in marks}) == 1
 
 
+<<<<<<< HEAD
 CONTRASTS = """() => {
   const parts = text => text.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map(c => c / 255)
@@ -127,7 +142,7 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["undetermined", "index", "compare", "sweep"])
+@pytest.mark.parametrize("name", ["undetermined", "index", "compare"])
 def test_every_word_has_contrast(visit, reports, name, dark):
     """https://www.w3.org/WAI/WCAG22/Understanding/contrast-minimum.html"""
     page = visit(reports[name], dark=dark)
@@ -135,7 +150,7 @@ def test_every_word_has_contrast(visit, reports, name, dark):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["datekey", "generator-bound", "index", "compare", "sweep"])
+@pytest.mark.parametrize("name", ["datekey", "generator-bound", "index", "compare"])
 def test_axe_finds_nothing_wrong(visit, reports, name, dark):
     page = visit(reports[name], dark=dark)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
@@ -144,6 +159,10 @@ def test_axe_finds_nothing_wrong(visit, reports, name, dark):
 
 def test_the_page_follows_the_system_from_light_to_dark(visit, reports):
     page = visit(reports["hotkey"])
+=======
+def test_the_page_follows_the_system_from_light_to_dark(visit, report):
+    page = visit(report)
+>>>>>>> tpure
     page.locator("#chart-seconds-0").scroll_into_view_if_needed()  # what nobody looks at waits
     area = "document.querySelector('#chart-seconds-0 .js-fill')"
     page.wait_for_selector("#chart-seconds-0 .js-fill", state="attached")
@@ -154,8 +173,8 @@ def test_the_page_follows_the_system_from_light_to_dark(visit, reports):
     assert page.wrong == []
 
 
-def test_paper_has_every_chart_in_light_colours(visit, reports):
-    page = visit(reports["hotkey"], dark=True)
+def test_paper_has_every_chart_in_light_colours(visit, report):
+    page = visit(report, dark=True)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     charts = drawn(page)

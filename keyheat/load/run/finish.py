@@ -93,7 +93,8 @@ def follow_up(
     codes: dict[str, int] = {}
     if CALLS.is_silent(endpoint_url):
         progress.say(
-            f"CloudWatch is not asked, since {endpoint_url} hangs; later: keyheat collect --run {folder}"
+            f"metrics are not collected, since {endpoint_url} does not answer. Collect them later: "
+            f"keyheat collect --run {folder}"
         )
     else:
         progress.phase("collecting", "keyheat: collecting what CloudWatch says of the run's minutes", **left)
