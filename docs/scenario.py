@@ -70,15 +70,15 @@ MEANT: Final[Mapping[tuple[str, str], str]] = {
 }
 """What fields mean whose name says nearly everything."""
 VERBS: Final[Mapping[str, str]] = {
-    "keys.shards": "load tests that spread keys, and `[[tasks]]`, send to so many. `simulate`, `whatif` and `knee` divide the hot keys of the "
+    "keys.shards": "load tests that spread keys, and `[[tasks]]`, send to so many. `simulate` and `whatif` divide the hot keys of the "
     "others on their way, and say so; `plan` and `run` refuse it there, for it would change nothing",
-    "timeline": "`run` makes the changes on the table that it made; `simulate`, `knee` and `plan` play them; `whatif NAME write-capacity` leaves changes of capacity out, for they are the question",
-    "table.auto_scaling": "played by `simulate`, `whatif` and `knee`; `plan` leaves it out and says so; `run` refuses it, and says how to register a policy in AWS",
+    "timeline": "`run` makes the changes on the table that it made; `simulate`, `plan` and `whatif NAME shards` play them; `whatif NAME capacity` and `load` leave them out",
+    "table.auto_scaling": "played by `simulate` and `whatif NAME shards`; `plan` leaves it out and says so; `run` refuses it, and says how to register a policy in AWS",
     "table.regions": "`plan` counts what the copies cost, `simulate` plays the first Region; a run on the local endpoint has that one alone, "
     "and one in AWS loads a global table that is there (`--table`): it makes none",
-    "load.replicated_per_write": "`plan`, `simulate`, `knee` and `whatif`; `run` refuses it, for nothing of ours writes in other Regions",
+    "load.replicated_per_write": "`plan`, `simulate` and `whatif`; `run` refuses it, for nothing of ours writes in other Regions",
     "dynamic_sharding": "`run`, `plan` and `simulate`; `whatif` refuses it, since it adds shards by itself",
-    "budget": "`run`, `sweep`, `fix` and `regress` in an account; nothing is paid for elsewhere",
+    "budget": "`run`, `whatif`, `fix` and `regress` in an account; nothing is paid for elsewhere",
     "abort_on": "real loads: a simulation has nothing to protect",
     "thresholds": "`analyze`, after every run: a broken one is exit code 1",
     "expects": "the report and the index of several runs say whether it came so; suites hold a run to it",

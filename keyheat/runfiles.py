@@ -15,7 +15,6 @@ a temporary name beside the target and is renamed into place, so a killed proces
     report.html       its page, for a person
 """
 
-import errno
 import os
 import tempfile
 from collections.abc import Callable
@@ -71,20 +70,6 @@ class FileProblem(Exception):
 
 class CannotWrite(FileProblem):
     """A file that could not be written: a read-only folder, a full disk."""
-
-
-def check_writable(path: Path) -> None:
-    """Before work whose outcome goes into a file: that it can be written. Raises `CannotWrite`."""
-    nearest = next(one for one in path.absolute().parents if one.exists())
-    why = None
-    if path.is_dir():
-        why = errno.EISDIR
-    elif not nearest.is_dir():
-        why = errno.ENOTDIR
-    elif not os.access(nearest, os.W_OK | os.X_OK):
-        why = errno.EACCES
-    if why is not None:
-        raise CannotWrite(f"cannot write {path}: {os.strerror(why)}")
 
 
 def check_no_link(folder: Path) -> None:

@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 TOGETHER = {
     "test_accuracy_tool", "test_botocore_retries", "test_fix", "test_go_retries", "test_imports",
-    "test_js_retries", "test_judgement", "test_own_designs", "test_retries_page", "test_simulate",
+    "test_js_retries", "test_judgement", "test_own_designs", "test_retrying", "test_simulate",
     "test_simulated_agreement", "test_tasks_agree",
 }  # fmt: skip
 """Files whose tests ask for the same simulations, or for what the same client did: a process keeps them."""
@@ -152,5 +152,4 @@ def start_locust(locust_server: LocustServer, tmp_path: Path) -> Iterator[Callab
 
     yield start
     for load in started:
-        load.kill()
-        load.communicate()
+        load.close()

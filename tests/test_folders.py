@@ -92,8 +92,7 @@ def test_a_series_does_not_go_where_another_one_goes(verb: Verb, scenario: Path)
     with hold(Path("series")):
         for command in (
             ("demo",),
-            ("sweep", "sharded"),
-            ("knee", scenario),
+            ("whatif", scenario, "load"),
             ("simulate", scenario, "hotkey"),
         ):
             said = verb(*command, "--out", "series")

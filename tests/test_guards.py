@@ -56,7 +56,7 @@ def test_nobody_can_be_asked(verb: Verb, started: list[list[str]]) -> None:
     "arguments",
     [
         ["run", "hotkey", "--target", AWS],
-        ["knee", "hotkey", "--target", AWS],
+        ["whatif", "hotkey", "load", "--target", AWS],
     ],
 )
 def test_a_service_without_any_input_is_refused_too(
@@ -109,14 +109,14 @@ def test_a_person_is_asked_and_no_is_the_default(
     assert ("--yes" in started[0]) if started else ("nothing was started" in text)
 
 
-def test_a_sweep_asks_once_for_the_sum(
+def test_a_search_asks_once_for_the_sum(
     verb: Verb, started: list[list[str]], terminal: Callable[[str], None], tmp_path: Path
 ) -> None:
     terminal("n")
-    folder = tmp_path / "sweep"
-    said = verb("sweep", "sharded", "--shards", "1,2,4", "--target", AWS, "--out", folder)
+    folder = tmp_path / "search"
+    said = verb("whatif", "sharded", "shards", "--to", "4", "--target", AWS, "--out", folder)
     assert said.code == 4
-    assert re.search(r"3 runs, together at most \d+\.\d\d dollars", said.err)
+    assert re.search(r"7 runs, together at most \d+\.\d\d dollars", said.err)
     assert not folder.exists()
 
 

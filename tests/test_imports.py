@@ -39,7 +39,8 @@ MAY_IMPORT = {
         "wording",
     },
     "show": {
-        "model", "scenario", "plan", "runs", "evidence", "analysis", "pages", "terminal", "wording",
+        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "pages", "terminal",
+        "wording",
     },
     "testing": {
         "model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "pages", "wording",
@@ -218,7 +219,6 @@ def test_files_are_written_without_pandas_and_frames_are_made_with_it() -> None:
 
 BASE = {
     "plan": "main(['plan', 'hotkey'])",
-    "whatif": "main(['whatif', 'hotkey', 'shards', '-q'])",
     "queries": "main(['queries', '--table', 'orders'])",
     "loadtests": "main(['loadtests'])",
     "schema": "main(['schema'])",

@@ -18,7 +18,6 @@ from keyheat.terminal.progress import Working
 Verb = Callable[..., Any]
 NAMES = [name for verbs in MENU.values() for name in verbs]
 NO_ANSWER = {"local"}  # it serves
-LEAVING = {"knee", "retries", "sweep"}  # questions of whatif soon
 HEAVY = ("pyarrow", "plotly", "boto3", "botocore", "numpy", "scipy", "flask", "pydantic", "locust")
 
 
@@ -62,18 +61,18 @@ def test_every_verb_answers_a_program_and_can_be_silent(name: str) -> None:
         assert "--json" in options_of(verb), verb.name
 
 
-@pytest.mark.parametrize("name", ["run", "simulate", "sweep", "plan", "whatif", "knee"])
+@pytest.mark.parametrize("name", ["run", "simulate", "plan", "whatif"])
 def test_every_verb_that_takes_a_scenario_changes_it_alike(name: str) -> None:
     assert {"--set", "--duration"} <= options_of(verb_named(name))
 
 
 def test_the_menu_fits_a_screen_and_says_each_thing_in_a_line() -> None:
     lines = cli.get_help(click.Context(cli, info_name="keyheat", terminal_width=80)).splitlines()
-    assert len(lines) <= 40 + len(LEAVING & set(NAMES))
+    assert len(lines) <= 40
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - LEAVING))
+@pytest.mark.parametrize("name", sorted(set(NAMES)))
 def test_help_is_short(name: str) -> None:
     """60 characters for an option, without its default."""
     for verb in leaves(verb_named(name)):
@@ -87,9 +86,7 @@ def test_help_is_short(name: str) -> None:
 CHANGED = ["--set", "load.users=1", "--set", "keys.share=1.5"]
 
 
-@pytest.mark.parametrize(
-    "words", [["plan"], ["simulate"], ["sweep"], ["knee"], ["run"], ["whatif"]], ids=lambda words: words[0]
-)
+@pytest.mark.parametrize("words", [["plan"], ["simulate"], ["run"], ["whatif"]], ids=lambda words: words[0])
 def test_what_is_wrong_with_a_change_is_said_before_anything_starts(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:

@@ -1,6 +1,6 @@
 """What two outputs show of one run is the same to the last digit shown.
 
-Terminal, page, `summary.json`, index, index of runs, compare, sweep, fix, knee, suite and notebook: each says
+Terminal, page, `summary.json`, index, index of runs, compare, fix, whatif, suite and notebook: each says
 some of `accepted` (units a second), `share` (throttled, of all attempts), `throttles`, `attempts`, `lasted`,
 and of what was throttled when the limited time began and ended, and what a month of the table costs.
 """
@@ -18,7 +18,7 @@ from rich.console import Console
 
 from keyheat.analysis.advice.proof import tried
 from keyheat.analysis.diagnosis import analyze_run, load_run
-from keyheat.analysis.knee_steps import loaded_step
+from keyheat.analysis.loaded_step import loaded_step
 from keyheat.analysis.report.run import load_run as load_page
 from keyheat.analysis.summarize import read_summary
 from keyheat.cli.main import main
@@ -26,17 +26,16 @@ from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
 from keyheat.pages.page import save
 from keyheat.pages.run.report import render, write_report
 from keyheat.pages.series import RunColumn, groups_of
-from keyheat.pages.sweep import Sweep
-from keyheat.plan.forecast import forecast
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.regression.history.records import Kept
-from keyheat.runfiles import FILES, RUN, SECONDS
+from keyheat.runfiles import FILES, RUN
 from keyheat.runs.formats import write_diagnosis
 from keyheat.runs.manifest import read_manifest
-from keyheat.runs.records import second_counts
 from keyheat.scenario.scenario import scenario_from_dict
+from keyheat.simulator.questions import load_question
 from keyheat.terminal import diagnosis as terminal
 from keyheat.terminal.regression import _runs as suite_rows
+from keyheat.words import WRITE
 from tests.made_runs import load_evidence
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
@@ -123,14 +122,6 @@ def by_the_cards(run: Path) -> Shown:
         yield "share", "cards", found[2]
 
 
-def by_a_sweep(run: Path) -> Shown:
-    scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
-    planned = forecast(scenario, load_prices(), margin=1.5)
-    (point,) = Sweep(scenario=scenario, planned=planned, runs=((1, column(run)),)).points
-    yield "accepted", "sweep", rate(point.accepted_per_s, "WCU")
-    yield "share", "sweep", percent(point.throttled_share)
-
-
 def by_a_fix(run: Path) -> Shown:
     scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
     one = tried(run, scenario, Billing(load_prices()))
@@ -141,12 +132,12 @@ def by_a_fix(run: Path) -> Shown:
     yield "lasted", "fix", span(one.measured.duration_s)
 
 
-def by_a_knee(run: Path) -> Shown:
-    manifest = read_manifest(run)
-    scenario = scenario_from_dict(dict(manifest.scenario or {}), "run.json")
-    rows = second_counts(run / FILES[SECONDS], manifest.rows_ahead_s)
-    step = loaded_step(scenario, load_page(run).diagnosis, manifest, rows, run)
-    yield "accepted", "knee", rate(step.write_units_per_s, "WCU")
+def by_a_search(run: Path) -> Shown:
+    scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
+    question = load_question(scenario)
+    step = loaded_step(question, 1, scenario, run)
+    yield "accepted", "whatif", rate(step.outcome.consumed_per_s(WRITE), "WCU")
+    yield "share", "whatif", percent(step.share)
 
 
 def by_a_suite(run: Path) -> Shown:
@@ -185,7 +176,7 @@ def column(run: Path) -> RunColumn:
 
 
 OUTPUTS: tuple[Callable[[Path], Shown], ...] = (
-    by_summary, by_the_page, by_the_terminal, by_compare, by_the_cards, by_a_sweep, by_a_fix, by_a_knee,
+    by_summary, by_the_page, by_the_terminal, by_compare, by_the_cards, by_a_fix, by_a_search,
     by_a_suite, by_a_notebook,
 )  # fmt: skip
 

@@ -1,30 +1,23 @@
-"""Several runs from one command: a sweep over shards, runs held against each other.
+"""Several runs from one command, and runs held against each other.
 
-docs/sweep.md says what is tested here, with its commands.
+docs/compare.md says what is tested here, with its commands.
 """
 
-import os
 import re
 import shlex
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from keyheat import runfiles
-from keyheat.scenario.scenario import load_scenario
-from tests.outside import OR_TOO_SLOW, check_verdict
+from tests.outside import OR_TOO_SLOW
 
 ROOT = Path(__file__).parents[1]
 SCENARIOS = ROOT / "configs" / "scenarios"
 Verb = Callable[..., Any]
 Sample = Callable[..., Path]
-SWEEP = "keyheat sweep sharded --shards 1,2,4,8,16 --out reports/out/shards"
-COMPARE = "keyheat compare reports/out/shards/shards-1 reports/out/shards/shards-2 --out reports/out/two.html"
+COMPARE = "keyheat compare reports/out/cures/hotkey reports/out/cures/sharded --out reports/out/two.html"
 MANY = "keyheat run hotkey sharded --out reports/out/cures"
 
 
@@ -34,7 +27,7 @@ def commands_in(page: str) -> list[str]:
 
 
 def test_the_pages_have_these_commands_and_no_others() -> None:
-    assert commands_in("sweep.md") == [SWEEP, COMPARE, MANY]
+    assert commands_in("compare.md") == [COMPARE, MANY]
 
 
 def arguments(command: str) -> list[str]:
@@ -53,28 +46,6 @@ def small(folder: Path, name: str = "sharded", **changes: object) -> Path:
     path = folder / f"{name}-small.toml"
     path.write_text(f"{text}\n[local]\nscale = 0.05\n")
     return path
-
-
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (("sharded", "--shards", "0,2"), "0 is not between 1 and 100,000"),
-        (("sharded", "--shards", "one,2.5"), "'one' is not a whole number; '2.5' is not a whole number"),
-        (("hotkey",), "hotkey, spreads no key over shards"),
-        (("no-such",), "neither a file nor one of"),
-        (("sharded", "--out", "full"), "is not an empty folder"),
-    ],
-)
-def test_a_sweep_that_cannot_be_made_is_refused_before_anything_starts(
-    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], words: str
-) -> None:
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "run.json").write_text("{}")
-    monkeypatch.chdir(tmp_path)
-    said = verb("sweep", *more)
-    assert said.code == 2
-    assert words in said.line
-    assert [path.name for path in tmp_path.rglob("*")] == ["full", "run.json"]
 
 
 def test_several_scenarios_are_all_checked_before_the_first_starts(verb: Verb, tmp_path: Path) -> None:
@@ -117,38 +88,6 @@ def test_a_comparison_with_a_run_that_cannot_be_judged_is_3(
 
 
 @pytest.mark.opens
-def test_a_sweep_of_two_and_a_comparison_of_its_runs(
-    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The page's commands with two numbers of shards, a small scenario, and no wait for CloudWatch."""
-    monkeypatch.chdir(tmp_path)
-    scenario = small(tmp_path)
-    words = [str(scenario) if word == "sharded" else word for word in arguments(SWEEP)]
-    words[words.index("1,2,4,8,16")] = "1,8"
-    said = verb(*words, "--no-collect")
-    assert said.code in OR_TOO_SLOW, said.err
-    shards = tmp_path / "reports" / "out" / "shards"
-    assert {path.name for path in shards.iterdir()} == {
-        "sweep.html", "shards-1", "shards-1.json", "shards-8", "shards-8.json",
-    }  # fmt: skip
-    valid = []
-    for count, constraint in ((1, "partition"), (8, "none")):
-        run = shards / f"shards-{count}"
-        assert {path.name for path in run.iterdir()} == {*runfiles.FILES.values(), "report.html"} - {
-            "evidence.json"
-        }
-        valid.append(check_verdict(run, constraint))
-        kept = runfiles.read_json(run / "run.json", runfiles.RUN)["scenario"]
-        assert kept["keys"]["shards"] == load_scenario(shards / f"shards-{count}.json").keys.shards == count
-    assert said.code == (0 if all(valid) else 3)
-    assert not all(valid) or "8 shards are enough" in said.out
-    assert "run 2 of 2" in said.err
-    compare = COMPARE.replace("shards-2", "shards-8")
-    assert verb(*arguments(compare)).code == said.code
-    assert (tmp_path / "reports" / "out" / "two.html").read_text().count("<article") == 2
-
-
-@pytest.mark.opens
 def test_several_scenarios_end_in_one_page(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,31 +100,5 @@ def test_several_scenarios_end_in_one_page(
     page = (folder / "index.html").read_text()
     assert re.findall(r'href="([^"]*)/report.html"', page) == ["hotkey", "sharded"]
     assert "Side by side: reports/out/cures/index.html" in said.out
-
-
-@pytest.mark.opens
-def test_an_interrupted_sweep_keeps_its_whole_runs_and_their_page(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "keyheat",
-        "sweep",
-        str(small(tmp_path, duration_s=4)),
-        "--shards",
-        "1,8",
-    ]
-    with subprocess.Popen(
-        [*command, "--no-collect", "--out", str(tmp_path / "sweep")],
-        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    ) as child:  # fmt: skip
-        assert child.stderr is not None
-        for line in child.stderr:
-            if line == "sharded-8: loading\n":
-                break
-        os.killpg(child.pid, signal.SIGINT)  # Ctrl-C in its terminal reaches the load as well
-        child.stderr.read()
-        assert child.wait() == 130
-    whole = tmp_path / "sweep" / "shards-1"
-    assert {path.name for path in whole.iterdir()} >= {"run.json", "diagnosis.json", "report.html"}
-    page = (tmp_path / "sweep" / "sweep.html").read_text()
-    assert re.findall(r'href="([^"]*)/report.html"', page) == ["shards-1"]
+    assert verb(*arguments(COMPARE)).code in OR_TOO_SLOW
+    assert (tmp_path / "reports" / "out" / "two.html").read_text().count("<article") == 2

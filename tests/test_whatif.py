@@ -1,109 +1,209 @@
-"""keyheat whatif, as docs/whatif.md has it; and the exit codes of those who ask for what cannot be."""
+"""keyheat whatif, as docs/whatif.md has it; its exit codes; and searches by runs that are really loaded."""
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from keyheat.cli import whatif as verb_of_whatif
+from keyheat.load.run.jobs import Job
+from keyheat.model.retries import POLICIES, QUOTA_TOKENS
+from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.clients import SERVICE_S
+from keyheat.simulator.retrying import MOST_REQUESTS
+from tests.loaded_runs import written_run
+
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "whatif.md").read_text(encoding="utf-8")
+POLICIES_PAGE = (ROOT / "docs" / "generator.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+SHOWN = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 Verb = Callable[..., Any]
-COMMANDS = {
-    "keyheat whatif hotkey shards": 0,
-    "keyheat whatif too-small write-capacity": 0,
-    "keyheat whatif hotkey write-capacity": 1,
-    "keyheat whatif hotkey shards --json": 0,
-    "keyheat whatif hotkey shards --out reports/out/shards": 0,
-}
+COMMANDS: dict[str, tuple[int, str]] = {
+    "keyheat whatif hotkey shards": (0, SHOWN[0]),
+    "keyheat whatif too-small capacity": (0, "803 WCU are enough: none of the writes throttled"),
+    "keyheat whatif hotkey capacity": (1, "ask how many shards are enough (keyheat whatif hotkey shards)"),
+    "keyheat whatif hotkey load": (0, SHOWN[1]),
+    "keyheat whatif country-index load --from 25 --to 1250 --precision 0.02": (
+        0, "one partition of index by-country (writes)",
+    ),
+    "keyheat whatif sharded shards --target local --out reports/out/shards": (0, "are enough"),
+    "keyheat whatif hotkey retries": (0, SHOWN[2]),
+    "keyheat whatif hotkey retries --set load.requests_per_s=160 --sdk boto3-2026 --sdk boto3-2025": (
+        0, "With boto3-2026 11 % of 8,000 requests are given up",
+    ),
+    "keyheat simulate hotkey --set 'client.sdk=\"boto3-2026\"' --set client.clients=10": (0, "throttle"),
+    "keyheat whatif hotkey shards --out reports/out/mine": (0, "Page: reports/out/mine/whatif.html"),
+    "keyheat whatif too-small load --json": (0, '"format": "keyheat.answer/1"'),
+}  # fmt: skip
+"""Each command of the page, its exit code, and what it says."""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+    """Loads that are answered by the model, and a generator that cannot send 750 requests a second."""
+    made: list[Job] = []
+
+    def make_run(job: Job, _how: object, *, place: tuple[int, int]) -> int:
+        made.append(job)
+        assert place[0] == len(made) <= place[1]
+        return written_run(job, bound=(job.scenario.load.requests_per_s or 0) >= 750)
+
+    monkeypatch.setattr(verb_of_whatif, "make_run", make_run)
+    return made
 
 
 def test_the_page_shows_these_commands() -> None:
-    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    assert {line for block in blocks for line in block.splitlines()} == set(COMMANDS)
+    assert {line for block in BLOCKS for line in block.splitlines()} == COMMANDS.keys()
 
 
-@pytest.mark.slow
-def test_the_page_shows_what_is_said(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    said = verb("whatif", "hotkey", "shards")
-    assert said.code == 0
-    (shown,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    assert said.says(shown)
-    assert max(map(len, said.out.splitlines())) <= 80
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_page_shows_what_is_said(verb: Verb, loads: list[Job], command: str) -> None:
+    code, words = COMMANDS[command]
+    said = verb(*shlex.split(command)[1:])
+    assert said.code == code, said.err
+    assert said.says(words), said.out
 
 
-@pytest.mark.slow
-def test_a_capacity_is_found_with_its_price(verb: Verb) -> None:
-    said = verb("whatif", "too-small", "write-capacity")
-    assert said.code == 0
-    (found,) = re.findall(r"^([\d,]+) WCU are enough", said.out)
-    assert 760 <= int(found) <= 808  # 800 writes/s of one unit
-    assert said.says("Nothing that was saved up counts")
-    assert "$" in said.out
-
-
-def test_a_hot_key_is_not_helped_by_capacity(verb: Verb) -> None:
-    said = verb("whatif", "hotkey", "write-capacity")
-    assert said.code == 1
-    assert said.says("Not even 40,000 WCU are enough")
-    assert said.says("ask how many shards are enough (keyheat whatif hotkey shards)")
-
-
-def test_the_answer_as_json(verb: Verb) -> None:
-    said = verb("whatif", "hotkey", "shards", "--json", "--throttle-share", "0.2")
-    assert said.code == 0
-    answer = json.loads(said.out)
-    assert (answer["format"], answer["question"], answer["answer"]) == ("keyheat.whatif/1", "shards", 2)
-    assert answer["formula"] == 2
-    one, two, *_more = answer["candidates"]
-    assert (one["value"], one["enough"]) == (1, False)
-    assert one["limited_by"][0]["constraint"] == "partition"
-    assert (two["value"], two["enough"], two["queries_per_read"]) == (2, True, 2)
-    assert set(two["throttle_share_by_seed"]) == {"1", "2"}
-    assert two["provisioned_dollars_per_month"] > 0
-
-
-@pytest.mark.slow
-def test_the_answer_as_a_page(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    said = verb("whatif", "hotkey", "shards", "--out", "reports/out/shards", "--throttle-share", "0.2")
-    assert said.code == 0
-    assert said.says("The page: reports/out/shards/whatif.html")
-    folder = tmp_path / "reports" / "out" / "shards"
-    assert {path.name for path in folder.iterdir()} == {"whatif.html", "whatif.json"}
-    text = (folder / "whatif.html").read_text().replace("\u00a0", " ")
-    sentence = json.loads((folder / "whatif.json").read_text())["sentence"]
-    assert f'<h1 id="verdict">{sentence}</h1>' in text
-    assert "<code>keyheat whatif hotkey shards --throttle-share 0.2</code>" in text
-    again = verb("whatif", "hotkey", "shards", "--out", "reports/out/shards")
-    assert (again.code, again.out) == (2, "")
-    assert again.says("is not an empty folder") or "is not an empty folder" in again.err
-
-
-@pytest.mark.slow
-def test_the_answer_of_an_index_names_it(verb: Verb) -> None:
-    said = verb("whatif", "country-index", "shards", "--index", "by-country", "--most", "4")
-    assert said.code == 0
-    assert said.says("3 shards are enough")
-    assert said.says("by the limit of one partition of index by-country (writes)")
+def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
+    assert [f"`{policy.name}`" for policy in POLICIES if f"`{policy.name}`" not in POLICIES_PAGE] == []
+    assert f"{QUOTA_TOKENS:.0f} tokens a client" in POLICIES_PAGE
+    assert f"takes {SERVICE_S * 1000:.0f} ms" in PAGE
+    assert MOST_REQUESTS == 500_000
 
 
 @pytest.mark.parametrize(
     ("asked", "wrong"),
     [
         (("nobody", "shards"), "neither a file nor one of"),
-        (("hotkey", "shards", "--index", "by-day"), "has no global index 'by-day'; it has none"),
-        (("table-per-period-on-demand", "write-capacity"), "is on demand: it has no capacity"),
-        (("replay", "shards"), "replays a trace"),
         (("hotkey", "users"), "is not one of"),
+        (("hotkey", "shards", "--index", "by-day"), "has no global index 'by-day'; it has none"),
+        (("hotkey", "shards", "--to", "2.5"), "--to 2.5 is not a whole number"),
         (("hotkey", "shards", "--throttle-share", "2"), "is not in the range"),
         (("hotkey", "shards", "--throttle-share", "nan"), "nan is no number"),
+        (("hotkey", "shards", "--sdk", "go-v2"), "--sdk is for retries, not for shards"),
+        (("hotkey", "load", "--index", "by-day"), "--index is for shards and capacity, not for load"),
+        (("hotkey", "load", "--from", "500", "--to", "400"), "--from 500 is not below --to 400"),
+        (("hotkey", "load", "--target", "local", "--table", "mine"), "leave out --table"),
+        (("hotkey", "load", "--out", "full"), "is not an empty folder"),
+        (("hotkey", "shards", "--target", "local"), "spreads no key"),
+        (
+            ("country-index", "shards", "--index", "by-country", "--target", "local", "--table", "t"),
+            "--table",
+        ),
+        (("table-per-period-on-demand", "capacity"), "is on demand: it has no capacity"),
+        (("replay", "shards"), "replays a trace"),
+        (("replay", "load"), "replays a trace"),
+        (("hotkey", "retries", "--target", "local"), "--target is for shards and capacity and load"),
+        (("hotkey", "retries", "--duration", "3200"), "at most 500,000 are tried one by one"),
     ],
 )
-def test_what_cannot_be_asked_is_exit_code_2(verb: Verb, asked: tuple[str, ...], wrong: str) -> None:
+def test_what_cannot_be_asked_is_exit_code_2(
+    verb: Verb, home: Path, asked: tuple[str, ...], wrong: str
+) -> None:
+    (home / "full").mkdir()
+    (home / "full" / "run.json").write_text("{}")
     said = verb("whatif", *asked)
     assert said.code == 2
     assert "".join(wrong.split()) in "".join(said.err.split())
+    assert not (home / "reports").exists()
+
+
+def test_the_answer_for_programs_and_as_a_page(verb: Verb, home: Path) -> None:
+    words = ("whatif", "hotkey", "shards", "--throttle-share", "0.2")
+    said = verb(*words, "--json", "--out", "mine")
+    assert said.code == 0
+    content = json.loads(said.out)
+    data = content["data"]
+    assert (content["format"], content["link"]) == ("keyheat.answer/1", "mine/whatif.html")
+    assert (data["question"], data["answer"], data["failing"], data["formula"]) == ("shards", 2, 1, 2)
+    assert (data["exit_code"], data["confirmed"]) == (0, True)
+    first = data["steps"][0]
+    assert (first["value"], first["state"], first["limited_by"][0]["constraint"]) == (
+        1,
+        "limited",
+        "partition",
+    )
+    assert first["provisioned_dollars"] > 0
+    assert {path.name for path in (home / "mine").iterdir()} == {"whatif.html", "whatif.json"}
+    kept = json.loads((home / "mine" / "whatif.json").read_text())
+    assert kept["data"] == data
+    assert kept["commands"] == ["keyheat whatif hotkey shards --throttle-share 0.2"]
+    page = (home / "mine" / "whatif.html").read_text().replace("\u00a0", " ")
+    assert f'<h1 id="verdict">{content["sentence"]}</h1>' in page
+    assert f"<code>{kept['commands'][0]}</code>" in page
+
+
+def test_runs_that_are_loaded_have_tables_and_files_of_their_own(
+    verb: Verb, loads: list[Job], home: Path
+) -> None:
+    said = verb(
+        "whatif", "hotkey", "load", "--target", "local", "--from", "112", "--to", "500", "--duration", "10",
+        "--out", "k",
+    )  # fmt: skip
+    assert said.code == 0, said.err
+    assert said.says("The key's knee")
+    assert "at most 10 runs on local" in said.err
+    names = [job.scenario.table.name for job in loads]
+    assert len(set(names)) == len(names)
+    assert names[0] == "keyheat-hotkey-load-112"
+    assert load_scenario(home / "k" / "load-112.json").load.duration_s == 10
+    assert {job.scenario.seed for job in loads} == {1, 2}
+    content = json.loads((home / "k" / "whatif.json").read_text())
+    assert sorted(step["folder"] for step in content["data"]["steps"]) == sorted(str(j.folder) for j in loads)
+    links = {part["link"] for part in content["parts"]}
+    assert links == {f"{job.folder.name}/report.html" for job in loads}
+    page = (home / "k" / "whatif.html").read_text()
+    assert all(f'href="{link}"' in page for link in links)
+
+
+def test_shards_that_are_loaded_say_what_reading_them_took(verb: Verb, loads: list[Job], home: Path) -> None:
+    said = verb(
+        "whatif", "sharded", "shards", "--target", "local", "--duration", "10", "--json", "--out", "k"
+    )
+    assert said.code == 0, said.err
+    content = json.loads(said.out)
+    rows = next(table["rows"] for table in content["tables"] if table["title"] == "Numbers tried")
+    assert {"whole read, p99", "RCU of one"} <= rows[0].keys()
+    assert rows[0]["throttled by"] == "partition"
+    assert loads[0].scenario.keys.shards == 1
+
+
+def test_a_generator_that_is_the_limit_is_exit_code_3(verb: Verb, loads: list[Job]) -> None:
+    words = ("--target", "local", "--from", "250", "--to", "2250", "--duration", "10")
+    said = verb("whatif", "user-id", "load", *words)
+    assert said.code == 3
+    assert said.says("the load generator is the limit, not the table")
+
+
+def test_a_table_that_lives_on_burst_is_not_carried(verb: Verb, loads: list[Job]) -> None:
+    words = ("--set", "load.item_bytes=1000", "--from", "30", "--to", "60", "--duration", "10", "--json")
+    said = verb("whatif", "too-small", "load", "--target", "local", *words)
+    assert said.code == 0, said.err
+    content = json.loads(said.out)
+    assert content["data"]["answer"] == pytest.approx(40, rel=0.06)
+    assert "need burst capacity" in content["sentence"]
+    assert any(step["on_burst"] for step in content["data"]["steps"])
+
+
+def test_a_run_that_cannot_be_made_ends_the_search_and_what_was_run_is_kept(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    monkeypatch.setattr(verb_of_whatif, "make_run", lambda *_args, **_more: 130)
+    said = verb("whatif", "hotkey", "load", "--target", "local", "--out", "k")
+    assert (said.code, said.out) == (130, "")
+    assert "its runs are kept in k" in said.err
+    assert (home / "k" / "load-250.json").exists()

@@ -19,33 +19,28 @@ from typing import Any, Final, Literal
 
 from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.advice.remedies import Remedy
-from keyheat.analysis.knee import Range, search
 from keyheat.cli.main import main as keyheat
 from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.pages.comparison import write_comparison
-from keyheat.pages.knee import write_knee
 from keyheat.pages.page import save
 from keyheat.pages.regression import write_regression
-from keyheat.pages.retries import write_retries
 from keyheat.pages.run.report import render, write_report
 from keyheat.pages.runs.found import find_runs
 from keyheat.pages.runs.index import Runs, write_runs
 from keyheat.pages.runs.rows import rows_of
 from keyheat.pages.series import RunColumn, RunEntry, write_index
-from keyheat.pages.sweep import write_sweep
-from keyheat.pages.whatif import write_whatif
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
 from keyheat.show.fix import Fix
 from keyheat.show.fix_page import write_fix
-from keyheat.wording.knee import KneeAnswer
+from keyheat.show.html import html_of
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, load_evidence, summary, written
-from tests.pages.test_answer_pages import retries_of_hotkey, shards_of_hotkey, step
+from tests.pages.made_answers import made_answers
 from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
 from tools.samples.cases import CASES
@@ -98,17 +93,8 @@ def _compare(folder: Path, runs: Mapping[str, Path]) -> Path:
     return path
 
 
-def _sweep(folder: Path, runs: Mapping[str, Path]) -> Path:
-    path, shards = folder / "sweep.html", {1: runs["hotkey"], 20: runs["sharded"]}
-    write_sweep(path, load_scenario(SCENARIOS / "sharded.toml"), shards, load_prices(), AT, margin=1.5)
-    return path
-
-
-def _knee(folder: Path, runs: Mapping[str, Path]) -> Path:
-    knee = search(step, Range(start=100, least=10, most=10_000, precision=0.05))
-    scenario = load_scenario(SCENARIOS / "hotkey.toml")
-    found = KneeAnswer(scenario=scenario, target="simulated", step_s=60, knee=knee, uses=())
-    return write_knee(folder / "knee.html", found, AT)
+def _whatif(question: str) -> MakePage:
+    return lambda folder, runs: save(folder / f"{question}.html", html_of(made_answers()[question], AT))
 
 
 def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
@@ -182,11 +168,8 @@ MADE_UP: Final[Mapping[str, MakePage]] = {
     "evidence": _evidence,
     "index": _index,
     "compare": _compare,
-    "sweep": _sweep,
-    "knee": _knee,
     "fix": _fix,
-    "whatif": lambda folder, runs: write_whatif(folder / "whatif.html", shards_of_hotkey(), AT),
-    "retries": lambda folder, runs: write_retries(folder / "retries.html", retries_of_hotkey(), AT),
+    **{f"whatif-{question}": _whatif(question) for question in ("shards", "capacity", "load", "retries")},
     "regression-good": lambda folder, runs: write_regression(folder / "good.html", GOOD, AT),
     "regression-worse": lambda folder, runs: write_regression(folder / "worse.html", REGRESSED, AT),
     "runs": _runs,

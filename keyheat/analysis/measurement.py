@@ -34,7 +34,7 @@ from keyheat.runs.latencies import accepted_latencies
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.simulator.search import shards_enough
+from keyheat.simulator.whatif import shards_enough
 from keyheat.words import READ, WRITE, Direction, has_capacity_model
 
 Measured = float | Absence

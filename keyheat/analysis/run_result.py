@@ -5,7 +5,7 @@
                  |_|________________|_    the client got no answer: nothing was accepted, and time has passed.
 
 A simulated load begins on a whole second, so that its burst is in the mean. Nothing here judges;
-`keyheat.analysis.knee` does, and the labels are the diagnosis's.
+`keyheat.analysis.loaded_step` does, and the labels are the diagnosis's.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,9 @@
-"""Verbs that say what to expect before anything is sent: plan, whatif, retries."""
+"""The verb plan: what a scenario asks for, throttles on and costs, before a run."""
 
 import os
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,24 +11,16 @@ from keyheat.cli.options import (
     a_path,
     a_scenario,
     changed,
-    command_of,
     in_json,
     price_list,
-    series_place,
     some_prices,
 )
-from keyheat.endpoint.options import Within
 from keyheat.load.run.jobs import find_scenario
-from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
-from keyheat.runfiles import check_writable, write_json
-from keyheat.terminal.console import answer, bars, err, out, strong
-from keyheat.words import BROKEN, DONE
+from keyheat.terminal.console import answer
+from keyheat.words import DONE
 
 if TYPE_CHECKING:
-    from keyheat.plan.prices import Prices
     from keyheat.plan.quotas import Quotas
-    from keyheat.scenario.scenario import Scenario
-    from keyheat.simulator.search import Question, WhatIfSearch
 
 LOCAL = "local"
 
@@ -127,175 +118,3 @@ def _ask(target: str, region: str | None, profile: str | None) -> _Told:
     if found.local:
         return _Told(account_quotas(clients), scale=scale_at(found))
     return _Told(account_quotas(clients), found.region, 1.0, proxy_in_words(found))
-
-
-QUESTIONS = ("shards", "write-capacity", "read-capacity")
-
-
-@click.command()
-@click.argument("scenario", type=a_scenario)
-@click.argument("question", type=click.Choice(QUESTIONS))
-@changed
-@click.option(
-    "--throttle-share",
-    "share",
-    type=Within(0, 1),
-    default=0.001,
-    show_default=True,
-    help="the largest part of the attempts that may be throttled",
-)
-@click.option("--index", help="a global secondary index: its keys, or its capacity")
-@click.option(
-    "--most", type=click.IntRange(1), help="largest number tried  [default: 100 shards, 40,000 units]"
-)
-@click.option("--with-burst", "burst", is_flag=True, help="count capacity that the table has saved up")
-@click.option("--out", "folder", type=a_path, help="a page, whatif.html, and whatif.json go there, too")
-@in_json("the answer")
-@some_prices
-def whatif(
-    scenario: str,
-    question: str,
-    settings: tuple[str, ...],
-    share: float,
-    index: str | None,
-    most: int | None,
-    burst: bool,
-    folder: Path | None,
-    prices: Path,
-) -> int:
-    """The smallest number of shards, or capacity, with which SCENARIO hardly throttles, and what it costs.
-
-    Every number is tried on the simulator. Exit code 1: not even the largest one is enough.
-    """
-    from keyheat.plan.forecast import forecast
-    from keyheat.simulator.rehearsal.ask import assumptions_of
-    from keyheat.simulator.search import Question
-    from keyheat.terminal.answers import whatif_text
-    from keyheat.wording.whatif import whatif_json
-    from keyheat.words import Direction
-
-    loaded, path = find_scenario(scenario, settings)
-    listed, asked = price_list(prices), cast(Question, question)
-    if folder is not None:
-        series_place(folder, loaded.name)
-    found = _searched(
-        loaded, asked, index=index, share_most=share, most=most, burst=burst, folder=path.parent
-    )
-    key = forecast(loaded, listed, margin=1.0, folder=path.parent).hot_key if asked == "shards" else None
-    writes = index is None and found.direction is Direction.WRITE
-    formula = key.needed if key is not None and writes else None
-    for line in assumptions_of(loaded, path.parent):
-        err.print(line)
-    content = whatif_json(found, listed, formula)
-    page = None if folder is None else _write_page(folder, found, listed, formula, content, path.parent)
-    answer(
-        lambda: content | ({} if page is None else {"page": str(page)}),
-        lambda: whatif_text(found, listed, formula),
-    )
-    if page is not None:
-        out.print(strong("The page: ", page))
-    return DONE if found.answer is not None else BROKEN
-
-
-def _searched(
-    loaded: "Scenario",
-    asked: "Question",
-    *,
-    index: str | None,
-    share_most: float,
-    most: int | None,
-    burst: bool,
-    folder: Path,
-) -> "WhatIfSearch":
-    """The smallest number of what is asked for."""
-    from keyheat.simulator.search import SHARDS_MOST, smallest_capacity, smallest_shards
-    from keyheat.terminal.progress import Trying
-    from keyheat.words import Direction
-
-    with Trying(f"{loaded.name}: {asked}", bars) as trying:
-        if asked == "shards":
-            return smallest_shards(
-                loaded, index=index, share_most=share_most, most=most or SHARDS_MOST, burst=burst,
-                folder=folder, watch=trying,
-            )  # fmt: skip
-        return smallest_capacity(
-            loaded, Direction(asked.removesuffix("-capacity")), index=index, share_most=share_most,
-            most=most, burst=burst, folder=folder, watch=trying,
-        )  # fmt: skip
-
-
-def _write_page(
-    folder: Path,
-    found: "WhatIfSearch",
-    prices: "Prices",
-    formula: int | None,
-    content: dict[str, Any],
-    scenarios: Path,
-) -> Path:
-    """Write the answer into a folder, as a page and for programs; gives the page's path."""
-    from keyheat.pages.whatif import NAME, answered, write_whatif
-    from keyheat.wording.whatif import FORMAT
-
-    command = command_of(click.get_current_context(), "--out")
-    write_json(folder / "whatif.json", FORMAT, content)
-    return write_whatif(
-        folder / NAME, answered(found, prices, formula, command, scenarios), datetime.now(UTC)
-    )
-
-
-@click.command()
-@click.argument("scenario", type=a_scenario)
-@changed
-@click.option(
-    "--sdk",
-    "sdks",
-    type=click.Choice([policy.name for policy in POLICIES]),
-    multiple=True,
-    help=f"whose policy is tried; may be repeated  [default: {', '.join(USUAL)}]",
-)
-@click.option(
-    "--clients",
-    type=click.IntRange(1, 10_000),
-    help="clients of the SDK that share the demand, each with a retry quota of its own: processes, mostly  "
-    f"[default: the scenario's, or {CLIENTS}]",
-)
-@click.option("--out", "file", type=a_path, help="a page goes there, too: retries.html")
-@in_json("the answer")
-def retries(
-    scenario: str, settings: tuple[str, ...], sdks: tuple[str, ...], clients: int | None, file: Path | None
-) -> int:
-    """What the retries of SDKs make of SCENARIO's throttles: what is given up, how long the rest takes.
-
-    The same demand is sent, request by request, to the simulator: without retries, as the scenario's client
-    does where it says so, and for each policy.
-    """
-    from keyheat.simulator.rehearsal.ask import assumptions_of
-    from keyheat.simulator.retrying import demand_of, retried
-    from keyheat.terminal.answers import retries_text
-    from keyheat.terminal.progress import Simulating
-    from keyheat.wording.retries import retries_json
-
-    loaded, path = find_scenario(scenario, settings)
-    if file is not None:
-        check_writable(file)
-    own = loaded.client
-    clients = clients or (CLIENTS if own.sdk == "none" else own.clients)
-    tried = dict.fromkeys((NONE, own.policy, *map(policy_named, sdks or USUAL)))
-    demand = demand_of(loaded, path.parent)
-    runs = []
-    for policy in tried:
-        with Simulating(f"{loaded.name}, {policy.name}", loaded.load.duration_s, bars) as bar:
-            runs.append(retried(loaded, demand, policy, clients=clients, progress=bar.show))
-    for line in assumptions_of(loaded, path.parent):
-        err.print(line)
-    page = {}
-    if file is not None:
-        from keyheat.pages.retries import RetriesAnswer, write_retries
-
-        command = command_of(click.get_current_context(), "--out")
-        found = RetriesAnswer(scenario=loaded, runs=tuple(runs), clients=clients, command=command)
-        page["page"] = str(write_retries(file, found, datetime.now(UTC)))
-    answer(lambda: retries_json(loaded, runs, clients) | page, lambda: retries_text(loaded, runs, clients))
-    if file is not None:
-        out.print(strong("The page: ", file))
-    return DONE

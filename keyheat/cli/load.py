@@ -1,4 +1,4 @@
-"""Verbs that load a table, or simulate it: run, sweep, simulate."""
+"""Verbs that load a table, or simulate it: run, simulate."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -22,22 +22,12 @@ from keyheat.cli.options import (
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, in_turn, say_problems, simulated, tell_runs
 from keyheat.load.guard.options import Guards
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
-from keyheat.load.run.jobs import Job, find_scenario, find_scenarios, made, shard_jobs
+from keyheat.load.run.jobs import Job, find_scenarios, made
 from keyheat.plan.prices import Billing, Prices
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.variants import shard_counts, with_files_of, with_shards
 from keyheat.simulator.alterations import check_shards
 from keyheat.terminal.console import out, strong
-from keyheat.words import INVALID
-
-
-def _counts(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
-    try:
-        return shard_counts(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
-
 
 no_collect = click.option(
     "--no-collect", "quick", is_flag=True, help="skip CloudWatch; label from client data only"
@@ -137,54 +127,6 @@ def _side_by_side(jobs: Sequence[Job], prices: Prices) -> str | None:
     write_comparison(page, runs, prices, datetime.now(UTC))
     out.print(strong("\nSide by side: ", page))
     return str(page)
-
-
-@click.command()
-@click.argument("scenario", type=a_scenario)
-@changed
-@click.option("--shards", "counts", default="1,2,4,8,16", show_default=True, callback=_counts)
-@click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
-@click.option(
-    "--out", "folder", type=a_path, help="folder of all runs  [default: reports/out/NAME-sweep-TIME]"
-)
-@no_collect
-@in_json("the runs and how many shards are enough")
-@guarded
-@some_prices
-def sweep(
-    scenario: str,
-    settings: tuple[str, ...],
-    counts: tuple[int, ...],
-    target: str,
-    folder: Path | None,
-    quick: bool,
-    guards: Guards,
-    prices: Path,
-) -> int:
-    """Run SCENARIO once for each number of shards: how many are enough, and what do they cost to read?"""
-    from keyheat.analysis.thresholds import load_thresholds
-    from keyheat.pages.sweep import NAME, write_sweep
-
-    loaded, path = find_scenario(scenario, settings)
-    listed, margin = price_list(prices), load_thresholds().recommend.shard_margin
-    folder = series_place(folder, f"{loaded.name}-sweep")
-    derived = [Job(with_shards(loaded, count), path, folder) for count in counts]
-    options = agreed(derived, target, guards, prices=prices)
-    jobs = shard_jobs(with_files_of(loaded, path.parent), counts, folder)
-    options += ["--prices", str(prices)]
-    how = How(target=target, options=tuple(options), quick=quick)
-    codes = in_turn(list(jobs.values()), how)
-    # A threshold that some number of shards holds, holds.
-    best = INVALID if INVALID in codes else min(codes)
-    code = codes[-1] if codes[-1] in NOT_STARTED else best
-    runs = {count: job.folder for count, job in jobs.items() if made(job)}
-    answer = None
-    if runs:
-        answer = write_sweep(folder / NAME, loaded, runs, listed, datetime.now(UTC), margin=margin)
-        out.print(strong(f"\n{answer.sentence}\nThe whole sweep: ", folder / NAME))
-    said = {"page": str(folder / NAME), "sentence": answer.sentence} if answer else {}
-    tell_runs(list(jobs.values()), codes, code, **said)
-    return code
 
 
 @click.command()

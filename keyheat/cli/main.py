@@ -105,16 +105,13 @@ MENU: Menu = {
         "demo": ("demo", "run four scenarios locally, with four reports (2 minutes)"),
         "run": ("load", "load a table as a scenario says, then label and report"),
         "simulate": ("load", "run a scenario on a virtual clock, in seconds"),
-        "sweep": ("load", "run a scenario with 1, 2, 4, 8, 16 shards"),
         "local": ("local", "serve a local DynamoDB that throttles like AWS"),
         "diagnose": ("diagnose", "find which limit a table hits, on which key, and the fix"),
     },
     "Design a table": {
         "init": ("init", "write a scenario of your own table, or a suite"),
         "plan": ("forecast", "estimate demand, throttles and cost before a run"),
-        "whatif": ("forecast", "find the smallest number of shards or units that is enough"),
-        "knee": ("knee", "raise the demand until something throttles"),
-        "retries": ("forecast", "compare the retry policies of SDKs"),
+        "whatif": ("whatif", "find how many shards, units or load; compare SDK retries"),
         "fix": ("fix", "try a recommended change next to the original run"),
     },
     "Evidence and reports": {
@@ -137,8 +134,8 @@ MENU: Menu = {
 }
 
 NEEDS = {
-    **dict.fromkeys(("demo", "run", "sweep"), ("load", "report")),
-    **dict.fromkeys(("diagnose", "simulate", "report", "compare", "runs", "fix"), ("report",)),
+    **dict.fromkeys(("demo", "run"), ("load", "report")),
+    **dict.fromkeys(("diagnose", "simulate", "report", "compare", "runs", "fix", "whatif"), ("report",)),
     "regress": ("regress", "report"),
 }
 """The extras that a verb needs, which is checked before it begins."""

@@ -250,7 +250,7 @@ def command_of(context: click.Context, *left_out: str) -> str:
         flag = isinstance(parameter, click.Option) and parameter.is_flag
         for one in values:
             words += [] if isinstance(parameter, click.Argument) else [name]
-            words += [] if flag else [str(one)]
+            words += [] if flag else [str(one).removesuffix(".0") if isinstance(one, float) else str(one)]
     return shlex.join(["keyheat", *words])
 
 

@@ -14,7 +14,6 @@ from markupsafe import Markup
 
 from keyheat.pages import style
 from keyheat.pages.charts.figures import Chart
-from keyheat.pages.run.sections import Section
 from keyheat.runfiles import write_atomically
 from keyheat.shipped import shipped
 from keyheat.wording.advice import amount_words, cards, outlook, side_words
@@ -52,7 +51,6 @@ class PageAnswer:
     warnings: tuple[str, ...] = ()
     expected: str | None = None  # how many runs came to what their scenarios expect; None where none says
     surprise: bool = False
-    command: str | None = None  # that asks for it again
 
 
 def page(name: str, **values: Any) -> str:
@@ -69,29 +67,6 @@ def save(path: Path, text: str) -> Path:
     """Write a page, whole or not at all; gives its path. Raises `CannotWrite`."""
     write_atomically(path, lambda file: file.write(text.encode("utf-8")))
     return path
-
-
-def write_answer(
-    path: Path,
-    answer: PageAnswer,
-    sections: Sequence[Section],
-    reading: Sequence[tuple[str, str]],
-    generated_at: datetime,
-) -> Path:
-    """Write a page with one answer: its first screen, sections, how to read it; gives its path.
-
-    Raises `CannotWrite`.
-    """
-    text = page(
-        "answer.html.j2",
-        answer=answer,
-        sections=sections,
-        reading=reading,
-        figures=figures_json([chart for section in sections for chart in section.charts]),
-        generated_at=said_at(generated_at),
-        plotlyjs=library(None),
-    )
-    return save(path, text)
 
 
 def said_at(moment: datetime) -> str:

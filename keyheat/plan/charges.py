@@ -30,7 +30,7 @@ from keyheat.words import WRITES_FIRST, Capacity, Direction
 if TYPE_CHECKING:  # what a simulation came to; a run that is only billed needs no simulator
     from keyheat.plan.totals import ResourceSide
     from keyheat.simulator.outcome import SimulationOutcome
-    from keyheat.simulator.search import Trial
+    from keyheat.simulator.search import Step
 
 AROUND_S: Final = 900.0
 """Seconds that a table exists beside its load: creation, alignment to the minute, collecting, deletion."""
@@ -299,11 +299,11 @@ class Monthly:
     units_per_read: float  # at least, eventually consistent: half a unit for each query
 
 
-def monthly(candidate: "Trial", prices: Prices) -> Monthly:
-    """The costs of a candidate, by its first seed. A query of up to 4 KB costs half a read unit:
+def monthly(step: "Step", prices: Prices) -> Monthly:
+    """The costs of a number that was tried. A query of up to 4 KB costs half a read unit:
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
     """
-    scenario, outcome = candidate.scenario, candidate.outcomes[0]
+    scenario, outcome = step.scenario, step.outcome
     shards = max(scenario.keys.shards, *(one.shards for one in scenario.attributes.values()), 1)
     return Monthly(
         provisioned_dollars=provisioned_month(scenario.table, prices),

@@ -23,30 +23,6 @@ from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dic
 from keyheat.scenario.spec.tasks import without_total_rate
 from keyheat.words import Direction
 
-MOST_SHARDS = 100_000
-
-
-def shard_counts(text: str) -> tuple[int, ...]:
-    """Numbers of shards as a person lists them, `1,2,4`; in ascending order.
-
-    Raises `ValueError` with everything that is wrong with the list.
-    """
-    parts = [part.strip() for part in text.split(",")]
-    errors = [found for part in parts if (found := _mistake(part))]
-    counts = [int(part) for part in parts if not _mistake(part)]
-    errors += [f"{count} is listed twice" for count in sorted({c for c in counts if counts.count(c) > 1})]
-    if errors:
-        raise ValueError("; ".join(errors))
-    return tuple(sorted(counts))
-
-
-def _mistake(part: str) -> str | None:
-    if not (part.isascii() and part.lstrip("-").isdigit()):
-        return f"{part!r} is not a whole number"
-    if not 1 <= int(part) <= MOST_SHARDS:
-        return f"{part} is not between 1 and {MOST_SHARDS:,}"
-    return None
-
 
 def with_shards(scenario: Scenario, shards: int) -> Scenario:
     """The scenario with another number of shards, on tables of its own.

@@ -4,15 +4,17 @@ A verb, or an analyzer, makes an `Answer` and no text of its own. `keyheat.show.
 `keyheat.show.markdown` makes a ticket of it, `keyheat.show.html` a page, `keyheat.show.data` JSON.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from keyheat.words import Constraint
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+AMOUNT: Final = re.compile(r"[$x]? ?\d[\d,.]*( ?[a-zA-Z%/]+){0,2}|none|–|always|under 0\.1 %")
 Tone = Constraint | Literal["burst", "invalid"]
 """The colour of an answer: a limit that throttled, `none` for good news, `burst` for good news that will not
 last, `invalid` where the evidence does not decide."""
@@ -48,6 +50,16 @@ class Table:
         """Every row as text."""
         return [list(map(str, row.values())) for row in self.rows]
 
+    @property
+    def amounts(self) -> frozenset[int]:
+        """The places of the columns that hold amounts, which are set right."""
+        columns = list(zip(*self.cells, strict=True))
+        return frozenset(
+            place
+            for place, cells in enumerate(columns)
+            if all(map(AMOUNT.fullmatch, cells)) and any(map(str.isdigit, "".join(cells)))
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
@@ -64,7 +76,8 @@ class Answer:
     """The whole answer. `parts` are answers about parts of the question, each shown below it.
 
     `title` says what it is about, `label` the outcome in two words, `sentence` the outcome with its numbers.
-    `link` leads to the page that says more, relative to the page of this answer. `data` is for programs.
+    `link` leads to the page that says more, relative to the page of this answer. `reading` are terms with
+    their meanings, for a page that somebody else reads. `data` is for programs.
     """
 
     title: str
@@ -79,4 +92,5 @@ class Answer:
     commands: tuple[str, ...] = ()  # what to type next
     parts: tuple["Answer", ...] = ()
     link: str | None = None
+    reading: tuple[tuple[str, str], ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict)

@@ -51,6 +51,7 @@ class PartJson(BaseModel):
     commands: tuple[str, ...]
     parts: list["PartJson"]
     link: str | None
+    reading: tuple[tuple[str, str], ...]
     data: dict[str, Any]
 
 
@@ -92,6 +93,7 @@ def _part(answer: Answer) -> dict[str, Any]:
         "commands": answer.commands,
         "parts": [PartJson(**_part(part)) for part in answer.parts],
         "link": answer.link,
+        "reading": answer.reading,
         "data": dict(answer.data),
     }
 

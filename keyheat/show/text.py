@@ -10,6 +10,7 @@ from rich.text import Text
 from keyheat.show.answer import Answer, Fact, Table
 from keyheat.terminal.layout import COLOURS, Paragraph
 
+SHORT: Final = 32  # characters of a first column that is not broken
 STYLES: Final[Mapping[str, str]] = {**COLOURS, "burst": "yellow", "invalid": "yellow"}
 
 
@@ -53,15 +54,16 @@ def _facts(facts: Sequence[Fact], indent: str) -> Iterator[RenderableType]:
 def _table(table: Table, indent: str) -> Iterator[RenderableType]:
     yield Text(f"\n{indent}{table.title}", style="bold")
     made = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    made.add_column("", width=len(indent))
     for place, name in enumerate(table.columns):
-        cells = filter(None, (row[place] for row in table.cells))
-        right = place and all(cell[0].isdigit() or cell[0] == "$" for cell in cells)
+        right = place in table.amounts
+        short = all(len(row[place]) <= SHORT for row in table.cells)
         made.add_column(
-            name if place else f"{indent}  {name}", overflow="fold", no_wrap=not place,
-            justify="right" if right else "left",
+            name, justify="right" if right else "left", overflow="fold",
+            no_wrap=right or (short and not place),
         )  # fmt: skip
-    for first, *others in table.cells:
-        made.add_row(f"{indent}  {first}", *others)
+    for row in table.cells:
+        made.add_row("", *row)
     yield made
 
 

@@ -182,3 +182,32 @@ def _over(tables: RetriedTables, policy: RetryPolicy, load_s: int) -> RetriedRun
         conflicts_per_s=tuple(tally.conflicts[at] for at in range(last)),
         quota_ran_out=tally.quota_ran_out,
     )
+
+
+NOTABLE: Final = 0.01  # retries for each request, from which throttling is said to feed on them
+
+
+def usual_of(runs: Sequence[RetriedRun]) -> RetriedRun:
+    """The policy that the answer is about: the first that was tried. The first run has no retries."""
+    none, *others = runs
+    return [*others, none][0]
+
+
+def best_of(runs: Sequence[RetriedRun]) -> RetriedRun:
+    """The policy that loses least, and of several such the quickest."""
+    _none, *others = runs
+    return min(others or runs, key=lambda one: (one.lost, one.within_s(0.99) or 0.0))
+
+
+def recovery_s(run: RetriedRun, none: RetriedRun) -> int:
+    """How much longer than under the demand alone something was throttled."""
+    return max(0, run.calm_from_s - none.calm_from_s)
+
+
+def feeds_on_itself(run: RetriedRun, none: RetriedRun) -> bool:
+    """Whether retries are throttled when the demand alone would not be.
+
+    What the adaptive mode held back comes late of itself, few retries as there are.
+    """
+    many = run.attempts > (1 + NOTABLE) * run.requests
+    return many and recovery_s(run, none) > 0 and not run.policy.limits_rate

@@ -277,7 +277,7 @@ class Trying(Bar):
         self._tried = 0
         self._task = self._bar.add_task(what, total=1.0)
 
-    def trying(self, value: int) -> None:
+    def trying(self, value: float) -> None:
         """Another number is tried."""
         self._tried += 1
         said = f"{self._what}, trying {whole(value)} (number {self._tried})"

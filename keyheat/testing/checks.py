@@ -15,8 +15,8 @@ from keyheat.scenario.variants import with_shards
 from keyheat.simulator.alterations import Change, spread_traffic
 from keyheat.simulator.flow import Flow
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
-from keyheat.simulator.search import WhatIfSearch, smallest_shards
 from keyheat.simulator.simulate import ClientRecord, Simulation
+from keyheat.simulator.whatif import Search, smallest_shards
 from keyheat.testing.failure import diagnosed, failed
 from keyheat.testing.subject import CheckedLoad, CheckOptions, Source, asked_of
 from keyheat.words import Constraint, Direction, DirectionName, label_of, whose
@@ -73,9 +73,9 @@ def assert_shards_suffice(
     found = _smallest_shards(sent, at_most)
     if found.answer is not None and found.answer.value <= shards:
         return
-    enough = f"{found.answer.value} are" if found.answer else f"not even {found.most} are"
+    enough = f"{found.answer.value} are" if found.answer else f"not even {found.question.within.most} are"
     because = f"{shards} shards are not enough: {enough}, for at most {percent(at_most)} throttled."
-    if any(one.value == shards and one.enough for one in found.candidates):
+    if any(step.value == shards and step.holds for step in found.in_order):
         because += f" With {shards} it is luck that no two of them share a partition."
     tried = _with_shards(sent, shards)
     raise failed(f"{shards} shards suffice", tried, tried.simulated(), because=because)
@@ -174,7 +174,7 @@ def _most_headroom(sent: CheckedLoad, times: float, at_most: float) -> str:
     return f"up to {measured(low)} times they are not" if low else "neither are they let in at far less"
 
 
-def _smallest_shards(sent: CheckedLoad, at_most: float) -> WhatIfSearch:
+def _smallest_shards(sent: CheckedLoad, at_most: float) -> Search:
     if not sent.ours:
         raise ValueError("shards are searched for a scenario; recorded requests have the keys that they have")
     scenario = sent.scenario.model_copy(update={"seed": sent.seed})

@@ -228,7 +228,7 @@ def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
             said="Run it again with a generator that keeps up", beside=diagnosis.generator.checks[:1]
         )
     if verdict.valid and verdict.constraint == "none":
-        command = f"keyheat knee {scenario}" if scenario else None
+        command = f"keyheat whatif {scenario} load" if scenario else None
         beside = ("how much more it holds:",) if command else ()
         return answer(said="Nothing needs to change", beside=beside, command=command)
     since = run.evidence.table.on_demand_since if run.evidence else None

@@ -23,9 +23,9 @@ from keyheat.simulator.alterations import Altered, divided, eventually_consisten
 from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import masses_of_shares
 from keyheat.simulator.rows import seconds_table
-from keyheat.simulator.search import shards_enough
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
+from keyheat.simulator.whatif import shards_enough
 from keyheat.wording.advice import outlook
 from keyheat.words import READ, Direction
 

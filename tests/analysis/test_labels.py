@@ -64,7 +64,7 @@ def test_a_conflict_with_consumption_is_said_and_weighs_less(numbers: Thresholds
     label = only(found, numbers)
     assert label.constraint == "partition"
     assert any(
-        "Conflict: consumption alone suggests the provisioned throughput." in line for line in label.because
+        "Conflict: consumption alone suggests the provisioned capacity." in line for line in label.because
     )
     assert numbers.confidence.conflict < label.confidence < numbers.confidence.cause_metric
 

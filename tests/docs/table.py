@@ -50,7 +50,6 @@ NEEDS: Mapping[str, Needs] = {
     "replay.md": NIGHTLY,
     "schedules.md": Needs(world="team"),
     "tables.md": Needs(world="orphans"),
-    "whatif.md": Needs(code={"keyheat whatif hotkey write-capacity": 1}),
     "your-table.md": Needs(world="your_table"),
 }
 
@@ -58,9 +57,7 @@ RUN_BY = {
     "diagnose.md": ("tests/test_diagnose.py", "tests/test_diagnose_page.py"),
     "dynamic-sharding.md": ("tests/sharding/test_dynamic_runs.py",),
     "existing-tables.md": ("tests/load/existing/test_existing_run.py",),
-    "knee.md": ("tests/test_knee_docs.py",),
-    "sweep.md": ("tests/test_series.py",),
-    "retries.md": ("tests/test_retries_page.py",),
+    "compare.md": ("tests/test_series.py",),
     "whatif.md": ("tests/test_whatif.py",),
 }
 """Pages whose commands another test runs, on tables that its other cases need as well."""
@@ -68,7 +65,7 @@ RUN_BY = {
 AT = {
     "keyheat diagnose": "diagnose.md",
     "keyheat whatif hotkey shards": "whatif.md",
-    "keyheat knee hotkey": "knee.md",
+    "keyheat whatif hotkey load": "whatif.md",
     "keyheat fix events-run --out events-fix": "tests/test_your_table.py",
     "pytest": "the next command",
 }

@@ -1,34 +1,26 @@
-"""Pages of a fix, a knee, a what-if search and retries in a browser: drawn, nothing fetched, narrow, dark."""
+"""Pages of a fix and of whatif in a browser: drawn, nothing fetched, narrow, dark."""
 
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.advice.remedies import Remedy
-from keyheat.analysis.knee import KneeStep, Range, search
-from keyheat.model.retries import USUAL, policy_named
-from keyheat.pages.knee import write_knee
-from keyheat.pages.retries import RetriesAnswer, write_retries
+from keyheat.pages.page import save
 from keyheat.pages.series import RunColumn
-from keyheat.pages.whatif import WhatIfAnswer, answered, write_whatif
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
-from keyheat.scenario.variants import changes, with_demand
+from keyheat.scenario.variants import changes
 from keyheat.show.fix import Fix
 from keyheat.show.fix_page import write_fix
-from keyheat.simulator.retrying import demand_of, retried
-from keyheat.simulator.search import smallest_capacity, smallest_shards
-from keyheat.wording.knee import KneeAnswer
-from keyheat.wording.retries import COLUMNS, feeds_on_itself, row_of, sentence_of
-from keyheat.words import Direction
+from keyheat.show.html import html_of
 from tests.browsing import all_drawn
 from tests.pages.axe import violations
+from tests.pages.made_answers import made_answers
 
 pytestmark = pytest.mark.browser
-LABELS = """() => [...document.querySelectorAll("#requests .counts td")]
+LABELS = """() => [...document.querySelectorAll("#tables .counts td")]
     .map(cell => getComputedStyle(cell, "::before").content)"""
 HIDDEN = """() => [...document.querySelectorAll(".counts .scroll")]
     .filter(one => one.scrollWidth > one.clientWidth).map(one => one.getAttribute("aria-label"))"""
@@ -59,56 +51,26 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
         target="local",
     )  # fmt: skip
     columns = [RunColumn.of_run(folder / side, prices) for side in sides]
-    knee = search(step, Range(start=100, least=10, most=10_000, precision=0.05))
-    found = KneeAnswer(scenario=before, target="simulated", step_s=60, knee=knee, uses=())
-    return {
-        "fix": write_fix(folder / "fix.html", fix, columns, prices, AT).as_uri(),
-        "knee": write_knee(folder / "knee.html", found, AT).as_uri(),
-        "whatif": write_whatif(folder / "whatif.html", shards_of_hotkey(), AT).as_uri(),
-        "retries": write_retries(folder / "retries.html", retries_of_hotkey(), AT).as_uri(),
-    }
-
-
-def shards_of_hotkey() -> WhatIfAnswer:
-    """Found at a tenth of the allowed share's usual strictness: few numbers have to be simulated."""
-    found = smallest_shards(scenario_of("hotkey"), share_most=0.2)
-    return answered(found, load_prices(), 2, "keyheat whatif hotkey shards --throttle-share 0.2")
-
-
-@cache
-def retries_of_hotkey() -> RetriesAnswer:
-    """Seconds enough to spend the burst, and to see who goes on after the load."""
-    scenario = with_demand(scenario_of("hotkey"), 2_000, 8)
-    demand = demand_of(scenario, SCENARIOS)
-    runs = tuple(retried(scenario, demand, policy_named(name), clients=10) for name in ("none", *USUAL))
-    return RetriesAnswer(scenario=scenario, runs=runs, clients=10, command="keyheat retries hotkey")
-
-
-def step(demand: float, again: int) -> KneeStep:
-    throttled = max(0.0, demand - 1_100)
-    return KneeStep(
-        demand_per_s=demand, seed=1 + again, state="limited" if throttled else "carried",
-        attempts_per_s=demand, throttled_per_s=throttled, write_units_per_s=demand - throttled,
-        read_units_per_s=demand / 10, constraint="partition" if throttled else "none",
-        resource="table" if throttled else None, direction="write" if throttled else None, grade="reason",
-        confidence=0.9,
-    )  # fmt: skip
+    addresses = {"fix": write_fix(folder / "fix.html", fix, columns, prices, AT).as_uri()}
+    for name, answer in made_answers().items():
+        addresses[name] = save(folder / f"{name}.html", html_of(answer, AT)).as_uri()
+    return addresses
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["fix", "knee", "whatif", "retries"])
+@pytest.mark.parametrize("name", ["fix", "shards", "capacity", "load", "retries"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pages, name, dark):
     page = visit(pages[name], dark=dark)
     all_drawn(page)
     drawn = page.evaluate("document.querySelectorAll('.chart .trace').length")
-    assert drawn >= (4 if name == "fix" else 3)
+    assert drawn >= (4 if name == "fix" else 2)
     assert page.fetched == [pages[name]]
     assert violations(page) == []
     assert page.wrong == []
 
 
-@pytest.mark.parametrize("name", ["fix", "knee", "whatif", "retries"])
+@pytest.mark.parametrize("name", ["fix", "shards", "capacity", "load", "retries"])
 def test_a_phone_does_not_scroll_sideways(visit, pages, name):
     page = visit(pages[name], width=360)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -117,8 +79,9 @@ def test_a_phone_does_not_scroll_sideways(visit, pages, name):
 
 def test_a_phone_has_every_column_of_a_wide_table_under_its_name(visit, pages):
     page = visit(pages["retries"], width=390)
-    names = page.locator("#requests .counts th").all_text_contents()
-    assert page.evaluate(LABELS) == [f'"{name}"' for name in names] * len(retries_of_hotkey().runs)
+    table = page.locator("#tables table").first
+    names = table.locator("th").all_text_contents()
+    assert page.evaluate(LABELS)[: len(names)] == [f'"{name}"' for name in names]
     assert page.evaluate(HIDDEN) == []
     page.set_viewport_size({"width": 1100, "height": 900})
     assert set(page.evaluate(LABELS)) == {"none"}
@@ -129,45 +92,3 @@ def test_the_fix_says_its_verdict_first_and_links_both_reports(visit, pages):
     assert page.locator("#verdict").inner_text().startswith("Fixed: with 20 shards, throttles")
     links = page.locator("article a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
     assert links == ["before-1/report.html", "after-1/report.html"]
-
-
-def test_the_knee_says_whose_it_is(visit, pages):
-    page = visit(pages["knee"])
-    assert page.locator(".chip").first.inner_text() == "A partition's knee"
-    assert "requests/s are carried" in page.locator("#verdict").inner_text()
-
-
-def test_the_answer_of_a_what_if_search_is_first_and_its_numbers_are_in_tables(visit, pages):
-    page = visit(pages["whatif"])
-    assert page.locator(".chip").first.inner_text() == "Enough"
-    assert page.locator("#verdict").inner_text().replace("\u00a0", " ").startswith("2 shards are enough")
-    rows = [row.replace("\u00a0", " ").split("\t") for row in page.locator("#change tr").all_inner_texts()]
-    assert rows[0] == ["measure", "1 shard", "2 shards"]
-    assert rows[3] == ["demand, of one partition of the table, writes", "184 %", rows[3][2]]
-    assert page.locator("#command").inner_text().endswith("keyheat whatif hotkey shards --throttle-share 0.2")
-
-
-def test_what_retries_make_is_first_and_every_policy_has_its_picture_and_its_row(visit, pages):
-    page, found = visit(pages["retries"]), retries_of_hotkey()
-    assert page.locator("#verdict").inner_text().replace("\u00a0", " ") == sentence_of(found.runs)
-    table = page.locator("#requests .counts tr").all_inner_texts()
-    rows = [row.replace("\u00a0", " ").split("\t") for row in table]
-    assert [row[: len(COLUMNS)] for row in rows] == [list(COLUMNS), *(row_of(run) for run in found.runs)]
-    heads, *afterwards = [row[len(COLUMNS) :] for row in rows]
-    assert heads == ["recovers", "feeds on itself"]
-    assert [said == "yes" for _later, said in afterwards] == [
-        feeds_on_itself(run, found.runs[0]) for run in found.runs
-    ]
-    pictures = page.locator("#seconds h3").all_inner_texts()
-    assert [words.split(":")[0] for words in pictures] == ["none", *USUAL]
-    assert page.locator("#command").inner_text().endswith("keyheat retries hotkey")
-
-
-def test_a_capacity_is_held_against_the_one_that_is_there():
-    found = smallest_capacity(scenario_of("hotkey"), Direction.WRITE, most=8_000)
-    shown = answered(found, load_prices(), None, "keyheat whatif hotkey write-capacity --most 8000")
-    assert shown.before is not None
-    assert (shown.before.value, shown.after.value, found.answer) == (4_000, 8_000, None)
-    shares = {(use.constraint, use.resource, use.direction): use.share for use in shown.uses_after}
-    assert shares["table", "table", "write"] == pytest.approx(0.25)
-    assert shares["partition", "table", "write"] > 1

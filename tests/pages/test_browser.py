@@ -2,21 +2,17 @@
 
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 from keyheat.pages.comparison import write_comparison
 from keyheat.pages.run.report import write_report
 from keyheat.pages.series import RunEntry, write_index
-from keyheat.pages.sweep import write_sweep
 from keyheat.plan.prices import load_prices
-from keyheat.scenario.scenario import load_scenario
 from tests.browsing import all_drawn
 from tests.pages.axe import violations
 from tools.samples.cases import CASES
 
-SHARDED = Path(__file__).parents[2] / "configs" / "scenarios" / "sharded.toml"
 NAMES = [case.name for case in CASES]
 
 pytestmark = pytest.mark.browser
@@ -29,11 +25,9 @@ def reports(samples, tmp_path_factory):
     addresses = {name: write_report(samples[name], at).as_uri() for name in NAMES}
     folder = samples[NAMES[0]].parent
     entries = [RunEntry.of_run(samples[name]) for name in NAMES]
-    pages = {name: folder / f"{name}.html" for name in ("compare", "sweep")}
-    write_comparison(pages["compare"], [samples[name] for name in NAMES], load_prices(), at)
-    shards = {1: samples["hotkey"], 20: samples["sharded"]}
-    write_sweep(pages["sweep"], load_scenario(SHARDED), shards, load_prices(), at, margin=1.5)
-    addresses |= {name: page.as_uri() for name, page in pages.items()}
+    compare = folder / "compare.html"
+    write_comparison(compare, [samples[name] for name in NAMES], load_prices(), at)
+    addresses["compare"] = compare.as_uri()
     return {**addresses, "index": write_index(folder, entries, at).as_uri()}
 
 
@@ -59,7 +53,7 @@ CUT = """() => [...document.querySelectorAll('.chart')].flatMap(chart => {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*NAMES, "compare", "sweep"])
+@pytest.mark.parametrize("name", [*NAMES, "compare"])
 def test_charts_are_drawn_and_nothing_is_wrong_and_nothing_is_fetched(visit, reports, name):
     page = visit(reports[name])
     charts = drawn(page)
@@ -79,7 +73,7 @@ def test_the_index_fetches_nothing_and_its_links_work(visit, reports):
     assert page.url == reports[NAMES[0]]
 
 
-@pytest.mark.parametrize("name", ["datekey", "generator-bound", "index", "compare", "sweep"])
+@pytest.mark.parametrize("name", ["datekey", "generator-bound", "index", "compare"])
 def test_a_phone_does_not_scroll_sideways(visit, reports, name):
     page = visit(reports[name], width=360)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
@@ -127,7 +121,7 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["undetermined", "index", "compare", "sweep"])
+@pytest.mark.parametrize("name", ["undetermined", "index", "compare"])
 def test_every_word_has_contrast(visit, reports, name, dark):
     """https://www.w3.org/WAI/WCAG22/Understanding/contrast-minimum.html"""
     page = visit(reports[name], dark=dark)
@@ -135,7 +129,7 @@ def test_every_word_has_contrast(visit, reports, name, dark):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["datekey", "generator-bound", "index", "compare", "sweep"])
+@pytest.mark.parametrize("name", ["datekey", "generator-bound", "index", "compare"])
 def test_axe_finds_nothing_wrong(visit, reports, name, dark):
     page = visit(reports[name], dark=dark)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")

@@ -87,8 +87,8 @@ def test_the_answer_says_first_which_runs_were_throttled_and_by_what(columns):
     answer = answer_of(columns)
     assert (answer.chip, answer.role) == ("2 of 3 throttled", "partition")
     assert answer.sentence == (
-        "Throttled: hotkey by one partition of the table (37 %), too-small by the provisioned capacity of "
-        "the table (49 %). Not throttled: sharded."
+        "Throttled: hotkey by a partition limit of the table (37 %), too-small by the provisioned capacity "
+        "of the table (49 %). Not throttled: sharded."
     )
     assert (answer.expected, answer.surprise) == ("2 of 3 as their scenarios expect", True)
 

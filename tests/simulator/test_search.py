@@ -1,20 +1,34 @@
-"""What-if searches: the smallest number that is enough, by whatever simulates; and on the simulator."""
+"""The search for the edge between what holds and what does not; and on the simulator."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from keyheat.model.resources import Cause
 from keyheat.plan.charges import monthly
+from keyheat.plan.limit_use import used_by
 from keyheat.plan.prices import MONTH_S, load_prices
 from keyheat.scenario.scenario import FORMAT, Scenario, load_scenario, scenario_from_dict
+from keyheat.scenario.variants import overridden, with_demand
 from keyheat.simulator.outcome import Left, SimulationOutcome, outcome_of
-from keyheat.simulator.search import Measure, WhatIfSearch, smallest_capacity, smallest_shards
+from keyheat.simulator.questions import capacity_question, load_question, seconds_for
+from keyheat.simulator.search import Range, State, Step, Tries
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import asks_for_shards, traffic_of
-from keyheat.words import Direction
+from keyheat.simulator.whatif import (
+    Search,
+    searched,
+    simulated_search,
+    smallest_shards,
+    step_of,
+    throttled_directions,
+)
+from keyheat.words import Direction, label_of
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 WRITE, READ = Direction.WRITE, Direction.READ
@@ -49,7 +63,9 @@ def outcome(share: float, seed: int) -> SimulationOutcome:
     )
 
 
-def shards_hold(numbers: Callable[[int], bool], *, other_seed: Mapping[int, bool] | None = None) -> Measure:
+def shards_hold(
+    numbers: Callable[[int], bool], *, other_seed: Mapping[int, bool] | None = None
+) -> Callable[[Scenario, int], SimulationOutcome]:
     """A simulator on which a number of shards is enough or not, for the first seed and for the second."""
 
     def measure(candidate: Scenario, seed: int) -> SimulationOutcome:
@@ -60,53 +76,154 @@ def shards_hold(numbers: Callable[[int], bool], *, other_seed: Mapping[int, bool
     return measure
 
 
-def answer(search: WhatIfSearch) -> int | None:
+def answer(search: Search) -> float | None:
     return None if search.answer is None else search.answer.value
+
+
+def values(search: Search) -> list[float]:
+    return [step.value for step in search.steps]
 
 
 @pytest.mark.parametrize("enough", [1, 2, 3, 7, 16, 63, 99, 100])
 def test_the_smallest_is_found_where_more_is_never_worse(enough: int) -> None:
     found = smallest_shards(scenario(), measure=shards_hold(lambda shards: shards >= enough))
     assert answer(found) == enough
-    assert len(found.candidates) < 16
-    assert [one.value for one in found.candidates] == sorted({one.value for one in found.candidates})
+    assert found.confirmed
+    assert len(found.in_order) < 16
+    assert found.failing is None if enough == 1 else found.failing.value == enough - 1  # type: ignore[union-attr]
 
 
-def test_a_lucky_number_is_not_the_answer() -> None:
-    """With 2 shards each has a partition to itself; with 3, two of them meet."""
-    found = smallest_shards(scenario(), measure=shards_hold(lambda shards: shards == 2 or shards >= 5))
-    assert answer(found) == 5
-    assert {one.value: one.enough for one in found.candidates}[2]
-
-
-def test_a_smaller_neighbour_undercuts() -> None:
-    """Halving between 4 and 8 meets 6, which fails, and would end at 7."""
-    found = smallest_shards(scenario(), measure=shards_hold(lambda shards: shards in (5, 7, 8, 9, 10)))
-    assert answer(found) == 7
-    wide = smallest_shards(scenario(), measure=shards_hold(lambda shards: shards in (6, 7) or shards >= 8))
-    assert answer(wide) == 6
+@pytest.mark.parametrize(
+    ("holds", "smallest"),
+    [
+        (lambda shards: shards == 2 or shards >= 5, 5),  # with 3, two of them meet
+        (lambda shards: shards in (5, 7, 8, 9, 10), 7),
+        (lambda shards: shards in (6, 7) or shards >= 8, 6),
+    ],
+    ids=["a lucky number", "halving meets one that fails", "a smaller neighbour"],
+)
+def test_a_number_is_held_against_its_neighbours(holds: Callable[[int], bool], smallest: int) -> None:
+    assert answer(smallest_shards(scenario(), measure=shards_hold(holds))) == smallest
 
 
 def test_a_second_seed_has_a_say() -> None:
     measure = shards_hold(lambda shards: shards >= 3, other_seed={3: False})
     found = smallest_shards(scenario(), measure=measure)
     assert answer(found) == 4
-    assert [len(one.outcomes) for one in found.candidates if one.value in (1, 3)] == [1, 2]
+    assert [step.value for step in found.steps].count(1) == 1
+    assert {step.value: step.holds for step in found.in_order} == {
+        1: False,
+        2: False,
+        3: False,
+        4: True,
+        5: True,
+    }
 
 
 def test_where_no_number_is_enough_the_largest_was_tried() -> None:
     found = smallest_shards(scenario(), most=100, measure=shards_hold(lambda _shards: False))
     assert answer(found) is None
-    assert found.candidates[-1].value == 100
+    assert found.in_order[-1].value == 100
 
 
-def test_capacity_is_found_within_a_hundredth() -> None:
-    def measure(candidate: Scenario, seed: int) -> SimulationOutcome:
-        assert candidate.table.provisioned is not None
-        return outcome(0.0 if (candidate.table.provisioned.write or 0) >= 1_234 else 0.2, seed)
+def capacity(search: Callable[[int], bool], **asked: Any) -> Search:
+    """A search of writes on a table on which a capacity holds or not."""
+    question = capacity_question(scenario(), WRITE, **asked)
 
-    found = smallest_capacity(scenario(), WRITE, measure=measure)
-    assert 1_234 <= (answer(found) or 0) <= 1_234 * 1.011
+    def measure(value: float, again: int) -> Step:
+        share = 0.0 if search(int(value)) else 0.2
+        return step_of(question, value, question.candidate(value), outcome(share, 1 + again))
+
+    return searched(question, measure)
+
+
+def test_capacity_is_found_within_a_hundredth_from_either_side() -> None:
+    for start in (None, 10):
+        found = answer(capacity(lambda units: units >= 1_234, start=start))
+        assert 1_234 <= (found or 0) <= 1_234 * 1.011
+
+
+WITHIN = Range(start=100, least=1, most=10_000, precision=0.05, larger_holds=False)
+
+
+def load_of(
+    state_of: Callable[[float, int], State], within: Range = WITHIN, most: int | None = None
+) -> Search:
+    """A search of demand whose every try comes to a state."""
+    question = replace(load_question(scenario()), within=within)
+
+    def measure(value: float, again: int) -> Step:
+        state = state_of(value, again)
+        step = step_of(
+            question, value, question.scenario, outcome(0.0 if state == "carried" else 0.5, 1 + again)
+        )
+        return replace(step, state=state)
+
+    return searched(question, measure, most_steps=most)
+
+
+def knee_at(knee: float, above: State = "limited") -> Callable[[float, int], State]:
+    return lambda demand, _again: "carried" if demand <= knee else above
+
+
+@example(knee=1.0, precision=0.010903138687509709, start=127.65726905709491)  # rounding keeps the two apart
+@given(knee=st.floats(1.0, 9_999.0), precision=st.floats(0.01, 0.5), start=st.floats(1.0, 10_000.0))
+def test_every_knee_is_found_within_the_precision_and_the_bound(
+    knee: float, precision: float, start: float
+) -> None:
+    within = replace(WITHIN, start=start, precision=precision)
+    found = load_of(knee_at(knee), within, within.most_steps)
+    assert len(found.steps) <= within.most_steps
+    assert found.answer is not None
+    assert found.failing is not None
+    assert found.confirmed
+    assert found.answer.value <= knee < found.failing.value
+    four_digits = 1.001
+    assert found.failing.value / found.answer.value <= (1 + precision) * four_digits
+
+
+def test_demand_is_doubled_then_halved_between_then_the_answer_is_tried_again() -> None:
+    found = load_of(knee_at(300), replace(WITHIN, precision=0.2))
+    assert values(found) == [100, 200, 400, 282.8, 336.3, 282.8]
+    assert [step.outcome.seed for step in found.steps] == [1, 1, 1, 1, 1, 2]
+
+
+def test_a_start_that_is_not_carried_is_halved_down_to_the_least() -> None:
+    assert values(load_of(knee_at(30), replace(WITHIN, precision=1.0))) == [100, 50, 25, 25]
+    nowhere = load_of(knee_at(0), replace(WITHIN, least=40))
+    assert values(nowhere) == [100, 50, 40]
+    assert (nowhere.answer, nowhere.failing and nowhere.failing.value) == (None, 40)
+
+
+def test_all_of_a_range_may_be_carried() -> None:
+    found = load_of(knee_at(1e9), replace(WITHIN, most=1_000))
+    assert (answer(found), found.failing) == (1_000, None)
+
+
+@pytest.mark.parametrize("state", ["generator", "undecided"])
+def test_what_does_not_speak_of_the_table_ends_the_way_up_and_no_search_of_shards_goes_on(
+    state: State,
+) -> None:
+    found = load_of(knee_at(700, above=state))
+    assert found.failing is not None
+    assert found.failing.state == state
+    assert 650 < (answer(found) or 0) <= 700
+    shards = Tries(
+        measure=lambda value, _again: replace(found.failing, value=value),  # type: ignore[type-var]
+        within=Range(start=1, least=1, most=16),
+    )
+    assert shards.edge() == (None, 1)
+
+
+def test_an_answer_that_fails_the_second_time_gives_way_to_the_next() -> None:
+    def wavering(demand: float, again: int) -> State:
+        return "limited" if demand > 500 or (again and demand > 480) else "carried"
+
+    found = load_of(wavering, replace(WITHIN, precision=0.02))
+    assert found.confirmed
+    assert 460 < (answer(found) or 0) <= 480
+    bounded = load_of(wavering, WITHIN, most=WITHIN.most_steps - 2)
+    assert len(bounded.steps) <= WITHIN.most_steps - 2
 
 
 INDEX = {"name": "by-day", "partition_key": "day", "provisioned": {"read": 5, "write": 100}}
@@ -115,13 +232,14 @@ ON_DEMAND = {"name": "orders", "billing_mode": "PAY_PER_REQUEST"}
 
 def test_what_cannot_be_asked_is_refused() -> None:
     with pytest.raises(ValueError, match=r"has no global index 'by-week'; it has none @ \$.table.indexes"):
-        smallest_capacity(scenario(), WRITE, index="by-week")
+        capacity_question(scenario(), WRITE, index="by-week")
     with pytest.raises(ValueError, match="is on demand"):
-        smallest_capacity(scenario(table=ON_DEMAND), WRITE)
+        capacity_question(scenario(table=ON_DEMAND), WRITE)
     with pytest.raises(ValueError, match="adds shards by itself"):
         smallest_shards(load_scenario(SCENARIOS / "dynamic-sharding.toml"))
-    with pytest.raises(ValueError, match="replays a trace"):
-        smallest_shards(load_scenario(SCENARIOS / "replay.toml"))
+    for ask in (smallest_shards, load_question):
+        with pytest.raises(ValueError, match="replays a trace"):
+            ask(load_scenario(SCENARIOS / "replay.toml"))
 
 
 def test_a_capacity_candidate_keeps_all_but_the_one_capacity() -> None:
@@ -132,22 +250,17 @@ def test_a_capacity_candidate_keeps_all_but_the_one_capacity() -> None:
         "auto_scaling": {"write": {"min": 5, "max": 4_000}},
     }
     changing = scenario(table=table, timeline=[{"at_s": 5, "provisioned": {"read": 50}}])
-    seen: list[Scenario] = []
-    writes: list[int | None] = []
-
-    def measure(candidate: Scenario, seed: int) -> SimulationOutcome:
-        seen.append(candidate)
-        return outcome(0.0, seed)
-
-    smallest_capacity(changing, WRITE, index="by-day", measure=measure)
-    for candidate in seen:
-        assert candidate.table.provisioned == changing.table.provisioned
-        assert candidate.table.indexes[0].provisioned is not None
-        assert candidate.table.indexes[0].provisioned.read == 5
-        writes.append(candidate.table.indexes[0].provisioned.write)
-        assert candidate.timeline == ()
-        assert not candidate.table.scaled
-    assert {1, 100} <= set(writes)
+    question = capacity_question(changing, WRITE, index="by-day")
+    assert (question.present, question.within.start) == (100, 100)
+    candidate = question.candidate(77)
+    assert candidate.table.provisioned == changing.table.provisioned
+    assert candidate.table.indexes[0].provisioned is not None
+    assert (candidate.table.indexes[0].provisioned.read, candidate.table.indexes[0].provisioned.write) == (
+        5,
+        77,
+    )
+    assert candidate.timeline == ()
+    assert not candidate.table.scaled
 
 
 def test_what_a_candidate_costs_a_month() -> None:
@@ -170,9 +283,9 @@ def test_a_hot_key_needs_what_the_formula_says_and_the_partitions_allow() -> Non
     assert found.answer is not None
     assert 2 <= found.answer.value <= 6
     assert found.answer.share <= 0.001
-    one = found.candidates[0]
-    assert (one.value, one.enough) == (1, False)
-    assert one.outcomes[0].left[0].cause is Cause.KEY_RANGE
+    one = found.in_order[0]
+    assert (one.value, one.holds) == (1, False)
+    assert one.outcome.left[0].cause is Cause.KEY_RANGE
     assert outcome_of(simulate(hot, counts_only=True)).share() == pytest.approx(one.share, abs=0.03)
 
 
@@ -180,9 +293,9 @@ class Simulations:
     """Who counts what a search simulates."""
 
     def __init__(self) -> None:
-        self.done: list[int] = []
+        self.done: list[float] = []
 
-    def trying(self, value: int) -> None:
+    def trying(self, value: float) -> None:
         self.value = value
 
     def simulated(self, part: float) -> None:
@@ -194,8 +307,8 @@ def test_every_number_is_simulated_once_with_each_seed() -> None:
     """That of one shard says besides whose keys are to be divided."""
     watch = Simulations()
     found = smallest_shards(scenario(load={"requests_per_s": 2_000, "duration_s": 8}), watch=watch)
-    assert found.candidates[0].value == 1
-    assert sorted(watch.done) == [one.value for one in found.candidates for _seed in one.outcomes]
+    assert found.in_order[0].value == 1
+    assert sorted(watch.done) == sorted(values(found))
 
 
 def steady(write: int, **changes: Any) -> Scenario:
@@ -210,23 +323,23 @@ def steady(write: int, **changes: Any) -> Scenario:
 @pytest.mark.slow
 @pytest.mark.parametrize(("item_bytes", "needed"), [(1_000, 700), (2_500, 2_100)])
 def test_a_constant_demand_needs_itself(item_bytes: int, needed: int) -> None:
-    found = smallest_capacity(steady(40, item_bytes=item_bytes), WRITE)
+    found = simulated_search(capacity_question(steady(40, item_bytes=item_bytes), WRITE))
     assert answer(found) == pytest.approx(needed, rel=0.05)
-    assert found.candidates[0].outcomes[0].left[0].cause is Cause.PROVISIONED
+    assert found.in_order[0].outcome.left[0].cause is Cause.PROVISIONED
 
 
 @pytest.mark.slow
 def test_burst_counts_only_where_it_is_asked_for() -> None:
     """300 s of burst and 60 s of load share 42,000 units: 117 a second are enough for so long."""
-    found = smallest_capacity(steady(40), WRITE, burst=True)
+    found = simulated_search(capacity_question(steady(40), WRITE, burst=True))
     assert answer(found) == pytest.approx(42_000 / 360, rel=0.05)
 
 
 def test_more_capacity_is_not_enough_for_a_hot_key() -> None:
-    found = smallest_capacity(load_scenario(SCENARIOS / "hotkey.toml"), WRITE)
+    found = simulated_search(capacity_question(load_scenario(SCENARIOS / "hotkey.toml"), WRITE))
     assert found.answer is None
-    assert found.candidates[-1].value == 40_000
-    assert found.candidates[-1].outcomes[-1].left[0].cause is Cause.KEY_RANGE
+    assert found.in_order[-1].value == 40_000
+    assert found.in_order[-1].outcome.left[0].cause is Cause.KEY_RANGE
 
 
 @pytest.mark.slow
@@ -237,6 +350,88 @@ def test_an_index_has_a_key_of_its_own() -> None:
     assert alone.answer is None
     assert divided.answer is not None
     assert divided.answer.value >= 3  # 2,400 WCU/s of one country
+
+
+def test_the_capacity_that_is_short_is_that_of_the_direction_that_throttles() -> None:
+    tasks = [{"operation": "put", "per_s": 50}, {"operation": "get", "per_s": 50}]
+
+    def sides(read: int, write: int) -> list[Direction]:
+        table = {"name": "orders", "provisioned": {"read": read, "write": write}}
+        load = {"duration_s": 5, "item_bytes": 900}
+        asked = scenario(table=table, tasks=tasks, load=load, keys={"kind": "uniform"}, loadtest="operations")
+        return throttled_directions(capacity_question(asked, WRITE))
+
+    assert sides(5, 500) == [READ]
+    assert sides(5, 5) == [WRITE, READ]
+    assert sides(500, 500) == [WRITE]
+
+
+PRECISION = 0.05
+ITEM_OF_1_KB = "load.item_bytes=1000"
+TO_ON_DEMAND = ('table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")
+ARITHMETIC: list[tuple[str, tuple[str, ...], tuple[str, str, str], float]] = [
+    ("hotkey", (ITEM_OF_1_KB,), ("partition", "table", "write"), 1_000 / (0.9 + 0.1 / 4)),
+    ("hotkey", ("load.item_bytes=3000",), ("partition", "table", "write"), 1_000 / (0.9 + 0.1 / 4) / 3),
+    ("too-small", (ITEM_OF_1_KB,), ("table", "table", "write"), 40),
+    ("user-id", (ITEM_OF_1_KB,), ("table", "table", "write"), 4_000),
+    ("country-index", ("load.item_bytes=2000",), ("partition", "by-country", "write"),
+     1_000 / (0.98 * 2 * (0.8 + 0.2 / 4))),
+    ("too-small", (*TO_ON_DEMAND, "table.max_on_demand={write=1000}", ITEM_OF_1_KB),
+     ("max_on_demand", "table", "write"), 1_000),
+    ("too-small", (*TO_ON_DEMAND, "table.warm={write=100_000}", ITEM_OF_1_KB), ("account", "table", "write"),
+     40_000),
+    ("hotkey", ("local.scale=0.1", ITEM_OF_1_KB), ("partition", "table", "write"), 100 / (0.9 + 0.1 / 4)),
+    ("read-hot", ("load.item_bytes=32000",), ("partition", "table", "read"), 4_500 / 4 / (0.9 + 0.1 / 4)),
+]  # fmt: skip
+"""Scenario, settings, whose limit it is, and where it is by arithmetic, in requests/s."""
+
+
+def scenario_of(name: str, settings: tuple[str, ...] = ()) -> Scenario:
+    return overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "settings", "limit", "arithmetic"),
+    ARITHMETIC,
+    ids=[f"{c[0]}-{c[2][0]}-{c[3]:.0f}" for c in ARITHMETIC],
+)
+def test_a_simulated_knee_is_where_arithmetic_puts_it(
+    name: str, settings: tuple[str, ...], limit: tuple[str, str, str], arithmetic: float
+) -> None:
+    asked = load_question(scenario_of(name, settings), start=arithmetic, most=arithmetic * 4)
+    found = simulated_search(replace(asked, within=replace(asked.within, least=arithmetic / 4)))
+    assert found.answer is not None
+    assert found.failing is not None
+    left = found.failing.left()
+    assert left is not None
+    assert (left.cause.constraint, label_of(left.index), left.direction) == limit
+    assert answer(found) == pytest.approx(arithmetic, rel=0.08)
+    first, *_others = used_by(found.answer.scenario, scale=found.answer.scenario.local.scale)
+    assert (first.constraint, first.resource, first.direction) == limit
+    assert first.share == pytest.approx(1.0, abs=PRECISION)
+
+
+@pytest.mark.slow
+def test_a_mix_of_reads_and_writes_is_held_to_its_most_used_limit() -> None:
+    first, *_ = used_by(with_demand(scenario_of("operations"), 400, 60))
+    edge = 400 / first.share
+    found = simulated_search(load_question(scenario_of("operations"), start=edge * 0.95, most=edge * 1.1))
+    assert answer(found) == pytest.approx(edge, rel=PRECISION)
+    assert found.failing is not None
+    left = found.failing.left()
+    assert left is not None
+    assert (left.cause.constraint, label_of(left.index), left.direction) == ("table", "table", "write")
+    assert (first.constraint, first.resource, first.direction) == ("table", "table", "write")
+
+
+def test_shards_that_are_divided_on_their_way_have_no_arithmetic() -> None:
+    assert used_by(scenario_of("hotkey", ("keys.shards=8",))) == ()
+    assert used_by(scenario_of("sharded"))[0].constraint == "partition"
+
+
+def test_a_demand_outlasts_what_a_partition_gives_in_an_instant_and_ends_before_it_splits() -> None:
+    assert [seconds_for(precision) for precision in (0.05, 0.02, 0.001, 0.5)] == [60, 150, 230, 60]
 
 
 LOADTESTS = sorted(path.stem for path in (SCENARIOS.parents[1] / "loadtests").glob("[!_]*.py"))

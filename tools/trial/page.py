@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from keyheat.model.behaviour import DEFAULT
 from keyheat.numbers import measured, some, whole
 from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, compact, figure, heading, lay_out
-from keyheat.pages.page import PageAnswer, Stat, write_answer
+from keyheat.pages.page import PageAnswer, Stat, figures_json, library, page, said_at, save
 from keyheat.pages.run.sections import Section
 from keyheat.pages.style import LIGHT
 from keyheat.words import capital
@@ -119,4 +119,10 @@ READING: Final = (
 
 def write_page(path: Path, trial: Trial, judgement: Judgement, generated_at: datetime) -> Path:
     """Write the page; gives its path. Raises `CannotWrite`."""
-    return write_answer(path, answer_of(trial, judgement), sections_of(judgement), READING, generated_at)
+    sections = sections_of(judgement)
+    text = page(
+        "answer.html.j2", answer=answer_of(trial, judgement), sections=sections, reading=READING,
+        figures=figures_json([chart for section in sections for chart in section.charts]),
+        generated_at=said_at(generated_at), plotlyjs=library(None),
+    )  # fmt: skip
+    return save(path, text)

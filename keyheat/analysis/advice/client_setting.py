@@ -84,7 +84,7 @@ class _Trial:
             f"With the policy {run.policy.name} ({run.policy.says}) none of {some(run.requests, 'request')} "
             f"is given up, for {again} and a p99 response time of "
             f"{milliseconds((self.slowest_s or 0.0) * 1000)}; simulated with {clients}. "
-            "`keyheat retries` compares others."
+            "`keyheat whatif NAME retries` compares others."
         )
 
 

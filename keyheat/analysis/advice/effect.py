@@ -25,7 +25,7 @@ from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.variants import with_index_shards
 from keyheat.simulator.alterations import in_copies, in_eventual_reads
 from keyheat.simulator.outcome import STEADY, SimulationOutcome
-from keyheat.simulator.search import shards_enough, smallest_shards
+from keyheat.simulator.whatif import shards_enough, smallest_shards
 from keyheat.words import index_of
 
 HELPS: Final = 0.5
@@ -193,7 +193,7 @@ def _enough_shards(case: AdviceCase, context: Rerun) -> int | None:
     searched = smallest_shards(
         scenario, measure=measure, share_of=lambda outcome: _left(outcome, case), most=MOST_SHARDS
     )
-    return searched.answer.value if searched.answer else None
+    return int(searched.answer.value) if searched.answer else None
 
 
 def changed(case: AdviceCase, advice: Recommendation, rerun: Rerun) -> Rerun:

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Literal
 
 from keyheat.analysis.advice.case import Limit
-from keyheat.analysis.knee_steps import beyond_provisioned
+from keyheat.analysis.loaded_step import beyond_provisioned
 from keyheat.analysis.report.latency import ACCEPTED, OperationLatency, read_latency
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.plan.charges import pre_warming, provisioned_month

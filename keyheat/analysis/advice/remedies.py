@@ -113,7 +113,7 @@ def of_units(asked: RemedyRequest) -> Outcome:
     """More capacity, a minimum, auto scaling, a higher maximum, or pre-warming."""
     amount, action = asked.advice.units, asked.advice.action
     if amount is None:
-        return by_hand(asked, "the demand is not known: `keyheat whatif` searches the capacity.")
+        return by_hand(asked, "the demand is not known: `keyheat whatif NAME capacity` searches it.")
     if amount > MOST_UNITS:
         return by_hand(asked, f"a scenario's table has {units(MOST_UNITS, asked.direction)} at most.")
     if action == "auto_scaling":
@@ -205,7 +205,9 @@ def in_shards(asked: RemedyRequest) -> Outcome:
     """Suffixes on the keys: by the load test itself, by its twin, or on their way in a simulation."""
     scenario, count = asked.scenario, asked.advice.shards
     if count is None:
-        return by_hand(asked, "how many shards are enough is not known: `keyheat whatif` searches them.")
+        return by_hand(
+            asked, "how many shards are enough is not known: `keyheat whatif NAME shards` searches."
+        )
     if scenario.dynamic_sharding is not None:
         return by_hand(asked, "its writers add shards by themselves: see [dynamic_sharding] of the scenario.")
     raw, says = raw_of(scenario), f"{some(count, 'shard')} for each key"
@@ -325,8 +327,8 @@ _WORDS: Final = {
     "`keyheat run --retries sdk` shows what retries bring.",
     **dict.fromkeys(
         ("client_retries", "change_retries"),
-        "it is a setting of your client: `keyheat retries NAME` shows what each policy makes of the same "
-        "demand.",
+        "it is a setting of your client: `keyheat whatif NAME retries` shows what each policy makes of "
+        "the same demand.",
     ),
     "collect_evidence": "there is nothing to rerun before the cause is known: `keyheat collect` "
     "asks for more.",

@@ -9,7 +9,7 @@ from pathlib import Path
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
 from keyheat.runs.claims import Claim, claim_new
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
-from keyheat.scenario.variants import named, overridden, with_shards, write_scenario
+from keyheat.scenario.variants import overridden
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +56,6 @@ def find_scenarios(names: Sequence[str], settings: Sequence[str] = ()) -> list[t
     if errors:
         raise ValueError("\n".join(errors))
     return found
-
-
-def shard_jobs(scenario: Scenario, counts: Sequence[int], folder: Path) -> dict[int, Job]:
-    """The scenario with each number of shards, its file and its run directory side by side in `folder`.
-
-    Its files are found from everywhere (`with_files_of`).
-    Raises `ValueError` where the load test asks nothing about shards, and `CannotWrite`.
-    """
-    from keyheat.simulator.traffic import asks_for_shards
-
-    if not asks_for_shards(scenario):
-        raise ValueError(
-            f"scenario {scenario.name}: its load test, {scenario.loadtest}, spreads no key over shards"
-        )
-    derived = {count: with_shards(scenario, count) for count in counts}
-    return {
-        count: Job(
-            one,
-            write_scenario(folder / f"{named('shards', count)}.json", one),
-            folder / named("shards", count),
-        )
-        for count, one in derived.items()
-    }
 
 
 def made(job: Job) -> bool:

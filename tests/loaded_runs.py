@@ -1,4 +1,4 @@
-"""A step of a knee as a load leaves it, made by the model on a virtual clock: burst and all."""
+"""A run as a load leaves it, made by the model on a virtual clock: burst and all."""
 
 import json
 

@@ -1,8 +1,6 @@
-"""keyheat retries, and docs/retries.md: what its commands say, and its numbers are those of the code."""
+"""What retries make of a demand: every policy meets the same requests, and what each makes of them."""
 
 import json
-import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,47 +8,18 @@ from typing import Any
 import pytest
 
 from keyheat.load.run.jobs import find_scenario
-from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, USUAL, policy_named
+from keyheat.model.retries import QUOTA_TOKENS, USUAL, policy_named
 from keyheat.numbers import percent
 from keyheat.scenario.scenario import scenario_from_dict
-from keyheat.simulator.clients import SERVICE_S
-from keyheat.simulator.retrying import MOST_REQUESTS, RetriedRun, demand_of, retried
-from keyheat.wording.retries import FORMAT, feeds_on_itself, recovery_s, sentence_of
+from keyheat.show.retries import sentence_of
+from keyheat.simulator.retrying import RetriedRun, demand_of, feeds_on_itself, recovery_s, retried
 
 pytestmark = pytest.mark.slow
-
-PAGE = (Path(__file__).parents[1] / "docs" / "retries.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^```sh\n(.*?)\n```$", PAGE, re.DOTALL | re.MULTILINE)
-SHORT = ("--duration", "20")  # until burst is spent
 
 
 def run(name: str, policy: str, *settings: str, clients: int = 10) -> Any:
     loaded, path = find_scenario(name, ("load.duration_s=8", *settings))
     return retried(loaded, demand_of(loaded, path.parent), policy_named(policy), clients=clients)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_its_commands_say_what_is_lost(
-    verb: Callable[..., Any], command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    _program, *words = shlex.split(command)
-    fewer = ("--sdk", "boto3-2026") if "--out" in words else ()  # the page is of what the first command says
-    said = verb(*words, *SHORT, *fewer)
-    assert said.code == 0
-    if words[0] == "simulate":
-        assert verb("analyze", next((tmp_path / "reports" / "out").iterdir())).says("with retries: 1.")
-        return
-    assert said.says("are given up") or said.says("is given up")
-    assert said.says("goodput")
-
-
-def test_its_numbers_are_those_of_the_code() -> None:
-    for policy in POLICIES:
-        assert f"`{policy.name}`" in PAGE
-    assert f"{QUOTA_TOKENS:.0f} tokens a client" in PAGE
-    assert f"takes {SERVICE_S * 1000:.0f} ms" in PAGE
-    assert MOST_REQUESTS == 500_000
 
 
 def test_every_policy_meets_the_same_demand_and_none_is_a_run_without_retries() -> None:
@@ -91,22 +60,17 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 def test_what_is_not_throttled_is_not_retried() -> None:
     calm = [run("sharded", name) for name in ("none", "boto3-2026")]
     assert calm[1].attempts == calm[1].requests == calm[1].accepted
-    assert sentence_of(calm).startswith("Nothing is throttled, so nobody retries")
+    assert sentence_of(calm).startswith("Nothing is throttled, so no client retries")
 
 
-def test_transactions_that_meet_are_said_in_the_terminal_on_the_page_and_to_programs(
-    verb: Callable[..., Any], tmp_path: Path
-) -> None:
-    asked = ("retries", "aggregate-transaction", "--duration", "8", "--sdk", "boto3-2026")
-    met = (*asked, "--set", "local.transaction_s=0.018")
-    said = "of the requests are cancelled for a conflict with another transaction on the same item"
-    assert verb(*met, "--out", tmp_path / "page.html").says(said)
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert said in page
-    assert "conflicts, no throttles" in page  # those that meet ask for nothing, which leaves enough
-    policies = json.loads(verb(*met, "--json").out)["policies"]
+def test_transactions_that_meet_are_counted(verb: Callable[..., Any]) -> None:
+    asked = ("whatif", "aggregate-transaction", "retries", "--duration", "8", "--sdk", "boto3-2026", "--json")
+    met = json.loads(verb(*asked, "--set", "local.transaction_s=0.018").out)
+    assert "cancelled for a conflict with another transaction on the same item" in met["sentence"]
+    assert met["label"].endswith("conflicts, no throttles")  # those that meet ask for nothing
+    policies = met["data"]["policies"]
     assert all(one["conflicts"] == sum(one["conflicts_per_s"]) > 0 for one in policies)
-    assert not verb(*asked).says("conflict with")
+    assert "conflict with" not in json.loads(verb(*asked).out)["sentence"]
 
 
 ORDERS = {"name": "orders", "provisioned": {"read": 10, "write": 20}}
@@ -151,42 +115,7 @@ def test_far_from_its_limit_nobody_retries() -> None:
     runs = tried({**ORDERS, "provisioned": {"read": 10, "write": 200}}, requests_per_s=20)
     assert {run.attempts for run in runs} == {400}
     assert not any(recovery_s(run, runs[0]) or feeds_on_itself(run, runs[0]) for run in runs)
-    assert sentence_of(runs) == "Nothing is throttled, so nobody retries: all 400 requests are accepted."
-
-
-def test_for_programs_it_is_one_object(verb: Callable[..., Any]) -> None:
-    said = json.loads(verb("retries", "hotkey", "--json", "--sdk", "boto3-2026", *SHORT).out)
-    assert (said["format"], said["scenario"], said["clients"]) == (FORMAT, "hotkey", 10)
-    assert [one["sdk"] for one in said["policies"]] == [NONE.name, "boto3-2026"]
-    assert all(one["requests"] == one["accepted"] + one["given_up"] for one in said["policies"])
-
-
-def test_the_answer_as_a_page(
-    verb: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    said = verb(
-        "retries", "hotkey", "--sdk", "boto3-2026", "--out", "retries.html", "--json", "--duration", "4"
-    )
-    answer = json.loads(said.out)
-    assert answer["page"] == "retries.html"
-    text = (tmp_path / "retries.html").read_text(encoding="utf-8").replace("\u00a0", " ")
-    assert f'<h1 id="verdict">{answer["sentence"]}</h1>' in text
-    again = "keyheat retries hotkey --set load.duration_s=4.0 --sdk boto3-2026"
-    assert f"<code>{again}</code>" in text
-
-
-def test_a_page_that_cannot_be_written_is_said(verb: Callable[..., Any], tmp_path: Path) -> None:
-    said = verb("retries", "hotkey", "--out", str(tmp_path), "--duration", "2")
-    assert said.code == 2
-    assert str(tmp_path) in "".join(said.err.split())
-
-
-def test_more_than_can_be_tried_is_refused_with_what_to_do(verb: Callable[..., Any]) -> None:
-    said = verb("retries", "hotkey", "--duration", "3200")
-    assert said.code == 2
-    assert "at most 500,000 are tried one by one" in " ".join(said.err.split())
-    assert "--duration S" in said.err
+    assert sentence_of(runs) == "Nothing is throttled, so no client retries: all 400 requests are accepted."
 
 
 @pytest.mark.parametrize("name", ["operations", "country-index", "replay", "read-hot"])
@@ -209,12 +138,3 @@ def test_a_cure_is_tried_of_a_run_with_retries_too_and_says_that_it_is_without_t
     said = verb("analyze", tmp_path)
     assert said.says("Simulated without retries: no attempt throttled then")
     assert said.says("What it costs")
-
-
-def test_a_page_that_cannot_be_written_is_said_before_anything_is_simulated(
-    verb: Callable[..., Any], tmp_path: Path
-) -> None:
-    (tmp_path / "file").touch()
-    said = verb("retries", "hotkey", "--out", str(tmp_path / "file" / "retries.html"))
-    assert (said.code, said.out) == (2, "")
-    assert said.err.strip() == f"keyheat: cannot write {tmp_path / 'file' / 'retries.html'}: Not a directory"

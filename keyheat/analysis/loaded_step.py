@@ -1,0 +1,110 @@
+"""A number that was tried on an endpoint: what its run came to, and whether the table carries it."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from keyheat.analysis.run_result import RunTraffic, most_provisioned, traffic_of
+from keyheat.model.resources import CAUSE_OF_CONSTRAINT, Cause
+from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
+from keyheat.runs.formats import BEYOND, Diagnosis, SecondCount, Verdict, read_diagnosis
+from keyheat.runs.frames import seconds_of
+from keyheat.runs.manifest import read_manifest
+from keyheat.runs.records import second_counts
+from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.outcome import Left, SimulationOutcome
+from keyheat.simulator.questions import Question
+from keyheat.simulator.search import State, Step
+from keyheat.words import Direction, index_of, label_of
+
+Burst = tuple[str, Direction, str]
+"""A resource that consumed more than it has, and that in words."""
+
+
+def loaded_step(question: Question, value: float, scenario: Scenario, folder: Path) -> Step:
+    """Read a step from the files of its run. Raises `FileProblem`."""
+    manifest, diagnosis = read_manifest(folder), read_diagnosis(folder / FILES[DIAGNOSIS])
+    rows = second_counts(folder / FILES[SECONDS], manifest.rows_ahead_s)
+    traffic = traffic_of(manifest, seconds_of(rows))
+    attempts = {side: one.attempts for side, one in traffic.items()}
+    throttled = {side: one.throttled for side, one in traffic.items()}
+    share = _share(attempts, throttled, question.direction)
+    throttles = diagnosis.verdict.constraint != "none" and share > question.share_most
+    on_burst = beyond_provisioned(rows, most_provisioned(manifest, scenario))
+    state = state_of(diagnosis, throttles=throttles, on_burst=on_burst is not None)
+    burst = on_burst if state == "limited" and not throttles else None
+    return Step(
+        value=value, scenario=scenario, state=state, share=share, on_burst=burst is not None,
+        verdict=diagnosis.verdict, folder=folder,
+        attempts_per_s=sum(one.attempts_per_s or 0.0 for one in traffic.values()),
+        throttled_per_s=sum(one.throttled_per_s or 0.0 for one in traffic.values()),
+        outcome=SimulationOutcome(
+            seed=scenario.seed, seconds=scenario.load.duration_s, loaded_s=round(scenario.load.duration_s),
+            attempts=attempts, throttled=throttled, accepted_per_s=_accepted_per_s(traffic),
+            left=_left(diagnosis.verdict, burst, sum(throttled.values())) if state == "limited" else (),
+        ),
+    )  # fmt: skip
+
+
+def _share(
+    attempts: Mapping[Direction, int], throttled: Mapping[Direction, int], direction: Direction | None
+) -> float:
+    sides = [side for side in Direction if direction in (None, side)]
+    total = sum(attempts[side] for side in sides)
+    return sum(throttled[side] for side in sides) / total if total else 0.0
+
+
+def _accepted_per_s(traffic: Mapping[Direction, RunTraffic]) -> dict[tuple[str | None, Direction], float]:
+    return {
+        (index_of(resource), side): per_s
+        for side, one in traffic.items()
+        for resource, per_s in one.units_per_s_of.items()
+    }
+
+
+def state_of(diagnosis: Diagnosis, *, throttles: bool, on_burst: bool) -> State:
+    """Whether a run was carried, and if not, whether that says something about its table."""
+    verdict = diagnosis.verdict
+    if diagnosis.generator.bound and not (throttles and verdict.valid):
+        return "generator"
+    if throttles and (verdict.valid or verdict.constraint == "undetermined"):
+        return "limited"
+    if not verdict.valid:
+        return "undecided"
+    return "limited" if on_burst else "carried"
+
+
+def _left(verdict: Verdict, burst: Burst | None, events: int) -> tuple[Left, ...]:
+    """The limit of a run; nothing where it is not determined."""
+    if burst is not None:
+        resource, direction, _words = burst
+        return (Left(index=index_of(resource), direction=direction, cause=Cause.PROVISIONED, events=0),)
+    cause = CAUSE_OF_CONSTRAINT.get(verdict.constraint)
+    if cause is None or verdict.direction is None:
+        return ()
+    index, direction = index_of(verdict.resource), Direction(verdict.direction)
+    return (Left(index=index, direction=direction, cause=cause, events=events),)
+
+
+def beyond_provisioned(
+    rows: Iterable[SecondCount], most: Mapping[tuple[str, Direction], float]
+) -> tuple[str, Direction, str] | None:
+    """The resource that consumed most beyond what it has at `most` in the second half, and that in words.
+
+    None if nothing did, by more than `BEYOND`.
+    """
+    listed = sorted(rows, key=lambda row: row.second)
+    if not listed:
+        return None
+    first, last = listed[0].second.timestamp(), listed[-1].second.timestamp() + 1
+    half_s = first + (last - first) // 2
+    units = dict.fromkeys(most, 0.0)
+    for row in listed:
+        key = label_of(row.index), row.direction
+        if key in units and row.second.timestamp() >= half_s:
+            units[key] += row.consumed
+    per_s = {key: amount / (last - half_s) for key, amount in units.items()}
+    beyond = [key for key in most if per_s[key] > most[key] * (1 + BEYOND)]
+    if not beyond:
+        return None
+    key = max(beyond, key=lambda key: per_s[key] / most[key])
+    return *key, f"{per_s[key]:,.0f} units/s were consumed where {most[key]:,.0f} are provisioned."

@@ -1,0 +1,253 @@
+"""What if: the answer to a question of numbers, each of them tried on the simulator.
+
+Who tries the numbers is given: the simulator here, a real load elsewhere.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Literal, Protocol
+
+import orjson
+
+from keyheat.model.resources import Cause
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.variants import lasting, with_index_shards, with_shards
+from keyheat.simulator.alterations import Altered, in_shards, spread_traffic
+from keyheat.simulator.fingerprint import Files, files_fingerprint, scenario_fingerprint
+from keyheat.simulator.flow import Traffic
+from keyheat.simulator.outcome import SimulationOutcome, outcome_of
+from keyheat.simulator.questions import SHARDS_MOST, SHARE_MOST, STEADY_S, Question, shards_question
+from keyheat.simulator.search import Measure, Step, Tries
+from keyheat.simulator.simulate import simulate
+from keyheat.simulator.traffic import asks_for_shards, traffic_of
+from keyheat.words import WRITES_FIRST, Direction
+
+CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole
+SEED: Final = 1
+"""Whose keys are drawn: the number is the scenario's, and not that of one of its repetitions."""
+NotSearched = Literal["not_simulated", "too_long"]
+
+
+class SearchWatch(Protocol):
+    """Who is told how far a search is."""
+
+    def trying(self, value: float) -> None:
+        """Another number is tried."""
+
+    def simulated(self, part: float) -> None:
+        """So much of its simulation is done, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """A question, what was tried, and the last number that holds with the first one that does not."""
+
+    question: Question
+    steps: tuple[Step, ...]  # in the order in which they were made
+    answer: Step | None  # None: nothing that was tried holds
+    failing: Step | None  # None: everything that was tried holds
+    confirmed: bool  # the answer holds with two seeds
+
+    @property
+    def in_order(self) -> tuple[Step, ...]:
+        """What each number came to, by the seed that throttled most; in ascending order."""
+        worst: dict[float, Step] = {}
+        for step in sorted(self.steps, key=lambda step: (step.value, not step.holds, step.share)):
+            worst[step.value] = step
+        return tuple(worst.values())
+
+    @property
+    def direction(self) -> Direction:
+        """Of the capacity; else that in which the smallest number throttles most."""
+        return self.question.direction or most_throttled(self.in_order[0].outcome)
+
+
+def searched(question: Question, measure: Measure, *, most_steps: int | None = None) -> Search:
+    """Search the answer by whatever makes the steps; `most_steps` bounds a search of real loads."""
+    simulated = most_steps is None
+    tries = Tries(measure=measure, within=question.within, most_steps=most_steps)
+    if question.kind == "shards":
+        tries.is_vain = lambda step: all(left.cause is not Cause.KEY_RANGE for left in step.outcome.left)
+    good, bad = tries.edge()
+    if good is not None and question.kind == "shards" and simulated:
+        good = tries.settled(good)
+    if bad is None or not question.within.larger_holds:
+        failing = tries.worst_of(bad)
+    else:
+        below = [step.value for step in tries.steps if not step.holds and (good is None or step.value < good)]
+        failing = tries.worst_of(max(below, default=bad))
+    answer = tries.worst_of(good)
+    return Search(
+        question=question, steps=tuple(tries.steps), answer=answer, failing=failing,
+        confirmed=sum(step.value == good for step in tries.steps) > 1,
+    )  # fmt: skip
+
+
+def simulated_search(question: Question, folder: Path = Path(), watch: SearchWatch | None = None) -> Search:
+    """Search the answer on the simulator; `folder` is the scenario's. Raises `ValueError`."""
+    question = lasting_question(question)
+    return searched(question, Simulated(question, folder, watch))
+
+
+def step_of(question: Question, value: float, scenario: Scenario, outcome: SimulationOutcome) -> Step:
+    """A simulated number with its outcome."""
+    share = outcome.share(question.direction)
+    return Step(
+        value=value, scenario=scenario, outcome=outcome, share=share,
+        state="carried" if share <= question.share_most else "limited",
+        attempts_per_s=sum(outcome.attempts.values()) / outcome.seconds,
+        throttled_per_s=sum(outcome.throttled.values()) / outcome.seconds,
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Simulated:
+    """Tries numbers on the simulator; `folder` is the scenario's."""
+
+    question: Question
+    folder: Path = Path()
+    watch: SearchWatch | None = None
+    _undivided: SimulationOutcome | None = field(default=None, init=False)
+
+    def __call__(self, value: float, again: int) -> Step:
+        if self.watch is not None:
+            self.watch.trying(value)
+        candidate = self.question.candidate(value)
+        seed = candidate.seed + again
+        if self.question.kind == "shards" and not _shards_itself(self.question, candidate, self.folder):
+            outcome = self._divided(candidate, seed)
+        else:
+            traffic, _notes = spread_traffic(candidate, seed, self.folder)
+            outcome = self._outcome(candidate, seed, traffic)
+        return step_of(self.question, value, candidate, outcome)
+
+    def _divided(self, candidate: Scenario, seed: int) -> SimulationOutcome:
+        """What hot keys that are divided on their way come to, in the direction that throttles undivided."""
+        if self._undivided is None:
+            single = with_shards(self.question.scenario, 1)
+            self._undivided = self._outcome(single, single.seed, None)
+        if candidate.keys.shards == 1 and seed == candidate.seed:
+            return self._undivided
+        direction = most_throttled(self._undivided)
+        return self._outcome(
+            candidate, seed, divided_traffic(candidate, seed, direction, self.question.index, self.folder)
+        )
+
+    def _outcome(self, scenario: Scenario, seed: int, traffic: Traffic | None) -> SimulationOutcome:
+        return outcome_of(
+            simulate(
+                scenario, seed=seed, traffic=traffic, folder=self.folder, behaviour=self.question.behaviour,
+                progress=None if self.watch is None else self.watch.simulated, counts_only=True,
+            )
+        )  # fmt: skip
+
+
+def smallest_shards(
+    scenario: Scenario,
+    *,
+    share_most: float = SHARE_MOST,
+    most: int = SHARDS_MOST,
+    index: str | None = None,
+    burst: bool = False,
+    measure: Callable[[Scenario, int], SimulationOutcome] | None = None,
+    share_of: Callable[[SimulationOutcome], float] = SimulationOutcome.share,
+    folder: Path = Path(),
+    watch: SearchWatch | None = None,
+) -> Search:
+    """The smallest number of shards of every hot key with which hardly an attempt (`share_most`) throttles.
+
+    A load test that spreads no key is taken as if it did, in the direction in which it throttles. `measure`
+    simulates a candidate with a seed, `share_of` says what of an outcome counts as throttled. Raises
+    `ValueError`.
+    """
+    asked = shards_question(scenario, index=index, most=most, share_most=share_most, burst=burst)
+    if measure is None:
+        return simulated_search(asked, folder, watch)
+
+    def tried(value: float, again: int) -> Step:
+        candidate = asked.candidate(value)
+        step = step_of(asked, value, candidate, measure(candidate, candidate.seed + again))
+        share = share_of(step.outcome)
+        return replace(step, share=share, state="carried" if share <= share_most else "limited")
+
+    return searched(asked, tried)
+
+
+def lasting_question(question: Question) -> Question:
+    """The same of a minute of a load that stays the same, where no burst counts."""
+    if question.burst or question.kind != "shards":
+        return question
+    return replace(question, scenario=steady(question.scenario))
+
+
+def steady(scenario: Scenario) -> Scenario:
+    """The scenario, of whose load a minute stands for all, where it stays the same; else as it is."""
+    changes = scenario.is_changing or scenario.table.scaled
+    return scenario if changes else lasting(scenario, STEADY_S)
+
+
+def shards_enough(scenario: Scenario, index: str | None = None) -> int | NotSearched | None:
+    """The number of `smallest_shards` for a whole load, by a minute of it; None where no number is enough.
+
+    A load that stays the same is simulated for a minute, however long it lasts: the number is that of the
+    demand and its keys, and the same in every repetition. One that changes is simulated whole, if that is at
+    most ten minutes. Where it is not simulated, why.
+    """
+    if scenario.dynamic_sharding is not None or scenario.load.arrivals == "trace":
+        return "not_simulated"
+    made = steady(scenario)
+    if made.load.duration_s > CHANGING_MOST_S:
+        return "too_long"
+    said = scenario_fingerprint(made.model_copy(update={"seed": SEED}))
+    try:
+        return _shards_enough(said, files_fingerprint(made), index)
+    except (ScenarioError, FileNotFoundError):  # a load test that the simulator does not know
+        return "not_simulated"
+
+
+@lru_cache(maxsize=256)  # advice, summary and the repetitions of one scenario need the same
+def _shards_enough(scenario: bytes, _files: Files, index: str | None) -> int | None:
+    raw = orjson.loads(scenario) | {"name": "a", "question": "a"}
+    made = scenario_from_dict(raw, "run.json")
+    found = smallest_shards(made, index=index).answer
+    return None if found is None else int(found.value)
+
+
+def throttled_directions(question: Question, folder: Path = Path()) -> list[Direction]:
+    """The directions that throttle at the present capacity; if none does, the one that takes more units."""
+    scenario = question.scenario
+    traffic, _notes = spread_traffic(scenario, scenario.seed, folder)
+    made = simulate(scenario, traffic=traffic, folder=folder, behaviour=question.behaviour, counts_only=True)
+    outcome = outcome_of(made)
+    found = [side for side in WRITES_FIRST if outcome.share(side) > question.share_most]
+    return found or [max(WRITES_FIRST, key=outcome.consumed_per_s)]
+
+
+def sent_in(search: Search, step: Step, folder: Path = Path()) -> Traffic | None:
+    """What was sent where the hot keys were divided on their way; None: what its load test sends."""
+    question = search.question
+    if question.kind != "shards" or _shards_itself(question, step.scenario, folder):
+        return None
+    return divided_traffic(step.scenario, step.scenario.seed, search.direction, question.index, folder)
+
+
+def _shards_itself(question: Question, candidate: Scenario, folder: Path) -> bool:
+    """Whether the shards are in what is sent: an index's that says which it has, or the load test's own."""
+    index = question.index
+    of_index = index is not None and with_index_shards(question.scenario, index, 1) is not None
+    return of_index or asks_for_shards(candidate, folder)
+
+
+def divided_traffic(
+    candidate: Scenario, seed: int, direction: Direction, index: str | None, folder: Path
+) -> Altered:
+    """What the load test sends, with the hot keys of one direction divided on their way."""
+    change = in_shards(candidate.keys.shards, direction, index)
+    return Altered(traffic_of(candidate, seed, folder), change)
+
+
+def most_throttled(outcome: SimulationOutcome) -> Direction:
+    """The direction in which most attempts throttled; writes where none did."""
+    return max(WRITES_FIRST, key=lambda side: outcome.throttled[side])

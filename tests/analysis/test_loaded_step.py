@@ -1,0 +1,107 @@
+"""A number that was tried on an endpoint: carried or not, by whose limit, and what its run came to."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.loaded_step import beyond_provisioned, loaded_step, state_of
+from keyheat.analysis.run_result import most_provisioned
+from keyheat.load.run.jobs import Job
+from keyheat.runs.formats import Diagnosis, IndexFacts, SecondCount, TableFacts, Verdict
+from keyheat.runs.manifest import Manifest
+from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.questions import load_question
+from keyheat.words import Capacity, Direction
+from tests.loaded_runs import written_run
+
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+def verdict(constraint: Any, *, valid: bool = True) -> Verdict:
+    limited = constraint != "none"
+    return Verdict(
+        constraint=constraint, resource="table" if limited else None, direction="write" if limited else None,
+        grade="reason" if limited else "none", confidence=0.9, valid=valid, because=("Because.",),
+    )  # fmt: skip
+
+
+STATES: list[tuple[str, dict[str, Any], str]] = [
+    ("no throttles", {}, "carried"),
+    ("throttles", {"judged": verdict("partition"), "throttles": True}, "limited"),
+    ("without a reason", {"judged": verdict("undetermined", valid=False), "throttles": True}, "limited"),
+    ("too many errors", {"judged": verdict("none", valid=False)}, "undecided"),
+    ("errors, and throttles", {"judged": verdict("table", valid=False), "throttles": True}, "undecided"),
+    ("a late generator", {"bound": True, "judged": verdict("none", valid=False)}, "generator"),
+    ("late, and throttled", {"bound": True, "judged": verdict("table"), "throttles": True}, "limited"),
+    ("on burst", {"on_burst": True}, "limited"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("story", "facts", "state"), STATES, ids=[one[0] for one in STATES])
+def test_what_a_run_says_of_its_table(story: str, facts: dict[str, Any], state: str) -> None:
+    known = {"judged": verdict("none"), "bound": False, "throttles": False, "on_burst": False, **facts}
+    diagnosis = Diagnosis.model_validate(
+        {
+            "verdict": known["judged"], "labels": (), "generator": {"bound": known["bound"]},
+            "coverage": {"minutes": 1},
+        }
+    )  # fmt: skip
+    assert state_of(diagnosis, throttles=known["throttles"], on_burst=known["on_burst"]) == state
+
+
+def seconds_at(*rates: float, index: str | None = None) -> list[SecondCount]:
+    return [
+        SecondCount(
+            second=START + timedelta(seconds=place), index=index, direction="write", consumed=rate,
+            attempts=int(rate), throttled=0,
+        )
+        for place, rate in enumerate(rates)
+    ]  # fmt: skip
+
+
+TABLE = TableFacts(
+    name="orders", billing_mode="PROVISIONED", provisioned=Capacity(read=10, write=100),
+    indexes=(IndexFacts(name="by-day", provisioned=Capacity(read=10, write=50)),),
+)  # fmt: skip
+
+
+def most(table: TableFacts = TABLE, scale: float = 1.0) -> dict[tuple[str, Direction], float]:
+    return most_provisioned(Manifest(started_at=START, table=table, target="local", scale=scale), None)
+
+
+def test_living_on_burst_is_seen_in_the_second_half() -> None:
+    assert beyond_provisioned(seconds_at(900, 900, 99, 101), most()) is None
+    assert beyond_provisioned(seconds_at(0, 0, 110, 110), most()) == (
+        "table", "write", "110 units/s were consumed where 100 are provisioned.",
+    )  # fmt: skip
+    both = [*seconds_at(110, 110), *seconds_at(110, 110, index="by-day")]
+    assert beyond_provisioned(both, most()) is not None
+    assert (beyond_provisioned(both, most()) or ("",))[0] == "by-day"
+    assert beyond_provisioned(seconds_at(40, 40), most(scale=0.1)) is not None
+    assert beyond_provisioned([], most()) is None
+    on_demand = TableFacts(name="orders", billing_mode="PAY_PER_REQUEST")
+    assert beyond_provisioned(seconds_at(1e6, 1e6), most(on_demand)) is None
+
+
+@pytest.mark.slow
+def test_a_loaded_step_is_read_from_its_run(tmp_path: Path) -> None:
+    scenario = load_scenario(SCENARIOS / "hotkey.toml")
+    question = load_question(scenario, step_s=10)
+    throttled, calm = question.candidate(500), question.candidate(50)
+    for name, one, bound in (("throttled", throttled, False), ("calm", calm, False), ("late", calm, True)):
+        written_run(Job(one, SCENARIOS / "hotkey.toml", tmp_path / name), bound=bound)
+    found = loaded_step(question, 500, throttled, tmp_path / "throttled")
+    left = found.left()
+    assert left is not None
+    assert (found.state, left.cause.constraint, left.index, left.direction) == (
+        "limited", "partition", None, "write",
+    )  # fmt: skip
+    assert 0.2 < found.share < 1
+    assert found.attempts_per_s == pytest.approx(500, rel=0.02)
+    found = loaded_step(question, 50, calm, tmp_path / "calm")
+    assert (found.state, found.share, found.left()) == ("carried", 0.0, None)
+    assert found.outcome.consumed_per_s(Direction.WRITE) == pytest.approx(400, rel=0.02)
+    assert loaded_step(question, 50, calm, tmp_path / "late").state == "generator"
