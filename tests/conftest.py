@@ -112,17 +112,17 @@ def verb(tool: Callable[..., Said]) -> Callable[..., Said]:
 
 
 @pytest.fixture(scope="session")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where made-up runs are kept to be copied."""
     return tmp_path_factory.mktemp("samples")
 
 
 @pytest.fixture
-def sample(samples: Path, tmp_path: Path) -> MakeRun:
+def sample(made_samples: Path, tmp_path: Path) -> MakeRun:
     """A small made-up run with all its files: `sample("hotkey")`."""
 
     def make(name: str = "hotkey") -> Path:
-        made = samples / name
+        made = made_samples / name
         if not made.exists():
             make_run(next(case for case in CASES if case.name == name), made, seconds=40)
         return shutil.copytree(made, tmp_path / name)

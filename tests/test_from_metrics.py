@@ -112,4 +112,4 @@ def test_who_may_not_ask_is_told_what_it_takes() -> None:
 def test_metrics_are_those_of_a_live_table(verb: Callable[..., Any], tmp_path: Path) -> None:
     said = verb("init", Path(__file__), "--from-metrics")
     assert said.code == 2
-    assert "--from-metrics asks CloudWatch, which knows of a live --table only" in said.err
+    assert "--from-metrics reads CloudWatch, and needs a live --table" in said.err

@@ -27,7 +27,7 @@ def test_nobody_there_is_a_refusal() -> None:
 
 @pytest.mark.parametrize("answer", ["n", "", "no"])
 def test_a_no_is_a_refusal(answer: str) -> None:
-    with pytest.raises(SafetyRefusal, match="nothing was asked"):
+    with pytest.raises(SafetyRefusal, match="no request was sent"):
         at_known_endpoint(asked_at, None, person=lambda: lambda _question: answer)
 
 
