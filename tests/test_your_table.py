@@ -23,7 +23,8 @@ from keyheat.words import DONE, INVALID, WRONG_USE
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "your-table"
 PAGE = (ROOT / "docs" / "your-table.md").read_text(encoding="utf-8")
-COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
+BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.startswith("keyheat ")]
 HOT, GLOBAL = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 Verb = Callable[..., Any]
 
