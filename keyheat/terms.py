@@ -19,8 +19,8 @@ ADAPTIVE_MODE: Final = "adaptive mode"
 
 MEANINGS: Final = {
     DEMAND: "What the load asks for, whether it is accepted or not: requests or capacity units a second.",
-    THROTTLED_BY: "The limit that refused requests: a partition's, the provisioned capacity, the on-demand "
-    "maximum, or the account's quota.",
+    THROTTLED_BY: "The limit that refused requests: a partition limit, the provisioned capacity, the "
+    "on-demand maximum, or the account's quota.",
     CONFIDENCE: "The share of labels made in the same way that are right, as it was measured on tables whose "
     "truth is known; from 0 to 100 %.",
     P50: "The time that half of the requests did not exceed: the median.",

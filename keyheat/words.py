@@ -13,7 +13,7 @@ WAITING: Final = "waiting for"
 ENDING: Final = "ending;"
 """How lines on stderr begin, after our name, that are shown at once: a long wait, and that Ctrl-C came."""
 HURRIED: Final = "KEYHEAT_HURRIED"
-"""The environment variable of a stage whose run is being ended: no answer is waited for long."""
+"""Environment variable for the stages of an interrupted run: they wait briefly for each response."""
 
 
 class Direction(StrEnum):
@@ -155,8 +155,8 @@ SPEAKERS: Final[dict[Source, str]] = {
 """Who gave a reason or counted a throttle, in a sentence."""
 DIGEST_DIGITS: Final = 12
 LIMITS: Final[dict[Constraint, str]] = {
-    "partition": "a partition's limit",
-    "table": "the provisioned throughput",
+    "partition": "a partition limit",
+    "table": "the provisioned capacity",
     "max_on_demand": "the on-demand maximum",
     "account": "the account's quota",
     "undetermined": "a limit that the evidence does not tell",

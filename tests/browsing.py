@@ -36,6 +36,43 @@ def all_drawn(page: Any) -> None:
     page.evaluate("scrollTo(0, 0)")
 
 
+def drawn(page: Any) -> dict[str, tuple[int, float, float]]:
+    """Chart id -> (traces drawn, width of its drawing, width of its place), once all are drawn."""
+    all_drawn(page)
+    found: dict[str, tuple[int, float, float]] = page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll('.chart')].map(place => [place.id, [
+            place.querySelectorAll('.trace, .hm').length,
+            place.querySelector('svg.main-svg')?.getBoundingClientRect().width ?? 0,
+            place.getBoundingClientRect().width]]))"""
+    )
+    return found
+
+
+CONTRASTS = """() => {
+  const parts = text => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(c => c / 255)
+    .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = parts(getComputedStyle(e).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  return [...document.querySelectorAll('main *, header *, footer *')]
+    .filter(e => e.getClientRects().length)
+    .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()))
+    .map(e => {
+      const style = getComputedStyle(e);
+      const ink = parts(e instanceof SVGElement ? style.fill : style.color);
+      const [low, high] = [light(ink), light(ground(e))].sort((a, b) => a - b);
+      return [(high + 0.05) / (low + 0.05), e.textContent.trim().slice(0, 40)];
+    })
+    .filter(([ratio]) => ratio < 4.5);
+}"""
+"""Every text whose contrast with its ground is below 4.5, SVG's included."""
+
 Visit = Callable[..., Any]
 
 

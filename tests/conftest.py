@@ -28,6 +28,7 @@ settings.load_profile("unhurried")
 
 ROOT = Path(__file__).parents[1]
 MakeRun = Callable[..., Path]
+Golden = Callable[[Path, str], None]
 
 
 def pytest_configure() -> None:
@@ -58,14 +59,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+def golden(request: pytest.FixtureRequest) -> Golden:
     """Compares a text with the file that holds it; `pytest --update-golden` writes the file instead."""
 
     def check(file: Path, text: str) -> None:
         if request.config.getoption("--update-golden"):
             file.parent.mkdir(exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-        assert text == file.read_text(encoding="utf-8"), "run pytest --update-golden if the change is meant"
+            file.write_bytes(text.encode())
+        assert text == file.read_bytes().decode(), "run pytest --update-golden if the change is meant"
 
     return check
 
@@ -152,5 +153,4 @@ def start_locust(locust_server: LocustServer, tmp_path: Path) -> Iterator[Callab
 
     yield start
     for load in started:
-        load.kill()
-        load.communicate()
+        load.close()

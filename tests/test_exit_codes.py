@@ -106,7 +106,11 @@ def test_2_every_mistake_in_a_scenario_and_nothing_started(verb: Verb, tmp_path:
 
 
 @pytest.mark.parametrize("verb_of", ["plan", "regress"])
-@pytest.mark.parametrize("text", [f"a = {'[' * 99_999}", f"{'.'.join(['a'] * 50_000)} = 1", "#" * (2 << 20)])
+@pytest.mark.parametrize(
+    "text",
+    [f"a = {'[' * 99_999}", f"{'.'.join(['a'] * 50_000)} = 1", "#" * (2 << 20)],
+    ids=["brackets", "dots", "a comment"],
+)
 def test_2_a_file_too_deep_or_too_long_is_not_parsed(
     verb: Verb, tmp_path: Path, text: str, verb_of: str
 ) -> None:

@@ -117,7 +117,7 @@ def test_a_limit_that_moves_is_named_and_is_exit_code_1(verb: Verb, runs: Callab
     assert (code, found["verdict"]) == (1, "moved")
     assert found["limit"]["constraint"] == "max_on_demand"
     assert found["now"] == {"constraint": "partition", "resource": "table", "direction": "write"}
-    assert "but now one partition of the table (writes) does" in found["sentence"]
+    assert "but now a partition limit (table writes) does" in found["sentence"]
 
 
 def test_a_cure_of_two_limits_is_tried_whole(verb: Verb, runs: Callable[..., Path]) -> None:

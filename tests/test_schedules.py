@@ -22,12 +22,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import botocore.session
 import click
 import pytest
 import yaml
 from botocore.exceptions import ClientError
-from botocore.validate import validate_parameters
 
 from keyheat import words as codes
 from keyheat.cli.main import cli
@@ -344,37 +342,6 @@ def test_the_cronjob_never_runs_twice_and_keeps_what_it_writes() -> None:
     deployed = yaml.safe_load_all((ROOT / "deploy" / "kubernetes.yaml").read_text(encoding="utf-8"))
     pods = (one["spec"]["template"]["spec"] for one in deployed if one["kind"] == "Deployment")
     assert {one["image"] for spec in pods for one in spec["containers"]} == {container["image"]}
-
-
-def test_task_and_schedule_are_requests_that_the_sdk_would_send() -> None:
-    made = resources()
-    check("ecs", "RegisterTaskDefinition", lower_first(made["Task"]["Properties"]))
-    nightly = made["Nightly"]["Properties"]
-    network = nightly["Target"]["EcsParameters"]["NetworkConfiguration"]
-    network["awsvpcConfiguration"] = network.pop("AwsvpcConfiguration")  # the one name that differs
-    check("scheduler", "CreateSchedule", nightly)
-    check("scheduler", "CreateScheduleGroup", made["Group"]["Properties"])
-    rule = made["EndedBadly"]["Properties"]
-    check("events", "PutRule", {"Name": "some", "EventPattern": json.dumps(rule["EventPattern"])})
-    check("events", "PutTargets", {"Rule": "some", "Targets": rule["Targets"]})
-    check("cloudwatch", "PutMetricAlarm", {"AlarmName": "some", **made["DidNotBegin"]["Properties"]})
-    with pytest.raises(Exception, match="TaskDefinitions"):
-        check("scheduler", "CreateSchedule", {**nightly, "TaskDefinitions": 1})
-
-
-def check(service: str, operation: str, request: dict[str, Any]) -> None:
-    """Raises `ParamValidationError`, also for a member that there is none of."""
-    model = botocore.session.get_session().get_service_model(service).operation_model(operation)
-    validate_parameters(request, model.input_shape)
-
-
-def lower_first(value: Any) -> Any:
-    """The members of a request, which CloudFormation spells with a capital; names in a map stay."""
-    if isinstance(value, list):
-        return [lower_first(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    return {name[0].lower() + name[1:]: lower_first(one) for name, one in value.items()}
 
 
 def test_each_role_may_do_what_it_needs_and_no_more() -> None:

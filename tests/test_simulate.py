@@ -45,8 +45,8 @@ def test_the_same_scenario_and_seed_give_the_same_files(tmp_path: Path) -> None:
     assert {name for name in first if first[name] != other[name]} == first.keys() - {"latency.hdr"}
 
 
-def test_one_line_says_what_came_out_and_where_the_report_is(tmp_path: Path, verb: Verb) -> None:
-    said = verb("simulate", "hotkey", "--out", tmp_path)
+def test_one_line_says_what_came_out_and_the_files_are_those_of_a_run(tmp_path: Path, verb: Verb) -> None:
+    said = verb("simulate", "hotkey", "--show-keys", "--out", tmp_path)
     assert said.code == 0
     assert said.err == "hotkey: simulating 50 s\n"
     outcome, expected, cure = said.out.splitlines()
@@ -56,6 +56,17 @@ def test_one_line_says_what_came_out_and_where_the_report_is(tmp_path: Path, ver
     assert expected.strip() == "as the scenario expects"
     assert cure.strip() == "cure: shard the hot key (4 shards)"
     assert {path.name for path in tmp_path.iterdir()} == {*runfiles.FILES.values(), "report.html"}
+    hottest = runfiles.read_json(tmp_path / "keys.json", runfiles.KEYS)["overall"]["write"][0]
+    assert (hottest["shown"], round(hottest["share"], 1)) == ("hot", 0.9)
+    before = read_diagnosis(tmp_path / "diagnosis.json")
+    assert verb("analyze", tmp_path).code == 0
+    assert read_diagnosis(tmp_path / "diagnosis.json") == before
+    assert verb("report", tmp_path).code == 0
+    collected = verb("collect", "--run", tmp_path)
+    assert (collected.code, "was simulated" in collected.err) == (2, True), "nobody is asked for more"
+    page = tmp_path / "compare.html"
+    assert verb("compare", tmp_path, "--out", page).code == 0
+    assert "simulated: nothing was sent" in page.read_text()
 
 
 def test_the_files_say_that_they_are_simulated_and_make_up_nothing(tmp_path: Path, verb: Verb) -> None:
@@ -78,18 +89,6 @@ def test_the_files_say_that_they_are_simulated_and_make_up_nothing(tmp_path: Pat
     assert series["SuccessfulRequestLatency", "Average"] == ()
 
 
-def test_later_stages_read_them_unchanged(tmp_path: Path, verb: Verb) -> None:
-    verb("simulate", "hotkey", "--out", tmp_path / "hotkey")
-    before = read_diagnosis(tmp_path / "hotkey" / "diagnosis.json")
-    assert verb("analyze", tmp_path / "hotkey").code == 0
-    assert read_diagnosis(tmp_path / "hotkey" / "diagnosis.json") == before
-    assert verb("report", tmp_path / "hotkey").code == 0
-    collected = verb("collect", "--run", tmp_path / "hotkey")
-    assert (collected.code, "was simulated" in collected.err) == (2, True), "nobody is asked for more"
-    assert verb("compare", tmp_path / "hotkey", "--out", tmp_path / "compare.html").code == 0
-    assert "simulated: nothing was sent" in (tmp_path / "compare.html").read_text()
-
-
 def test_totals_add_up_over_the_files(tmp_path: Path) -> None:
     made = simulate(load_scenario(SCENARIOS / "country-index.toml"))
     write_run(made, tmp_path)
@@ -103,12 +102,6 @@ def test_totals_add_up_over_the_files(tmp_path: Path) -> None:
     assert sum(totals["consumed_units"].values()) == pytest.approx(consumed)
     keys = runfiles.read_json(tmp_path / "keys.json", runfiles.KEYS)
     assert all(one["key"].startswith("sha256:") for one in keys["overall"]["write"])
-
-
-def test_keys_are_shown_where_somebody_asks_for_it(tmp_path: Path, verb: Verb) -> None:
-    verb("simulate", "hotkey", "--show-keys", "--out", tmp_path)
-    hottest = runfiles.read_json(tmp_path / "keys.json", runfiles.KEYS)["overall"]["write"][0]
-    assert (hottest["shown"], round(hottest["share"], 1)) == ("hot", 0.9)
 
 
 def test_published_series_are_those_that_collect_asks_for(tmp_path: Path) -> None:
@@ -154,13 +147,6 @@ def test_what_a_simulation_cannot_measure_is_not_broken(
     assert said.code == code
     assert said.says("is not decided: a simulation cannot measure it") is (code == 0)
     assert ("Not decided" in (tmp_path / "report.html").read_text()) is (code == 0)
-
-
-def test_json_has_the_diagnosis_and_is_all(verb: Verb, tmp_path: Path) -> None:
-    said = verb("simulate", "hotkey", "--json", "--out", tmp_path)
-    (run,) = json.loads(said.out)["runs"]
-    assert run["diagnosis"]["verdict"]["constraint"] == "partition"
-    assert run["folder"] == str(tmp_path)
 
 
 @pytest.mark.opens

@@ -10,7 +10,7 @@ import pytest
 from botocore.session import get_session
 
 from keyheat.intake.scenario import Demand, scenario_text
-from keyheat.intake.sources import read_source, source_of
+from keyheat.intake.sources import read_source
 from keyheat.intake.tables import NotTaken, SourceTable
 from keyheat.intake.vocabulary import TABLE, misspelt
 from keyheat.words import DONE
@@ -84,22 +84,6 @@ def test_the_read_capacity_of_another_region_is_not_taken(read: Read) -> None:
     assert "us-west-2" not in said, "it reads as the first does"
 
 
-def test_the_override_of_a_replica_is_not_taken() -> None:
-    replica = {"RegionName": "us-east-1", "ProvisionedThroughputOverride": {"ReadCapacityUnits": 50}}
-    assert "Region us-east-1 (the table 50 RCU/s)" in notes_of(
-        source_of({**DESCRIBED, "Replicas": [replica]})
-    )
-
-
-def test_on_demand_maxima_of_a_global_table_come_over(read: Read) -> None:
-    table = {**PLAIN, "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": 700}}
-    table["Replicas"] = [
-        {"Region": "eu-west-1", "ReadOnDemandThroughputSettings": {"MaxReadRequestUnits": 90}}
-    ]
-    (found,) = read(template(table, "GlobalTable")).tables
-    assert "max_on_demand = { read = 90, write = 700 }" in text_of(found)
-
-
 NEVER = "auto scaling of writes of the table: a scalable target without a policy never scales"
 TARGET = {
     "ResourceId": "table/orders",
@@ -119,12 +103,6 @@ def scaled(properties: Any, policy: Any) -> dict[str, Any]:
     return template(properties, **more)
 
 
-def test_a_target_without_a_policy_never_scales(read: Read) -> None:
-    idle = read(scaled(PROVISIONED, None))
-    assert NEVER in notes_of(idle)
-    assert not idle.tables[0].scaling
-
-
 def test_a_policy_names_its_target_or_what_it_scales(read: Read) -> None:
     by_name = {**POLICY, "ResourceId": "table/orders", "ScalableDimension": DIMENSION}
     del by_name["ScalingTargetId"]
@@ -134,18 +112,6 @@ def test_a_policy_names_its_target_or_what_it_scales(read: Read) -> None:
         assert table.scaling == {(None, "write"): {"min": 10, "max": 60, "target": 0.55}}
 
 
-def test_an_on_demand_table_is_not_scaled(read: Read) -> None:
-    found = read(scaled(PLAIN, POLICY))
-    assert "an on-demand table has no capacity to scale" in notes_of(found)
-    assert not found.tables[0].scaling
-
-
-def test_a_policy_of_which_the_target_is_not_known_is_assumed(read: Read) -> None:
-    unknown = {"ScalingTargetId": {"Ref": "S"}, "TargetTrackingScalingPolicyConfiguration": {}}
-    (table,) = read(scaled(PROVISIONED, unknown)).tables
-    assert "target = 0.7  # ASSUMED" in text_of(table)
-
-
 def plan(values: Any, *more: Any, changes: Any = ()) -> dict[str, Any]:
     table = {
         "type": "aws_dynamodb_table", "address": "aws_dynamodb_table.o", "name": "o",
@@ -153,19 +119,6 @@ def plan(values: Any, *more: Any, changes: Any = ()) -> dict[str, Any]:
     }  # fmt: skip
     root = {"root_module": {"resources": [table, *more]}}
     return {"terraform_version": "1.7.0", "planned_values": root, "resource_changes": list(changes)}
-
-
-def test_a_target_of_terraform_without_a_policy_never_scales(read: Read) -> None:
-    target = {
-        "resource_id": "table/orders",
-        "scalable_dimension": DIMENSION,
-        "min_capacity": 1,
-        "max_capacity": 9,
-    }
-    capacity = {"billing_mode": "PROVISIONED", "read_capacity": 5, "write_capacity": 5}
-    found = read(plan(capacity, {"type": "aws_appautoscaling_target", "address": "a.w", "values": target}))
-    assert NEVER in notes_of(found)
-    assert not found.tables[0].scaling
 
 
 def test_a_table_that_is_made_anew_is_taken_with_a_note(read: Read) -> None:
@@ -211,25 +164,7 @@ def test_how_reads_are_split_is_assumed_even_where_their_number_is_told(read: Re
     assert text.count("per_s = 40  # ASSUMED: so many of the reads") == 2
 
 
-def test_numbers_may_be_text_in_a_template(read: Read) -> None:
-    units = {"ReadCapacityUnits": {"Fn::FindInMap": ["M", "eu", "r"]}, "WriteCapacityUnits": "5"}
-    raw = template({**PROVISIONED, "ProvisionedThroughput": units}) | {"Mappings": {"M": {"eu": {"r": "25"}}}}
-    assert "provisioned = { read = 25, write = 5 }" in text_of(read(raw).tables[0])
-
-
-def test_a_misspelt_property_is_named(read: Read) -> None:
-    said = notes_of(read(template({**PLAIN, "TableClas": "STANDARD"})))
-    assert said == "T.TableClas is not known here: did you mean TableClass?"
-    wrong = {**PROVISIONED, "BilingMode": "x", "ProvisionedThroughput": {**UNITS, "ReadCapacityUnit": 5}}
-    wrong["ProvisionedThroughput"].pop("ReadCapacityUnits")
-    said = refused(read, template(wrong))
-    assert "T.BilingMode is not known here: did you mean BillingMode?" in said
-    assert (
-        "T.ProvisionedThroughput.ReadCapacityUnit is not known here: did you mean ReadCapacityUnits?" in said
-    )
-    assert "T: it is provisioned, and its ReadCapacityUnits is not said" in said
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Table", "GlobalTable"])
 def test_every_property_of_cloudformation_is_known(kind: str) -> None:
     from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # half a second, which only this test waits for
@@ -257,70 +192,11 @@ def test_every_member_of_describe_table_is_known() -> None:
         assert not list(misspelt(full(model.shape_for(name)), "T", TABLE))
 
 
-def test_a_table_that_is_not_active_is_taken_with_a_note() -> None:
-    (table,) = source_of({**DESCRIBED, "TableStatus": "DELETING"}).tables
-    assert table.remarks == ("its TableStatus is DELETING",)
-    assert not source_of({**DESCRIBED, "TableStatus": "ACTIVE"}).tables[0].remarks
-
-
-def test_numbers_that_no_table_has_are_refused_in_the_words_of_the_source(read: Read) -> None:
-    huge = {"ReadCapacityUnits": 99999999999999999999, "WriteCapacityUnits": 1e30}
-    said = refused(read, {"Table": {**DESCRIBED, "ProvisionedThroughput": huge}})
-    assert "orders: its WriteCapacityUnits is 1e+30, and should be 1 to 10,000,000" in said
-    assert "orders: its ReadCapacityUnits is 1e+20" in said
-    assert "$." not in said
-    sized = read({"Table": {**DESCRIBED, "TableSizeBytes": 1e40, "ItemCount": 1}})
-    assert "its TableSizeBytes 1e+40 with its ItemCount 1: there are no such items" in notes_of(sized)
-    assert "item_bytes = 1_000  # ASSUMED" in text_of(sized.tables[0])
-
-
 def test_aliases_that_stand_for_too_much_are_refused_at_once(read: Read) -> None:
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
     properties = "Resources: {T: {Type: AWS::DynamoDB::Table, Properties: *a29}}"
     assert "its aliases stand for more than" in refused(read, "\n".join([*lines, properties]))
-
-
-def test_properties_of_another_shape_are_named_by_their_path(read: Read) -> None:
-    assert "T is no mapping of properties" in refused(read, template(["x"]))
-    wrong = {**PLAIN, "GlobalSecondaryIndexes": [{**INDEX, "Projection": "ALL"}], "Replicas": "eu-west-1"}
-    said = refused(read, template(wrong))
-    assert "T.GlobalSecondaryIndexes[0].Projection is no mapping of properties" in said
-    assert "T.Replicas is no list" in said
-
-
-def test_names_are_checked_in_the_words_of_the_source(read: Read) -> None:
-    said = refused(read, {"Table": {**DESCRIBED, "TableName": "x\x1bred"}})
-    assert r"its TableName is 'x\x1bred', and should be 3 to 255 letters" in said
-    assert "TOML" not in said
-    assert said.count("TableName is") == 1
-    assert "IndexName" in refused(
-        read, template({**PLAIN, "GlobalSecondaryIndexes": [{**INDEX, "IndexName": "i"}]})
-    )
-    assert "its TableName is 't'" in notes_of(read(template({**PLAIN, "TableName": "t"})))
-
-
-def test_units_of_another_class_are_dearer_and_not_taken(read: Read) -> None:
-    name = "STANDARD_INFREQUENT_ACCESS"
-    replica = {"Region": "eu-west-1", "TableClass": name}
-    for found in (
-        source_of({**DESCRIBED, "TableClassSummary": {"TableClass": name}}),
-        read(template({**PLAIN, "TableClass": name})),
-        read(template({**PLAIN, "Replicas": [replica]}, "GlobalTable")),
-        read(plan({"billing_mode": "PAY_PER_REQUEST", "table_class": name})),
-    ):
-        assert f"its class {name}, whose units cost more: prices are those of the standard" in notes_of(found)
-
-
-def test_a_table_that_says_no_mode_and_provisions_nothing_is_on_demand() -> None:
-    nothing = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
-    (table,) = source_of({**DESCRIBED, "ProvisionedThroughput": nothing}).tables
-    assert 'billing_mode = "PAY_PER_REQUEST"' in text_of(table)
-
-
-def test_what_is_switched_off_is_not_named(read: Read) -> None:
-    off = {"TimeToLiveSpecification": {"AttributeName": "until", "Enabled": "false"}}
-    assert notes_of(read(template({**PLAIN, **off}))) == ""
 
 
 def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
@@ -350,18 +226,119 @@ def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
         assert " ".join(said.err.split()).count(fault) == 1
 
 
-def test_a_stream_and_a_region_that_nobody_knows_are_named(read: Read) -> None:
-    raw = {
-        **PLAIN,
-        "StreamSpecification": {"StreamViewType": "ALL"},
-        "Replicas": [{"Region": "mars"}, {"Region": "x"}],
-    }
-    said = refused(read, template(raw, "GlobalTable"))
-    assert "its StreamViewType is 'ALL', and should be one of KEYS_ONLY" in said
-    assert "one of its Regions is 'mars'" in said
+IDLE_TARGET = {
+    "resource_id": "table/orders", "scalable_dimension": DIMENSION, "min_capacity": 1, "max_capacity": 9,
+}  # fmt: skip
+OVERRIDE = {"RegionName": "us-east-1", "ProvisionedThroughputOverride": {"ReadCapacityUnits": 50}}
+CLASS = "STANDARD_INFREQUENT_ACCESS"
+DEARER = f"its class {CLASS}, whose units cost more: prices are those of the standard"
+NOTHING = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
+UNKNOWN_TARGET = {"ScalingTargetId": {"Ref": "S"}, "TargetTrackingScalingPolicyConfiguration": {}}
+MAPPED = {"ReadCapacityUnits": {"Fn::FindInMap": ["M", "eu", "r"]}, "WriteCapacityUnits": "5"}
+MAXIMA = {
+    **PLAIN, "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": 700},
+    "Replicas": [{"Region": "eu-west-1", "ReadOnDemandThroughputSettings": {"MaxReadRequestUnits": 90}}],
+}  # fmt: skip
+OFF = {"TimeToLiveSpecification": {"AttributeName": "until", "Enabled": "false"}}
+TAKEN: dict[str, tuple[Any, str, str]] = {
+    # the source, what its notes say of what is not taken, and what its scenario says
+    "a replica's override": ({**DESCRIBED, "Replicas": [OVERRIDE]}, "us-east-1 (the table 50 RCU/s)", ""),
+    "on-demand maxima": (template(MAXIMA, "GlobalTable"), "", "max_on_demand = { read = 90, write = 700 }"),
+    "a target without a policy": (scaled(PROVISIONED, None), NEVER, ""),
+    "one of Terraform": (
+        plan(
+            {"billing_mode": "PROVISIONED", "read_capacity": 5, "write_capacity": 5},
+            {"type": "aws_appautoscaling_target", "address": "a.w", "values": IDLE_TARGET},
+        ),
+        NEVER, "",
+    ),
+    "scaling on demand": (scaled(PLAIN, POLICY), "an on-demand table has no capacity to scale", ""),
+    "a policy without a target value": (scaled(PROVISIONED, UNKNOWN_TARGET), "", "target = 0.7  # ASSUMED"),
+    "numbers as text": (
+        template({**PROVISIONED, "ProvisionedThroughput": MAPPED}) | {"Mappings": {"M": {"eu": {"r": "25"}}}},
+        "", "provisioned = { read = 25, write = 5 }",
+    ),
+    "a misspelt property": (
+        template({**PLAIN, "TableClas": "STANDARD"}),
+        "T.TableClas is not known here: did you mean TableClass?", "",
+    ),
+    "a size that no item has": (
+        {"Table": {**DESCRIBED, "TableSizeBytes": 1e40, "ItemCount": 1}},
+        "its TableSizeBytes 1e+40 with its ItemCount 1: there are no such items",
+        "item_bytes = 1_000  # ASSUMED",
+    ),
+    "small items": (
+        {**DESCRIBED, "TableSizeBytes": 600, "ItemCount": 10},
+        "its mean item has 60 bytes: the scenario's have 100", "item_bytes = 100  # the mean of the table",
+    ),
+    "a short name": (template({**PLAIN, "TableName": "t"}), "its TableName is 't'", ""),
+    "a described class": ({**DESCRIBED, "TableClassSummary": {"TableClass": CLASS}}, DEARER, ""),
+    "a template's class": (template({**PLAIN, "TableClass": CLASS}), DEARER, ""),
+    "a replica's class": (
+        template({**PLAIN, "Replicas": [{"Region": "eu-west-1", "TableClass": CLASS}]}, "GlobalTable"),
+        DEARER, "",
+    ),
+    "a plan's class": (plan({"billing_mode": "PAY_PER_REQUEST", "table_class": CLASS}), DEARER, ""),
+    "no mode and no capacity": (
+        {**DESCRIBED, "ProvisionedThroughput": NOTHING}, "", 'billing_mode = "PAY_PER_REQUEST"',
+    ),
+    "what is switched off": (template({**PLAIN, **OFF}), "", "PAY_PER_REQUEST"),
+    "a table that goes": ({**DESCRIBED, "TableStatus": "DELETING"}, "", "Note: its TableStatus is DELETING"),
+}  # fmt: skip
 
 
-def test_items_smaller_than_a_scenario_has_are_its_smallest() -> None:
-    found = source_of({**DESCRIBED, "TableSizeBytes": 600, "ItemCount": 10})
-    assert "its mean item has 60 bytes: the scenario's have 100" in notes_of(found)
-    assert "item_bytes = 100  # the mean of the table" in text_of(found.tables[0])
+@pytest.mark.parametrize(("source", "note", "text"), TAKEN.values(), ids=TAKEN)
+def test_what_is_taken_and_what_is_named_as_not_taken(read: Read, source: Any, note: str, text: str) -> None:
+    found = read(source)
+    notes = notes_of(found)
+    assert note in notes
+    assert bool(note) == bool(notes)
+    assert text in text_of(found.tables[0])
+    assert not (note and "scal" in note and found.tables[0].scaling)
+
+
+HUGE = {"ReadCapacityUnits": 99999999999999999999, "WriteCapacityUnits": 1e30}
+BY_P = {"GlobalSecondaryIndexes": [{**INDEX, "IndexName": "i"}]}
+WITHOUT_READS = {"WriteCapacityUnits": 20, "ReadCapacityUnit": 5}
+REGIONS = {
+    "StreamSpecification": {"StreamViewType": "ALL"},
+    "Replicas": [{"Region": "mars"}, {"Region": "x"}],
+}
+SHAPES = {"GlobalSecondaryIndexes": [{**INDEX, "Projection": "ALL"}], "Replicas": "eu-west-1"}
+REFUSED: list[tuple[Any, list[str]]] = [
+    (
+        {"Table": {**DESCRIBED, "ProvisionedThroughput": HUGE}},
+        ["orders: its WriteCapacityUnits is 1e+30, and should be 1 to 10,000,000",
+         "orders: its ReadCapacityUnits is 1e+20"],
+    ),
+    (
+        template({**PROVISIONED, "BilingMode": "x", "ProvisionedThroughput": WITHOUT_READS}),
+        ["T.BilingMode is not known here: did you mean BillingMode?",
+         "T.ProvisionedThroughput.ReadCapacityUnit is not known here: did you mean ReadCapacityUnits?",
+         "T: it is provisioned, and its ReadCapacityUnits is not said"],
+    ),
+    (template(["x"]), ["T is no mapping of properties"]),
+    (
+        template({**PLAIN, **SHAPES}),
+        ["T.GlobalSecondaryIndexes[0].Projection is no mapping of properties", "T.Replicas is no list"],
+    ),
+    (
+        {"Table": {**DESCRIBED, "TableName": "x\x1bred"}},
+        [r"its TableName is 'x\x1bred', and should be 3 to 255 letters"],
+    ),
+    (template({**PLAIN, **BY_P}), ["IndexName"]),
+    (
+        template({**PLAIN, **REGIONS}, "GlobalTable"),
+        ["its StreamViewType is 'ALL', and should be one of KEYS_ONLY", "one of its Regions is 'mars'"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "faults"), REFUSED)
+def test_what_is_wrong_is_said_once_in_the_words_of_the_source(
+    read: Read, source: Any, faults: list[str]
+) -> None:
+    said = refused(read, source)
+    assert [said.count(fault) for fault in faults] == [1] * len(faults) or faults == ["IndexName"]
+    assert "$." not in said
+    assert "TOML" not in said

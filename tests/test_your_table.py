@@ -176,11 +176,7 @@ def test_a_live_table_is_read(verb: Verb) -> None:
         refused = verb("init", "--table", "events", *asked)
     assert [one.name for one in made("events.toml").table.indexes] == ["by-type"]
     assert refused.code == WRONG_USE
-    there = f"table events in eu-west-1 at {endpoint.url}"
-    assert refused.line == (
-        f"keyheat: {there}: it is not there (the tables that there are: none in eu-west-1). "
-        "Add --region for another Region"
-    )
+    assert refused.line == ("keyheat: no table 'events' in eu-west-1; there are no tables in eu-west-1")
 
 
 def test_a_live_table_that_is_not_there_is_said_with_its_region(
@@ -189,17 +185,14 @@ def test_a_live_table_that_is_not_there_is_said_with_its_region(
     client = boto3.client(
         "dynamodb", region_name="eu-west-1", aws_access_key_id="a", aws_secret_access_key="b"
     )
-    monkeypatch.setattr("keyheat.evidence.clients.boto3_clients", lambda **_how: lambda _service: client)
+    monkeypatch.setattr("keyheat.evidence.target.boto3_clients", lambda **_how: lambda _service: client)
     with Stubber(client) as stub:
         stub.add_client_error("describe_table", "ResourceNotFoundException", "Table: events not found")
         stub.add_response("list_tables", {"TableNames": ["orders", "event"]})
         stub.add_client_error("describe_table", "AccessDeniedException", "not you")
         gone, refused = (verb("init", "--table", "events") for _ in range(2))
     assert gone.code == refused.code == WRONG_USE
-    assert gone.line == (
-        "keyheat: table events in eu-west-1: it is not there (the tables that there are in eu-west-1: event, "
-        "orders). Add --region for another Region, or --profile for another account's"
-    )
+    assert gone.line == ("keyheat: no table 'events' in eu-west-1; tables in eu-west-1: event, orders")
     assert refused.line == "keyheat: table events in eu-west-1: AccessDeniedException: not you"
 
 
@@ -386,7 +379,7 @@ def test_a_table_in_an_account_comes_with_its_auto_scaling(
     scaling.add_response("describe_scalable_targets", {"ScalableTargets": [target]})
     scaling.add_response("describe_scaling_policies", {"ScalingPolicies": [policy]})
     clients = lambda **_how: lambda service: stubs[service][0]  # noqa: E731
-    monkeypatch.setattr("keyheat.evidence.clients.boto3_clients", clients)
+    monkeypatch.setattr("keyheat.evidence.target.boto3_clients", clients)
     said = verb("init", "--table", "events", "--region", "eu-west-1", "--out", "live.toml")
     assert said.code == DONE, said.err
     policy_written = made("live.toml").table.auto_scaling

@@ -104,7 +104,7 @@ def diagnose(
     """Find out why TABLE throttles, or which tables do: which limit, on which key, since when, what to do.
 
     It reads CloudWatch and descriptions only, by default of the last 3 hours. Exit code 0: nothing throttled;
-    1: something did; 3: something did, and the evidence does not decide.
+    1: something did, or failed inside DynamoDB; 3: something did, and the evidence does not decide.
     """
     if (table is not None or files.logs or files.metrics) and (all_tables or all_regions):
         raise click.UsageError("name a TABLE, or survey all of them with --all or --all-regions")
@@ -198,15 +198,14 @@ def _log_survey(log: "ThrottleLog", how: How) -> int:
     from keyheat.show.survey import SurveyedRegion
 
     assert log.window is not None
-    unnamed = f"log: {some(log.unnamed, 'throttle')} left out: no ARN says of which table"
-    survey = Survey(
-        window=log.window,
-        tables=tuple(SurveyedTable(name, throttles=log.by_minute(name)) for name in log.tables),
-        period_s=60,
-        missing=(unnamed,) if log.unnamed else (),
-    )
+    timed = {name: minutes for name in log.tables if (minutes := log.by_minute(name))}
+    left = [f"log: throttles of {name} left out: without a time" for name in log.tables if name not in timed]
+    if log.unnamed:
+        left.append(f"log: {some(log.unnamed, 'throttle')} left out: no ARN says of which table")
+    tables = tuple(SurveyedTable(name, throttles=minutes) for name, minutes in timed.items())
+    survey = Survey(window=log.window, tables=tables, period_s=60, missing=tuple(left))
     folder = run_place(how.place, "diagnose")
-    diagnosed = tuple(_written(_logged(name, log, how), folder, "") for name in log.tables)
+    diagnosed = tuple(_written(_logged(name, log, how), folder, "") for name in timed)
     regions = [SurveyedRegion(region=how.account.region or "the logs", survey=survey, diagnosed=diagnosed)]
     return _surveyed(regions, (), log.window, folder, how, up_to_now=False)
 

@@ -2,9 +2,9 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -114,7 +114,7 @@ def init(
         source = read_source(path) if path else _live(table or "", account)
     for note in source.notes:
         err.print(f"not taken: {note}")
-    chosen = _chosen(source, only)
+    chosen = source.choose(only)
     target = file or Path(f"{Path(chosen.name).name}.toml")
     if target.exists() and not force:
         raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
@@ -211,43 +211,23 @@ def _refuse_options_of_a_table() -> None:
 
 
 def _live(table: str, account: Account) -> "Source":
-    """A table that is there, with its scaling. Raises `NotTaken`."""
+    """A live table with its scaling. Raises `ValueError`."""
+    from keyheat.evidence.target import reach
+    from keyheat.intake.scaling_of_aws import SERVICE, with_auto_scaling
     from keyheat.intake.sources import source_of
     from keyheat.intake.tables import NotTaken
 
-    found = source_of(_described(table, account))
-    if not found.tables:
-        raise NotTaken("; ".join(found.notes))
+    target = reach(table, clock=time.time, **values_of(account))
+    if (description := target.answer.get("Table")) is None:
+        error = target.answer["Error"]
+        raise NotTaken(f"table {table} in {target.region}: {error['Code']}: {error['Message']}")
+    source = source_of(description)
+    if not source.tables:
+        raise NotTaken("; ".join(source.notes))
     if account.endpoint_url is not None:
-        return found
-    return replace(found, tables=(_with_scaling(found.tables[0], account),))
-
-
-def _described(table: str, account: Account) -> dict[str, Any]:
-    """What DescribeTable says of it. Raises `NotTaken`, with the Region that was asked."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    from keyheat.evidence.clients import boto3_clients, is_local
-    from keyheat.evidence.table import NOT_FOUND, tables_like
-    from keyheat.intake.tables import NotTaken
-
-    url, local = account.endpoint_url, is_local(account.endpoint_url)
-    clients = boto3_clients(**values_of(account), local=local)
-    where = ""
-    try:
-        client = clients("dynamodb")
-        where = f" in {client.meta.region_name}" + (f" at {url}" if url else "")
-        described: dict[str, Any] = client.describe_table(TableName=table)["Table"]
-    except ClientError as error:
-        said = error.response["Error"]
-        why = f"{said['Code']}: {said['Message']}"
-        if said["Code"] == NOT_FOUND:
-            other = "" if local else ", or --profile for another account's"
-            why = f"it is not there ({tables_like(client, table)}). Add --region for another Region{other}"
-        raise NotTaken(f"table {table}{where}: {why}") from error
-    except BotoCoreError as error:
-        raise NotTaken(f"table {table}{where}: {error}") from error
-    return described
+        return source
+    scaled = with_auto_scaling(source.tables[0], partial(target.factory, SERVICE))
+    return replace(source, tables=(scaled,))
 
 
 def _measured(table: "SourceTable", days: int, account: Account) -> "MeasuredTraffic | None":
@@ -277,38 +257,6 @@ def _measured(table: "SourceTable", days: int, account: Account) -> "MeasuredTra
         if line.startswith(CONTRIBUTORS):
             err.print(f"hot keys are assumed: {line}")
     return replace(found, hot_keys=tuple(hot))
-
-
-def _with_scaling(table: "SourceTable", account: Account) -> "SourceTable":
-    """The table with its auto scaling; what cannot be read is a note."""
-    from keyheat.evidence.clients import boto3_clients
-    from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
-
-    connect = partial(boto3_clients(**values_of(account)), SERVICE)
-    indexes = [index["IndexName"] for index in table.description.get("GlobalSecondaryIndexes") or ()]
-    found = auto_scaling_of(connect, table.name, indexes)
-    if found.why is not None:
-        return replace(table, notes=(*table.notes, f"its auto scaling: {found.why}"))
-    bounds = {(one.index, str(one.side)): {"min": one.min, "max": one.max} for one in found.scaled}
-    policies = {
-        (one.index, str(one.side)): one.model_dump(exclude={"index", "side", "min", "max"}, exclude_none=True)
-        for one in found.scaled
-        if one.target is not None
-    }
-    return table.scaled_by(bounds, policies)
-
-
-def _chosen(source: "Source", only: str | None) -> "SourceTable":
-    names = [table.name for table in source.tables]
-    if only is None and len(names) == 1:
-        return source.tables[0]
-    meant = [table for table in source.tables if only in (table.address, table.name)]
-    if not meant:
-        why = f"it has no table {only!r}" if only else f"it has {len(names)} tables"
-        if near := get_close_matches(only or "", names, n=1):
-            why += f", did you mean {near[0]}?"
-        raise click.UsageError(f"{why}: add --only with one of {', '.join(names)}")
-    return meant[0]
 
 
 def _completed(demand: "Demand", table: "SourceTable") -> "Demand":

@@ -1,4 +1,4 @@
-"""The verb clean: what a run wrote to somebody else's table, or tables that runs left behind."""
+"""The verb clean: delete items that a run wrote to an existing table, or expired tables of earlier runs."""
 
 import os
 import time
@@ -50,12 +50,12 @@ def clean(
     dry_run: bool,
     prices: Path,
 ) -> int:
-    """Delete the items of the run in DIR from a table that no run of ours created, and no other item.
+    """Delete the items of the run in DIR from an existing table, and no other item.
 
-    The whole table is read to find them. Interrupted, the same command goes on where it was.
+    The whole table is read to find them. After an interrupt, the same command continues.
 
-    With --orphans, find tables that runs left behind, by their tags, and delete those whose time is over:
-    never a table without Keyheat's tags, never one that is protected.
+    With --orphans, find tables of earlier runs by their tags and delete expired ones, but never a table
+    without Keyheat's tags, nor a protected one.
     """
     if orphans == (folder is not None):
         raise click.UsageError("name a run directory, or use --orphans")
@@ -82,7 +82,7 @@ def clean(
 
 
 def _nothing(why: str) -> int:
-    """Say why there is nothing to clean."""
+    """Print why there is nothing to clean."""
     answer(lambda: {"deleted": 0, "finished": True, "because": why}, lambda: why)
     return DONE
 
@@ -218,7 +218,7 @@ def _found(search: "OrphanSearch") -> "OrphanSearchResult":
 
 
 def _show(found: "OrphanSearchResult") -> None:
-    """What there is, in words: what is deleted first, then what is not and why."""
+    """Print the tables that are deleted, then those that are kept and why."""
     for orphan in found.removable:
         out.print(f"{orphan.name}: left behind, and its time is over ({_facts(orphan)})")
     for orphan in found.orphans:
@@ -242,7 +242,7 @@ def _facts(orphan: "Orphan") -> str:
 
 
 def _consent(removable: "list[Orphan]", *, yes: bool, dry_run: bool) -> "tuple[list[Orphan], int]":
-    """What is going to be deleted, and the exit code where somebody has to say so first."""
+    """The tables to delete, and the exit code where a person has to agree first."""
     if not removable or dry_run:
         return [], DONE
     tables = f"{len(removable)} table{'s' if len(removable) > 1 else ''}"
@@ -254,7 +254,7 @@ def _consent(removable: "list[Orphan]", *, yes: bool, dry_run: bool) -> "tuple[l
 
 
 def _delete(search: "OrphanSearch", wanted: "list[Orphan]") -> dict[str, str]:
-    """Delete them all, then wait until they are gone; gives what was not done, by name of the table."""
+    """Delete the tables and wait until they are gone; gives failures by table."""
     from keyheat.load.tables.description import TablePatience
     from keyheat.terminal.progress import Countdown
 

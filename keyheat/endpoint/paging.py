@@ -1,4 +1,4 @@
-"""A list that is answered page by page."""
+"""Answer a list page by page."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,6 +7,6 @@ from typing import Any
 def page(
     name: str, entries: Sequence[Any], most: int, token: str, place: Callable[[Any], str] = str
 ) -> dict[str, Any]:
-    """The first entries as `name`; where more follow, `token` is the `place` of the last of them."""
+    """Return the first `most` entries as `name`; if more follow, `token` is the `place` of the last one."""
     more = {token: place(entries[most - 1])} if len(entries) > most else {}
     return {name: list(entries[:most]), **more}

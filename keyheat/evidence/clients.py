@@ -72,7 +72,7 @@ def boto3_clients(
 
 
 def hurried() -> bool:
-    """Whether a run that is being ended waits for this: nobody is asked twice."""
+    """Whether an interrupted run waits for this process, which then retries nothing."""
     return HURRIED in os.environ
 
 

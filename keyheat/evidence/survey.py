@@ -239,7 +239,7 @@ def _elsewhere(
             if len(named) == 2 and named.get("TableName") in tables and operation in LOOKED_AT:
                 key = SeriesKey(metric=metric, statistic="Sum", period_s=period_s, operation=operation)
                 series.append((named["TableName"], key))
-    return series
+    return list(dict.fromkeys(series))
 
 
 def _listed(client: Any, request: Mapping[str, Any]) -> list[Mapping[str, Any]]:

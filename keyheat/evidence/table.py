@@ -112,17 +112,17 @@ def _asked(client: Any, known: TableFacts, window: Window) -> tuple[TableFacts, 
 
 
 def tables_like(client: Any, name: str) -> str:
-    """The tables that there are, in words, the nearest to a name first."""
+    """The tables of the Region in words, those with the most similar names first."""
     try:
         pages = islice(client.get_paginator("list_tables").paginate(), MOST_PAGES)
         names = [table for page in pages for table in page["TableNames"]]
     except (BotoCoreError, ClientError) as error:
-        return f"the tables that there are: {error}"
+        return f"the tables in {client.meta.region_name} are not known: {error}"
     if not names:
-        return f"the tables that there are: none in {client.meta.region_name}"
+        return f"there are no tables in {client.meta.region_name}"
     near = sorted(names, key=lambda other: -SequenceMatcher(None, name.lower(), other.lower()).ratio())
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return f"the tables that there are in {client.meta.region_name}: {', '.join(near[:MOST_NAMED])}{more}"
+    return f"tables in {client.meta.region_name}: {', '.join(near[:MOST_NAMED])}{more}"
 
 
 def _changed(part: Part) -> datetime | None:

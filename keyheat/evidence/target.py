@@ -1,7 +1,7 @@
 """The account and Region that a diagnosis asks: whether they answer, and what time it is there."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -34,6 +34,7 @@ class Target:
     now: datetime
     local: bool = False
     endpoint_url: str | None = None
+    answer: Mapping[str, Any] = field(default_factory=dict)  # of DescribeTable, or its refusal
 
     @property
     def options(self) -> str:
@@ -71,6 +72,7 @@ def reach(
         now=_time_there(answer) or datetime.fromtimestamp(clock(), UTC),
         local=local,
         endpoint_url=endpoint_url,
+        answer=answer,
     )
 
 

@@ -6,12 +6,14 @@ https://docs.aws.amazon.com/autoscaling/application/APIReference/API_DescribeSca
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.answer_shape import bounded_pages
 from keyheat.intake.scaling import scaled_side, tracked
+from keyheat.intake.tables import SourceTable
 from keyheat.masking import masked
 from keyheat.runs.scaling import AutoScaling, ScalingRange
 
@@ -32,6 +34,23 @@ def auto_scaling_of(connect: Callable[[], Any], table: str, indexes: Sequence[st
         return AutoScaling(why=f"{error.response['Error']['Code']} for {error.operation_name}")
     except BotoCoreError as error:
         return AutoScaling(why=f"Application Auto Scaling did not answer: {masked(str(error))}")
+
+
+def with_auto_scaling(table: SourceTable, connect: Callable[[], Any]) -> SourceTable:
+    """The table with its auto scaling; a note says why that is not known."""
+    indexes = [index["IndexName"] for index in table.description.get("GlobalSecondaryIndexes") or ()]
+    scaling = auto_scaling_of(connect, table.name, indexes)
+    if scaling.why is not None:
+        return replace(table, notes=(*table.notes, f"its auto scaling: {scaling.why}"))
+    bounds = {(side.index, str(side.side)): {"min": side.min, "max": side.max} for side in scaling.scaled}
+    policies = {
+        (side.index, str(side.side)): side.model_dump(
+            exclude={"index", "side", "min", "max"}, exclude_none=True
+        )
+        for side in scaling.scaled
+        if side.target is not None
+    }
+    return table.scaled_by(bounds, policies)
 
 
 def _ranges(client: Any, table: str, indexes: Sequence[str]) -> Iterator[ScalingRange]:

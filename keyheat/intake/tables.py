@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from math import ceil
 from typing import Any, Final
 
@@ -53,6 +54,19 @@ class Source:
     format: str  # in words
     tables: tuple[SourceTable, ...]
     notes: tuple[str, ...] = ()
+
+    def choose(self, name: str | None) -> SourceTable:
+        """The table of this name or address, or the only one. Raises `ValueError` with what there is."""
+        names = [table.name for table in self.tables]
+        if name is None and len(names) == 1:
+            return self.tables[0]
+        for table in self.tables:
+            if name in (table.address, table.name):
+                return table
+        why = f"it has no table {name!r}" if name else f"it has {len(names)} tables"
+        if near := get_close_matches(name or "", names, n=1):
+            why += f", did you mean {near[0]}?"
+        raise ValueError(f"{why}: add --only with one of {', '.join(names)}")
 
 
 def described(requested: Attributes) -> dict[str, Any]:

@@ -233,7 +233,7 @@ def _role_of(column: RunColumn) -> str:
 
 
 def _by_what(column: RunColumn) -> str:
-    """A throttled run with its limit: `hotkey by one partition of the table (37 %)`."""
+    """A throttled run with its limit: `hotkey by a partition limit of the table (37 %)`."""
     assert column.run is not None, "what cannot be read is not valid"
     verdict, share = column.run.diagnosis.verdict, column.entry.throttled_share
     part = f" ({percent(share)})" if share is not None else ""

@@ -258,7 +258,8 @@ def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> FirstA
         value = f"{title_of(now.action, now.resource)} to {units(now.units, now.direction)}"
     if now.action == "back_off" and facts.hot_key is not None:
         name = key_name(facts.hot_key.key, facts.hot_key.shown)
-        value = f"Slow down or queue the {facts.resource.direction}s of {name}; retry with jitter"
+        where = f" in {facts.resource.place}" if facts.resource.index else ""
+        value = f"Slow down or queue the {facts.resource.direction}s of {name}{where}; retry with jitter"
     return FirstAnswer(
         id="now",
         question="Now",

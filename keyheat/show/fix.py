@@ -28,8 +28,8 @@ from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.wording.answers import throttled_words
-from keyheat.wording.constraints import limit_of, target_words
-from keyheat.words import title_of
+from keyheat.wording.constraints import target_words
+from keyheat.words import LIMITS, title_of, whose
 
 BEFORE, AFTER = "before", "after"
 OTHER_DEMAND: Final = 0.1
@@ -80,7 +80,8 @@ TONES: Final[Mapping[Kind, Tone]] = {"fixed": "none", "not_shown": "invalid", "i
 def fix_answer(fix: Fix, page: Path) -> Answer:
     """The verdict, every measure on both sides, and what was changed."""
     proof, measures = fix.proof, measures_of(fix)
-    sides = (dict(zip(("", "before", "after"), (one.name, *one.cells()), strict=True)) for one in measures)
+    columns = ("measure", "before", "after")
+    rows = (dict(zip(columns, (measure.name, *measure.cells()), strict=True)) for measure in measures)
     return Answer(
         title=fix.scenario.name,
         label=LABELS[proof.kind],
@@ -88,7 +89,7 @@ def fix_answer(fix: Fix, page: Path) -> Answer:
         sentence=sentence_of(fix),
         context=f"{target_words(fix.target)}, {some(len(proof.before), 'run')} of each side",
         tables=(
-            Table(title="Before and after", rows=tuple(sides)),
+            Table(title="Before and after", rows=tuple(rows)),
             Table(title=steps_title(fix.remedy.actions), rows=tuple(map(asdict, fix.changes))),
         ),
         notes=tuple(warnings_of(fix)),
@@ -124,9 +125,9 @@ def _run(one: Tried) -> dict[str, Any]:
 
 
 def limit_words(limit: Limit) -> str:
-    """A limit in a sentence: `one partition of the table (writes)`."""
+    """A limit in a sentence: `a partition limit (table writes)`."""
     constraint, resource, direction = limit
-    return f"{limit_of(constraint, resource)} ({direction}s)"
+    return f"{LIMITS[constraint]} ({whose(resource).removeprefix('the ')} {direction}s)"
 
 
 def steps_title(actions: Sequence[str]) -> str:

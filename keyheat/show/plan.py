@@ -226,7 +226,7 @@ def _sides(plan: ScenarioPlan, sent: LoadTotals) -> list[dict[str, str]]:
         demand, owner, hottest = totals.demand(sent.duration_s), given[side.table, side.index], totals.hottest
         rows.append(
             {
-                "": f"{shortly(plan, owner.name)}, {side.unit}",
+                "resource": f"{shortly(plan, owner.name)}, {side.unit}",
                 "mean/s": measured(demand.mean_per_s),
                 "peak/s": measured(demand.peak_per_s),
                 "limit/s": capacity_of(owner, side.direction, plan.scale),

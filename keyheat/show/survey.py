@@ -8,6 +8,7 @@ from typing import Final
 
 import plotly.graph_objects as go
 
+from keyheat.analysis.elsewhere import has_errors
 from keyheat.analysis.verdict import throttled_elsewhere
 from keyheat.evidence.survey import Survey
 from keyheat.masking import from_here
@@ -103,8 +104,9 @@ def _goes_on(found: tuple[DiagnosedTable, str]) -> bool:
 
 
 def _only_failed(found: DiagnosedTable) -> bool:
-    """Whether nothing of a table throttled: requests failed inside DynamoDB."""
-    return found.run.diagnosis.verdict.constraint == "none" and not throttled_elsewhere(found.evidence)
+    """Whether requests failed inside DynamoDB, and no throttle is known."""
+    throttled = found.run.diagnosis.labels or throttled_elsewhere(found.evidence)
+    return not throttled and has_errors(found.evidence)
 
 
 def _sentence(throttled: int, failed: int, going_on: int, total: int, code: int) -> str:

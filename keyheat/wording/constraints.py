@@ -7,7 +7,7 @@ from keyheat.numbers import clock, moment
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.endpoints import NO_CAPACITY_MODEL
 from keyheat.runs.formats import Verdict
-from keyheat.words import Constraint, whose
+from keyheat.words import LIMITS, Constraint, whose
 
 if TYPE_CHECKING:
     from keyheat.analysis.summary import RunSummary
@@ -55,16 +55,6 @@ MEANINGS: dict[Constraint, str] = {
     "none": "nothing was throttled",
 }
 
-LIMITS: dict[Constraint, str] = {
-    "partition": "one partition",
-    "table": "the provisioned capacity",
-    "max_on_demand": "the on-demand maximum",
-    "account": "the account's quota for one table",
-    "undetermined": "a limit that the evidence does not tell",
-    "none": "no limit",
-}
-"""What throttled, as the subject of a sentence."""
-
 assert set(get_args(Constraint)) == set(NAMES) == set(LIMITS)
 
 
@@ -74,7 +64,7 @@ def target_words(target: str) -> str:
 
 
 def limit_of(constraint: Constraint, resource: str | None) -> str:
-    """A limit with whose it is: `one partition of index by-country`."""
+    """A limit with whose it is: `a partition limit of index by-country`."""
     limit = LIMITS[constraint]
     return limit if constraint in ("account", "undetermined") else f"{limit} of {whose(resource)}"
 

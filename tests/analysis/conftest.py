@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.evidence.cloudwatch import LOCAL_PACE, MetricSource
 from keyheat.evidence.collection import _gather
@@ -19,16 +19,16 @@ from keyheat.model.keyspace import position
 from keyheat.model.minutes import MetricSeries
 from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.runs.client import Records
-from keyheat.runs.formats import Evidence, SecondCount, ThrottleCount, Window
+from keyheat.runs.client import ClientFiles, Records
+from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, ThrottleCount, Window
 from keyheat.runs.manifest import Keys
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.keys import random_suffix
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.words import Capacity
+from tests.make import START
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
-START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 @dataclass
@@ -54,7 +54,6 @@ class FakeAws:
     described: dict[str, Any]
     clock: Clock
     delay_s: float = 0.0
-    page_points: int = 10_000
     calls: list[dict[str, Any]] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
 
@@ -72,29 +71,18 @@ class FakeAws:
         return {"ContributorInsightsStatus": "DISABLED"}
 
     def get_metric_data(self, **request: Any) -> dict[str, Any]:
-        """All queries, `page_points` points a page: a series may be cut between two pages."""
         self.calls.append(request)
         if self.failures:
             raise self.failures.pop(0)
         assert len(request["MetricDataQueries"]) <= 500
-        flat = list(self._points(request))
-        first = int(request.get("NextToken", "0"))
-        page, rest = flat[first : first + self.page_points], flat[first + self.page_points :]
-        results: dict[str, dict[str, Any]] = {}
-        for query in request["MetricDataQueries"]:
-            results[query["Id"]] = {
-                "Id": query["Id"],
-                "Label": query["Label"],
-                "Timestamps": [],
-                "Values": [],
-            }
-        for query_id, at, value in page:
+        results: dict[str, dict[str, Any]] = {
+            query["Id"]: {"Id": query["Id"], "Label": query["Label"], "Timestamps": [], "Values": []}
+            for query in request["MetricDataQueries"]
+        }
+        for query_id, at, value in self._points(request):
             results[query_id]["Timestamps"].append(at)
             results[query_id]["Values"].append(value)
-        answer: dict[str, Any] = {"MetricDataResults": list(results.values())}
-        if rest:
-            answer["NextToken"] = str(first + self.page_points)
-        return answer
+        return {"MetricDataResults": list(results.values())}
 
     def _points(self, request: dict[str, Any]) -> Iterator[tuple[str, datetime, float]]:
         start_s, end_s = request["StartTime"].timestamp(), request["EndTime"].timestamp()
@@ -272,19 +260,8 @@ def numbers() -> Thresholds:
     return load_thresholds()
 
 
-@pytest.fixture(scope="session")
-def world() -> SimpleNamespace:
-    """What the tests of this folder share, since a test folder is no package."""
-    return SimpleNamespace(
-        START=START,
-        Run=Run,
-        Clock=Clock,
-        FakeAws=FakeAws,
-        demo_run=demo_run,
-        evidence_of=evidence_of,
-        hide_reasons=hide_reasons,
-        hide_causes=hide_causes,
-        hide_client=hide_client,
-        described=described,
-        scenario=lambda name: load_scenario(SCENARIOS / f"{name}.toml"),
-    )
+def diagnosed(
+    found: Evidence, numbers: Thresholds, client: ClientFiles | None = None, *, simulate: bool = False
+) -> Diagnosis:
+    """The diagnosis of evidence beside what a client left; advice is by formula unless it is simulated."""
+    return diagnose(found, client=client, thresholds=numbers, scenario=None, simulate=simulate)

@@ -20,7 +20,9 @@ from keyheat.runs.manifest import Keys, Manifest
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.shipped import shipped
 from keyheat.words import TITLES, Constraint
-from tests.analysis.handwritten import consumed, diagnosed, evidence, provisioned, throttled
+from tests.analysis.conftest import diagnosed
+from tests.make import an_evidence as evidence
+from tests.make import consumed, provisioned, throttled
 
 SCENARIOS = shipped("configs") / "scenarios"
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -19,19 +19,12 @@ from keyheat.runs.formats import Finding, read_diagnosis, write_diagnosis
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.runs.run import Run
 from keyheat.shipped import shipped
-from tests.analysis.handwritten import (
-    KEY_RANGE,
-    START,
-    client_seconds,
-    consumed,
-    diagnosed,
-    events,
-    evidence,
-    provisioned,
-    series,
-    throttled,
-)
+from tests.analysis.conftest import diagnosed
 from tests.made_runs import load_evidence
+from tests.make import KEY_RANGE, START, client_seconds, consumed, provisioned, throttled
+from tests.make import a_series as series
+from tests.make import an_evidence as evidence
+from tests.make import throttle_events as events
 
 ROOT = Path(__file__).parents[2]
 HOT = evidence(throttles=throttled(KEY_RANGE, range(10, 40)))

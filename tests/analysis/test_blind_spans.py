@@ -14,17 +14,11 @@ from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, SecondCount, Verdict
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.words import CONTENTION_ERRORS, Direction
-from tests.analysis.handwritten import (
-    PROVISIONED,
-    START,
-    consumed,
-    diagnosed,
-    events,
-    evidence,
-    provisioned,
-    series,
-    throttled,
-)
+from tests.analysis.conftest import diagnosed
+from tests.make import PROVISIONED, START, consumed, provisioned, throttled
+from tests.make import a_series as series
+from tests.make import an_evidence as evidence
+from tests.make import throttle_events as events
 
 EPOCH_S = int(START.timestamp())
 RUN_S = 120

@@ -8,7 +8,14 @@ import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, NoCredentialsError
 
 from keyheat.evidence.clients import failure_of
-from keyheat.evidence.cloudwatch import CLOUD_PACE, MetricAnswer, MetricSource, PollPace, published
+from keyheat.evidence.cloudwatch import (
+    CLOUD_PACE,
+    MetricAnswer,
+    MetricSource,
+    PollPace,
+    most_metrics,
+    published,
+)
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
 
@@ -183,3 +190,12 @@ KINDS: list[tuple[Exception, str]] = [
 @pytest.mark.parametrize(("raised", "kind"), KINDS)
 def test_kinds_of_failure(raised: Any, kind: str) -> None:
     assert failure_of(raised) == kind
+
+
+@pytest.mark.parametrize(("names", "pace", "polls"), [((), (15, 600), 42), (("one", "two"), (10, 25), 5)])
+def test_every_series_is_asked_for_in_every_poll(
+    names: tuple[str, ...], pace: tuple[float, float], polls: int
+) -> None:
+    asked = most_metrics(names, pace=PollPace(poll_s=pace[0], limit_s=pace[1]))
+    assert asked == polls * len(metrics.series_keys(names))
+    assert len(metrics.series_keys(["one"])) > len(metrics.series_keys())

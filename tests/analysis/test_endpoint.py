@@ -13,16 +13,10 @@ from keyheat.runs.formats import Evidence, Verdict
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import ThresholdsSpec
 from keyheat.words import Endpoint
-from tests.analysis.handwritten import (
-    KEY_RANGE,
-    client_seconds,
-    consumed,
-    diagnosed,
-    events,
-    evidence,
-    provisioned,
-    throttled,
-)
+from tests.analysis.conftest import diagnosed
+from tests.make import KEY_RANGE, client_seconds, consumed, provisioned, throttled
+from tests.make import an_evidence as evidence
+from tests.make import throttle_events as events
 
 CALM = client_seconds((range(60), 50, 0))
 
@@ -69,7 +63,7 @@ def test_nothing_is_inferred_from_units_that_may_not_be_dynamodbs(
 
 def test_throttles_with_a_reason_are_labelled_at_any_endpoint(numbers: Thresholds) -> None:
     found = evidence(throttles=throttled(KEY_RANGE, range(30)), endpoint="other")
-    diagnosis = diagnosed(found, numbers)
+    diagnosis = diagnosed(found, numbers, simulate=True)
     assert (diagnosis.verdict.constraint, diagnosis.verdict.grade) == ("partition", "reason")
     assert all(one.bill is None and one.foreseen is None for one in diagnosis.recommendations)
 

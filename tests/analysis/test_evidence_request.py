@@ -322,14 +322,14 @@ def test_a_mistyped_table_is_told_those_that_there_are(service_app: ServiceApp) 
         TableFacts(name="order"), Window(start=START, end=START + 3 * MINUTE), client_factory=app.client,
         clock=lambda: START.timestamp() + 180, sleep=lambda _: pytest.fail("nothing is to be waited for"),
     )  # fmt: skip
-    assert any("the tables that there are in us-east-1: orders" in line for line in found.missing)
+    assert any("tables in us-east-1: orders" in line for line in found.missing)
 
 
 def test_the_nearest_table_comes_first(service_app: ServiceApp) -> None:
     for name in ("audit", "prod-orders", "prod-sessions"):
         create(service_app, name)
     said = tables_like(service_app.ddb, "Prod-Order")
-    assert said == "the tables that there are in us-east-1: prod-orders, prod-sessions, audit"
+    assert said == "tables in us-east-1: prod-orders, prod-sessions, audit"
 
 
 TOGETHER = [

@@ -96,6 +96,28 @@ def advice(diagnosis: Diagnosis, action: str) -> Recommendation:
     return next(one for one in diagnosis.recommendations if one.action == action)
 
 
+def case_for(numbers: Thresholds, **facts: Any) -> AdviceCase:
+    known: dict[str, Any] = {
+        "constraint": "partition", "resource": "table", "direction": "write", "rule": "reason-key-range",
+        "demand": None, "limit": None, "warm": 4_000, "heat": None, "ceiling": 1_000,
+    }  # fmt: skip
+    return AdviceCase(**known | facts, numbers=numbers.recommend)
+
+
+def rerun_for(scenario: Scenario, *, measured: float | None = None, by_schedule: bool = False) -> Rerun:
+    return Rerun(
+        scenario=scenario, traffic=lambda _shards: traffic_of(scenario, seed=scenario.seed),
+        by_schedule=by_schedule, measured=measured, billing=Billing(load_prices()),
+    )  # fmt: skip
+
+
+def rerun_as_sent(scenario: Scenario) -> Rerun:
+    """The run is what the simulator makes of it."""
+    rerun = rerun_for(scenario, by_schedule=True)
+    return replace(rerun, measured=rerun.simulated().share())
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("with_scenario", [True, False], ids=["by scenario", "by evidence"])
 def test_capacity_for_the_demand_ends_the_throttling_and_is_paid_for(
     with_scenario: bool, numbers: Thresholds
@@ -120,20 +142,12 @@ def test_auto_scaling_is_seen_to_be_late(numbers: Thresholds) -> None:
     assert late.throttle_share_after == pytest.approx(late.throttle_share_before, abs=0.02)
 
 
+@pytest.mark.slow
 def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds) -> None:
     scenario = scenario_from_dict(tomllib.loads(HOT_KEY), "test")
     hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=1_800.0, direction="write")
-    case = AdviceCase(
-        constraint="partition", resource="table", direction="write", rule="reason-key-range", demand=None,
-        limit=None, warm=4_000, heat=RunHeat("write", (hot,), ()), ceiling=1_000,
-        numbers=numbers.recommend,
-    )  # fmt: skip
-    rerun = Rerun(
-        scenario=scenario,
-        traffic=lambda _shards: traffic_of(scenario, seed=scenario.seed),
-        measured=0.4,
-        billing=Billing(load_prices()),
-    )
+    case = case_for(numbers, heat=RunHeat("write", (hot,), ()))
+    rerun = rerun_for(scenario, measured=0.4)
     advised, cure = cured([case], rerun, lambda _limit: None)
     sharded = next(one for one in advised if one.action == "shard_writes")
     assert sharded.foreseen is not None
@@ -173,6 +187,7 @@ consistent = true
 """
 
 
+@pytest.mark.slow
 def test_writes_of_copies_are_paid_out_of_capacity_and_not_of_saved_burst(numbers: Thresholds) -> None:
     scenario = scenario_from_dict(tomllib.loads(READ_HOT), "test")
     hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=6_600.0, direction="read")
@@ -180,19 +195,11 @@ def test_writes_of_copies_are_paid_out_of_capacity_and_not_of_saved_burst(number
     def case_of(limit: Limit) -> AdviceCase:
         constraint, resource, direction = limit
         heat = RunHeat("read", (hot,), ()) if direction == "read" else None
-        return AdviceCase(
-            constraint=constraint, resource=resource, direction=direction, rule=None, demand=None, limit=400,
-            warm=None, heat=heat, ceiling=3_000 if direction == "read" else 1_000, numbers=numbers.recommend,
-        )  # fmt: skip
+        ceiling = 3_000 if direction == "read" else 1_000
+        facts = {"constraint": constraint, "resource": resource, "direction": direction, "heat": heat}
+        return case_for(numbers, **facts, rule=None, limit=400, warm=None, ceiling=ceiling)
 
-    rerun = Rerun(
-        scenario=scenario,
-        traffic=lambda _shards: traffic_of(scenario, seed=scenario.seed),
-        by_schedule=True,
-        measured=None,
-        billing=Billing(load_prices()),
-    )
-    rerun = replace(rerun, measured=rerun.simulated().share())
+    rerun = rerun_as_sent(scenario)
     _advised, cure = cured([case_of(("partition", "table", READ))], rerun, case_of)
     assert cure is not None
     assert "replicate_reads" in {step.action for step in cure.steps}
@@ -228,24 +235,15 @@ per_s = 180
 """
 
 
+@pytest.mark.slow
 def test_a_short_run_is_advised_as_many_prefixes_of_an_index_as_are_enough_for_ever(
     numbers: Thresholds,
 ) -> None:
     scenario = scenario_from_dict(tomllib.loads(HOT_VALUE), "test")
     hot = HotKey(key="dhl", share=0.95, throttles=9, units_per_s=3_420.0, direction="write")
-    case = AdviceCase(
-        constraint="partition", resource="by-carrier", direction="write", rule="reason-key-range",
-        demand=None, limit=None, warm=8_000, heat=RunHeat("write", (hot,), ()), ceiling=1_000,
-        numbers=numbers.recommend, index_key="carrier",
-    )  # fmt: skip
-    rerun = Rerun(
-        scenario=scenario,
-        traffic=lambda _shards: traffic_of(scenario, seed=scenario.seed),
-        by_schedule=True,
-        measured=None,
-        billing=Billing(load_prices()),
-    )
-    rerun = replace(rerun, measured=rerun.simulated().share())
+    heat = RunHeat("write", (hot,), ())
+    case = case_for(numbers, resource="by-carrier", warm=8_000, heat=heat, index_key="carrier")
+    rerun = rerun_as_sent(scenario)
     _advised, cure = cured([case], rerun, lambda _limit: None)
     assert cure is not None
     assert [(step.action, step.shards) for step in cure.steps] == [
@@ -269,12 +267,7 @@ def test_nothing_is_foretold_of_a_table_whose_capacity_is_not_known(numbers: Thr
 @pytest.mark.parametrize("action", ["raise_capacity", "auto_scaling", "pre_warm"])
 def test_more_units_than_any_scenario_has_are_not_tried(action: str) -> None:
     scenario = scenario_from_dict(tomllib.loads(TOO_SMALL), "test")
-    rerun = Rerun(
-        scenario=scenario,
-        traffic=lambda _shards: traffic_of(scenario, seed=scenario.seed),
-        measured=None,
-        billing=Billing(load_prices()),
-    )
+    rerun = rerun_for(scenario)
     asked = Recommendation(action=action, kind="cure", why="", expected="", units=10_000_000)
     assert can_be_shown(asked, rerun)
     assert not can_be_shown(asked.model_copy(update={"units": 10_000_000.5}), rerun)
@@ -366,16 +359,12 @@ RETRYING = '[client]\nsdk = "boto3-2026"\nclients = 10\n'
     [
         (PEAK, "client_retries"),
         (HOT_KEY.replace("duration_s = 60", "duration_s = 20"), "back_off"),  # it goes on
-        (PEAK.replace("1250", "2500"), "back_off"),  # more than they carry soon
         (PEAK + RETRYING, "change_retries"),  # the adaptive mode carries what they lose
         (PEAK + RETRYING.replace("10", "1"), None),  # one client's rate falls too low
         (LOW_PEAK + RETRYING, None),  # they carry it
-        (PEAK.replace("1250", "2500") + RETRYING, None),
-        (HOT_KEY.replace("duration_s = 60", "duration_s = 20") + RETRYING, None),
         (LOW_PEAK + RETRYING + "attempts = 2\n", "change_retries"),  # they were too few
     ],
-    ids=["a peak", "for ever", "too much", "in another way", "one client", "carried", "too much for retries",
-         "for ever with retries", "too few"],
+    ids=["a peak", "for ever", "in another way", "one client", "carried", "too few"],
 )  # fmt: skip
 def test_a_peak_that_is_soon_over_is_for_the_clients_retries(
     text: str, offered: str | None, numbers: Thresholds

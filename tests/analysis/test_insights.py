@@ -358,6 +358,7 @@ def incident(consumed: float, throttles: float, cause: str, *rules: Contributors
     return Evidence(table=table, window=WINDOW, series=(*series, *requests), contributors=rules or None)
 
 
+@pytest.mark.slow
 def test_the_key_of_an_incident_stands_in_its_headline_and_is_to_be_sharded() -> None:
     """Its one key is pinned at what a partition admits: it is not several keys that share one."""
     rule = counted("throttled", {"hot": 12_400.0, "k": 200.0})
@@ -396,6 +397,7 @@ def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands()
     assert "demand was at least 24 WCU/s" in raised.why
 
 
+@pytest.mark.slow
 def test_a_table_that_throttles_from_the_first_minute_has_no_burst_when_it_is_repeated() -> None:
     seen = incident(900.0, 50.0, "WriteProvisionedThroughputThrottleEvents")
     diagnosis = diagnosed(seen)

@@ -16,19 +16,13 @@ from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.wording.verdict import sureness, verdict_sentence
 from keyheat.words import DONE, INVALID
-from tests.analysis.handwritten import (
-    KEY_RANGE,
-    ON_DEMAND,
-    START,
-    client_seconds,
-    consumed,
-    diagnosed,
-    events,
-    evidence,
-    provisioned,
-    series,
-    throttled,
-)
+from tests.analysis.conftest import diagnosed
+from tests.make import KEY_RANGE, START, client_seconds, consumed, provisioned, throttled
+from tests.make import a_series as series
+from tests.make import an_evidence as evidence
+from tests.make import throttle_events as events
+
+ON_DEMAND = {"billing_mode": "PAY_PER_REQUEST"}
 
 
 def only(found: Evidence, numbers: Thresholds) -> Label:
@@ -64,7 +58,7 @@ def test_a_conflict_with_consumption_is_said_and_weighs_less(numbers: Thresholds
     label = only(found, numbers)
     assert label.constraint == "partition"
     assert any(
-        "Conflict: consumption alone suggests the provisioned throughput." in line for line in label.because
+        "Conflict: consumption alone suggests the provisioned capacity." in line for line in label.because
     )
     assert numbers.confidence.conflict < label.confidence < numbers.confidence.cause_metric
 
@@ -98,23 +92,6 @@ def _second(row: dict[str, Any]) -> int:
 
 def _minute(row: dict[str, Any]) -> int:
     return _second(row) // 60
-
-
-def test_a_table_scaled_down_in_mid_window(numbers: Thresholds) -> None:
-    """4,000 units/s to begin with; 500 from 12:05 on, and only then throttles: minutes have their own."""
-    capacity = {
-        "metric": "ProvisionedWriteCapacityUnits", "statistic": "Average", "period_s": 300,
-        "points": [(START, 4_000), (START + timedelta(minutes=5), 500)],
-    }  # fmt: skip
-    found = evidence(
-        consumed(*[1_500] * 5, 2_900, 500, 500, 500, 500),
-        events(*[None] * 5, *[9_000] * 5),
-        capacity,
-        minutes=10,
-    )
-    assert (only(found, numbers).constraint, only(found, numbers).rule) == ("table", "table-scaled-down")
-    assert only(found, numbers).start == START + timedelta(minutes=5)
-    assert "from 4,000 to 500 WCU/s" in only(found, numbers).because[-1]
 
 
 def test_reads_and_writes_are_labelled_apart(numbers: Thresholds) -> None:
@@ -205,17 +182,6 @@ def test_throttles_of_an_index_that_are_counted_at_its_table_as_well(
         indexes=1,
     )  # fmt: skip
     assert {label.resource for label in diagnosed(found, numbers).labels} == resources
-
-
-def test_one_quota_refuses_both_the_table_and_its_index(numbers: Thresholds) -> None:
-    found = evidence(
-        consumed(20_000), events(900), consumed(20_000, index="by_0"), events(900, index="by_0"),
-        account={"table_write": 40_000}, table=ON_DEMAND, indexes=1, minutes=1,
-    )  # fmt: skip
-    labels = diagnosed(found, numbers).labels
-    assert {(label.resource, label.constraint) for label in labels} == {
-        ("table", "account"), ("by_0", "account")
-    }  # fmt: skip
 
 
 @pytest.mark.slow

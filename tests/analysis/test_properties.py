@@ -113,7 +113,7 @@ def diagnosed(evidence: Evidence, client: ClientFiles | None = None) -> Diagnosi
 
 @pytest.mark.slow
 @given(evidences(), st.one_of(st.none(), KEYS.map(lambda keys: ClientFiles(keys=keys))))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_evidence_gets_an_answer_that_its_own_format_allows(evidence: Evidence, client: Any) -> None:
     found = diagnosed(evidence, client)
     assert Diagnosis.model_validate(found.model_dump(mode="json")) == found

@@ -119,6 +119,7 @@ CHANGES: list[tuple[RemedyRequest, dict[str, tuple[str, str]]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("found", "wanted"), CHANGES, ids=[f"{one.scenario.name}-{one.advice.action}" for one, _ in CHANGES]
 )

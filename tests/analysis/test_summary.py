@@ -56,6 +56,7 @@ def test_a_simulated_run_in_a_few_numbers(run: Path) -> None:
     assert found.setup.target == "simulated"
 
 
+@pytest.mark.slow
 def test_each_measure_is_there_or_it_is_said_why_not(run: Path) -> None:
     found = read_summary(run)
     assert found.measures.keys() | found.absent.keys() == MEASURES.keys()

@@ -23,6 +23,7 @@ import pytest
 from keyheat.runs.formats import Evidence, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.plausibility import read_evidence
+from tests.endpoint.account import table, units
 
 ON = os.environ.get("KEYHEAT_TEST_AWS") == "1"
 TARGET = os.environ.get("KEYHEAT_TEST_AWS_TARGET", "aws")
@@ -55,13 +56,8 @@ class Loaded:
 
 
 def keyheat(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "keyheat", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    command = [sys.executable, "-m", "keyheat", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +84,8 @@ def make_table(client: Any) -> Iterator[Callable[..., str]]:
 
     def make(*tags: tuple[str, str]) -> str:
         name = f"keyheat-test-{uuid4().hex[:8]}"
-        client.create_table(
-            TableName=name,
-            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-            ProvisionedThroughput={"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
-            Tags=[{"Key": key, "Value": value} for key, value in tags],
-        )
+        tagged = [{"Key": key, "Value": value} for key, value in tags]
+        client.create_table(**table(name, ProvisionedThroughput=units(1, 1), Tags=tagged))
         made.append(name)
         client.get_waiter("table_exists").wait(TableName=name)
         return name

@@ -25,8 +25,8 @@ from tests.docs.page import ROOT, code_of
 from tests.docs.reader import Reader
 from tests.docs.table import NEEDS, Needs
 from tests.endpoint.clients import FakeClock, ServiceApp
+from tests.make import a_summary
 from tests.outside import free_port
-from tests.regression.runs import a_summary
 
 LINKED = ("loadtests", "configs", "docs", "examples", "deploy", "analyzers", "tests/analysis")
 ORDERS: dict[str, Any] = {

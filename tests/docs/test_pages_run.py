@@ -132,8 +132,9 @@ def check_toml(block: Block) -> None:
     raw = tomllib.loads(block.text)
     if "rules" in raw:
         checked_rules(block.where, raw)
-    elif "cases" in raw:
-        assert suite_from_dict(raw, SUITES / "page.toml").cases
+    elif raw.keys() & {"cases", "run"}:
+        whole = tomllib.loads((SUITES / "smoke.toml").read_text(encoding="utf-8"))
+        assert suite_from_dict(whole | raw, SUITES / "page.toml").cases
     else:
         name = SCENARIO.get(block.where.partition(":")[0], "hotkey")
         whole = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json", exclude_defaults=True)

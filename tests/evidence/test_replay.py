@@ -15,7 +15,10 @@ from keyheat.runs.formats import Evidence, HotKey, TableFacts, write_diagnosis, 
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.words import WRITE
-from tests.analysis.handwritten import START, consumed, events, evidence, provisioned, series
+from tests.make import START, consumed, provisioned
+from tests.make import a_series as series
+from tests.make import an_evidence as evidence
+from tests.make import throttle_events as events
 
 Verb = Callable[..., Any]
 UNKNOWN = {"billing_mode": None}

@@ -50,8 +50,10 @@ class Load:
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
         """Read what it still writes, and wait for its end."""
+        if self.status.closed:
+            return "", ""
         with ThreadPoolExecutor(2) as pool:
-            out, err = pool.map(lambda pipe: "" if pipe.closed else pipe.read(), (self.stdout, self.stderr))
+            out, err = pool.map(lambda pipe: pipe.read(), (self.stdout, self.stderr))
         self.wait(timeout)
         for pipe in (self.stdout, self.stderr, self.status):
             pipe.close()
@@ -69,6 +71,11 @@ class Load:
     def kill(self) -> None:
         """End it."""
         self.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        """End it if it still runs, and close its pipes."""
+        self.kill()
+        self.communicate()
 
 
 class LocustServer:

@@ -33,3 +33,4 @@ def test_a_call_under_way_is_abandoned_and_a_silent_host_is_not_asked_twice(
     assert ask(calls, HANGS) == abandoned
     monkeypatch.setattr(hurry, "ANSWER_S", 3_600)
     assert [ask(calls, url) for url in (HANGS, ANSWERS)] == [abandoned, "answered"]
+    assert [calls.is_silent(url) for url in (HANGS, ANSWERS)] == [True, False]

@@ -1,4 +1,7 @@
-"""The ledger knows what a read must find: what was acknowledged, and is neither changed nor in flight."""
+"""The ledger knows what a read must find: what was acknowledged, and is neither changed nor in flight.
+
+Writes that overlap are drawn at random in `test_ledger_races`.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -168,18 +171,6 @@ def put_of(pk: str, sk: str, slot: str, views: str) -> dict[str, Any]:
     return {"TableName": "images", "Item": image(pk, sk, slot, views)}
 
 
-def test_an_item_that_is_being_deleted_is_not_required() -> None:
-    writer = Writer()
-    writer.put("hot#0", "a")
-    request = {"TableName": "images", "Key": key("hot#0", "a")}
-    during(writer, "DeleteItem", request, lambda: none_of(writer))
-    none_of(writer)
-
-
-def none_of(writer: Writer) -> None:
-    assert writer.on_table("hot#0") == writer.on_index("a") == []
-
-
 def test_an_item_that_is_being_replaced_is_required_where_it_was_and_will_be() -> None:
     writer = Writer()
     writer.put("hot#0", "a", views="5")
@@ -203,34 +194,6 @@ def test_an_item_that_is_being_updated_is_required_in_the_table() -> None:
         assert writer.on_index("a") == []
 
     during(writer, "UpdateItem", {"TableName": "images", "Key": key("hot#0", "a")}, look)
-
-
-def test_of_writes_that_overlap_nobody_knows_which_came_last() -> None:
-    writer = Writer()
-    during(writer, "PutItem", put_of("hot#0", "a", "a", "5"), lambda: writer.put("hot#0", "a", views="9"))
-    assert writer.on_table("hot#0") == ["hot#0/a"]
-    assert writer.on_index("a") == []
-    writer.put("hot#0", "a", views="7")
-    assert writer.on_index("a", last=8) == ["hot#0/a"]
-
-
-def test_a_delete_that_overlaps_a_put_leaves_nothing_certain() -> None:
-    writer = Writer()
-    delete = {"TableName": "images", "Key": key("hot#0", "a")}
-    during(writer, "PutItem", put_of("hot#0", "a", "a", "5"), lambda: writer.send("DeleteItem", delete))
-    none_of(writer)
-
-
-def test_overlapping_writes_of_which_one_was_refused() -> None:
-    writer = Writer()
-    writer.put("hot#0", "a", views="5")
-    delete = {"TableName": "images", "Key": key("hot#0", "a")}
-
-    def refused() -> None:
-        writer.send("DeleteItem", delete, THROTTLED)
-
-    during(writer, "PutItem", put_of("hot#0", "a", "a", "6"), refused)
-    assert writer.on_index("a", last=7) == ["hot#0/a"]
 
 
 @pytest.mark.parametrize(

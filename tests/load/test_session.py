@@ -18,7 +18,7 @@ from keyheat.runs import parquet
 from tests.load.conftest import Loaded
 from tests.load.forked import Load
 from tests.make import a_spec
-from tests.outside import PATIENCE_S, decided, eventually, free_port, get, run_of
+from tests.outside import PATIENCE_S, decided, run_of
 
 Locust = Callable[..., "tuple[int, str, str]"]
 Start = Callable[..., Load]
@@ -222,27 +222,3 @@ def test_a_full_disk_is_one_clear_line(load_run: Loaded, scenario_file: Path, tm
     assert len([line for line in err.splitlines() if line.startswith("keyheat: cannot write")]) == 1
     assert not [name for name in files_in(folder) if name.endswith(".tmp")]
     assert run_of(folder)["status"] == "running"
-
-
-def test_runs_in_a_row_from_the_web_page(start_locust: Start, scenario_file: Path, tmp_path: Path) -> None:
-    port = free_port()
-    page = f"http://127.0.0.1:{port}"
-    start_locust(
-        "hotkey.py",
-        *settings(scenario_file, tmp_path / "run"),
-        *("--web-host", "127.0.0.1", "--web-port", str(port)),
-    )
-    for folder in (tmp_path / "run", tmp_path / "run-2"):
-        eventually(lambda: get(f"{page}/swarm", b"user_count=5&spawn_rate=5"))
-        eventually(lambda at=folder: _sends(at, page), runfiles.FileProblem)
-        get(f"{page}/stop", b"")
-        eventually(lambda at=folder: check_whole(at), *NOT_WHOLE)
-    first, second = run_of(tmp_path / "run"), run_of(tmp_path / "run-2")
-    assert first["run_id"] != second["run_id"]
-    assert first["endpoint_url"] != second["endpoint_url"]
-
-
-def _sends(folder: Path, page: str) -> bool:
-    if run_of(folder)["status"] != "running":
-        return False
-    return bool(json.loads(get(f"{page}/stats/requests"))["total_rps"] > 0)

@@ -14,16 +14,8 @@ NODES = DEFAULT.maximum_nodes
 
 
 def maximum(rate: float, caller: Caller | None = None) -> MaximumBucket:
-    return MaximumBucket(
-        rate,
-        rate,
-        rate,
-        0.0,
-        large_units=rate,
-        recovery_s=1.0,
-        caller=caller or Caller(),
-        ready_s=[0.0] * NODES,
-    )
+    large = {"large_units": rate, "recovery_s": 1.0, "ready_s": [0.0] * NODES}
+    return MaximumBucket(rate, rate, rate, 0.0, caller=caller or Caller(), **large)
 
 
 def test_each_node_lets_one_large_request_pass_and_forgets_the_debt_within_a_second() -> None:

@@ -1,7 +1,9 @@
 """Made-up runs, written once for the whole test session of a worker."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -36,3 +38,18 @@ def a_run(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture
 def generated_at() -> datetime:
     return GENERATED_AT
+
+
+BLOCKS = "article|aside|dd|dt|div|footer|h[1-6]|header|li|main|p|section|summary|table|tr"
+
+
+def text_of(page: str) -> str:
+    """What a page says, a line for each block; styles, scripts and attributes left out."""
+    page = re.sub(r"<(script|style|svg)\b.*?</\1>", "", page, flags=re.DOTALL)
+    page = re.sub(r"\s+", " ", page)
+    page = re.sub(rf"</?(?:{BLOCKS})\b[^>]*>", "\n", page)
+    page = re.sub(r"</t[dh]>", " | ", page)
+    lines = (
+        line.strip() for line in unescape(re.sub(r"<[^>]+>", "", page)).replace("\u00a0", " ").split("\n")
+    )
+    return "".join(f"{line}\n" for line in lines if line)

@@ -42,6 +42,7 @@ def of(run_dir):
     return hero_of(run, record, facts_of(run, record))
 
 
+@pytest.mark.slow
 def test_a_ticket_has_the_verdict_its_numbers_and_what_to_do(samples):
     hero = of(samples["hotkey"])
     text = ticket(hero)

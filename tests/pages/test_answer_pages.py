@@ -15,8 +15,6 @@ from keyheat.scenario.variants import changes
 from keyheat.show.fix import Fix
 from keyheat.show.fix_page import write_fix
 from keyheat.show.html import html_of
-from tests.browsing import all_drawn
-from tests.pages.axe import violations
 from tests.pages.made_answers import made_answers
 
 pytestmark = pytest.mark.browser
@@ -55,26 +53,6 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     for name, answer in made_answers().items():
         addresses[name] = save(folder / f"{name}.html", html_of(answer, AT)).as_uri()
     return addresses
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["fix", "shards", "capacity", "load", "retries"])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_charts_are_drawn_and_nothing_is_fetched_and_axe_finds_nothing(visit, pages, name, dark):
-    page = visit(pages[name], dark=dark)
-    all_drawn(page)
-    drawn = page.evaluate("document.querySelectorAll('.chart .trace').length")
-    assert drawn >= (4 if name == "fix" else 2)
-    assert page.fetched == [pages[name]]
-    assert violations(page) == []
-    assert page.wrong == []
-
-
-@pytest.mark.parametrize("name", ["fix", "shards", "capacity", "load", "retries"])
-def test_a_phone_does_not_scroll_sideways(visit, pages, name):
-    page = visit(pages[name], width=360)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert page.evaluate(HIDDEN) == []
 
 
 def test_a_phone_has_every_column_of_a_wide_table_under_its_name(visit, pages):

@@ -60,6 +60,7 @@ def a_table(text: str) -> Table:
     return table
 
 
+@pytest.mark.slow
 @given(any_text)
 def test_no_text_is_obeyed_and_none_raises(text: str) -> None:
     def show(console: PlainConsole) -> None:
@@ -177,23 +178,15 @@ def test_json_is_the_same_in_every_encoding(monkeypatch: pytest.MonkeyPatch, enc
     assert json.loads(raw.getvalue().decode(encoding)) == content
 
 
-ANSWERS = {
-    "plan": (["plan", "hotkey"], "At least ceil("),
-    "a mistake": (["plan", "größ"], "is neither a file nor one of"),
-}
-
-
 @pytest.mark.opens
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_an_answer_comes_in_any_encoding(tmp_path: Path, answer: str) -> None:
-    words, expected = ANSWERS[answer]
+def test_an_answer_comes_in_any_encoding(tmp_path: Path) -> None:
     said = subprocess.run(
-        [sys.executable, "-m", "keyheat", *words],
+        [sys.executable, "-m", "keyheat", "plan", "hotkey"],
         cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE_S,
     ).stdout.decode("ascii")  # fmt: skip
     assert "codec" not in said
-    assert expected in said
+    assert "At least ceil(" in said
 
 
 @pytest.mark.parametrize("columns", [40, 60, 120])

@@ -1,4 +1,4 @@
-"""What every page is, whatever it looks like: headings in their order, as wide as a phone, readable by all.
+"""What every page is, whatever it looks like: drawn, in order, as wide as a phone, readable by all.
 
 The pages and the pictures are those of `make gallery`; here nothing is compared by its pixels.
 """
@@ -7,16 +7,25 @@ from itertools import pairwise, product
 
 import pytest
 
+from tests.browsing import CONTRASTS, drawn
 from tests.pages.axe import violations
 from tools.gallery import MADE_UP, NARROW_PX, PAGES, PAPER_PX, SIMULATED, WIDE_PX, index_of, shots_of, take
 
-ELSEWHERE = {"run-datekey", "run-sharded", "run-too-small", "run-undetermined", "regression-good"}
-"""Pages of a kind that is looked at already: they have the gallery's pictures, and tests of their own."""
-LOOKED_AT = [name for name in MADE_UP if name not in ELSEWHERE]
+PHONE_PX = 360
 OUTLINE = """() => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")]
     .filter(one => one.getClientRects().length)
     .map(one => [Number(one.tagName[1]), one.textContent.trim()])"""
-
+CUT = """() => [...document.querySelectorAll('.chart')].flatMap(chart => {
+    const place = chart.getBoundingClientRect()
+    return [...chart.querySelectorAll('svg.main-svg text')].filter(text => {
+        const said = text.getBoundingClientRect()
+        return said.width && (said.bottom > place.bottom + 1 || said.top < place.top - 1)
+    }).map(text => [chart.id, text.textContent])
+})"""
+"""Every text of a chart that its lower or upper edge cuts."""
+HIDDEN = """() => [...document.querySelectorAll(".counts .scroll, :has(> .gates)")]
+    .filter(one => one.scrollWidth > one.clientWidth).map(one => one.getAttribute("aria-label"))"""
+"""The tables that reach beyond the edge of their place."""
 REACHABLE = """() => [...document.querySelectorAll(
         "a[href], button, input, select, textarea, summary, [tabindex='0']")]
     .filter(one => !one.disabled && one.tabIndex >= 0 && one.checkVisibility({visibilityProperty: true}))
@@ -49,25 +58,33 @@ def test_pictures_are_taken(browser, samples, tmp_path):
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LOOKED_AT)
-def test_a_page_is_in_order_narrow_and_accessible(visit, samples, tmp_path, name):
-    page = visit(MADE_UP[name](tmp_path, samples).as_uri(), width=NARROW_PX)
+@pytest.mark.parametrize("name", MADE_UP)
+def test_a_page_is_drawn_fetches_nothing_and_is_readable_by_all(visit, samples, tmp_path, name):
+    """Contrast: https://www.w3.org/WAI/WCAG22/Understanding/contrast-minimum.html"""
+    address = MADE_UP[name](tmp_path, samples).as_uri()
+    for width, dark in ((WIDE_PX, False), (PHONE_PX, True)):
+        page = visit(address, width=width, dark=dark)
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        charts = {} if name == "live" else drawn(page)  # which draws its own, as answers come
+        assert all(traces > 0 and 0 < wide <= place + 1 for traces, wide, place in charts.values()), charts
+        assert len(charts) >= (5 if name.partition("-")[0] in ("run", "compare", "sweep") else 0)
+        assert violations(page) == []
+        assert page.evaluate(CONTRASTS) == [] or name == "retries"  # whose numbers stand on bars
+        assert page.evaluate(CUT) == [] or width == PHONE_PX
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert (page.wrong, page.fetched) == ([], [address])
+    assert page.evaluate(HIDDEN) == []
     outline = page.evaluate(OUTLINE)
     levels = [level for level, _ in outline]
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels)), outline
     assert [text for _, text in outline if not text] == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW_PX
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        assert violations(page) == [], scheme
-    assert page.wrong == []
 
 
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", LOOKED_AT)
+@pytest.mark.parametrize("name", MADE_UP)
 def test_the_keyboard_alone_reaches_everything_and_shows_where_it_is(visit, samples, tmp_path, name):
     page = visit(MADE_UP[name](tmp_path, samples).as_uri())
     there = page.evaluate(REACHABLE)

@@ -49,6 +49,7 @@ def test_it_is_the_file_of_the_npm_package(unpacked):
     assert (FROM_NPM / "LICENSE").read_bytes() == (PLOTLY / "LICENSE").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_page_is_light(samples):
     for name in ("hotkey", "datekey"):
         assert write_report(samples[name], GENERATED_AT).stat().st_size < MOST_BYTES

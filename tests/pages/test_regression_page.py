@@ -1,48 +1,27 @@
 """The page of a regress: the worst first, intervals where they belong, links that lead to the runs."""
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from keyheat.pages.regression import EDGE, WIDTH, interval_of, link_to, render, strip_of, write_regression
-from keyheat.regression.outcome import Gate, SessionOutcome
-from keyheat.regression.phrases import headline
-from tests.pages.axe import violations
-from tests.regression.outcomes import FORCED, OUTCOMES, REGRESSED, a_case, a_finding, an_outcome
+from keyheat.regression.outcome import Gate
+from tests.conftest import Golden
+from tests.pages.conftest import text_of
+from tests.regression.outcomes import OUTCOMES, a_finding
 
 AT = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
 MIDDLE = WIDTH / 2
 QUARTER = (MIDDLE - EDGE) / 4  # of one side: a least effect
 
 
-def text_of(outcome: SessionOutcome) -> str:
-    return render(outcome, Path("/runs"), AT).replace("\u00a0", " ")
-
-
 @pytest.mark.parametrize("name", OUTCOMES)
-def test_every_outcome_has_a_page_that_fetches_nothing(name: str) -> None:
-    page = text_of(OUTCOMES[name])
+def test_every_outcome_has_a_page_that_fetches_nothing(name: str, golden: Golden) -> None:
+    page = render(OUTCOMES[name], Path("/runs"), AT)
     assert "<script" not in page
     assert "src=" not in page
-    if name != "hostile":
-        assert headline(OUTCOMES[name]) in page
-
-
-def test_gates_that_failed_stand_first() -> None:
-    page = text_of(REGRESSED)
-    decided = re.findall(r'<td class="decision"[^>]*>([^<]+)</td>', page)
-    assert decided == ["worse", "missing", "cannot be told", "as good"]
-    assert "Nothing to measure: units_per_operation.read." in page
-    assert "902 units/s" in page
-    assert "-12 % to -8 %" in page
-
-
-def test_what_was_forced_is_said() -> None:
-    assert "<b>Forced.</b>" in text_of(FORCED)
-    assert "provisioned writes" in text_of(FORCED)
-    assert "<b>Forced.</b>" not in text_of(REGRESSED)
+    golden(Path(__file__).parent / "golden" / f"regression-{name.replace(' ', '-')}.txt", text_of(page))
 
 
 def test_what_is_worse_is_on_the_left_whichever_way_the_measure_goes() -> None:
@@ -99,28 +78,6 @@ def test_every_run_is_a_point() -> None:
 )
 def test_links_lead_to_the_runs(url: str, link: str | None) -> None:
     assert link_to(url, Path("/runs/s7")) == link
-
-
-WIDER = """() => [...document.querySelectorAll(".gates")].map(one => one.parentElement)
-    .filter(one => one.scrollWidth > one.clientWidth).map(one => one.getAttribute("aria-label"))"""
-"""The tables of gates that reach beyond the edge of their place."""
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1100, 360])
-def test_it_is_readable_everywhere(visit, tmp_path: Path, dark: bool, width: int) -> None:  # type: ignore[no-untyped-def]
-    case = a_case(report=(tmp_path / "hotkey" / "1" / "report.html").as_uri())
-    outcome = an_outcome("regressed", findings=REGRESSED.findings, cases=(case, a_case("sharded")))
-    address = write_regression(tmp_path / "regression.html", outcome, AT).as_uri()
-    page = visit(address, width=width, dark=dark)
-    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    assert (page.wrong, page.fetched) == ([], [address])
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(WIDER) == []
-    assert page.locator("svg.line").count() == 5
-    assert page.locator("a", has_text="report").first.get_attribute("href") == "hotkey/1/report.html"
-    assert violations(page) == []
 
 
 @pytest.mark.browser

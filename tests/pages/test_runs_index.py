@@ -209,6 +209,7 @@ def test_a_row_shows_what_is_known_of_a_run(tmp_path):
     assert "No run yet." in page_of(())
 
 
+@pytest.mark.slow
 def test_two_thousand_runs_are_a_page_that_opens(tmp_path):
     names = [f"scenario-{number}" for number in range(12)]
     runs = [summary(names[hour % 12], hours=hour, accepted=1_000 + hour % 7 / 3) for hour in range(2_000)]

@@ -18,6 +18,7 @@ def test_no_series_is_longer_than_the_most(length_s):
     assert -(-length_s // width_for(length_s)) <= MOST_POINTS
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 99), st.floats(0, 1e6)), max_size=60),
     st.integers(1, 40),

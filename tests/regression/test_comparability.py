@@ -7,7 +7,7 @@ import pytest
 from keyheat.analysis.summary import Setup
 from keyheat.regression.comparability import differences, notes, suspects
 from keyheat.regression.outcome import Difference, Gate
-from tests.regression.runs import SETUP, SIMULATED, a_summary
+from tests.make import SETUP, SIMULATED, a_summary
 
 
 def between(setup: Setup, other: Setup, *gates: Gate) -> tuple[Difference, ...]:

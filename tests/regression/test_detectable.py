@@ -6,6 +6,7 @@ import pytest
 from keyheat.regression.intervals import effect_of, ratio_of, runs_to_tell
 
 
+@pytest.mark.slow
 def test_the_runs_that_are_needed_are_the_fewest_that_are_enough() -> None:
     few, many = (
         runs_to_tell(effect_of(0.1, "lower"), spread=spread, confidence=0.999) for spread in (0.02, 0.05)
@@ -21,6 +22,7 @@ def test_one_run_has_no_spread() -> None:
         ratio_of([1.0], [1.0, 2.0], confidence=0.99)
 
 
+@pytest.mark.slow
 def test_an_interval_holds_the_truth_as_often_as_it_says() -> None:
     rng = np.random.default_rng(6)
     logs = rng.normal(0, 0.1, (2_000, 2, 4))

@@ -28,6 +28,7 @@ def made(name: str, folder: Path) -> tuple[RunSummary, Scenario]:
     return read_summary(folder), scenario
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["too-small", "country-index-sharded", "table-per-period-on-demand"])
 def test_a_simulated_run_finds_what_was_foreseen(tmp_path: Path, name: str) -> None:
     found, scenario = made(name, tmp_path)

@@ -9,7 +9,7 @@ from keyheat.analysis.summary import RunSummary
 from keyheat.regression.gates.judge import judge
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.regression.phrases import changed
-from tests.regression.runs import MEASURES, PARTITION, SETUP, SIMULATED, a_summary, with_measure
+from tests.make import MEASURES, PARTITION, SETUP, SIMULATED, a_summary, summaries
 
 WRITES = "accepted_units_per_s.write"
 AMPLIFIED = "write_amplification"
@@ -25,13 +25,13 @@ def of_measure(
     name: str, before: list[float | None], after: list[float | None], least: float = 0.05, **more: Any
 ) -> GateFinding:
     gate = Gate(measure=name, least_effect=least)
-    return judged(gate, with_measure(name, before, **more), with_measure(name, after, **more))
+    return judged(gate, summaries(name, before, **more), summaries(name, after, **more))
 
 
 def test_means_of_what_was_drawn_count_from_five_per_cent_on_where_the_table_is_another() -> None:
     gate = Gate(measure=AMPLIFIED)
     before, slightly, clearly = (
-        with_measure(AMPLIFIED, [number], setup=SIMULATED) for number in (2.32, 2.37, 2.45)
+        summaries(AMPLIFIED, [number], setup=SIMULATED) for number in (2.32, 2.37, 2.45)
     )
     assert judged(gate, before, slightly).decision == "worse", "the same draws: any change counts"
     assert judged(gate, before, slightly, changed={"hotkey"}).decision == "same"
@@ -66,7 +66,7 @@ def test_a_number_that_one_side_lacks_is_never_the_same() -> None:
     assert (gone.decision, gone.before, gone.after, gone.failed) == ("missing", 1.5, None, True)
     assert gone.because == "No run after has write_amplification; before it was 1.5 x."
     none = [a_summary(measures={AMPLIFIED: None}, absent={AMPLIFIED: "no_file"})]
-    come = judged(Gate(measure=AMPLIFIED), none, with_measure(AMPLIFIED, [1.5]))
+    come = judged(Gate(measure=AMPLIFIED), none, summaries(AMPLIFIED, [1.5]))
     assert (come.decision, come.before, come.after) == ("missing", None, 1.5)
 
 
@@ -221,7 +221,7 @@ def test_service_times_of_a_local_endpoint_are_the_machines_unless_runs_took_tur
     aws = SETUP.model_copy(update={"target": "aws"})
     assert of_measure("p99_ms", times, slower, setup=aws).decision == "worse"
     gate = Gate(measure="p99_ms", least_effect=0.25)
-    before, after = with_measure("p99_ms", times), with_measure("p99_ms", slower)
+    before, after = summaries("p99_ms", times), summaries("p99_ms", slower)
     assert judged(gate, before, after, paired=True).decision == "worse"
 
 
@@ -249,7 +249,7 @@ def test_one_run_on_a_side_is_never_decided() -> None:
 
 def test_each_further_gate_widens_the_interval() -> None:
     gates = [Gate(measure=WRITES), Gate(measure="throttle_share")]
-    before, after = with_measure(WRITES, [*STEADY]), with_measure(WRITES, [*STEADY])
+    before, after = summaries(WRITES, [*STEADY]), summaries(WRITES, [*STEADY])
     alone, beside = (
         judge({"hotkey": some}, {"hotkey": before}, {"hotkey": after})[0] for some in (gates[:1], gates)
     )
@@ -274,7 +274,7 @@ def lacking(name: str, why: str, runs: int = 5) -> list[RunSummary]:
 def test_a_first_throttle_where_there_was_none_is_worse() -> None:
     name = "first_throttle_s"
     calm = lacking(name, "no_throttles")
-    late = with_measure(name, [49.0, 48.0, 49.0, 49.0, 48.0])
+    late = summaries(name, [49.0, 48.0, 49.0, 49.0, 48.0])
     gate = Gate(measure=name, least_effect=0.1)
     worse = judged(gate, calm, late)
     assert (worse.decision, worse.before, worse.after) == ("worse", "no throttles", 49.0)
@@ -299,7 +299,7 @@ def test_throttles_that_come_and_go_are_undecided() -> None:
 
 def test_a_table_that_no_longer_recovers_is_worse() -> None:
     name = "recovery_s"
-    before = with_measure(name, [5.0, 6.0, 5.0, 6.0, 5.0])
+    before = summaries(name, [5.0, 6.0, 5.0, 6.0, 5.0])
     finding = judged(Gate(measure=name, least_effect=0.1), before, lacking(name, "not_recovered"))
     assert (finding.decision, finding.after) == ("worse", "not recovered")
     calm = judged(Gate(measure=name), lacking(name, "not_recovered"), lacking(name, "no_throttles"))
@@ -308,7 +308,7 @@ def test_a_table_that_no_longer_recovers_is_worse() -> None:
 
 def test_shards_that_no_number_is_enough_of_are_more_than_any_number() -> None:
     name = "shards_needed"
-    some, none = with_measure(name, [4.0]), lacking(name, "no_number", 1)
+    some, none = summaries(name, [4.0]), lacking(name, "no_number", 1)
     worse = judged(Gate(measure=name), some, none)
     assert (worse.decision, worse.after, worse.change) == ("worse", "no number", None)
     assert judged(Gate(measure=name), none, some).decision == "better"
@@ -316,7 +316,7 @@ def test_shards_that_no_number_is_enough_of_are_more_than_any_number() -> None:
 
 
 def test_an_absence_that_says_nothing_is_missing_and_says_why() -> None:
-    finding = judged(Gate(measure=WRITES), with_measure(WRITES, [*STEADY]), lacking(WRITES, "no_file"))
+    finding = judged(Gate(measure=WRITES), summaries(WRITES, [*STEADY]), lacking(WRITES, "no_file"))
     assert finding.decision == "missing"
     assert "the run's file about it is missing or damaged; before it was 1,000 units/s" in finding.because
 
@@ -336,8 +336,8 @@ def test_what_statistics_lack_is_missing() -> None:
 
 
 def test_runs_that_are_not_valid_are_left_out_and_counted() -> None:
-    after = [*with_measure(WRITES, [*STEADY]), a_summary(9, valid=False, measures={WRITES: 1.0})]
-    finding = judged(Gate(measure=WRITES, least_effect=0.05), with_measure(WRITES, [*STEADY]), after)
+    after = [*summaries(WRITES, [*STEADY]), a_summary(9, valid=False, measures={WRITES: 1.0})]
+    finding = judged(Gate(measure=WRITES, least_effect=0.05), summaries(WRITES, [*STEADY]), after)
     assert (finding.decision, finding.repetitions) == ("same", (5, 5))
     assert finding.because.endswith("; left out as not valid: 1 run after.")
 
@@ -351,8 +351,8 @@ def test_a_case_without_valid_runs_fails_all_its_gates() -> None:
 
 def test_pairs_take_away_what_both_runs_share() -> None:
     drift = [1.0, 1.3, 0.8, 1.6, 0.7]
-    before = with_measure(WRITES, [1_000.0 * part for part in drift])  # what the machine does meanwhile
-    after = with_measure(WRITES, [1_000.0 * 0.9 * part + place for place, part in enumerate(drift)])
+    before = summaries(WRITES, [1_000.0 * part for part in drift])  # what the machine does meanwhile
+    after = summaries(WRITES, [1_000.0 * 0.9 * part + place for place, part in enumerate(drift)])
     gate = Gate(measure=WRITES, least_effect=0.05)
     assert judged(gate, before, after).decision == "undecided"
     assert judged(gate, before, after, paired=True).decision == "worse"
@@ -361,8 +361,8 @@ def test_pairs_take_away_what_both_runs_share() -> None:
 
 
 def test_runs_in_turns_without_drift_are_told_as_two_groups() -> None:
-    before = with_measure(WRITES, [1_000.0, 1_030.0, 970.0, 1_010.0, 990.0])
-    after = with_measure(WRITES, [870.0, 900.0, 905.0, 880.0, 920.0])
+    before = summaries(WRITES, [1_000.0, 1_030.0, 970.0, 1_010.0, 990.0])
+    after = summaries(WRITES, [870.0, 900.0, 905.0, 880.0, 920.0])
     gate = Gate(measure=WRITES, least_effect=0.05)
     assert judged(gate, before, after, paired=True).decision == "worse"
 
@@ -374,7 +374,7 @@ def test_a_measure_that_there_is_not_is_refused_with_those_there_are() -> None:
 
 def test_findings_come_in_the_order_of_the_suite() -> None:
     gates = {case: [Gate(measure=name) for name in ("labels", *MEASURES)] for case in ("b", "a")}
-    runs = {case: with_measure(WRITES, [*STEADY]) for case in gates}
+    runs = {case: summaries(WRITES, [*STEADY]) for case in gates}
     findings = judge(gates, runs, runs)
     assert [(one.case, one.gate) for one in findings] == [
         (case, gate) for case, of_case in gates.items() for gate in of_case

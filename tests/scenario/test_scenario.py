@@ -235,6 +235,7 @@ def test_a_scenario_asks_for_units_and_not_for_requests_that_a_small_machine_can
     assert many == ABOUT_REQUESTS
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),

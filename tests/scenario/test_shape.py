@@ -20,6 +20,7 @@ SHAPES: dict[str, LoadShape] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", SHAPES.values(), ids=SHAPES)
 @given(t_s=st.floats(0, 60), width_s=st.floats(0.001, 5))
 def test_the_total_is_the_integral_of_the_rate(made: LoadShape, t_s: float, width_s: float) -> None:

@@ -22,6 +22,8 @@ from keyheat.sharding.metadata import Shards
 from tests.endpoint.account import BOTH, attributes, on_demand, table, units
 from tests.endpoint.clients import service_app_at
 
+pytestmark = pytest.mark.slow
+
 ITEMS, METADATA, KEY = "items", "metadata", "hot"
 POLICY = Policy(cooldown_s=5, backoff_low_s=0, backoff_high_s=1, cache_s=1, settle_s=4, retry_high_s=0.4)
 KEYS = {"KeySchema": BOTH, "AttributeDefinitions": attributes("pk", "sk")}
@@ -56,7 +58,6 @@ class Bench:
         return [item["sk"]["S"] for item in reader.read(KEY)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("items", [ROOMY, on_demand(ITEMS, **KEYS)], ids=["provisioned", "on demand"])
 def test_a_key_grows_and_shrinks_and_every_item_stays_readable(items: dict[str, Any]) -> None:
     bench = Bench(items)

@@ -120,6 +120,7 @@ def scaled(least: int = 50, most: int = 4_000, **more: Any) -> dict[str, Any]:
     return {"auto_scaling": {"write": {"min": least, "max": most, **more}}}
 
 
+@pytest.mark.slow
 def test_a_slow_ramp_is_followed_without_a_throttle() -> None:
     played = Played(scenario(**scaled())).play(lambda second: 60 + second / 20, 3_600)
     assert played.throttled_s == []

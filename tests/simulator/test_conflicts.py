@@ -51,6 +51,7 @@ def test_a_hot_total_is_contention_and_no_throttle() -> None:
     assert found.label == "contention"
 
 
+@pytest.mark.slow
 def test_transactions_meet_only_where_they_are_told_to() -> None:
     assert "transactions.conflicts" not in simulate(scenario(None)).counted
     assert simulate(scenario(TRANSACTION_S)).counted == simulate(scenario(TRANSACTION_S)).counted

@@ -84,6 +84,7 @@ def test_writes_of_other_regions_are_asked_of_the_table_and_its_index() -> None:
     assert index.demand(60).peak_per_s == pytest.approx(1_000, rel=0.05)  # some entries move
 
 
+@pytest.mark.slow
 def test_a_table_that_holds_the_load_of_one_region_throttles_with_that_of_three() -> None:
     capacity = {"billing_mode": "PROVISIONED", "provisioned": {"read": 10, "write": 500}, "indexes": []}
     held = simulate(scenario({"duration_s": 700}, **capacity))

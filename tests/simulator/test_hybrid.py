@@ -71,8 +71,8 @@ def pair(one: Flow, other: Flow) -> tuple[Flow, Flow]:
 
 
 CASES = {
-    "a hot key": (on_demand(), (puts(400, HOT),), 120),
-    "zipf": (on_demand(), (puts(600, ZIPF, poisson=True),), 120),
+    "a hot key": (on_demand(), (puts(400, HOT),), 60),
+    "zipf": (on_demand(), (puts(600, ZIPF, poisson=True),), 60),
     "a table that is too small, and splits": (provisioned(1_000, 2_000), (puts(320, EVEN),), 420),
     "a table after its burst": (
         provisioned(1_000, 500, warm=Capacity(None, 4_000)), (puts(250, EVEN),), 180,

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.simulated import evidence_of
@@ -49,6 +51,7 @@ def diagnosed(scenario: Scenario) -> tuple[Keys, Diagnosis]:
     return keys, found
 
 
+@pytest.mark.slow
 def test_a_hot_value_of_an_index_is_counted_and_sharded_and_not_only_pre_warmed() -> None:
     keys, found = diagnosed(events(values={"view": 50, "click": 30, "buy": 20}))
     hottest = keys.indexes["by-type"].overall["write"][0]  # type: ignore[index]
@@ -64,6 +67,7 @@ def test_a_hot_value_of_an_index_is_counted_and_sharded_and_not_only_pre_warmed(
     assert any("event_type, its partition key," in one.expected for one in of_index)
 
 
+@pytest.mark.slow
 def test_an_index_with_many_even_values_has_only_not_grown() -> None:
     keys, found = diagnosed(events(count=10_000))
     assert keys.indexes["by-type"].overall["write"][0].share < 0.001  # type: ignore[index]

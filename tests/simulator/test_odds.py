@@ -21,6 +21,7 @@ def problems(draw: st.DrawFn) -> tuple[np.ndarray, ...]:  # type: ignore[type-ar
     return tuple(np.array(each) for each in (requests, most, weights, rooms))
 
 
+@pytest.mark.slow
 @given(problem=problems())
 def test_every_limit_is_kept_and_one_of_them_is_reached(problem: tuple[np.ndarray, ...]) -> None:  # type: ignore[type-arg]
     requests, most, weights, rooms = problem
@@ -77,6 +78,7 @@ def test_a_bucket_with_enough_serves_all_sizes() -> None:
     assert found.chances[1, 1] < found.chances[0, 1] < 1.0
 
 
+@pytest.mark.slow
 @given(
     wanted=st.lists(st.floats(1, 100), min_size=3, max_size=3),
     odds=st.lists(st.floats(0.01, 1), min_size=3, max_size=3),

@@ -276,6 +276,7 @@ def test_what_a_candidate_costs_a_month() -> None:
 # On the simulator itself
 
 
+@pytest.mark.slow
 def test_a_hot_key_needs_what_the_formula_says_and_the_partitions_allow() -> None:
     """1,800 writes/s on one key: ceil(1,800 / 1,000) = 2, on four partitions; the share is 0.9 of 2,000."""
     hot = load_scenario(SCENARIOS / "hotkey.toml")
@@ -303,6 +304,7 @@ class Simulations:
             self.done.append(self.value)
 
 
+@pytest.mark.slow
 def test_every_number_is_simulated_once_with_each_seed() -> None:
     """That of one shard says besides whose keys are to be divided."""
     watch = Simulations()
@@ -437,6 +439,7 @@ def test_a_demand_outlasts_what_a_partition_gives_in_an_instant_and_ends_before_
 LOADTESTS = sorted(path.stem for path in (SCENARIOS.parents[1] / "loadtests").glob("[!_]*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loadtest", sorted({*LOADTESTS} - {"replay"}))
 def test_which_load_tests_spread_their_keys_by_themselves(loadtest: str) -> None:
     """Those whose first second is spread over more keys where there are more shards."""

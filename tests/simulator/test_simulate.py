@@ -54,6 +54,7 @@ def rows(run: Simulation) -> list[dict[str, Any]]:
     return seconds_table(run).to_pylist()
 
 
+@pytest.mark.slow
 def test_the_same_seed_is_the_same_run() -> None:
     flows = put(poisson=True), put(100, index_writes=(IndexFlow(index="tag", units=1, keys=HOT),))
     first, again, other = (
@@ -134,6 +135,7 @@ def test_throttles_are_counted_by_the_keys_that_are_hot() -> None:
     assert sorted(heat.windows) == [SIMULATED_START_S + 5 * n for n in range(4)]
 
 
+@pytest.mark.slow
 def test_index_rows_are_those_of_a_load_generator() -> None:
     flow = put(300, index_writes=(IndexFlow(index="tag", units=2.0, keys=even_masses()),))
     read = Flow(

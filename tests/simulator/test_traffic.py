@@ -186,6 +186,7 @@ def test_reads_are_divided_among_the_copies_of_a_table() -> None:
     assert counts == pytest.approx([sum(counts) / 3] * 3, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_batch_has_25_items_and_a_transaction_four_at_twice_the_units() -> None:
     *_, last = of(scenario("operations", load__item_bytes=1_000))
     by_operation = {flow.operation: flow for flow in last if flow.operation != "PutItem"}

@@ -90,11 +90,18 @@ def follow_up(
     """
     folder, where = str(stages.folder), ("--endpoint-url", endpoint_url)
     left = {} if closes_s is None else {"left_s": closes_s}
-    progress.phase("collecting", "keyheat: collecting what CloudWatch says of the run's minutes", **left)
-    keys = ["--show-keys"] if show_keys else []
-    codes = {"collect": stages.run("collect", *where, *keys, "--run", folder)}
-    if codes["collect"] == INTERRUPTED:
-        return INTERRUPTED
+    codes: dict[str, int] = {}
+    if CALLS.is_silent(endpoint_url):
+        progress.say(
+            f"metrics are not collected, since {endpoint_url} does not answer. Collect them later: "
+            f"keyheat collect --run {folder}"
+        )
+    else:
+        progress.phase("collecting", "keyheat: collecting what CloudWatch says of the run's minutes", **left)
+        keys = ["--show-keys"] if show_keys else []
+        codes["collect"] = stages.run("collect", *where, *keys, "--run", folder)
+        if codes["collect"] == INTERRUPTED:
+            return INTERRUPTED
     collected()
     progress.phase("analyzing", "keyheat: analyzing, and writing the report")
     codes["analyze"] = stages.run("analyze", "--report", folder)

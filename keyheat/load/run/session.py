@@ -46,7 +46,7 @@ from keyheat.words import INTERRUPTED, INVALID, REFUSED, WAITING, WRONG_USE
 STOP_TIMEOUT_S = 12.0
 """Users finish the request they are in: more than a request's own time limit, so that none is lost."""
 HURRIED_STOP_S = 3.0
-"""After Ctrl-C: a request that is not answered by then is recorded as one that was not answered."""
+"""The same after Ctrl-C; a request without a response by then is recorded as unanswered."""
 
 
 _starts_test: "AsyncResult[Callable[[Any], None]]" = AsyncResult()
@@ -264,7 +264,7 @@ class LocustSession:
             self._ended_run.ground.stages.cancel()
 
     def _hurry(self) -> None:
-        """Wait for nobody's answer longer than for a moment: there is little left to ask."""
+        """Bound every wait for a response from now on."""
         self._environment.stop_timeout = min(self._environment.stop_timeout, HURRIED_STOP_S)
         CALLS.hurry(but=None if self._undoing else self._beginning)  # which is ended, and undoes what it did
 

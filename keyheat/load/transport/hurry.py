@@ -1,7 +1,7 @@
-"""How long a run that is being ended from outside waits for answers beside the load: not long.
+"""Bound the calls beside the load once a run is interrupted.
 
-The first Ctrl-C abandons the calls under way. A later call gets a few seconds; a host that leaves one
-unanswered is not asked again, so that a run whose endpoint hangs ends soon, with what it leaves behind named.
+The first Ctrl-C abandons the calls under way. Each later call has a few seconds. A host that leaves one
+unanswered is not called again, so that a run whose endpoint hangs ends soon and names what it leaves behind.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ ANSWER_S: Final = 3.0
 
 
 class Abandoned(BotoCoreError, OSError):  # type: ignore[misc]  # botocore has no types
-    """A call that is not waited for any longer. The SDK does not send it again."""
+    """A call that was given up. It is no error that the SDK retries."""
 
     fmt = "{host} did not answer, and the run is being ended"
 
@@ -31,22 +31,26 @@ class _Cut(BaseException):
 
 @dataclass(slots=True)
 class Calls:
-    """The calls beside the load of one process, each of one greenlet."""
+    """The calls of one process beside its load; each greenlet has one at most."""
 
     hurried: bool = False
     _silent: set[str] = field(default_factory=set)  # hosts
     _waiting: dict[Greenlet, str] = field(default_factory=dict)
 
     def hurry(self, *, but: Any = None) -> None:
-        """Abandon the calls under way, but for those of greenlet `but`, and wait for later ones briefly."""
+        """Abandon the calls under way, except that of greenlet `but`, and bound later ones."""
         self.hurried = True
         for greenlet in self._waiting:
             if greenlet is not but:
                 kill(greenlet, _Cut())
 
+    def is_silent(self, url: str) -> bool:
+        """Whether the host of `url` left a call unanswered since the interruption."""
+        return urlsplit(url).netloc in self._silent
+
     @contextmanager
     def waiting(self, url: str) -> Iterator[None]:
-        """A call to `url` is sent, and its answer read. Raises `Abandoned`."""
+        """Enclose one call to `url`, from its request to its whole response. Raises `Abandoned`."""
         host, mine = urlsplit(url).netloc, getcurrent()
         if host in self._silent:
             raise Abandoned(host)

@@ -242,6 +242,7 @@ def test_all_starts_of_a_process_share_one_budget(paid: Callable[..., Any], tmp_
     web.until(lambda now: now["state"] == "ended")
     assert swarmed(ours, web)["success"]
     second = eventually(lambda: stopped(tmp_path / "run-2"), runfiles.FileProblem)
+    assert first["run_id"] != second["run_id"]
     used = [run["totals"]["consumed_units"]["write"] for run in (first, second)]
     assert second["stopped_by"]["rule"] == "max_units"
     assert second["stopped_by"]["limit"] == 8_000 - used[0]

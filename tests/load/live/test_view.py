@@ -105,7 +105,7 @@ def test_keys_are_named_where_the_run_shows_them() -> None:
     [
         ({PARTITION: 10}, ThrottledKey("k", 0.97), "all by a partition limit, 97 % of them on key k."),
         ({PARTITION: 10}, ThrottledKey("k", 0.2), "all by a partition limit, on many keys."),
-        ({INDEX: 8, PARTITION: 2}, None, "80 % by the provisioned throughput of index by-day."),
+        ({INDEX: 8, PARTITION: 2}, None, "80 % by the provisioned capacity of index by-day."),
         ({None: 10}, None, "all by a limit that the evidence does not tell of the table."),
     ],
 )

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -21,10 +20,10 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.plan.prices import load_prices
 from tests.load.conftest import SCENARIO
-from tests.load.forked import Load, clean_environment
+from tests.load.forked import Load
 from tests.load.tables.conftest import Account, ours, refuses, replacing
 from tests.make import a_spec
-from tests.outside import PATIENCE_S, eventually, in_a_terminal
+from tests.outside import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[3]
 PRICES = load_prices()
@@ -193,7 +192,6 @@ def test_backups_that_cannot_be_read_keep_a_table() -> None:
     assert "dynamodb:DescribeContinuousBackups is missing" in (orphan.kept or "")
 
 
-AS_REMOTE = (sys.executable, "-m", "tests.as_remote", "-f", str(ROOT / "loadtests" / "hotkey.py"))
 ACCOUNT = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "LOGNAME": "ann"}
 
 
@@ -262,32 +260,3 @@ def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(begin: Beg
         assert child.returncode == 130, err
         assert "table short-table, which this run made, is deleted" in err
         assert make_client(target_at(endpoint.url)).list_tables()["TableNames"] == []
-
-
-@pytest.mark.nightly
-@pytest.mark.opens
-def test_two_interrupts_at_once_while_its_table_is_made_name_it(begin: Begin) -> None:
-    with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
-        child = begin(endpoint)
-        os.kill(child.pid, signal.SIGINT)
-        os.kill(child.pid, signal.SIGINT)
-        _out, err = child.communicate(timeout=PATIENCE_S)
-        assert child.returncode == 130, err
-        if "table short-table, which this run made, is deleted" not in err:  # the system made one of them
-            assert "table short-table, which this run made, is there, and costs" in err
-            assert "keyheat clean --orphans does it" in err
-
-
-@pytest.mark.nightly
-@pytest.mark.opens
-def test_a_closed_terminal_leaves_no_table(tmp_path: Path) -> None:
-    env = clean_environment(tmp_path) | ACCOUNT
-    with (
-        EndpointProcess.start(more=("--create-s", "4")) as endpoint,
-        in_a_terminal((*AS_REMOTE, *options(tmp_path, endpoint)), ROOT, env) as (child, close),
-    ):
-        client = make_client(target_at(endpoint.url))
-        eventually(lambda: client.list_tables()["TableNames"])
-        close()
-        child.wait(PATIENCE_S)
-        assert client.list_tables()["TableNames"] == []

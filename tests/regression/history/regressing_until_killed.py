@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from keyheat.regression.history.store import History
-from tests.regression.runs import a_summary
+from tests.make import a_summary
 
 CASES, REPETITIONS = ("hotkey", "sharded"), 2
 WHOLE = len(CASES) * REPETITIONS

@@ -12,7 +12,7 @@ from keyheat.regression.baseline import baseline_of
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.store import History
 from keyheat.regression.outcome import Gate, GateFinding
-from tests.regression.runs import a_summary
+from tests.make import a_summary
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 FOUND = GateFinding(

@@ -13,7 +13,7 @@ import pytest
 
 from keyheat.regression.history.problem import Damaged, HistoryProblem
 from keyheat.regression.history.store import History
-from tests.regression.runs import a_summary
+from tests.make import a_summary
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

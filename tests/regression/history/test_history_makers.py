@@ -12,7 +12,7 @@ import pytest
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.records import is_gone, this_process
 from keyheat.regression.history.store import History
-from tests.regression.runs import a_summary
+from tests.make import a_summary
 
 HERE = socket.gethostname()
 

@@ -19,7 +19,7 @@ from keyheat.regression.history.trend import Trend
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.runfiles import RUN, write_json
 from keyheat.terminal.regression import trends_text
-from tests.regression.runs import a_summary
+from tests.make import a_summary
 
 LIST, SHOW = "keyheat history", "keyheat history show 7"
 PIN = "keyheat history pin release-2 6"

@@ -1,0 +1,305 @@
+"""What a regress tells: in a terminal, to GitHub, Jenkins, Prometheus and programs.
+
+`golden/` has every outcome in every form; below is what holds whatever the words are.
+"""
+
+import json
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from junitparser import JUnitXml
+from prometheus_client.parser import text_string_to_metric_families
+from rich.console import Console
+
+from keyheat.metrics import prometheus_text
+from keyheat.regression.exports import content, json_schema, write_summary
+from keyheat.regression.exports.junit import write_junit
+from keyheat.regression.exports.markdown import (
+    MOST,
+    annotations,
+    append_step_summary,
+    command,
+    markdown,
+    write_markdown,
+)
+from keyheat.regression.exports.metrics import metrics, write_prometheus
+from keyheat.regression.outcome import EXIT_CODES, Gate, SessionOutcome
+from keyheat.regression.phrases import headline, relative, value
+from keyheat.runfiles import CannotWrite
+from keyheat.terminal.regression import regression_text
+from keyheat.words import plain_in_markdown
+from tests.regression.outcomes import (
+    GOOD,
+    HOSTILE,
+    HOSTILE_WORDS,
+    INVALID,
+    OUTCOMES,
+    REGRESSED,
+    a_finding,
+    a_run,
+    an_outcome,
+)
+
+SCHEMA = Path(__file__).parents[2] / "configs" / "regression.schema.json"
+GOLDEN = Path(__file__).parent / "golden"
+ANNOTATION = re.compile(r"::(error|warning|notice) title=([^,:\r\n]*)(,file=[^,:\r\n]*)?::([^\r\n]*)")
+TEXT, TIME, COUNT = r"[\s\S]*", r"\d*(\.\d*)?", r"\d+"
+# Of junit-10.xsd of Jenkins' xUnit plugin: attributes (needed ones in capitals there, here with !), children.
+JENKINS = {
+    "testsuites": ({"name": TEXT, "time": TIME, "tests": COUNT, "failures": COUNT, "errors": COUNT},
+                   {"testsuite"}),
+    "testsuite": ({"name!": TEXT, "tests!": COUNT, "failures!": COUNT, "errors!": COUNT, "time": TIME,
+                   "skipped": COUNT, "timestamp": TEXT, "hostname": TEXT, "id": TEXT, "package": TEXT,
+                   "file": TEXT, "url": TEXT},
+                  {"testsuite", "properties", "testcase", "system-out", "system-err"}),
+    "properties": ({}, {"property"}),
+    "property": ({"name!": TEXT, "value!": TEXT}, set()),
+    "testcase": ({"name!": TEXT, "classname": TEXT, "time": TEXT, "group": TEXT},
+                 {"skipped", "error", "failure", "system-out", "system-err"}),
+    "failure": ({"type": TEXT, "message": TEXT}, set()),
+    "error": ({"type": TEXT, "message": TEXT}, set()),
+    "skipped": ({"type": TEXT, "message": TEXT}, set()),
+    "system-out": ({}, set()),
+    "system-err": ({}, set()),
+}  # fmt: skip
+
+
+def in_terminal(outcome: SessionOutcome) -> str:
+    console = Console(width=80, highlight=False, soft_wrap=True, no_color=True)
+    with console.capture() as captured:
+        console.print(regression_text(outcome, "out/regression.html"))
+    return captured.get()
+
+
+def junit(outcome: SessionOutcome, folder: Path) -> str:
+    write_junit(folder / "junit.xml", outcome)
+    return (folder / "junit.xml").read_text(encoding="utf-8")
+
+
+def prometheus(outcome: SessionOutcome) -> str:
+    return prometheus_text(metrics(outcome)).decode()
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_every_outcome_in_every_form(name: str, tmp_path: Path, golden: Callable[[Path, str], None]) -> None:
+    outcome = OUTCOMES[name]
+    forms = {
+        "terminal": in_terminal(outcome),
+        "annotations": "\n".join(annotations(outcome)),
+        "markdown": markdown(outcome),
+        "junit": junit(outcome, tmp_path),
+        "prometheus": prometheus(outcome),
+    }
+    text = "".join(f"==== {form}\n{said.rstrip()}\n" for form, said in forms.items())
+    golden(GOLDEN / f"{name.replace(' ', '-')}.txt", text)
+
+
+@pytest.mark.parametrize("name", [name for name in OUTCOMES if name != "hostile"])
+def test_in_a_terminal_the_verdict_comes_first_and_all_fits(name: str) -> None:
+    lines = in_terminal(OUTCOMES[name]).splitlines()
+    assert lines[0] == headline(OUTCOMES[name])
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 25
+
+
+def test_of_many_gates_the_worst_are_told() -> None:
+    many = [a_finding(gate=Gate(measure=f"gate_{number}")) for number in range(50)]
+    lines = in_terminal(an_outcome("regressed", findings=(*many, a_finding("better")))).splitlines()
+    assert "  and 41 more" in lines
+    assert len(lines) < 60
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [(None, "–"), (0.0, "0 %"), (1e-9, "0 %"), (0.12, "+12 %"), (-0.005, "-0.5 %"), (11.0, "x 12"),
+     (1_001.0, "over x 1,000"), (float("inf"), "over x 1,000")],
+)  # fmt: skip
+def test_relative_changes(change: float | None, said: str) -> None:
+    assert relative(change) == said
+
+
+@pytest.mark.parametrize(
+    ("of", "measure", "said"),
+    [(None, "p99_ms", "–"), (1_803.4, "accepted_units_per_s.write", "1,800 units/s"),
+     (0.025, "throttle_share", "2.5 %"), ("", "labels", "none"), ("table write table", "labels",
+     "table write table"), (0.0, "first_throttle_s", "0 s"), (1.0, "shards_needed", "1 shard"),
+     (2.0, "shards_needed", "2 shards")],
+)  # fmt: skip
+def test_values_have_units(of: float | str | None, measure: str, said: str) -> None:
+    assert value(of, measure) == said
+
+
+# Annotations and Markdown
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_every_annotation_is_one_line_that_the_runner_reads(name: str) -> None:
+    lines = annotations(OUTCOMES[name])
+    assert lines
+    assert all(ANNOTATION.fullmatch(line) for line in lines), lines
+    levels = [line[2:].split(" ")[0] for line in lines]
+    assert ("error" in levels) is (OUTCOMES[name].exit_code != 0)
+
+
+def unescaped(text: str) -> str:
+    for code, character in (("%3A", ":"), ("%2C", ","), ("%0D", "\r"), ("%0A", "\n"), ("%25", "%")):
+        text = text.replace(code, character)
+    return text
+
+
+def test_what_is_escaped_in_an_annotation_comes_back() -> None:
+    line = command("error", HOSTILE, HOSTILE, HOSTILE)
+    found = ANNOTATION.fullmatch(line)
+    assert found is not None
+    assert unescaped(found[2]) == unescaped(found[4]) == HOSTILE
+    assert unescaped(str(found[3]).removeprefix(",file=")) == HOSTILE
+    assert "%0D%0A::error::" in line, "the message has no command of its own"
+    assert command("error", "a", "50%") == "::error title=a::50%25"
+
+
+def many(count: int) -> SessionOutcome:
+    gates = [Gate(measure=f"p{number}_ms") for number in range(count)]
+    return an_outcome("regressed", findings=tuple(a_finding(gate=gate) for gate in gates))
+
+
+@pytest.mark.parametrize(("count", "lines"), [(MOST, MOST), (MOST + 1, MOST), (500, MOST)])
+def test_no_more_annotations_than_github_shows(count: int, lines: int) -> None:
+    said = annotations(many(count))
+    assert len(said) == lines
+    named = "\n".join(map(unescaped, said))
+    assert all(f"p{number}_ms" in named for number in range(count)), "none is left unsaid"
+
+
+def test_the_summary_of_the_step_is_added_to_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "summary.md"
+    path.write_text("from another command\n")
+    append_step_summary(path, GOOD)
+    assert path.read_text() == "from another command\n" + markdown(GOOD)
+    with pytest.raises(CannotWrite, match="cannot write the step's summary"):
+        append_step_summary(tmp_path, GOOD)
+
+
+def test_the_report_of_what_failed_is_named_or_linked() -> None:
+    def said(page: str) -> str:
+        runs = (a_run("hotkey", 1, report=page), a_run("hotkey", 2))
+        case = REGRESSED.cases[0].model_copy(update={"after": runs})
+        return markdown(REGRESSED.model_copy(update={"cases": (case,)}))
+
+    assert "- hotkey: `hotkey/1/report.html` in the folder" in said("file:///x/hotkey/1/report.html")
+    assert "- hotkey: [report](https://kept/1/report.html)" in said("https://kept/1/report.html")
+
+
+def test_markdown_makes_nothing_of_words_from_outside() -> None:
+    text = markdown(HOSTILE_WORDS)
+    assert not re.search(r"(?<!\\)<(?!!--|/?sub>)", text), "no element but its own"
+    assert not re.search(r"(?<!\\)[@#](?=team|1)", text), "nobody is called"
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {7}, "no column of its own"
+    assert plain_in_markdown("a\n\n  # b") == r"a \# b"
+
+
+def test_markdown_fits_into_a_comment(tmp_path: Path) -> None:
+    findings, because = many(2_000).findings, ("because " * 20,) * 1_000
+    long = an_outcome("regressed", findings=findings, because=because, suite="s" * 60)
+    write_markdown(tmp_path / "comment.md", long)
+    text = (tmp_path / "comment.md").read_text()
+    assert len(text) < 65_536
+    assert "1900 more are not shown" in text
+    assert "- and 980 more" in text
+
+
+# JUnit
+
+
+def breaches(element: ET.Element) -> list[str]:
+    """What the schema does not allow, in the element and below."""
+    attributes, children = JENKINS[element.tag]
+    needed = {name[:-1] for name in attributes if name.endswith("!")}
+    known = {name.rstrip("!"): pattern for name, pattern in attributes.items()}
+    found = [f"{element.tag} lacks {name}" for name in needed - element.attrib.keys()]
+    for name, text in element.attrib.items():
+        if name not in known or not re.fullmatch(known[name], text):
+            found.append(f"{element.tag} {name}={text!r}")
+    for child in element:
+        found += breaches(child) if child.tag in children else [f"{child.tag} in {element.tag}"]
+    return found
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_junit_is_what_the_schema_allows_and_counts_what_is_in_it(tmp_path: Path, name: str) -> None:
+    root = ET.fromstring(junit(OUTCOMES[name], tmp_path))
+    assert breaches(root) == []
+    for place in (root, *root.iter("testsuite")):
+        for attribute, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error")):
+            assert int(place.attrib[attribute]) == len(list(place.iter(tag))), (place.tag, attribute)
+    assert JUnitXml.fromfile(tmp_path / "junit.xml").tests == int(root.attrib["tests"])
+
+
+def test_the_check_of_the_schema_finds_breaches() -> None:
+    wrong = ET.fromstring('<testsuites skipped="0"><testsuite name="a"/><testcase time="x"/></testsuites>')
+    assert len(breaches(wrong)) == 5
+
+
+# Prometheus and JSON
+
+Sample = tuple[str, tuple[tuple[str, str], ...]]
+
+
+def samples(outcome: SessionOutcome) -> dict[Sample, float]:
+    families = list(text_string_to_metric_families(prometheus(outcome)))
+    assert all(family.type == "gauge" and family.documentation for family in families)
+    found = [sample for family in families for sample in family.samples]
+    assert all(sample.timestamp is None for sample in found), "collectors of files take none"
+    return {(one.name, tuple(sorted(one.labels.items()))): one.value for one in found}
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_prometheus_reads_every_point(name: str) -> None:
+    expected = {
+        (metric.name, tuple(sorted(labels.items()))): value
+        for metric in metrics(OUTCOMES[name])
+        for labels, value in metric.points
+    }
+    assert samples(OUTCOMES[name]) == pytest.approx(expected)
+
+
+def test_what_is_not_known_is_no_metric(tmp_path: Path) -> None:
+    """A missing measure has no change, and runs that say nothing have no measure."""
+    changes = {
+        dict(labels)["measure"] for name, labels in samples(REGRESSED) if name.endswith("change_ratio")
+    }
+    assert "labels" not in changes != set()
+    of_hotkey = [name for name, labels in samples(INVALID) if ("case", "hotkey") in labels]
+    assert "keyheat_regress_invalid_runs" in of_hotkey
+    assert not any(name.startswith("keyheat_measure") for name in of_hotkey)
+    write_prometheus(tmp_path / "keyheat.prom", HOSTILE_WORDS)
+    assert (tmp_path / "keyheat.prom").read_bytes().decode() == prometheus(HOSTILE_WORDS)
+    assert ("keyheat_regress_exit_code", (("suite", HOSTILE),)) in samples(HOSTILE_WORDS)
+
+
+def test_the_schema_in_configs_is_that_of_the_code() -> None:
+    assert json.loads(SCHEMA.read_text()) == json_schema(), "keyheat schema regression > it"
+    validator = Draft202012Validator(json_schema())
+    for change in ({"format": "keyheat.regression/2"}, {"verdict": "fine"}, {"more": 1}, {"findings": [{}]}):
+        assert not validator.is_valid(content(REGRESSED) | change), change
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_json_is_what_the_schema_says_and_can_be_read_again(tmp_path: Path, name: str) -> None:
+    write_summary(tmp_path / "made.json", OUTCOMES[name])
+    made = json.loads((tmp_path / "made.json").read_text())
+    assert next(iter(made)) == "format"
+    assert list(Draft202012Validator(json_schema()).iter_errors(made)) == []
+    assert made.pop("exit_code") == EXIT_CODES[OUTCOMES[name].verdict]
+    del made["format"]
+    assert SessionOutcome.model_validate(made) == OUTCOMES[name]
+
+
+def test_a_change_without_end_is_no_number(tmp_path: Path) -> None:
+    write_summary(tmp_path / "made.json", an_outcome(findings=(a_finding(change=math.inf),)))
+    assert json.loads((tmp_path / "made.json").read_text())["findings"][0]["change"] is None
