@@ -108,7 +108,7 @@ def test_a_run_is_analyzed_and_drawn_in_one_step(
     assert json.loads(verb("analyze", run, "--report", "--json").out)["verdict"]["constraint"] == "partition"
     assert (run / "report.html").exists()
     wrong = verb("analyze", "--evidence", run / "evidence.json", "--report")
-    assert (wrong.code, "--report is of a run directory" in wrong.err) == (2, True)
+    assert (wrong.code, "--report needs a run directory" in wrong.err) == (2, True)
 
 
 @pytest.mark.opens

@@ -28,7 +28,7 @@ from tests.endpoint.clients import FakeClock, ServiceApp
 from tests.make import a_summary
 from tests.outside import free_port
 
-LINKED = ("loadtests", "configs", "docs", "examples", "deploy", "analyzers", "tests/analysis")
+LINKED = ("loadtests", "configs", "docs", "examples", "deploy", "analyzers", "tests/analysis/examples")
 ORDERS: dict[str, Any] = {
     "TableName": "orders",
     "KeySchema": [{"AttributeName": "customer", "KeyType": "HASH"}],
@@ -78,8 +78,8 @@ def repository(
     page: str, tmp_path: Path, verb: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> Reader:
     """A folder that looks like the repository, with the files that the page tells to write."""
-    (tmp_path / "tests").mkdir()
     for name in LINKED:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).symlink_to(ROOT / name)
     needs = NEEDS.get(page, Needs())
     for name, (language, number) in needs.files.items():

@@ -35,6 +35,7 @@ NEEDS: Mapping[str, Needs] = {
     "guards.md": NIGHTLY,
     "history.md": Needs(world="history"),
     "key-designs.md": NIGHTLY,
+    "live-metrics.md": NIGHTLY,
     "logs-and-metrics.md": Needs(
         world="incident",
         code={

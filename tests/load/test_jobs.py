@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.load.run import launch
-from keyheat.load.run.jobs import find_scenario, find_scenarios, new_folder, shard_jobs
+from keyheat.load.run.jobs import find_scenario, find_scenarios, new_folder
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.traffic import asks_for_shards
 
@@ -28,21 +28,6 @@ def test_a_load_test_that_takes_none_is_not_fooled_by_a_scenario_that_states_it(
     text = (SCENARIOS / "hotkey.toml").read_text().replace("[keys]", "[keys]\nshards = 4")
     (tmp_path / "stated.toml").write_text(text)
     assert not asks_for_shards(load_scenario(tmp_path / "stated.toml"))
-
-
-def test_each_number_has_a_file_and_a_folder(tmp_path: Path) -> None:
-    jobs = shard_jobs(load_scenario(SCENARIOS / "sharded.toml"), (1, 8), tmp_path)
-    assert [(n, job.path.name, job.folder.name) for n, job in jobs.items()] == [
-        (1, "shards-1.json", "shards-1"), (8, "shards-8.json", "shards-8"),
-    ]  # fmt: skip
-    assert find_scenario(str(jobs[8].path)) == (jobs[8].scenario, jobs[8].path)
-    assert not jobs[8].folder.exists()
-
-
-def test_nothing_is_written_for_a_load_test_that_takes_no_shards(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="spreads no key over shards"):
-        shard_jobs(load_scenario(SCENARIOS / "hotkey.toml"), (1, 8), tmp_path)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_scenario_is_found_by_name_or_by_file() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario
-from keyheat.scenario.variants import at_scale, shard_counts, with_shards, write_scenario
+from keyheat.scenario.variants import at_scale, with_shards, write_scenario
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 
@@ -24,30 +24,6 @@ def test_at_half_its_size_a_scenario_asks_half_of_half_a_table(name: str) -> Non
 @pytest.fixture
 def sharded() -> Scenario:
     return load_scenario(SCENARIOS / "sharded.toml")
-
-
-@pytest.mark.parametrize(
-    ("text", "counts"), [("1,2,4", (1, 2, 4)), ("8", (8,)), (" 4, 1 ", (1, 4)), ("100000", (100_000,))]
-)
-def test_a_list_of_numbers_is_put_in_order(text: str, counts: tuple[int, ...]) -> None:
-    assert shard_counts(text) == counts
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("0,1", ["0 is not between 1 and 100,000"]),
-        ("", ["'' is not a whole number"]),
-        ("1,,2", ["'' is not a whole number"]),
-        ("two,-3,2.5", ["'two' is not", "-3 is not between", "'2.5' is not"]),
-        ("4,2,4,2", ["2 is listed twice", "4 is listed twice"]),
-        ("٣", ["is not a whole number"]),
-    ],
-)
-def test_every_mistake_in_a_list_is_said_at_once(text: str, words: list[str]) -> None:
-    with pytest.raises(ValueError, match=r".") as mistake:
-        shard_counts(text)
-    assert [word for word in words if word not in str(mistake.value)] == []
 
 
 def test_only_the_shards_and_the_names_differ(sharded: Scenario) -> None:
