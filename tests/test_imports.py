@@ -219,6 +219,7 @@ def test_files_are_written_without_pandas_and_frames_are_made_with_it() -> None:
 
 BASE = {
     "plan": "main(['plan', 'hotkey'])",
+    "whatif": "main(['whatif', 'hotkey', 'shards', '-q'])",
     "queries": "main(['queries', '--table', 'orders'])",
     "loadtests": "main(['loadtests'])",
     "schema": "main(['schema'])",

@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "keyheat whatif hotkey capacity": (1, "ask how many shards are enough (keyheat whatif hotkey shards)"),
     "keyheat whatif hotkey load": (0, SHOWN[1]),
     "keyheat whatif country-index load --from 25 --to 1250 --precision 0.02": (
-        0, "one partition of index by-country (writes)",
+        0, "a partition limit of index by-country (writes)",
     ),
     "keyheat whatif sharded shards --target local --out reports/out/shards": (0, "are enough"),
     "keyheat whatif hotkey retries": (0, SHOWN[2]),

@@ -104,12 +104,11 @@ def test_local(dynamodb_local):
 
 NO_PYARROW = "this needs pyarrow, which is not installed: pip install 'keyheat[report]'"
 
-NEEDS_NO_MORE = ("plan hotkey", "queries --table t", "loadtests", "schema")
+NEEDS_NO_MORE = ("plan hotkey", "whatif hotkey shards", "queries --table t", "loadtests", "schema")
 NEEDS_AN_EXTRA = {
     "run hotkey": "load",
     "demo": "load",
     "simulate hotkey": "report",
-    "whatif hotkey shards": "report",
     "regress suite.toml": "regress",
 }
 MINUTES = ROOT / "tests" / "fuzz" / "corpus" / "minutes.json"

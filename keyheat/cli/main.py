@@ -135,7 +135,7 @@ MENU: Menu = {
 
 NEEDS = {
     **dict.fromkeys(("demo", "run"), ("load", "report")),
-    **dict.fromkeys(("diagnose", "simulate", "report", "compare", "runs", "fix", "whatif"), ("report",)),
+    **dict.fromkeys(("diagnose", "simulate", "report", "compare", "runs", "fix"), ("report",)),
     "regress": ("regress", "report"),
 }
 """The extras that a verb needs, which is checked before it begins."""

@@ -24,6 +24,7 @@ from keyheat.load.run.jobs import Job, find_scenario, made
 from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
 from keyheat.runfiles import SIMULATED, write_json
 from keyheat.scenario.variants import with_files_of, with_index_shards, with_own_tables, write_scenario
+from keyheat.shipped import require
 from keyheat.simulator.alterations import check_shards
 from keyheat.terminal.console import answer, bars, err, in_words, out, print_lines, strong
 from keyheat.words import INVALID, WRITE, Direction
@@ -127,13 +128,15 @@ def whatif(
         settings = (*settings, f"load.duration_s={duration_s!r}")
     loaded, path = find_scenario(scenario, settings)
     loads = asked["target"] != SIMULATED
+    for extra in ["load", "report"] if loads else ["report"] if folder is not None else []:
+        require(extra)
     if folder is not None or loads:
         folder = series_place(folder, f"{loaded.name}-{question}")
     if question == RETRIES:
-        return _say(_retries(loaded, path, asked["sdks"], asked["clients"]), folder, 0, markdown=markdown)
+        return _say(_retries(loaded, path, asked, drawn=folder is not None), folder, 0, markdown=markdown)
     try:
-        found = [
-            (one, _searched(one, path, asked["target"], folder, guards, prices))
+        searches = [
+            _searched(one, path, asked["target"], folder, guards, prices)
             for one in _questions(loaded, path, question, duration_s, asked)
         ]
     except _Ended as ended:
@@ -141,8 +144,8 @@ def whatif(
         return ended.code
     from keyheat.show.steps import exit_code_of
 
-    shown = _answer([search for _question, search in found], asked["target"], path, prices)
-    return _say(shown, folder, max(exit_code_of(search) for _question, search in found), markdown=markdown)
+    shown = _answer(searches, asked["target"], path, prices, drawn=folder is not None)
+    return _say(shown, folder, max(map(exit_code_of, searches)), markdown=markdown)
 
 
 def _check_options(question: str) -> None:
@@ -275,7 +278,7 @@ def _ending(question: "Question", value: float, again: int) -> str:
     return f"-{question.kind}-{number}{'-again' if again else ''}"
 
 
-def _retries(scenario: "Scenario", path: Path, sdks: tuple[str, ...], clients: int | None) -> "Answer":
+def _retries(scenario: "Scenario", path: Path, asked: dict[str, Any], *, drawn: bool) -> "Answer":
     """What each policy makes of the same demand, request by request on the simulator."""
     from keyheat.show.retries import retries_answer
     from keyheat.simulator.rehearsal.ask import assumptions_of
@@ -283,16 +286,16 @@ def _retries(scenario: "Scenario", path: Path, sdks: tuple[str, ...], clients: i
     from keyheat.terminal.progress import Simulating
 
     own = scenario.client
-    clients = clients or (CLIENTS if own.sdk == "none" else own.clients)
+    clients = asked["clients"] or (CLIENTS if own.sdk == "none" else own.clients)
     demand = demand_of(scenario, path.parent)
     runs = []
-    for policy in dict.fromkeys((NONE, own.policy, *map(policy_named, sdks or USUAL))):
+    for policy in dict.fromkeys((NONE, own.policy, *map(policy_named, asked["sdks"] or USUAL))):
         with Simulating(f"{scenario.name}, {policy.name}", scenario.load.duration_s, bars) as bar:
             runs.append(retried(scenario, demand, policy, clients=clients, progress=bar.show))
-    return retries_answer(scenario, runs, clients, assumptions_of(scenario, path.parent))
+    return retries_answer(scenario, runs, clients, assumptions_of(scenario, path.parent), drawn=drawn)
 
 
-def _answer(searches: "list[Search]", target: str, path: Path, prices: Path) -> "Answer":
+def _answer(searches: "list[Search]", target: str, path: Path, prices: Path, *, drawn: bool) -> "Answer":
     from keyheat.plan.forecast import forecast
     from keyheat.show.load import load_answer
     from keyheat.show.smallest import smallest_answer
@@ -306,7 +309,7 @@ def _answer(searches: "list[Search]", target: str, path: Path, prices: Path) -> 
         writes = question.kind == "shards" and question.index is None and search.direction is WRITE
         found = found_of(
             search, target, listed, path.parent, formula=key.needed if key is not None and writes else None,
-            assumed=assumptions_of(question.scenario, path.parent),
+            assumed=assumptions_of(question.scenario, path.parent), drawn=drawn,
         )  # fmt: skip
         answers.append(load_answer(found) if question.kind == "load" else smallest_answer(found))
     return together(answers)
@@ -314,15 +317,16 @@ def _answer(searches: "list[Search]", target: str, path: Path, prices: Path) -> 
 
 def _say(shown: "Answer", folder: Path | None, code: int, *, markdown: bool) -> int:
     """Print the answer, and write it as a page and as JSON where there is a folder; gives the exit code."""
-    from keyheat.pages.page import save
     from keyheat.show.data import FORMAT, json_of
-    from keyheat.show.html import html_of
     from keyheat.show.markdown import markdown_of
     from keyheat.show.text import text_of
 
     shown = replace(shown, data={**shown.data, "exit_code": code})
     page = None
     if folder is not None:
+        from keyheat.pages.page import save
+        from keyheat.show.html import html_of
+
         whole = replace(shown, commands=(command_of(click.get_current_context(), "--out"),))
         write_json(folder / f"{NAME}.json", FORMAT, json_of(whole))
         page = save(folder / f"{NAME}.html", html_of(whole, datetime.now(UTC)))

@@ -6,8 +6,7 @@ from typing import Final
 from keyheat.numbers import UNITS, measured, percent, rate, some, span, whole
 from keyheat.plan.limit_use import LimitUse
 from keyheat.plan.quotas import ON_DEMAND
-from keyheat.show.answer import Answer, Fact
-from keyheat.show.step_figures import figures_of
+from keyheat.show.answer import Answer, Fact, Figure
 from keyheat.show.steps import (
     NOT_OF_THE_TABLE,
     READING,
@@ -46,12 +45,18 @@ def load_answer(found: Found) -> Answer:
         context=where,
         facts=tuple(_facts(found)),
         tables=(steps_table(found), *(limits_table(found, found.amount(carried.value)) if carried else ())),
-        figures=figures_of(found),
+        figures=_figures(found) if found.drawn else (),
         notes=(*found.assumed, *_notes(found)),
         parts=tuple(runs_of(found)),
         reading=READING,
         data=data_of(found),
     )
+
+
+def _figures(found: Found) -> tuple[Figure, ...]:
+    from keyheat.show.step_figures import figures_of
+
+    return figures_of(found)
 
 
 def use_of(found: Found, step: Step) -> LimitUse | None:

@@ -7,8 +7,7 @@ from typing import Any, Final
 from keyheat.model.retries import QUOTA_TOKENS
 from keyheat.numbers import NOTHING, measured, milliseconds, percent, rate, some, span, whole
 from keyheat.scenario.scenario import Scenario
-from keyheat.show.answer import Answer, Fact, Table
-from keyheat.show.retry_figures import fates_figure, response_figure, time_figures
+from keyheat.show.answer import Answer, Fact, Figure, Table
 from keyheat.simulator.clients import SERVICE_S
 from keyheat.simulator.retrying import (
     LONGEST_TAIL_S,
@@ -42,8 +41,13 @@ READING: Final = (
 )
 
 
-def retries_answer(scenario: Scenario, runs: Runs, clients: int, assumed: tuple[str, ...] = ()) -> Answer:
-    """The answer over a demand under several policies, the first of which does not retry."""
+def retries_answer(
+    scenario: Scenario, runs: Runs, clients: int, assumed: tuple[str, ...] = (), *, drawn: bool = False
+) -> Answer:
+    """The answer over a demand under several policies, the first of which does not retry.
+
+    Only one that is `drawn` has figures, which take plotly.
+    """
     usual = usual_of(runs)
     return Answer(
         title=scenario.name,
@@ -53,11 +57,17 @@ def retries_answer(scenario: Scenario, runs: Runs, clients: int, assumed: tuple[
         context=f"simulated · {some(clients, 'client')} · {span(usual.load_s)} of load",
         facts=tuple(_facts(runs, usual)),
         tables=(_table(runs), _policies(runs)),
-        figures=(fates_figure(runs), *response_figure(runs), *time_figures(runs)),
+        figures=_figures(runs) if drawn else (),
         notes=(*assumed, *found_in(runs), *_worked_out(scenario, clients)),
         reading=READING,
         data={"question": "retries", "scenario": scenario.name, "clients": clients, "policies": _data(runs)},
     )
+
+
+def _figures(runs: Runs) -> tuple[Figure, ...]:
+    from keyheat.show.retry_figures import fates_figure, response_figure, time_figures
+
+    return (fates_figure(runs), *response_figure(runs), *time_figures(runs))
 
 
 def _data(runs: Runs) -> list[dict[str, Any]]:

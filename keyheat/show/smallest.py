@@ -7,8 +7,7 @@ from keyheat.model.resources import Cause
 from keyheat.numbers import a_month, exact_percent, percent, some, whole
 from keyheat.plan.charges import monthly
 from keyheat.scenario.scenario import SCENARIOS
-from keyheat.show.answer import Answer, Fact
-from keyheat.show.step_figures import figures_of, limits_figure
+from keyheat.show.answer import Answer, Fact, Figure
 from keyheat.show.steps import (
     NOT_OF_THE_TABLE,
     READING,
@@ -48,12 +47,18 @@ def smallest_answer(found: Found) -> Answer:
         context=f"{target_words(found.target)} · {some(len(search.in_order), 'number')} tried",
         facts=tuple(_facts(found, before, after)),
         tables=(steps_table(found), *limits_table(found, sides[1])),
-        figures=(*figures_of(found), *limits_figure(found, *sides)),
+        figures=_figures(found, *sides) if found.drawn else (),
         notes=(*found.assumed, *notes_of(found)),
         parts=tuple(runs_of(found)),
         reading=READING,
         data=data_of(found),
     )
+
+
+def _figures(found: Found, before: str, after: str) -> tuple[Figure, ...]:
+    from keyheat.show.step_figures import figures_of, limits_figure
+
+    return (*figures_of(found), *limits_figure(found, before, after))
 
 
 def attempts_words(found: Found) -> str:

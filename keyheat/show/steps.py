@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from keyheat.numbers import (
     NOTHING,
@@ -16,7 +16,6 @@ from keyheat.numbers import (
     some,
     whole,
 )
-from keyheat.pages.series import RunColumn
 from keyheat.plan.charges import monthly
 from keyheat.plan.limit_use import LimitUse, used_by
 from keyheat.plan.prices import Prices
@@ -29,7 +28,9 @@ from keyheat.terms import DEMAND, P99, THROTTLED_BY
 from keyheat.wording.constraints import limit_of
 from keyheat.words import BROKEN, DONE, INVALID, WRITES_FIRST, Constraint, Direction, label_of, whose
 
-HEIGHT: Final = 270
+if TYPE_CHECKING:
+    from keyheat.pages.series import RunColumn
+
 WHOLE_READ: Final = "ReadCollection.logical"
 AT_P99: Final = 3  # place among the percentiles of a report
 READING: Final = (
@@ -48,6 +49,7 @@ class Found:
     """A search, where it was made, and how near each limit is at the answer and before it.
 
     `formula` is the number of shards that the formula says. `assumed` are sentences about items and keys.
+    Only one that is `drawn` has figures, which take plotly.
     """
 
     search: Search
@@ -57,6 +59,7 @@ class Found:
     uses_before: tuple[LimitUse, ...] = ()
     formula: int | None = None
     assumed: tuple[str, ...] = ()
+    drawn: bool = False
 
     @property
     def simulated(self) -> bool:
@@ -78,8 +81,12 @@ class Found:
         return f"{number(value)} {self.unit}{f' for {whose(label_of(index))}' if index else ''}"
 
     @property
-    def columns(self) -> dict[float, RunColumn]:
+    def columns(self) -> "dict[float, RunColumn]":
         """The runs that were loaded, by the number that was tried; the one with most throttles of each."""
+        if self.simulated:
+            return {}
+        from keyheat.pages.series import RunColumn
+
         steps = self.search.in_order
         return {step.value: RunColumn.of_run(step.folder, self.prices) for step in steps if step.folder}
 
@@ -92,11 +99,12 @@ def found_of(
     *,
     formula: int | None = None,
     assumed: tuple[str, ...] = (),
+    drawn: bool = False,
 ) -> Found:
     """A search with the demand on every limit; `folder` is the scenario's."""
     before, after = sides_of(search)
     return Found(
-        search=search, target=target, prices=prices, formula=formula, assumed=assumed,
+        search=search, target=target, prices=prices, formula=formula, assumed=assumed, drawn=drawn,
         uses=_uses(search, after, folder), uses_before=_uses(search, before, folder),
     )  # fmt: skip
 
@@ -242,7 +250,7 @@ def steps_table(found: Found) -> Table:
     return Table(title="Numbers tried", rows=tuple(rows))
 
 
-def _row(found: Found, step: Step, run: RunColumn | None) -> dict[str, str]:
+def _row(found: Found, step: Step, run: "RunColumn | None") -> dict[str, str]:
     search = found.search
     row = {
         found.unit: number(step.value),
@@ -263,7 +271,7 @@ def _sides(search: Search) -> list[Direction]:
     return [side for side in WRITES_FIRST if any(accepted_per_s(search, step, side) for step in search.steps)]
 
 
-def _reading(run: RunColumn) -> dict[str, str]:
+def _reading(run: "RunColumn") -> dict[str, str]:
     """What reading a whole collection took in a run: one query for each shard."""
     latency, result = run.latency(WHOLE_READ), run.measured
     return {

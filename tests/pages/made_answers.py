@@ -66,7 +66,8 @@ def use(share: float, key_per_s: float | None = None) -> LimitUse:
 
 
 def found(searched: Search, **more: Any) -> Found:
-    return Found(**{"search": searched, "target": "simulated", "prices": load_prices(), **more})
+    given = {"search": searched, "target": "simulated", "prices": load_prices(), "drawn": True}
+    return Found(**{**given, **more})
 
 
 def shards_found(**more: Any) -> Found:
@@ -112,5 +113,5 @@ def made_answers() -> dict[str, Answer]:
         "shards": smallest_answer(shards_found()),
         "capacity": smallest_answer(found(search(asked, capacity, None, 8_000))),
         "load": load_answer(load_found()),
-        "retries": retries_answer(HOTKEY, (NONE, BUSY, STUCK), 10),
+        "retries": retries_answer(HOTKEY, (NONE, BUSY, STUCK), 10, drawn=True),
     }

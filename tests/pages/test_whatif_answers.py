@@ -136,7 +136,7 @@ STATES: list[tuple[str, dict[str, Any], str, str, int]] = [
     (
         "throttled",
         {},
-        "Not even 16 shards are enough: 50 % is still throttled, by one partition",
+        "Not even 16 shards are enough: 50 % is still throttled, by a partition limit",
         "partition",
         1,
     ),
