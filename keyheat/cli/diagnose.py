@@ -289,7 +289,7 @@ def _close_look(
     if troubled:
         announce(sum(most_requested(table.indexes, window, target.now) for table in troubled))
     diagnosed = []
-    for table in counted(troubled, len(troubled), "tables to diagnose", bars):
+    for table in counted(troubled, len(troubled), "table(s) to diagnose", bars):
         found = diagnosed_live(
             table.name, window, target, how.billing, announce=unannounced, show_keys=how.show_keys
         )

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from keyheat.analysis.report.facts import verdict_resource
 from keyheat.analysis.report.rates import by_client_minute, by_minute, by_second
 from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.analysis.report.seconds import read_record
@@ -114,3 +117,18 @@ def test_a_resource_without_any_record_has_no_timeline():
     run = a_run()
     assert by_second(run, read_record(run), TABLE) is None
     assert by_minute(run, TABLE) is None
+
+
+def test_evidence_without_throttles_is_about_the_side_that_consumed_most():
+    minute = ["2026-11-20T12:00:00Z"]
+    run = a_run(
+        series=[
+            series("ConsumedReadCapacityUnits", [[*minute, 600.0]]),
+            series("ConsumedWriteCapacityUnits", [[*minute, 0.0]]),
+        ]
+    )
+    calm = run.diagnosis.verdict.model_copy(
+        update={"constraint": "none", "resource": None, "direction": None}
+    )
+    run = replace(run, diagnosis=run.diagnosis.model_copy(update={"verdict": calm, "labels": ()}))
+    assert verdict_resource(run, read_record(run)) == Resource(None, "read")

@@ -167,7 +167,13 @@ def verdict_resource(run: ReportRun, record: SecondsRecord) -> Resource:
     if record.seconds is not None and len(record.seconds["second"]):
         consumed = {r: rows_of(record.seconds, r)["consumed"].sum() for r in record.resources()}
         return max(consumed, key=lambda resource: (resource.index is None, consumed[resource]))
-    return Resource(index, WRITE)
+    tracks = run.arranged.tracks if run.arranged else ()
+    counted = {
+        track.direction: sum(track.consumed.values())
+        for track in tracks
+        if not track.index and track.consumed
+    }
+    return Resource(index, max(counted, key=counted.__getitem__, default=WRITE))
 
 
 def _spans(run: ReportRun, record: SecondsRecord, labels: list[Label]) -> Spans:
