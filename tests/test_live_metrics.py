@@ -107,7 +107,7 @@ def loaded(locust_server: LocustServer, tmp_path_factory: pytest.TempPathFactory
             *HOTKEY, *MADE, "--host", endpoint.url, "--retries", "sdk",
             "--prometheus-port", str(port), "--web-port", str(web),
         )  # fmt: skip
-        stack.callback(locust_server.start(words, folder, a_readers_environment() | RETRIES).kill)
+        stack.callback(locust_server.start(words, folder, a_readers_environment() | RETRIES).close)
         during = eventually(lambda: seen(port, "failures"))
         get(f"http://127.0.0.1:{web}/stop", b"")
         run = eventually(lambda: over(folder))
@@ -319,7 +319,7 @@ def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
             for words in (lead, work, work)
         ]
         for child in children:
-            stack.callback(child.kill)
+            stack.callback(child.close)
         run = eventually(lambda: over(tmp_path))
         families = read(get(f"http://127.0.0.1:{port}/metrics"))
         children[0].send_signal(signal.SIGINT)

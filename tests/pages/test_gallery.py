@@ -69,7 +69,7 @@ def test_a_page_is_drawn_fetches_nothing_and_is_readable_by_all(visit, samples, 
         assert all(traces > 0 and 0 < wide <= place + 1 for traces, wide, place in charts.values()), charts
         assert len(charts) >= (5 if name.partition("-")[0] in ("run", "compare", "sweep") else 0)
         assert violations(page) == []
-        assert page.evaluate(CONTRASTS) == [] or name == "retries"  # whose numbers stand on bars
+        assert page.evaluate(CONTRASTS) == [] or name == "whatif-retries"  # whose numbers stand on bars
         assert page.evaluate(CUT) == [] or width == PHONE_PX
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert (page.wrong, page.fetched) == ([], [address])

@@ -97,7 +97,8 @@ def test_the_scenario_has_the_table_as_it_is(there: Target) -> None:
     assert (table.stream, table.on_end, plan.marked) == ("KEYS_ONLY", "keep", True)
     assert plan.scenario.load == scenario_of().load
     said = noted(plan)
-    assert (said["existing"], said["items_marked"], said["auto_scaling"]["known"]) == (True, True, False)
+    assert (said["existing"], said["items_marked"], said["auto_scaling"]["scaled"]) == (True, True, [])
+    assert said["auto_scaling"]["why"]
     assert said["time_to_live"] == "off"
     assert any("KEYS_ONLY" in words for words in plan.notes)
     assert scenario_from_dict(plan.scenario.model_dump(mode="json"), "run.json") == plan.scenario
