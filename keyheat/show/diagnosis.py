@@ -124,7 +124,7 @@ def _label(verdict: Verdict, facts: Facts) -> str:
     """What throttled and by which limit, as in `Writes of index by_day, partition limit`."""
     if verdict.constraint == "none" and facts.other_causes:
         return "Another cause"
-    limit = in_two_words(verdict, on_burst=facts.on_burst)
+    limit = in_two_words(verdict, on_burst=facts.on_burst, throttles=facts.run_throttles)
     if verdict.direction is None:
         return limit
     of_index = f" of {whose(verdict.resource)}" if index_of(verdict.resource) else ""

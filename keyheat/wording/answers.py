@@ -56,7 +56,7 @@ def answers_of(run: ReportRun, facts: Facts, *, shared: bool = True) -> tuple[An
     if run.alone and verdict.valid and verdict.constraint == "none" and not facts.run_throttles:
         return tuple(_calm(run, facts))
     now, todo = _now(run.diagnosis), _what_to_do(run, shared=shared)
-    found = (_since(run, facts), _how_bad(run, facts), now, todo, _cost(run.diagnosis), _how_sure(run))
+    found = (_since(run, facts), _how_bad(run, facts), now, todo, _cost(run.diagnosis), _how_sure(run, facts))
     return tuple(one for one in found if one is not None)
 
 
@@ -174,7 +174,7 @@ def _throttled_s(labels: Sequence[Label]) -> float:
 
 
 def _spans(labels: Sequence[Label]) -> Sequence[tuple[float, float]]:
-    return joined((label.start.timestamp(), label.end.timestamp()) for label in labels)
+    return joined((label.start.timestamp(), label.end.timestamp()) for label in labels if label.throttles)
 
 
 def _of_constraint(facts: Facts, name: str) -> Iterator[str]:
@@ -282,7 +282,7 @@ def _priced(bill: MonthlyBill) -> str:
     return f"if the load goes on {how_long_a_day(bill)}{more}; {bill.prices}"
 
 
-def _how_sure(run: ReportRun) -> Answer:
+def _how_sure(run: ReportRun, facts: Facts) -> Answer:
     verdict, source = run.diagnosis.verdict, run.diagnosis.source
     minutes = f"from {some(run.diagnosis.coverage.minutes, 'minute')} of evidence"
     if verdict.grade != "none":
@@ -290,7 +290,8 @@ def _how_sure(run: ReportRun) -> Answer:
     elif verdict.rule in SHORT:
         by = "no throttle can be expected of this endpoint"
     elif verdict.constraint == "none":
-        by = "there is no throttle to explain"
+        few = "there are too few throttles for a verdict"
+        by = few if facts.run_throttles else "there is no throttle to explain"
     else:
         by = "no reasons, and nothing to infer the cause from"
     return Answer(

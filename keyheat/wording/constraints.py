@@ -30,12 +30,14 @@ BURST: Final = "burst"
 """The tone of a run that did not throttle only because saved burst carried it."""
 
 
-def in_two_words(verdict: "Verdict | RunSummary", *, on_burst: bool) -> str:
-    """A verdict as a chip says it."""
+def in_two_words(verdict: "Verdict | RunSummary", *, on_burst: bool, throttles: int) -> str:
+    """A verdict as a chip says it; `throttles` are all of the run, too few for a verdict among them."""
     if verdict.rule in SHORT:
         return SHORT[verdict.rule]
     if tone_of(verdict, on_burst=on_burst) == BURST:
         return "On saved burst"
+    if throttles and verdict.valid and verdict.constraint == "none":
+        return "Hardly any throttles"
     return NAMES[verdict.constraint] if verdict.valid else "Not valid"
 
 

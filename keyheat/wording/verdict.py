@@ -169,6 +169,8 @@ def _undetermined(facts: Facts) -> str:
 def _none(facts: Facts) -> str:
     unit = UNITS[facts.resource.direction]
     nothing = "Nothing was throttled" if not facts.elsewhere else "No read or write was throttled"
+    if facts.run_throttles:
+        nothing = f"Hardly anything was throttled ({some(facts.run_throttles, 'throttle')})"
     if facts.other_causes:
         return f"{nothing}, but {'; and '.join(facts.other_causes)}."
     if facts.consumed_per_s is None:

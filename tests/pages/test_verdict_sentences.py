@@ -55,13 +55,16 @@ def verdict(constraint, *, valid=True):
         ("undetermined", {"whose_unknown": True},
          "ThrottledRequests counts 2,460 throttles of writes, and CloudWatch does not say that the table "
          "refused them: look at its indexes."),
-        ("none", {"other_causes": ("9 GetRecords requests were",), "elsewhere": 9},
+        ("none", {"other_causes": ("9 GetRecords requests were",), "elsewhere": 9, "run_throttles": 0},
          "No read or write was throttled, but 9 GetRecords requests were."),
         ("undetermined", {"throttles": 0},
          "The evidence is not enough to say whether anything was throttled."),
-        ("none", {},
+        ("none", {"run_throttles": 0},
          "Nothing was throttled: 1,120 WCU/s went through, 28 % of the table's 4,000 WCU."),
-        ("none", {"consumed_per_s": None}, "Nothing was throttled."),
+        ("none", {"run_throttles": 7},
+         "Hardly anything was throttled (7 throttles): 1,120 WCU/s went through, 28 % of the table's "
+         "4,000 WCU."),
+        ("none", {"run_throttles": 0, "consumed_per_s": None}, "Nothing was throttled."),
     ],
 )  # fmt: skip
 def test_a_verdict_is_said_in_one_sentence(constraint, numbers, sentence):

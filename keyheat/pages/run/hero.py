@@ -42,7 +42,7 @@ def hero_of(run: ReportRun, record: SecondsRecord, facts: Facts) -> Hero:
         title=title_of(run),
         question=run.manifest.question if run.manifest else None,
         where=_where(run, facts),
-        chip=in_two_words(verdict, on_burst=facts.on_burst),
+        chip=in_two_words(verdict, on_burst=facts.on_burst, throttles=facts.run_throttles),
         expected=expectation(expects, verdict) if expects else None,
         surprise=expects is not None and not is_as_expected(expects, verdict),
         role=tone_of(verdict, on_burst=facts.on_burst),

@@ -75,7 +75,9 @@ class RunRow:
         """The verdict in two words, or how far the run has come."""
         if self.summary is None:
             return WORDS[self.state]
-        return in_two_words(self.summary, on_burst=self.summary.on_burst)
+        return in_two_words(
+            self.summary, on_burst=self.summary.on_burst, throttles=self.summary.throttled or 0
+        )
 
     @property
     def tone(self) -> str:
