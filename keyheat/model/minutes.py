@@ -220,6 +220,8 @@ def _setting_points(history: list[tuple[float, float | None]], minutes: range) -
     """One point per five minutes, with every value that was in force at some time in them as a sample."""
     period = limits.SETTING_PERIOD_S
     first_s = -(-minutes.start * limits.MINUTE_S // period) * period
+    if history:  # a span of weeks is asked of a table that is minutes old
+        first_s = max(first_s, int(history[0][0] // period) * period)
     points = []
     for start_s in range(first_s, minutes.stop * limits.MINUTE_S, period):
         tally = MinuteTally()

@@ -103,6 +103,18 @@ def test_settings_have_one_point_per_five_minutes() -> None:
     assert all(s.period_s == limits.SETTING_PERIOD_S for s in series if s.metric.startswith("Provisioned"))
 
 
+def test_weeks_of_a_young_table_take_no_longer_than_its_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[MinuteTally] = []
+
+    def counted(*numbers: float) -> MinuteTally:
+        made.append(MinuteTally(*numbers))
+        return made[-1]
+
+    monkeypatch.setattr("keyheat.model.minutes.MinuteTally", counted)
+    model(100).minutes.series("orders", T0 - 14 * 86_400, T0 + 900)
+    assert len(made) < 50
+
+
 def test_each_billing_mode_has_its_own_settings() -> None:
     capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", max_on_demand=Capacity(None, 80))
     series = TableModel(capacity, now_s=T0).minutes.series("orders", T0, T0 + 300)
