@@ -1,10 +1,10 @@
 """What answers in a terminal are set in: paragraphs, strips drawn in a table, the colours of constraints."""
 
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.text import Text
 
@@ -53,10 +53,3 @@ class Strip:
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
         yield self.draw(min(self.most, options.max_width))
-
-
-def set_out(sentence: str, style: str, shown: Iterable[RenderableType], notes: Iterable[str]) -> Group:
-    """An answer: a sentence, below it what carries it, and then what has to be known beside it."""
-    return Group(
-        Paragraph(sentence, style=style), Text(""), *shown, Text(""), *(Paragraph(note) for note in notes)
-    )

@@ -1,10 +1,11 @@
 """A trial in a terminal."""
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from keyheat.numbers import whole
-from keyheat.terminal.layout import set_out
+from keyheat.terminal.layout import Paragraph
 from tools.trial.judgement import FIRST, Judgement
 from tools.trial.record import Trial
 from tools.trial.words import notes_of, sentence_of
@@ -13,7 +14,9 @@ from tools.trial.words import notes_of, sentence_of
 def trial_text(trial: Trial, judgement: Judgement) -> RenderableType:
     """The whole answer, narrow enough for 80 columns."""
     style = "bold yellow" if judgement.differing or not judgement.compared else "bold green"
-    return set_out(sentence_of(trial, judgement), style, [_table(judgement)], notes_of(trial, judgement))
+    sentence = Paragraph(sentence_of(trial, judgement), style=style)
+    notes = map(Paragraph, notes_of(trial, judgement))
+    return Group(sentence, Text(""), _table(judgement), Text(""), *notes)
 
 
 def _table(judgement: Judgement) -> Table:
