@@ -32,8 +32,8 @@ from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED, write_json
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import changes, with_own_tables, write_scenario
+from keyheat.show.questions import throttled_words
 from keyheat.terminal.console import answer, out, strong
-from keyheat.wording.answers import throttled_words
 from keyheat.words import BROKEN, DONE, INVALID
 
 BEFORE, AFTER, FIXED = "before", "after", "fixed.json"

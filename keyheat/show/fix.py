@@ -26,9 +26,9 @@ from keyheat.numbers import (
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
+from keyheat.show.constraints import target_words
+from keyheat.show.questions import throttled_words
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
-from keyheat.wording.answers import throttled_words
-from keyheat.wording.constraints import target_words
 from keyheat.words import LIMITS, title_of, whose
 
 BEFORE, AFTER = "before", "after"

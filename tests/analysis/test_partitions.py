@@ -9,12 +9,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.analysis.diagnosis import analyze_run, diagnosed
-from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, load_run
-from keyheat.analysis.report.seconds import read_record
 from keyheat.evidence import collection
 from keyheat.evidence.partitions import by_estimate, words
-from keyheat.pages.run.sections import charts_of
 from keyheat.runs.formats import (
     PartitionFacts,
     ShardCounts,
@@ -25,6 +22,7 @@ from keyheat.runs.formats import (
 )
 from keyheat.runs.manifest import read_manifest
 from keyheat.runs.plausibility import read_evidence
+from keyheat.show.report import report_answer
 from keyheat.words import Capacity
 from tests.analysis.runs import collect, write_run
 from tests.endpoint.streamed import Streamed
@@ -183,7 +181,7 @@ def test_the_times_of_a_run_are_moved_to_the_services(skew_s: float, tmp_path: P
     write_diagnosis(tmp_path / "diagnosis.json", diagnosis)
     shown = load_run(tmp_path)
     assert shown.keys == run.keys
-    drawn = read_record(shown).range()
+    drawn = shown.record.range()
     assert drawn is not None
     assert drawn[0] == int(run.seconds[0].second.timestamp())
 
@@ -234,10 +232,9 @@ def test_a_split_for_heat_on_an_endpoint_of_ours_is_seen_and_explains_why_the_th
     (label,) = diagnosed(found).labels
     assert (label.constraint, label.rule) == ("partition", "key-range-split-seen")
     assert any(f"was split at {seen:%H:%M:%S}" in line for line in label.because)
-    assert any("one split, at" in note for section in _sections(found) for note in section.notes)
+    assert any("one split, at" in line for section in _sections(found) for line in section.lines)
 
 
 def _sections(found: collection.Evidence) -> Any:
     run = ReportRun(diagnosis=diagnosed(found), evidence=found, alone=True)
-    record = read_record(run)
-    return charts_of(run, record, facts_of(run, record))
+    return report_answer(run).sections

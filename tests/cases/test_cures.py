@@ -15,10 +15,10 @@ from keyheat.plan.totals import expected
 from keyheat.runs.formats import Diagnosis
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.variants import lasting
+from keyheat.show.advice import carried_words, cure_of
 from keyheat.show.plan_sentences import foretold_sentence
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
-from keyheat.wording.advice import carried_words, cure_of
 from keyheat.words import index_of
 
 CASES = Path(__file__).parent

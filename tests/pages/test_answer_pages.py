@@ -7,14 +7,13 @@ import pytest
 
 from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.advice.remedies import Remedy
-from keyheat.pages.page import save
 from keyheat.pages.series import RunColumn
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes
 from keyheat.show.fix import Fix
 from keyheat.show.fix_page import write_fix
-from keyheat.show.html import html_of
+from keyheat.show.html import html_of, save
 from tests.pages.made_answers import made_answers
 
 pytestmark = pytest.mark.browser

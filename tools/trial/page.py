@@ -8,10 +8,20 @@ import plotly.graph_objects as go
 
 from keyheat.model.behaviour import DEFAULT
 from keyheat.numbers import measured, some, whole
-from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, compact, figure, heading, lay_out
-from keyheat.pages.page import PageAnswer, Stat, figures_json, library, page, said_at, save
-from keyheat.pages.run.sections import Section
-from keyheat.pages.style import LIGHT
+from keyheat.pages.charts.figures import (
+    Chart,
+    PageTable,
+    Section,
+    Swatch,
+    amounts,
+    compact,
+    figure,
+    heading,
+    lay_out,
+)
+from keyheat.pages.page import PageAnswer, Stat, figures_json, library, page, said_at
+from keyheat.show.html import save
+from keyheat.show.style import LIGHT
 from keyheat.words import capital
 from tools.trial.judgement import SEEDS, Comparison, Explanation, Judgement
 from tools.trial.record import STEP_S, Trial
