@@ -262,15 +262,16 @@ def _shard(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
 
 def _shard_index(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
     """A prefix on the index's partition key, by the scenario's attributes or the load test's twin."""
-    count, index = advice.shards, _side(advice)[0]
+    count, resource = advice.shards, _side(advice)[0]
     if count is None:
         return _by_hand(
             advice,
-            f"reads are too many for one key of {whose(index)}, and how many prefixes are enough is "
+            f"reads are too many for one key of {whose(resource)}, and how many prefixes are enough is "
             "not known: `keyheat whatif NAME shards --index INDEX` searches them.",
         )
-    says = f"{count:,} prefixes of {whose(index)}"
-    changed = with_index_shards(scenario, index, count)
+    says = f"{count:,} prefixes of {whose(resource)}"
+    index = index_of(resource)
+    changed = with_index_shards(scenario, index, count) if index is not None else None
     if changed is not None:
         note = f"loadtests/{changed.loadtest}.py sends the same, its index keyed by a prefix."
         notes = [note] if changed.loadtest != scenario.loadtest else []
