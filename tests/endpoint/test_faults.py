@@ -229,16 +229,6 @@ def test_the_same_requests_in_the_same_order_meet_the_same_faults(app: ServiceAp
     assert drawn(2) != first
 
 
-def test_the_share_of_a_whole_request_is_drawn_once_however_many_items_it_has(app: ServiceApp) -> None:
-    set_rules(app, {"error": 500, "share": 0.5})
-    keys = [{"pk": {"S": f"k{number}"}} for number in range(50)]
-    asked = [
-        strikes(app, lambda: app.ddb.batch_get_item(RequestItems={"orders": {"Keys": keys}}))
-        for _ in range(40)
-    ]
-    assert 8 < sum(asked) < 32
-
-
 def test_the_first_rule_that_strikes_counts_and_delays_add_up(app: ServiceApp) -> None:
     set_rules(
         app,

@@ -25,16 +25,6 @@ def numbers_of(records: list[Any]) -> list[int]:
     return [int(record["dynamodb"]["SequenceNumber"]) for record in records]
 
 
-def test_a_new_table_has_an_open_shard_for_each_partition(streamed: Streamed) -> None:
-    shards = streamed.shards()
-    partitions = streamed.app.service.catalog.get("orders").model.partition_count()
-    assert len(shards) == partitions == 4
-    assert all("EndingSequenceNumber" not in shard["SequenceNumberRange"] for shard in shards)
-    assert all("ParentShardId" not in shard for shard in shards)
-    ids = [shard["ShardId"] for shard in shards]
-    assert ids == sorted(set(ids))
-
-
 def test_who_asks_the_stream_first_after_a_change_sees_its_partitions(streamed: Streamed) -> None:
     split_by_capacity(streamed)
     assert len(streamed.shards()) == 12
