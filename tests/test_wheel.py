@@ -283,20 +283,6 @@ def test_a_project_tests_its_keys_and_keeps_its_own_modules(program: Program) ->
     assert done.stdout.splitlines() == [f"a stranger's {name}" for name in ONCE_OURS], done.stderr
 
 
-def test_a_shipped_load_test_is_copied_and_run(program: Program, project: Path) -> None:
-    """The copy may stand anywhere; nothing is replaced. `.ci/wheel.py` gives it to Locust by itself."""
-    done = program("keyheat", "loadtests", "copy", "hotkey", "mine")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (project / "mine" / "hotkey.py").exists()
-    again = program("keyheat", "loadtests", "copy", "hotkey", "mine")
-    assert again.returncode == 2
-    assert "files exist: " in again.stderr
-    few(project / "mine" / "hotkey.toml", project / "mine")
-    done = program("keyheat", "run", "mine/hotkey.toml", "--out", "out/run")
-    assert done.returncode in OR_TOO_SLOW, done.stderr
-    assert (project / "out" / "run" / "report.html").exists()
-
-
 def test_a_suite_of_ones_own_is_written_and_run_by_what_its_workflow_runs(
     program: Program, project: Path
 ) -> None:
@@ -357,24 +343,3 @@ def test_evidence_is_labelled_by_the_base(said_by_base: dict[str, Said]) -> None
     said = said_by_base[f"analyze --evidence {MINUTES}"]
     assert said.code == 0, said.err
     assert said.out
-
-
-def test_a_report_of_a_failing_check_needs_an_extra(base: Program, tmp_path: Path) -> None:
-    done = base("pytest", "-p", "no:cacheprovider", "--keyheat-report", tmp_path / "reports")
-    assert done.returncode == 4, done.stdout + done.stderr
-    assert "--keyheat-report: this needs plotly, which is not installed" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("module", "extra"), [("keyheat.load.users.user", "load"), ("keyheat.pages.charts.heat", "report")]
-)
-def test_an_import_says_which_extra_it_needs(base: Program, module: str, extra: str) -> None:
-    done = base("python", "-c", f"import {module}")
-    assert done.stderr.splitlines()[-1].endswith(f"pip install 'keyheat[{extra}]'")
-
-
-def test_what_is_public_is_listed_and_there(base: Program) -> None:
-    listing = "import keyheat; [getattr(keyheat, name) for name in dir(keyheat)]; print(*dir(keyheat))"
-    done = base("python", "-c", listing)
-    assert done.returncode == 0, done.stderr
-    assert {"__version__", "assert_no_hot_partition", "LocalDynamoDB"} <= set(done.stdout.split())

@@ -9,7 +9,6 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, NoCredentialsE
 
 from keyheat.evidence.clients import failure_of
 from keyheat.evidence.cloudwatch import (
-    CLOUD_PACE,
     MetricAnswer,
     MetricSource,
     PollPace,
@@ -86,17 +85,6 @@ def test_two_answers_that_agree_end_it() -> None:
     assert told.shown[-1][0] == "CloudWatch's answer to settle"
 
 
-def test_throttled_calls_are_asked_less_and_less_often_and_it_is_said() -> None:
-    throttled = error("Throttling")
-    told = Told([throttled, throttled, throttled, throttled, throttled, WHOLE])
-    found = told.answer()
-    assert (found.problems, found.count) == ((), 2)
-    assert told.asked_s == [0, 20, 60, 140, 220, 300, 310]
-    assert {what for what, _ in told.shown[:300]} == {
-        "CloudWatch to take requests again: it throttles GetMetricData"
-    }
-
-
 def test_what_came_before_the_throttling_is_kept_and_the_limit_is_said() -> None:
     told = Told([page(result(WRITES, [10.0, 20.0]), result(EVENTS, [1.0])), error("ThrottlingException")])
     found = told.answer()
@@ -104,14 +92,6 @@ def test_what_came_before_the_throttling_is_kept_and_the_limit_is_said() -> None
     assert found.problems[-1] == (
         "CloudWatch: it throttled GetMetricData for 600 s, the whole wait; `keyheat collect` asks again"
     )
-
-
-def test_a_window_of_long_ago_is_asked_once_and_waited_for_only_where_no_answer_came() -> None:
-    old = WINDOW.end.timestamp() + 90_000
-    told = Told([WHOLE], now_s=old)
-    assert (told.answer().problems, len(told.asked_s)) == ((), 1)
-    told = Told([error("Throttling"), WHOLE], now_s=old)
-    assert (told.answer().count, told.asked_s) == (2, [90_000, 90_020])
 
 
 CUT_SHORT: list[tuple[str, dict[str, Any]]] = [
@@ -149,13 +129,6 @@ def test_an_answer_that_never_settles_is_taken_and_said() -> None:
     assert found.problems == (
         "CloudWatch: what it says of the run still changed 600 s after its end; `keyheat collect` asks again",
     )
-
-
-def test_a_service_that_never_answers_is_not_waited_for_to_the_end() -> None:
-    told = Told([ConnectTimeoutError(endpoint_url="https://monitoring.eu-west-1.amazonaws.com")])
-    found = told.answer(CLOUD_PACE)
-    assert len(told.asked_s) == 5
-    assert (found.count, "Connect timeout" in found.problems[0]) == (0, True)
 
 
 def test_a_token_that_has_expired_begins_again_with_the_first_page() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from keyheat.analysis.advice.case import AdviceCase, Limit
 from keyheat.analysis.advice.cures import cured
-from keyheat.analysis.advice.effect import can_be_shown
 from keyheat.analysis.advice.rerun import Rerun, rerun_of
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
@@ -19,15 +18,14 @@ from keyheat.analysis.timeline import timeline
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
-from keyheat.simulator.alterations import Altered, divided, eventually_consistent, in_shards
-from keyheat.simulator.flow import Flow, FlowAnswer
+from keyheat.simulator.alterations import divided
 from keyheat.simulator.masses import masses_of_shares
 from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.whatif import shards_enough
 from keyheat.wording.advice import outlook
-from keyheat.words import READ, Direction
+from keyheat.words import READ
 
 HOT_KEY = """
 format = "keyheat.scenario/1"
@@ -258,21 +256,6 @@ def test_nothing_is_foretold_of_a_run_that_the_simulator_does_not_repeat(numbers
     assert all(one.foreseen is None for one in diagnosis.recommendations)
 
 
-def test_nothing_is_foretold_of_a_table_whose_capacity_is_not_known(numbers: Thresholds) -> None:
-    diagnosis, _ = diagnosis_of(TOO_SMALL, numbers, with_scenario=False, provisioned=None)
-    assert diagnosis.recommendations
-    assert all(one.foreseen is None and one.bill is None for one in diagnosis.recommendations)
-
-
-@pytest.mark.parametrize("action", ["raise_capacity", "auto_scaling", "pre_warm"])
-def test_more_units_than_any_scenario_has_are_not_tried(action: str) -> None:
-    scenario = scenario_from_dict(tomllib.loads(TOO_SMALL), "test")
-    rerun = rerun_for(scenario)
-    asked = Recommendation(action=action, kind="cure", why="", expected="", units=10_000_000)
-    assert can_be_shown(asked, rerun)
-    assert not can_be_shown(asked.model_copy(update={"units": 10_000_000.5}), rerun)
-
-
 @pytest.mark.parametrize(("attempts", "is_repeated"), [(10_000_000, True), (10_000_001, False)])
 def test_a_demand_that_no_scenario_asks_for_is_not_repeated(
     attempts: int, is_repeated: bool, numbers: Thresholds
@@ -309,39 +292,6 @@ def test_hot_keys_are_divided_and_cold_ones_stay() -> None:
     assert [named[f"hot#{n}"] for n in range(3)] == pytest.approx([0.3] * 3)
     assert named["key-7"] == pytest.approx(0.0001)
     assert divided(keys, 1) is keys
-
-
-class Reads:
-    def __init__(self) -> None:
-        self.heard: list[FlowAnswer] = []
-
-    def second(self, at_s: float) -> list[Flow]:
-        keys = masses_of_shares({"hot": 1.0})
-        return [
-            Flow(operation="GetItem", direction=Direction.READ, requests=10, keys=keys, units=2.0),
-            Flow(operation="PutItem", direction=Direction.WRITE, requests=10, keys=keys),
-        ]
-
-    def answered(self, at_s: float, answers: Any) -> None:
-        self.heard += answers
-
-
-def test_a_load_hears_the_answers_to_what_it_meant_to_send() -> None:
-    load = Reads()
-    altered = Altered(load, eventually_consistent)
-    read, write = altered.second(0)
-    assert (read.eventual, read.units, write.eventual) == (True, 1.0, False)
-    altered.answered(0, [FlowAnswer(flow=flow, attempts=10, accepted=10, units=5) for flow in (read, write)])
-    assert [answer.flow.units for answer in load.heard] == [2.0, 1.0]
-
-
-def test_only_the_named_side_is_divided() -> None:
-    altered = Altered(Reads(), in_shards(4, Direction.WRITE))
-    read, write = altered.second(0)
-    assert len(read.keys.points) == 1
-    assert len(write.keys.points) == 4
-    again = altered.second(1)[1]
-    assert len(again.keys.points) == 4
 
 
 PEAK = HOT_KEY.replace(

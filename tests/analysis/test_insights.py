@@ -9,14 +9,13 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
-from keyheat.analysis.advice.rerun import demanded
 from keyheat.analysis.changes import changes
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.heat import index_heats_of, insight_heats, key_spread
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import evidence_alone
 from keyheat.analysis.report.seconds import read_record
-from keyheat.analysis.timeline import timeline, units_per_request
+from keyheat.analysis.timeline import units_per_request
 from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.runs import metrics
 from keyheat.runs.formats import Contributor, Contributors, Evidence, IndexFacts, Series, TableFacts, Window
@@ -104,11 +103,6 @@ def test_where_it_is_off_that_is_said_and_no_error(aws: SimpleNamespace) -> None
     )
 
 
-def test_where_the_client_names_the_keys_nothing_is_said(aws: SimpleNamespace) -> None:
-    describes(aws)
-    assert read(aws, wanted=False) == ContributorsFound(None)
-
-
 def test_a_rules_keys_become_digests(aws: SimpleNamespace) -> None:
     describes(aws, "PKC", "SKC", "PKT", "SKT")
     reports(aws, {"ann": {START: 9.0, START + MINUTE: 6.0}, "bob": {START: 3.0}}, RuleName=name("PKC"))
@@ -132,28 +126,6 @@ def test_keys_are_shown_where_asked(aws: SimpleNamespace) -> None:
     found = read(aws, show_keys=True)
     assert found.contributors is not None
     assert found.contributors[0].keys[0].shown == "ann"
-
-
-def test_no_more_than_twenty_reports_a_second(aws: SimpleNamespace) -> None:
-    describes(aws, "PKC", "PKT")
-    reports(aws, {"ann": {START: 1.0}})
-    reports(aws, {})
-    read(aws)
-    assert aws.slept == [0.05, 0.05]
-
-
-def test_every_index_is_asked_for_its_own(aws: SimpleNamespace) -> None:
-    table = TableFacts(name="orders", indexes=(IndexFacts(name="by-shop"),))
-    describes(aws)
-    aws.ddb.add_response(
-        "describe_contributor_insights",
-        {"ContributorInsightsRuleList": [name("PKT", "orders-by-shop")]},
-        {"TableName": "orders", "IndexName": "by-shop"},
-    )
-    reports(aws, {"north": {START: 30.0}}, RuleName=name("PKT", "orders-by-shop"))
-    found = read(aws, table)
-    assert found.contributors is not None
-    assert [rule.index for rule in found.contributors] == ["by-shop"]
 
 
 def test_a_long_window_is_asked_for_day_by_day_and_by_the_hour(aws: SimpleNamespace) -> None:
@@ -236,12 +208,6 @@ EVEN = {f"k{n}": 10.0 for n in range(25)}
 def test_throttles_on_one_key_or_on_many(values: dict[str, float], total: float, spread: str | None) -> None:
     found = key_spread(evidence(counted("throttled", values, total)))
     assert (found.spread if found else None) == spread
-
-
-def test_without_the_rule_the_spread_is_not_known() -> None:
-    assert key_spread(evidence()) is None
-    assert key_spread(evidence(counted("accessed", {"hot": 100.0}))) is None
-    assert key_spread(evidence(counted("throttled", {"hot": 100.0})), "by-shop") is None
 
 
 def test_a_hot_key_has_what_it_consumed_and_one_unit_for_each_throttle_of_unknown_size() -> None:
@@ -409,27 +375,3 @@ def test_a_table_that_throttles_from_the_first_minute_has_no_burst_when_it_is_re
     assert raised.foreseen is not None
     assert raised.foreseen.throttle_share_before > 0.3
     assert raised.foreseen.throttle_share_after < 0.01
-
-
-def test_keys_of_mixed_traffic_have_no_direction_and_so_no_heat() -> None:
-    rule = counted("accessed", {"hot": 180_000.0})
-    mixed = evidence(rule, ConsumedWriteCapacityUnits=1_000.0, ConsumedReadCapacityUnits=1_000.0)
-    assert insight_heats(mixed) == ()
-    assert insight_heats(evidence(rule)) == ()
-
-
-def test_a_replayed_write_takes_of_an_index_as_much_as_its_own_size_does() -> None:
-    """Requests of 100 units each, all of which an index holds, too: not one unit of the index for each."""
-    seen = evidence(ConsumedWriteCapacityUnits=60_000.0)
-    (of_table,) = seen.series
-    found = seen.model_copy(
-        update={
-            "table": TableFacts(name="orders", indexes=(IndexFacts(name="by_status"),)),
-            "series": (
-                of_table, of_table.model_copy(update={"index": "by_status"}), *accepted(WRITE, PutItem=600),
-            ),
-        }
-    )  # fmt: skip
-    (flow,) = demanded(timeline(found), (), int(START.timestamp()), 1).second(0)
-    (entry,) = flow.index_writes
-    assert (flow.requests, flow.units, entry.units) == pytest.approx((10.0, 100.0, 100.0))

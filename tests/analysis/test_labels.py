@@ -94,23 +94,6 @@ def _minute(row: dict[str, Any]) -> int:
     return _second(row) // 60
 
 
-def test_reads_and_writes_are_labelled_apart(numbers: Thresholds) -> None:
-    rows = throttled(KEY_RANGE, range(10, 40))
-    rows += [{**row, "direction": "read", "reason": "TableReadProvisionedThroughputExceeded"} for row in rows]
-    labels = diagnosed(evidence(throttles=rows), numbers).labels
-    assert {(label.direction, label.constraint) for label in labels} == {
-        ("write", "partition"),
-        ("read", "table"),
-    }
-
-
-def test_a_pause_parts_two_spans(numbers: Thresholds) -> None:
-    near = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(60, 70))
-    far = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(80, 90))
-    assert len(diagnosed(evidence(throttles=near), numbers).labels) == 1
-    assert len(diagnosed(evidence(throttles=far), numbers).labels) == 2
-
-
 def test_a_sprinkle_makes_no_verdict_but_stays_listed(numbers: Thresholds) -> None:
     found = evidence(
         throttles=throttled(None, range(3), 2), seconds=client_seconds((range(100), 1_000, 0)),

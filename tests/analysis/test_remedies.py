@@ -195,11 +195,6 @@ def test_what_no_rerun_can_show_is_said_in_words(found: RemedyRequest, word: str
     assert made.words.startswith(TITLES[made.action])
 
 
-def test_auto_scaling_is_played_where_the_load_is_long_enough() -> None:
-    found = asked("too-small", "auto_scaling", "load.duration_s=1200", units=1_143, simulated=True)
-    assert changed(found)["table.auto_scaling.write.max"] == ("–", "1,143")
-
-
 def diagnosis(*advice: Recommendation, constraint: str = "table", resource: str = "table") -> Diagnosis:
     verdict = {
         "constraint": constraint, "resource": resource, "direction": "write", "grade": "reason",

@@ -48,17 +48,6 @@ def test_what_decides_what_is_sent_is_in_the_digest(setting: str) -> None:
     assert digest("leaderboard", setting) != digest("leaderboard")
 
 
-def test_a_trace_is_the_same_wherever_it_lies() -> None:
-    assert digest("replay", 'keys.trace="/elsewhere/example.csv"') == digest("replay")
-    assert digest("replay", 'keys.trace="/elsewhere/other.csv"') != digest("replay")
-
-
-def test_a_scenario_of_another_version_counts_as_it_is_written() -> None:
-    newer = digest("hotkey", new_field=3)
-    assert newer == digest("hotkey", 'name="other"', new_field=3)
-    assert newer != digest("hotkey")
-
-
 def manifest(**fields: Any) -> Manifest:
     at = datetime(2026, 11, 20, tzinfo=UTC)
     return Manifest(**{"started_at": at, "table": TableFacts(name="orders"), "target": "local", **fields})
@@ -122,12 +111,6 @@ def test_a_machine_is_its_cores_its_memory_and_its_model() -> None:
     assert setup_of(manifest(machine=same)).machine == here.machine
     for change in ({"cores": 4}, {"memory_bytes": 32 * GIB}, {"cpu": "Another"}):
         assert setup_of(manifest(machine=machine.model_copy(update=change))).machine != here.machine
-
-
-def test_a_simulated_run_has_no_machine() -> None:
-    machine = Machine(cores=2, memory_bytes=24 * GIB, cpu="Some CPU")
-    assert setup_of(manifest(target="simulated", machine=machine)).machine is None
-    assert setup_of(manifest()).machine is None  # a run of before: nobody looked
 
 
 def test_what_a_table_that_was_there_has_around_it_is_a_fact() -> None:

@@ -143,12 +143,6 @@ def test_a_time_without_a_zone_is_of_the_zone_that_is_said(tmp_path: Path, zone:
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def test_a_log_up_to_now_ends_with_the_minute_that_goes_on(tmp_path: Path) -> None:
-    log = read_logs([logged(tmp_path, line("2026-11-20T12:00:30Z"))])
-    found = log.around(NOON + timedelta(seconds=45))
-    assert found == Window(start=NOON - timedelta(minutes=15), end=NOON + timedelta(minutes=1))
-
-
 def test_a_log_of_the_future_has_another_zone(tmp_path: Path) -> None:
     log = read_logs([logged(tmp_path, line("2026-11-20T12:00:30-05:00"))])
     with pytest.raises(ValueError, match="ends in the future, at 2026-11-20 17:01 UTC; --zone says its zone"):

@@ -56,19 +56,6 @@ def test_every_unit_and_every_refusal_is_some_partitions():
     assert total(table, "throttled_reads") == 0
 
 
-def test_each_second_is_its_own():
-    model, _ = loaded(3)
-    rows = table_of(model, 3).to_pylist()
-    hot = [row for row in rows if row["write_units"] > 500]
-    assert [int(row["at"].timestamp() - START_S) for row in hot] == [0, 1, 2]
-    assert len({row["partition"] for row in hot}) == 1
-
-
-def test_asking_twice_gives_the_same():
-    model, _ = loaded(3)
-    assert model.partition_record() == model.partition_record()
-
-
 def test_a_split_gives_two_new_numbers_and_loses_nothing():
     keys = TableCapacity(provisioned=Capacity(3_000, 4_000), warm=Capacity(1, 1))
     model, counted = loaded(60, capacity=keys, behaviour=Behaviour(split_heat_s=(2.0, 3.0)))
@@ -80,13 +67,6 @@ def test_a_split_gives_two_new_numbers_and_loses_nothing():
     begins = {row["partition"]: row["from_share"] for row in rows}
     assert all(begins[child] >= begins[parent] for child, parent in parents.items())
     assert sum(row["write_units"] for row in rows) == counted["written"]
-
-
-def test_a_partition_that_was_never_asked_is_there():
-    model = TableModel(CAPACITY, now_s=START_S)
-    rows = table_of(model, 10).to_pylist()
-    assert [row["partition"] for row in rows] == list(range(model.partition_count()))
-    assert {row["write_units"] for row in rows} == {0.0}
 
 
 def test_refusals_of_an_index_that_holds_back_are_its_partitions():
