@@ -16,13 +16,12 @@ from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import HotKey, Recommendation
-from keyheat.runs.manifest import Keys, Manifest
+from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.shipped import shipped
 from keyheat.words import TITLES, Constraint
-from tests.analysis.conftest import diagnosed
 from tests.make import an_evidence as evidence
-from tests.make import consumed, provisioned, throttled
+from tests.make import consumed
 
 SCENARIOS = shipped("configs") / "scenarios"
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -262,29 +261,3 @@ def test_the_demo_gets_the_shards_that_work(name: str, demo: Any, numbers: Thres
     assert simulated in advice.why
     assert found.hot_keys[0].key == {"hotkey": "hot", "datekey": "2026-11-20"}[name]
     assert found.hot_keys[0].units_per_s == pytest.approx({"hotkey": 1_800, "datekey": 2_000}[name], rel=0.15)
-
-
-def test_a_scaled_table_is_advised_at_full_size(demo: Any, numbers: Thresholds) -> None:
-    """At scale 0.1 a partition sustains 100 units/s, so 180 units/s on a key stand for 1,800."""
-    run, evidence = demo("hotkey")
-    keys = Keys.model_validate({"overall": {"write": [{"key": "k", "units": 9_000, "share": 0.9}]}})
-    manifest = Manifest(started_at=run.start, ended_at=run.end, table=evidence.table, scale=0.1)
-    scaled = evidence.model_copy(update={"scale": 0.1})
-    found = diagnose(
-        scaled, client=ClientFiles(keys=keys, manifest=manifest), thresholds=numbers, scenario=None
-    )
-    (shard,) = [advice for advice in found.recommendations if advice.action == "shard_writes"]
-    assert shard.shards == 3
-    assert "1,800 WCU/s" in shard.why
-
-
-def test_where_capacity_changed_in_an_unknown_second_the_lower_value_throttled(numbers: Thresholds) -> None:
-    """600 at first, 60 from some second of the same five minutes on: the average of 330 never held."""
-    reason = "TableWriteProvisionedThroughputExceeded"
-    settings = [
-        {**provisioned(value), "statistic": statistic, "period_s": 300}
-        for statistic, value in (("Average", 330), ("Minimum", 60), ("Maximum", 600))
-    ]
-    found = evidence(*settings, consumed(400, 60), throttles=throttled(reason, range(70, 90)), minutes=2)
-    (advice,) = [one for one in diagnosed(found, numbers).recommendations if one.action == "raise_capacity"]
-    assert "60 WCU/s were provisioned" in advice.why

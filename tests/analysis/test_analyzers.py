@@ -12,11 +12,10 @@ import pytest
 from keyheat.analysis.analyzers import PLACED, answers, our_own
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Finding, read_diagnosis
+from keyheat.runs.formats import Finding
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.runs.run import Run
 from keyheat.shipped import shipped
-from tests.analysis.conftest import diagnosed
 from tests.make import KEY_RANGE, START, client_seconds, consumed, provisioned, throttled
 from tests.make import a_series as series
 from tests.make import an_evidence as evidence
@@ -111,14 +110,6 @@ def test_what_is_wrong_is_said_with_its_line_and_the_others_are_heard(
         assert [(one.analyzer, one.label) for one in heard.findings] == [("two", "seen")]
 
 
-def test_what_an_error_says_is_kept_without_what_lets_somebody_in(
-    tmp_path: Path, numbers: Thresholds
-) -> None:
-    text = "def analyze(run):\n    raise OSError('https://me:pass@host/ is not there')\n"
-    (problem,) = answers([saved(tmp_path, "one.py", text)], Run(HOT), numbers).problems
-    assert problem == f"{tmp_path}/one.py, line 2: OSError: https://host/ is not there"
-
-
 def test_a_folder_is_one_analyzer_or_holds_several(tmp_path: Path, numbers: Thresholds) -> None:
     saved(tmp_path, "whole/__init__.py", "from keyheat import Finding\nfrom .words import WORD\n\n\n"
           "def analyze(run, numbers):\n    share = numbers.noise.share\n"
@@ -171,40 +162,6 @@ def test_findings_stand_in_terminal_file_and_page_and_obey_nobody(
     assert "bad.py, line 2: ZeroDivisionError" in page
 
 
-@pytest.mark.slow
-def test_the_other_verbs_that_make_a_diagnosis_ask_as_well(verb: Callable[..., Any], tmp_path: Path) -> None:
-    file, page = ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json", tmp_path / "page.html"
-    good, bad = saved(tmp_path, "mine.py", GOOD), saved(tmp_path, "bad.py", "1 / 0\n")
-    said = verb("report", "--evidence", file, "--out", page, "--with", good, "--with", bad)
-    assert said.code == 2
-    assert "ZeroDivisionError" in said.err
-    assert ">seen</td>" in page.read_text()
-    run = tmp_path / "run"
-    said = verb(
-        "simulate", "hotkey", "--set", "load.duration_s=20", "--out", run, "--with", good, "--with", bad
-    )
-    assert said.code == 2
-    assert [one.label for one in read_diagnosis(run / "diagnosis.json").findings] == ["seen"]
-    asked = verb("report", run, "--with", good)
-    assert asked.code == 2
-    assert "keyheat analyze" in asked.err
-
-
-def test_the_generator_is_asked_of_a_run_of_ours_alone(numbers: Thresholds) -> None:
-    manifest = {"started_at": START, "table": {"name": "orders"}}
-    bound, well = {"bound": True, "checks": ["CPU was full"]}, {"bound": False, "checks": ["it kept up"]}
-    rows: list[tuple[Any, str, str]] = [
-        (None, "not-ours", "No load of ours: the evidence alone was analyzed."),
-        (manifest, "not-recorded", "The generator's health was not recorded."),
-        ({**manifest, "generator": bound}, "generator-bound", "CPU was full."),
-        ({**manifest, "generator": well}, "kept-up", "It kept up."),
-    ]
-    for content, label, because in rows:
-        client = ClientFiles(manifest=Manifest.model_validate(content)) if content else None
-        (found,) = found_by("was_it_the_generator", numbers, found=HOT, client=client)
-        assert (found.label, found.because) == (label, (because,))
-
-
 def test_an_index_that_refuses_writes_holds_its_table_back(numbers: Thresholds) -> None:
     (found,) = found_by(
         "index_pressure", numbers, indexes=2,
@@ -253,17 +210,6 @@ def test_contention_says_what_it_is_and_on_which_key(numbers: Thresholds) -> Non
     assert not_capacity.startswith("Nothing was throttled. This is contention and not capacity")
     assert "retry with jitter" in helps
     assert found.numbers["of all writes"] == (25.0, "%")
-
-
-def test_conflicts_without_a_throttle_are_the_verdict_none(numbers: Thresholds) -> None:
-    quiet = [events(0, 0), series("ReadThrottleEvents", 0, 0)]
-    spent = [consumed(90, 90), series("ConsumedReadCapacityUnits", 0, 0)]
-    conflicts = series("TransactionConflict", 900, 900)
-    diagnosis = diagnosed(evidence(conflicts, *spent, *quiet, provisioned(1_000), minutes=2), numbers)
-    assert (diagnosis.verdict.constraint, diagnosis.labels) == ("none", ())
-    (found,) = diagnosis.findings
-    assert (found.label, found.analyzer) == ("contention", "contention")
-    assert found.because[0].startswith("1,800 transaction conflicts: ")
 
 
 def test_the_heat_is_on_one_key_or_moves(numbers: Thresholds) -> None:

@@ -103,18 +103,6 @@ def test_a_new_index_and_another_mix_of_operations_are_said() -> None:
     assert "PutItem is 20 % of the requests, and was 100 %." in found
 
 
-def test_requests_are_divided_by_the_time_of_whole_periods_where_a_window_is_shorter() -> None:
-    """One minute before, of which CloudWatch has the period of five minutes."""
-    latency = Series(
-        metric=metrics.LATENCY, statistic="SampleCount", operation="PutItem", period_s=300,
-        points=((START - 5 * MINUTE, 3_000.0),),
-    )  # fmt: skip
-    before = evidence([10], [0], latency, start=START - MINUTE)
-    found = changes(ROSE, [label(0, 20)], WRITES, [("in the hours before", before)])
-    assert found is not None
-    assert found.before[0].per_operation == {"PutItem": 10.0}
-
-
 def test_where_cloudwatch_holds_nothing_that_is_said_and_nothing_is_zero() -> None:
     found = changes(ROSE, [label(0, 20)], WRITES, [("a week before", evidence([], []))])
     assert found is not None

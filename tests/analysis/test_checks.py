@@ -90,13 +90,6 @@ def test_wrong_reads_are_the_first_thing_said() -> None:
     )
 
 
-@pytest.mark.parametrize("counted", [{}, {"reads.checked": 90, "reads.missing": 0}])
-def test_right_reads_are_not_mentioned(counted: dict[str, float]) -> None:
-    manifest = RUN.model_copy(update={"counted": counted})
-    assert with_reads(VERDICT, ClientFiles(manifest=manifest)) == VERDICT
-    assert with_reads(VERDICT, None) == VERDICT
-
-
 def test_every_mistake_in_the_labelling_numbers_is_named(tmp_path: Path) -> None:
     text = (
         DEFAULT.read_text()

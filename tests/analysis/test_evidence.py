@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from keyheat import runfiles
 from keyheat.analysis.diagnosis import analyze_run, diagnosed
 from keyheat.evidence import collection
-from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window, write_evidence
 from keyheat.runs.manifest import Manifest, run_window
@@ -68,16 +66,6 @@ def test_no_call_asks_for_more_than_500_series(demo: Any) -> None:
 
 
 @pytest.mark.slow
-def test_it_goes_on_with_what_there_is_after_the_limit(run_dir: Path, demo: Any) -> None:
-    run, _ = demo("hotkey")
-    aws = run.aws(delay_s=10_000)
-    found = collect(run_dir, aws)
-    assert found.missing == ("CloudWatch: the last minute was not published 20 s after it closed",)
-    assert found.throttles
-    assert aws.clock() - run.window.end.timestamp() == pytest.approx(20)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("failure", [DENIED, EndpointConnectionError(endpoint_url="http://127.0.0.1:1")])
 def test_without_cloudwatch_the_clients_files_are_the_evidence(
     failure: Exception, run_dir: Path, demo: Any
@@ -113,28 +101,6 @@ def test_files_that_are_lost_are_named_and_the_rest_decides(
     assert diagnosis.verdict.constraint == "partition"
     for name in names:
         assert [line for line in diagnosis.coverage.missing if name in line], name
-
-
-@pytest.mark.slow
-def test_a_killed_run_ends_now(run_dir: Path, demo: Any) -> None:
-    run, _ = demo("hotkey")
-    for name in ("seconds.parquet", "throttles.parquet", "keys.json"):
-        (run_dir / name).unlink()
-    content = json.loads((run_dir / "run.json").read_text())
-    del content["format"]
-    runfiles.write_json(
-        run_dir / "run.json", runfiles.RUN, {**content, "status": "running", "ended_at": None}
-    )
-    found = collect(run_dir, run.aws())
-    assert found.window.end == run.window.end
-    assert "the end of the run: run.json says it is running" in found.missing
-    write_evidence(run_dir / "evidence.json", found)
-    assert analyze_run(run_dir).verdict.grade == "cause_metric"
-
-
-def test_a_directory_without_anything_says_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem, match=r"nothing to analyze(.|\n)*evidence\.json(.|\n)*run\.json"):
-        analyze_run(tmp_path)
 
 
 WINDOWS: list[tuple[str, str | None, str, str]] = [

@@ -10,8 +10,6 @@ from typing import Any
 import botocore.session
 import click
 import pytest
-from botocore.exceptions import ClientError
-from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
 from keyheat.analysis.diagnosis import diagnosed
@@ -180,38 +178,6 @@ def service_app() -> ServiceApp:
     return service_app_at()
 
 
-def test_what_is_refused_half_way_is_said() -> None:
-    """The first page comes, the second is refused: what came is kept, and the rest is missing."""
-    factory = collection.boto3_clients(local=True, endpoint_url="http://127.0.0.1:9")
-    client = factory("cloudwatch")
-    label = metrics.SeriesKey(metric=metrics.consumed("write"), statistic="Sum", period_s=60).label
-    page = {
-        "MetricDataResults": [
-            {"Id": "q0", "Label": label, "Timestamps": [START], "Values": [7.0], "StatusCode": "PartialData"}
-        ],
-        "NextToken": "more",
-    }
-    with Stubber(client) as stub:
-        stub.add_response("get_metric_data", page)
-        stub.add_client_error("get_metric_data", "AccessDenied", "no more", http_status_code=403)
-        found = collection.collect_table(
-            ORDERS, Window(start=START, end=START + MINUTE), clock=lambda: START.timestamp() + 9_999,
-            client_factory=lambda service: client if service == "cloudwatch" else Refusing(),
-        )  # fmt: skip
-    assert consumption(found).points == ((START, 7.0),)
-    assert any("no more" in line for line in found.missing)
-    assert any("was not answered to the end" in line for line in found.missing)
-
-
-class Refusing:
-    """A DynamoDB that allows nothing."""
-
-    def describe_table(self, **_asked: Any) -> Any:
-        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "DescribeTable")
-
-    describe_limits = describe_contributor_insights = describe_table
-
-
 WINDOWS: list[tuple[datetime, datetime, str]] = [
     (NOW, NOW, "is not after --start"),
     (NOW, NOW - MINUTE, "is not after --start"),
@@ -275,13 +241,6 @@ TOGETHER = [
 def test_options_that_do_not_go_together(options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         evidence_for(EvidenceRequest(**options), clock=NOW.timestamp, progress=silent)
-
-
-def test_a_profile_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    asked = EvidenceRequest(table="t", start=NOW - DAY, end=NOW - DAY + MINUTE, profile="nobody")
-    with pytest.raises(ValueError, match=r"--profile: .*nobody"):
-        evidence_for(asked, clock=NOW.timestamp, progress=silent)
 
 
 def at(moment: datetime) -> str:
@@ -368,11 +327,6 @@ def test_several_files_of_the_cli_are_one_answer(answer: Answer, tmp_path: Path)
     assert found.table.provisioned is not None
     assert [index.name for index in found.table.indexes] == ["by_day"]
     assert found.missing == ()
-
-
-def test_files_of_the_cli_that_contradict_each_other(answer: Answer) -> None:
-    with pytest.raises(ValueError, match=r"8, where 2 was said for .* @ \$\[1\]\.MetricDataResults\[0\]"):
-        from_files(answer("a", {WRITES: {1: 2}}), answer("b", {WRITES: {1: 8}}))
 
 
 def test_an_answer_that_is_no_evidence_yet_says_what_makes_it(answer: Answer) -> None:

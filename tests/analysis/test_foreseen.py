@@ -133,13 +133,6 @@ def test_capacity_for_the_demand_ends_the_throttling_and_is_paid_for(
     assert "no attempt would be throttled" in outlook(raised)
 
 
-def test_auto_scaling_is_seen_to_be_late(numbers: Thresholds) -> None:
-    diagnosis, _ = diagnosis_of(TOO_SMALL, numbers)
-    late = advice(diagnosis, "auto_scaling").foreseen
-    assert late is not None
-    assert late.throttle_share_after == pytest.approx(late.throttle_share_before, abs=0.02)
-
-
 @pytest.mark.slow
 def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds) -> None:
     scenario = scenario_from_dict(tomllib.loads(HOT_KEY), "test")
@@ -247,13 +240,6 @@ def test_a_short_run_is_advised_as_many_prefixes_of_an_index_as_are_enough_for_e
     assert [(step.action, step.shards) for step in cure.steps] == [
         ("change_index_key", shards_enough(scenario, "by-carrier"))
     ]
-
-
-def test_nothing_is_foretold_of_a_run_that_the_simulator_does_not_repeat(numbers: Thresholds) -> None:
-    """Nobody knows that keys were hot. With even keys nothing throttles, so the simulator keeps silent."""
-    diagnosis, _ = diagnosis_of(HOT_KEY, numbers, with_scenario=False)
-    assert diagnosis.verdict.constraint == "partition"
-    assert all(one.foreseen is None for one in diagnosis.recommendations)
 
 
 @pytest.mark.parametrize(("attempts", "is_repeated"), [(10_000_000, True), (10_000_001, False)])

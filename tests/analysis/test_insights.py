@@ -96,13 +96,6 @@ def reports(aws: SimpleNamespace, values: dict[str, dict[datetime, float]], **as
     aws.cloudwatch.add_response("get_insight_rule_report", answer, expected | asked)
 
 
-def test_where_it_is_off_that_is_said_and_no_error(aws: SimpleNamespace) -> None:
-    describes(aws)
-    assert read(aws) == ContributorsFound(
-        None, ("Contributor Insights: it is off for the table and its indexes, so no key is named",)
-    )
-
-
 def test_a_rules_keys_become_digests(aws: SimpleNamespace) -> None:
     describes(aws, "PKC", "SKC", "PKT", "SKT")
     reports(aws, {"ann": {START: 9.0, START + MINUTE: 6.0}, "bob": {START: 3.0}}, RuleName=name("PKC"))
@@ -152,21 +145,6 @@ def test_what_is_not_permitted_is_said(aws: SimpleNamespace) -> None:
     assert found.contributors is None
     assert name("PKC") in found.missing[0]
     assert "nor that" in found.missing[0]
-
-
-@pytest.mark.parametrize(
-    ("made_after", "said"),
-    [
-        (timedelta(0), "counted nothing in the window"),
-        (5 * MINUTE, "counts since 2026-11-20T12:05:00Z only"),
-        (20 * MINUTE, "is newer than the window"),
-    ],
-)
-def test_a_rule_without_data_says_why(aws: SimpleNamespace, made_after: timedelta, said: str) -> None:
-    describes(aws, "PKC", made_ms=MADE_MS + round(made_after.total_seconds() * 1000))
-    if made_after < 10 * MINUTE:
-        reports(aws, {})
-    assert any(said in line for line in read(aws).missing)
 
 
 def counted(counts: Any, values: dict[str, float], total: float | None = None) -> Contributors:
@@ -361,17 +339,3 @@ def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands()
     assert each is not None
     assert facts.asked_per_s == changed.now.demand_per_s == pytest.approx((900 + 50 * each) / 60)
     assert "demand was at least 24 WCU/s" in raised.why
-
-
-@pytest.mark.slow
-def test_a_table_that_throttles_from_the_first_minute_has_no_burst_when_it_is_repeated() -> None:
-    seen = incident(900.0, 50.0, "WriteProvisionedThroughputThrottleEvents")
-    diagnosis = diagnosed(seen)
-    run = evidence_alone(seen, diagnosis)
-    said = verdict_sentence(diagnosis.verdict, facts_of(run, read_record(run)), diagnosis.generator)
-    assert "its demand was 29.2 WCU/s, and 15 are provisioned" in said
-    raised = next(one for one in diagnosis.recommendations if one.action == "raise_capacity")
-    assert raised.units == pytest.approx((900 + 50 * 17) / 60 / 0.7, abs=1), "what was throttled is in units"
-    assert raised.foreseen is not None
-    assert raised.foreseen.throttle_share_before > 0.3
-    assert raised.foreseen.throttle_share_after < 0.01

@@ -35,10 +35,3 @@ def test_a_share_never_rounds_to_all_or_nothing(share, text):
 )
 def test_a_span_has_its_two_largest_units(seconds, text):
     assert numbers.span(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.8412, "0.841 ms"), (12.34, "12.3 ms"), (1234.0, "1.23 s"), (None, "–")]
-)
-def test_durations_change_unit_at_a_second(value, text):
-    assert numbers.milliseconds(value) == text

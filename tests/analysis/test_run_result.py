@@ -67,12 +67,6 @@ def test_a_million_writes_cost_their_units_or_the_time_they_take() -> None:
     assert found.provisioned_dollars == pytest.approx(0.468 / 3600 * 100_000)
 
 
-def test_a_rehearsal_costs_for_each_write_what_the_whole_table_does() -> None:
-    whole, tenth = measured(row(0)), measured(row(0), scale=0.1)
-    assert whole.provisioned_dollars is not None
-    assert tenth.provisioned_dollars == pytest.approx(whole.provisioned_dollars / 10)
-
-
 def test_units_that_the_endpoint_counts_in_its_own_way_have_no_price() -> None:
     found = measured(row(0), endpoint="other")
     assert (found.write.units, found.on_demand_dollars) == (10, None)

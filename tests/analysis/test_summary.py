@@ -1,7 +1,6 @@
 """`summary.json`: what of a run's files is in it, when it is made again, and what is never in it."""
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from keyheat.analysis.summarize import keep_summary, labels_of, read_summary, su
 from keyheat.analysis.summary import parsed
 from keyheat.cli.main import main
 from keyheat.runfiles import RUN, read_json, write_json
-from keyheat.runs.formats import read_diagnosis, write_diagnosis
+from keyheat.runs.formats import read_diagnosis
 
 Verb = Callable[..., Any]
 SHORT = ("--set", "load.duration_s=20")
@@ -62,21 +61,6 @@ def test_each_measure_is_there_or_it_is_said_why_not(run: Path) -> None:
     assert not found.measures.keys() & found.absent.keys()
 
 
-@pytest.mark.slow
-def test_what_was_not_throttled_has_no_time_of_a_first_throttle(tmp_path: Path, verb: Verb) -> None:
-    verb("simulate", "user-id", *SHORT, "--out", tmp_path / "run")
-    found = read_summary(tmp_path / "run")
-    assert (found.constraint, found.resource, found.labels, found.throttled) == ("none", None, (), 0)
-    assert "first_throttle_s" not in found.measures
-    assert found.absent["first_throttle_s"] == found.absent["recovery_s"] == "no_throttles"
-
-
-def test_the_same_run_gives_the_same_summary(run: Path) -> None:
-    before = (run / "summary.json").read_bytes()
-    write_summary(run)
-    assert (run / "summary.json").read_bytes() == before
-
-
 def test_nothing_in_it_names_an_account_or_a_key(run: Path) -> None:
     manifest = read_json(run / "run.json", RUN)
     manifest.pop("format")
@@ -100,17 +84,6 @@ def test_a_missing_or_damaged_summary_is_made_again(run: Path, content: bytes | 
     path.unlink() if content is None else path.write_bytes(content)
     assert read_summary(run) == before
     assert parsed(path.read_bytes()) == before
-
-
-def test_one_that_is_older_than_the_diagnosis_is_made_again(run: Path) -> None:
-    path = run / "diagnosis.json"
-    diagnosis = read_diagnosis(path)
-    write_diagnosis(path, diagnosis.model_copy(update={"thresholds": ()}))
-    made_ns = (run / "summary.json").stat().st_mtime_ns
-    os.utime(path, ns=(made_ns, made_ns))
-    assert read_summary(run).broken
-    os.utime(path, ns=(made_ns + 1, made_ns + 1))
-    assert read_summary(run).broken == ()
 
 
 def test_a_run_that_lost_its_manifest_is_diagnosed_and_keeps_no_old_summary(run: Path, verb: Verb) -> None:

@@ -129,25 +129,6 @@ def test_units_per_operation_are_exact_where_each_second_has_the_same() -> None:
     assert TAKEN["units_per_operation.write"](simulated) == pytest.approx(130 / 110)
 
 
-def test_writes_are_amplified_by_the_indexes() -> None:
-    run = run_of(row(0), row(0, index="by-day", attempts=0, accepted=0, consumed_units=200.0))
-    assert TAKEN["write_amplification"](run) == 3
-    assert TAKEN["units_per_operation.write"](run) == 3
-    assert TAKEN["write_amplification"](drawn("..")) == 1
-
-
-def test_wrong_units_of_an_endpoint_are_no_measure() -> None:
-    manifest = drawn("......").manifest.model_copy(update={"endpoint": "other"})
-    run = replace(drawn("......"), manifest=manifest)
-    of_units = {name for name in TAKEN if "units" in name or name == "write_amplification"}
-    taken = {name: TAKEN[name](run) for name in of_units}
-    assert {name for name, value in taken.items() if value == "wrong_units"} >= {
-        "units_per_operation.write", "mean_units_per_operation.write", "write_amplification",
-        "accepted_units_per_s.write",
-    }  # fmt: skip
-    assert TAKEN["throttle_share"](run) == 0
-
-
 def test_the_most_used_capacity_is_that_of_the_table_or_an_index() -> None:
     own = Capacity(read=None, write=400.0)
     table = TableFacts(

@@ -58,14 +58,6 @@ def test_a_metric_is_found_by_all_its_dimensions(app: ServiceApp, asked: Any, fo
     assert values(app, asked) == found
 
 
-def test_a_unit_that_the_metric_does_not_have_finds_nothing(app: ServiceApp) -> None:
-    asked = query()
-    asked["MetricStat"]["Unit"] = "Bytes"
-    assert values(app, asked) == []
-    asked["MetricStat"]["Unit"] = "Count"
-    assert len(values(app, asked)) == 3
-
-
 def test_the_window_holds_its_start_and_not_its_end(app: ServiceApp) -> None:
     found = app.cloudwatch.get_metric_data(
         MetricDataQueries=[query()],

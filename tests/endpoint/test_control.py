@@ -143,15 +143,6 @@ def test_a_table_is_found_by_its_arn_too(operation):
     )
 
 
-def test_limits_are_those_of_a_new_account():
-    assert Account().call("DescribeLimits") == {
-        "AccountMaxReadCapacityUnits": 80_000,
-        "AccountMaxWriteCapacityUnits": 80_000,
-        "TableMaxReadCapacityUnits": 40_000,
-        "TableMaxWriteCapacityUnits": 40_000,
-    }
-
-
 def test_recovery_to_a_point_in_time_is_kept_and_shown():
     account = Account()
     account.create()

@@ -69,13 +69,6 @@ def test_cloudwatch_counts_every_item_that_met(app: ServiceApp) -> None:
     assert counted == {"TransactionConflict": 3.0}
 
 
-def test_transactions_that_take_no_time_never_meet() -> None:
-    app = service_app_at()
-    app.ddb.create_table(**on_demand())
-    for _ in range(3):
-        write(app.ddb, "total")
-
-
 def test_they_take_a_while_where_a_person_started_the_endpoint() -> None:
     assert local.make_context("local", []).params["transaction_s"] == TRANSACTION_S
     assert local.make_context("local", ["--transaction-s", "0"]).params["transaction_s"] == 0.0

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from keyheat.endpoint.faults.rules import checked_rules
 from keyheat.endpoint.operations import CONTROL, DATA
-from keyheat.endpoint.regions import MOST_REGIONS, MOST_SCOPES, Regions
+from keyheat.endpoint.regions import MOST_REGIONS, Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from tests.endpoint.account import on_demand
@@ -99,13 +99,6 @@ def test_who_names_no_region_is_at_home(app: ServiceApp, headers: dict[bytes, by
     assert app.router.regions.signed_for(headers).service is app.service
 
 
-@pytest.mark.parametrize("name", ["local", "localhost", "us-gov-east-1", "mx-central-1", "ddblocal"])
-def test_a_region_may_be_made_up(app: ServiceApp, name: str) -> None:
-    client = app.client("dynamodb", name)
-    assert client.list_tables()["TableNames"] == []
-    assert name in client.create_table(**TABLE)["TableDescription"]["TableArn"]
-
-
 @pytest.mark.parametrize(
     "name", [b"EU-WEST-1", b"eu_west", b"-", b"eu west", b"1", b"\xff\x00", b"e" * 5_000]
 )
@@ -128,14 +121,6 @@ def test_nobody_can_make_regions_without_end(app: ServiceApp) -> None:
     with pytest.raises(ClientError, match=rf"not 'one-more'.*{MOST_REGIONS} Regions already"):
         app.client("dynamodb", "one-more").list_tables()
     assert app.client("dynamodb", THERE).list_tables()["TableNames"] == ["orders"]
-
-
-def test_credentials_are_not_kept_without_end(app: ServiceApp) -> None:
-    regions = app.router.regions
-    for number in range(3 * MOST_SCOPES):
-        scope = b"%d/20261124/eu-west-1/dynamodb/aws4_request" % number
-        assert regions.signed_for(signed(scope)).service.region == THERE
-    assert len(regions._scopes) <= MOST_SCOPES
 
 
 def test_a_rule_of_faults_is_for_every_region_or_for_one(app: ServiceApp) -> None:

@@ -75,22 +75,6 @@ def test_a_split_for_heat_splits_one_shard() -> None:
     assert shards[4]["ParentShardId"] == shards[5]["ParentShardId"]
 
 
-def test_shards_come_in_pages(streamed: Streamed) -> None:
-    split_by_capacity(streamed)
-    everything = [shard["ShardId"] for shard in streamed.shards()]
-    found: list[str] = []
-    more: dict[str, Any] = {}
-    while True:
-        page = streamed.streams.describe_stream(StreamArn=streamed.arn, Limit=5, **more)["StreamDescription"]
-        found += [shard["ShardId"] for shard in page["Shards"]]
-        if "LastEvaluatedShardId" not in page:
-            break
-        assert page["LastEvaluatedShardId"] == found[-1]
-        more = {"ExclusiveStartShardId": found[-1]}
-    assert found == everything
-    assert streamed.shards(ExclusiveStartShardId=everything[-1]) == []
-
-
 def test_every_kind_of_iterator_begins_where_it_says(streamed: Streamed) -> None:
     for n in range(5):
         streamed.put("k", x={"N": str(n)})

@@ -6,7 +6,7 @@ import pytest
 
 from keyheat.model import limits
 from keyheat.model.keyspace import position
-from keyheat.model.meter import KEPT_SECONDS, LaneMeter, MinuteTallies
+from keyheat.model.meter import LaneMeter
 from keyheat.model.minutes import Datapoint, MetricSeries
 from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
@@ -143,23 +143,6 @@ def test_the_window_starts_at_a_minute_and_excludes_its_end(
     series = model().minutes.series("orders", T0 + start_s, T0 + end_s)
     found = points(series, "ConsumedWriteCapacityUnits") or ()
     assert [point.start_s - T0 for point in found] == minutes
-
-
-def test_minutes_are_forgotten_after_fifteen_days() -> None:
-    track = MinuteTallies()
-    for day in range(40):
-        track.add(1.0, T0 + day * 86_400)
-    assert len(track.tallies) == 16
-    assert min(track.tallies) * 60 == T0 + 24 * 86_400
-
-
-def test_decisions_are_bounded() -> None:
-    table = model()
-    for second in range(KEPT_SECONDS + 50):
-        table.admit_write(KEY, 1.0, T0 + second)
-    rows = table.decisions.rows()
-    assert len(rows) == KEPT_SECONDS
-    assert rows[-1]["second"] == T0 + KEPT_SECONDS + 49
 
 
 def test_many_at_once_are_counted_as_one_by_one() -> None:

@@ -85,19 +85,3 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path)
         write_atomically(path, half)
     assert read_json(path, runfiles.RUN)["run_id"] == "old"
     assert os.listdir(tmp_path) == ["run.json"]
-
-
-def test_a_writer_that_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
-    def interrupted(file: IO[bytes]) -> None:
-        file.write(b"half a fi")
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_atomically(tmp_path / "run.json", interrupted)
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(FileProblem, match="cannot write"):
-        write_json(tmp_path / "file" / "run.json", runfiles.RUN, {})

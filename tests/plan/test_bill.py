@@ -43,11 +43,6 @@ def test_provisioned_capacity_is_paid_for_the_hour_that_has_begun() -> None:
     assert bill.other_mode == ("PAY_PER_REQUEST", pytest.approx(0.0625))
 
 
-@pytest.mark.slow
-def test_a_load_of_an_hour_takes_a_second_one_for_what_is_around_it() -> None:
-    assert billed("auto-scaling-ramp").hours == 2
-
-
 def test_an_index_is_paid_for_beside_its_table() -> None:
     bill = billed("country-index")
     assert line(bill, "4,000 WCU/s provisioned, index by-country").dollars == pytest.approx(2.6)
@@ -110,15 +105,6 @@ def test_what_is_asked_of_cloudwatch_is_on_the_bill() -> None:
     assert line(bill, "Insights rules").dollars == pytest.approx(2 * 0.5)  # partition keys, and with sort key
     assert line(bill, "Insights events").quantity == 25_000  # an item counts for each of them
     assert not any("Insights" in one.what for one in billed("hotkey").lines)
-
-
-def test_a_list_without_a_price_leaves_it_out_of_the_sum() -> None:
-    bare = load_prices().model_copy(update={"cloudwatch": None, "contributor_insights": None})
-    bill = billed("hotkey", bare, metric_requests=4_000, throttled_keys=True)
-    assert bill.dollars == pytest.approx(2.665)
-    assert bill.unpriced == (
-        "CloudWatch GetMetricData", "Contributor Insights rules", "Contributor Insights events",
-    )  # fmt: skip
 
 
 def test_a_load_test_that_nobody_knows_is_taken_to_write_with_every_request() -> None:

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from keyheat.plan.quotas import DEFAULT_QUOTAS, over_quota, quotas_of
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.words import Capacity
@@ -29,15 +27,6 @@ def test_an_answer_of_aws_is_read() -> None:
     found = quotas_of(ANSWER)
     assert (found.table, found.account) == (Capacity(40_000, 3_000), Capacity(80_000, 5_000))
     assert (found.source, found.problem) == ("account", None)
-
-
-@pytest.mark.parametrize(
-    "answer", [{}, {"TableMaxReadCapacityUnits": 0}, {"AccountMaxReadCapacityUnits": "a"}]
-)
-def test_an_answer_without_numbers_leaves_the_quotas_unknown(answer: dict[str, Any]) -> None:
-    found = quotas_of(answer)
-    assert found.source == "unknown"
-    assert over_quota(scenario("hotkey"), found) == ()
 
 
 def test_a_table_counts_together_with_its_indexes() -> None:

@@ -46,16 +46,6 @@ def test_only_one_of_the_threads_that_share_what_they_know_goes() -> None:
     ]  # fmt: skip
 
 
-def test_a_key_never_gets_more_than_its_most_shards() -> None:
-    assert steps(known(4), [T0, T0 + 100, T0 + 111]) == [ShardStep.AT_MOST] * 3
-
-
-def test_a_clock_that_is_an_hour_ahead_stops_nobody_for_an_hour() -> None:
-    ahead = known(updated_s=T0 + 3_600, seen_s=T0)
-    assert steps(ahead, [T0 + 59, T0 + 61, T0 + 71])[0] is ShardStep.COOLING
-    assert steps(ahead, [T0 + 59, T0 + 61, T0 + 71])[-1] is ShardStep.RAISE
-
-
 def test_an_answer_that_is_older_than_what_is_known_is_void() -> None:
     newer = known(3, updated_s=T0 + 100)
     assert KnownShards.learned(known(2).shards, newer, read_s=T0 + 101, now_s=T0 + 102) is newer
