@@ -16,7 +16,7 @@ from keyheat.show.constraints import NAMES, saying
 from keyheat.show.style import LIGHT, colour_of, pattern
 from keyheat.words import Constraint, Resource, capital, label_of, whose
 
-MOST_ROWS: Final = 120
+MOST_ROWS: Final = 60
 """Of the table below a chart; a CSV file has them all."""
 WORDS: Final = {
     "provisioned": "provisioned for",

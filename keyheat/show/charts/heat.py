@@ -17,7 +17,7 @@ from keyheat.terms import DEMAND
 from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource, index_of, key_name
 
 MOST_KEYS: Final = 12
-MOST_ROWS: Final = 120  # of the table below a chart
+MOST_ROWS: Final = 60  # of the table below a chart
 MOST_COLUMNS: Final = 720
 MOST_PARTITIONS, NAMED_PARTITIONS = 96, 32
 COLD: Final = 0.02  # of what one partition admits: below it there is no heat to show
