@@ -36,7 +36,8 @@ MAY_IMPORT = {
         "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression", "show",
     },
     "show": {
-        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "pages", "terminal",
+        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression", "pages",
+        "terminal",
     },
     "testing": {
         "model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "show",

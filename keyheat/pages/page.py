@@ -18,8 +18,8 @@ from keyheat.words import capital, glued
 
 SCRIPTS = ("library.js", "page.js", "ticket.js")
 TEMPLATES = (
-    "index.html.j2", "answer.html.j2", "side-by-side.html.j2", "regression.html.j2",
-    "runs.html.j2", "macros.html.j2", "style.css", *SCRIPTS,
+    "answer.html.j2",
+    "macros.html.j2", "style.css", *SCRIPTS,
 )  # fmt: skip
 
 
