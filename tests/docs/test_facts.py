@@ -19,7 +19,7 @@ from keyheat import words as codes
 from keyheat.analysis.advice.actions import ACTIONS
 from keyheat.analysis.found import DEPTH
 from keyheat.analysis.measures import ABSENCES, MEASURES
-from keyheat.analysis.report.bins import MOST_POINTS
+from keyheat.show.charts.base import MOST_POINTS
 from keyheat.analysis.rules import LEANING, MEASURED, RULES
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.metrics import METRICS
