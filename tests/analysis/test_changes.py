@@ -8,7 +8,7 @@ from keyheat.analysis.changes import changes
 from keyheat.analysis.elsewhere import other_causes, usual_latency_ms
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, Label, Series, TableFacts, Window
-from keyheat.wording.changes import changed_words, not_held
+from keyheat.show.changes import changed_words, not_held
 from keyheat.words import WRITE, Capacity, Resource
 
 START = datetime(2026, 11, 26, 2, tzinfo=UTC)

@@ -18,13 +18,13 @@ from keyheat.analysis.timeline import timeline
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.show.advice import outlook
 from keyheat.simulator.alterations import divided
 from keyheat.simulator.masses import masses_of_shares
 from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.whatif import shards_enough
-from keyheat.wording.advice import outlook
 from keyheat.words import READ
 
 HOT_KEY = """
@@ -104,7 +104,7 @@ def case_for(numbers: Thresholds, **facts: Any) -> AdviceCase:
 
 def rerun_for(scenario: Scenario, *, measured: float | None = None, by_schedule: bool = False) -> Rerun:
     return Rerun(
-        scenario=scenario, traffic=lambda _shards: traffic_of(scenario, seed=scenario.seed),
+        scenario=scenario, traffic=lambda: traffic_of(scenario, seed=scenario.seed),
         by_schedule=by_schedule, measured=measured, billing=Billing(load_prices()),
     )  # fmt: skip
 

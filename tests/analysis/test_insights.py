@@ -14,13 +14,12 @@ from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.heat import index_heats_of, insight_heats, key_spread
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import evidence_alone
-from keyheat.analysis.report.seconds import read_record
 from keyheat.analysis.timeline import units_per_request
 from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.runs import metrics
 from keyheat.runs.formats import Contributor, Contributors, Evidence, IndexFacts, Series, TableFacts, Window
 from keyheat.scenario.keys import digest_of
-from keyheat.wording.verdict import verdict_sentence
+from keyheat.show.verdict import verdict_sentence
 from keyheat.words import READ, WRITE, Capacity, Direction
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -312,7 +311,7 @@ def test_the_key_of_an_incident_stands_in_its_headline_and_is_to_be_sharded() ->
     seen = incident(64_800.0, 1_260.0, "WriteKeyRangeThroughputThrottleEvents", rule)
     diagnosis = diagnosed(seen)
     run = evidence_alone(seen, diagnosis)
-    said = verdict_sentence(diagnosis.verdict, facts_of(run, read_record(run)), diagnosis.generator)
+    said = verdict_sentence(diagnosis.verdict, facts_of(run), diagnosis.generator)
     assert "one key, “customer-4711”, asked for 1,340 WCU/s where a partition admits 1,000" in said
     advice = next(one for one in diagnosis.recommendations if one.kind == "cure")
     assert advice.why.startswith("One key takes the heat: “customer-4711” asks for 1,335 WCU/s")
@@ -331,7 +330,7 @@ def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands()
     seen = seen.model_copy(update={"series": half})
     diagnosis = diagnosed(seen)
     run = evidence_alone(seen, diagnosis)
-    facts = facts_of(run, read_record(run))
+    facts = facts_of(run)
     raised = next(one for one in diagnosis.recommendations if one.action == "raise_capacity")
     changed = changes(seen, diagnosis.labels, facts.resource, ())
     assert changed is not None

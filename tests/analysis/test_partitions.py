@@ -8,7 +8,6 @@ import pytest
 
 from keyheat.analysis.diagnosis import analyze_run
 from keyheat.analysis.report.run import load_run
-from keyheat.analysis.report.seconds import read_record
 from keyheat.evidence import collection
 from keyheat.evidence.partitions import words
 from keyheat.runs.formats import (
@@ -161,7 +160,7 @@ def test_the_times_of_a_run_are_moved_to_the_services(skew_s: float, tmp_path: P
     write_diagnosis(tmp_path / "diagnosis.json", diagnosis)
     shown = load_run(tmp_path)
     assert shown.keys == run.keys
-    drawn = read_record(shown).range()
+    drawn = shown.record.range()
     assert drawn is not None
     assert drawn[0] == int(run.seconds[0].second.timestamp())
 
