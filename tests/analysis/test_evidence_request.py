@@ -393,3 +393,10 @@ def test_a_description_that_is_none(content: str, message: str, answer: Answer, 
     path.write_text(content)
     with pytest.raises(ValueError, match=message):
         from_files(answer("a", {WRITES: {1: 2}}), described=path)
+
+
+def test_a_profile_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    asked = EvidenceRequest(table="t", start=NOW - DAY, end=NOW - DAY + MINUTE, profile="nobody")
+    with pytest.raises(ValueError, match=r"--profile: .*nobody"):
+        evidence_for(asked, clock=NOW.timestamp, progress=silent)
