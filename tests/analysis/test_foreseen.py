@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keyheat.analysis.advice.case import AdviceCase, Limit
+from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.cures import cured
 from keyheat.analysis.advice.rerun import Rerun, rerun_of
 from keyheat.analysis.diagnosis import diagnose
@@ -25,7 +25,6 @@ from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.whatif import shards_enough
-from keyheat.words import READ
 
 HOT_KEY = """
 format = "keyheat.scenario/1"
@@ -151,52 +150,6 @@ def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds
     assert cure is not None
     assert [(one.action, one.shards) for one in cure.steps] == [("shard_writes", sharded.shards)]
     assert cure.throttle_share_after == 0
-
-
-READ_HOT = """
-format = "keyheat.scenario/1"
-name = "reads"
-question = "Do copies of a large item fit the table?"
-[table]
-name = "orders"
-provisioned = {read = 12000, write = 400}
-[keys]
-kind = "hot_key"
-share = 0.9
-keys = 50
-[load]
-users = 10
-duration_s = 15
-item_bytes = 200_000
-[[tasks]]
-operation = "put"
-per_s = 1
-[[tasks]]
-operation = "get"
-per_s = 150
-consistent = true
-"""
-
-
-@pytest.mark.slow
-def test_writes_of_copies_are_paid_out_of_capacity_and_not_of_saved_burst(numbers: Thresholds) -> None:
-    scenario = scenario_from_dict(tomllib.loads(READ_HOT), "test")
-    hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=6_600.0, direction="read")
-
-    def case_of(limit: Limit) -> AdviceCase:
-        constraint, resource, direction = limit
-        heat = RunHeat("read", (hot,), ()) if direction == "read" else None
-        ceiling = 3_000 if direction == "read" else 1_000
-        facts = {"constraint": constraint, "resource": resource, "direction": direction, "heat": heat}
-        return case_for(numbers, **facts, rule=None, limit=400, warm=None, ceiling=ceiling)
-
-    rerun = rerun_as_sent(scenario)
-    _advised, cure = cured([case_of(("partition", "table", READ))], rerun, case_of)
-    assert cure is not None
-    assert "replicate_reads" in {step.action for step in cure.steps}
-    raised = next(step for step in cure.steps if (step.action, step.direction) == ("raise_capacity", "write"))
-    assert raised.units is not None
-    assert raised.units > 800, "each of the copies is written as often as the item"
 
 
 HOT_VALUE = """
