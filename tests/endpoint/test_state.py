@@ -209,16 +209,6 @@ def test_a_table_is_where_its_arn_says(regions: Regions, service: Service, tmp_p
     assert len(there.catalog.find("events").items) == 1
 
 
-@pytest.mark.parametrize(
-    ("region", "said"), [("EU WEST", r"valid region, not 'EU WEST'.* @ events"), ("", "no ARN of a table")]
-)
-def test_a_table_in_no_region_is_said(regions: Regions, tmp_path: Path, region: str, said: str) -> None:
-    arn = f"arn:aws:dynamodb:{region}:1:table/events"
-    (tmp_path / "t.json").write_text(json.dumps({**ON_DEMAND, "TableArn": arn}))
-    with pytest.raises(CannotBegin, match=said):
-        Beginning(tables=(tmp_path / "t.json",)).make(regions)
-
-
 def files(folder: Path, items: bytes) -> Beginning:
     (folder / "t.json").write_text(json.dumps({"Table": ORDERS}))
     (folder / "i.jsonl").write_bytes(items)
@@ -292,20 +282,6 @@ def test_a_file_that_cannot_be_read_says_why(
         with pytest.raises(CannotBegin, match=said):
             wrong.make(regions)
     assert "items of" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("beginning", "said"),
-    [
-        (Beginning(tables=(Path("none.json"),)), "none.json: "),
-        (Beginning(items=(("gone", Path("x")),)), "no table gone; tables are: none"),
-        (Beginning(items=((None, Path("x")),)), "which table? --seed-items TABLE=x; tables are: none"),
-        (Beginning(snapshot=Path("none.jsonl")), "none.jsonl: "),
-    ],
-)
-def test_what_is_not_there_is_said(regions: Regions, beginning: Beginning, said: str) -> None:
-    with pytest.raises(CannotBegin, match=said.replace("?", r"\?")):
-        beginning.make(regions)
 
 
 def test_time_goes_on_and_never_back() -> None:

@@ -95,16 +95,6 @@ def test_half_sent_bodies_share_a_bound(shared: Connections) -> None:
     assert other.status == 200
 
 
-def test_who_sends_halves_and_waits_keeps_nobody_out(shared: Connections) -> None:
-    waiting = half_sent(shared, 4)
-    shared.sweep()
-    later = half_sent(shared, 2)
-    assert [peer.status for peer in waiting].count(503) == 2
-    for peer in later:
-        peer.send(b"x" * KB)
-        assert peer.status == 200
-
-
 def test_what_a_connection_held_is_free_when_it_is_lost(shared: Connections) -> None:
     for peer in half_sent(shared, 4):
         peer.connection.connection_lost(None)
@@ -118,16 +108,6 @@ def test_a_body_of_many_parts_is_whole(shared: Connections) -> None:
         peer.send(bytes([byte]))
     assert peer.transport.written.endswith(b"Content-Length: 300\r\n\r\n")
     assert shared.unfinished_bytes == 0
-
-
-def test_what_is_dropped_holds_nothing(shared: Connections) -> None:
-    peer = Peer(shared)
-    peer.send(head(60 * KB))
-    for _ in range(59):
-        peer.send(b"x" * KB)
-        assert shared.unfinished_bytes < KB
-    peer.send(b"x" * KB)
-    assert peer.status == 413
 
 
 @pytest.mark.parametrize(
@@ -151,12 +131,6 @@ def test_what_stands_around_a_body_ends(shared: Connections, begun: bytes, statu
             peer.send(line)
     assert peer.status == status
     assert shared.unfinished_bytes == 0
-
-
-def test_many_short_headers_are_counted_as_what_they_take(shared: Connections) -> None:
-    peer = Peer(shared)
-    peer.send(b"GET / HTTP/1.1\r\n" + b"".join(b"a%d:\r\n" % number for number in range(100)) + b"\r\n")
-    assert peer.status == 431
 
 
 @pytest.mark.parametrize(
