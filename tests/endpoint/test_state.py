@@ -284,6 +284,20 @@ def test_a_file_that_cannot_be_read_says_why(
     assert "items of" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("beginning", "said"),
+    [
+        (Beginning(tables=(Path("none.json"),)), "none.json: "),
+        (Beginning(items=(("gone", Path("x")),)), "no table gone; tables are: none"),
+        (Beginning(items=((None, Path("x")),)), "which table? --seed-items TABLE=x; tables are: none"),
+        (Beginning(snapshot=Path("none.jsonl")), "none.jsonl: "),
+    ],
+)
+def test_what_is_not_there_is_said(regions: Regions, beginning: Beginning, said: str) -> None:
+    with pytest.raises(CannotBegin, match=said.replace("?", r"\?")):
+        beginning.make(regions)
+
+
 def test_time_goes_on_and_never_back() -> None:
     clock = ServiceClock(lambda: NOW_S)
     clock.advance(0.5)

@@ -110,6 +110,16 @@ def test_a_body_of_many_parts_is_whole(shared: Connections) -> None:
     assert shared.unfinished_bytes == 0
 
 
+def test_what_is_dropped_holds_nothing(shared: Connections) -> None:
+    peer = Peer(shared)
+    peer.send(head(60 * KB))
+    for _ in range(59):
+        peer.send(b"x" * KB)
+        assert shared.unfinished_bytes < KB
+    peer.send(b"x" * KB)
+    assert peer.status == 413
+
+
 @pytest.mark.parametrize(
     ("begun", "status"),
     [
@@ -131,6 +141,12 @@ def test_what_stands_around_a_body_ends(shared: Connections, begun: bytes, statu
             peer.send(line)
     assert peer.status == status
     assert shared.unfinished_bytes == 0
+
+
+def test_many_short_headers_are_counted_as_what_they_take(shared: Connections) -> None:
+    peer = Peer(shared)
+    peer.send(b"GET / HTTP/1.1\r\n" + b"".join(b"a%d:\r\n" % number for number in range(100)) + b"\r\n")
+    assert peer.status == 431
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,15 @@ def test_indexes_come_and_go() -> None:
     assert sum(point.sum for point in series.points) == 4.0
 
 
+def test_a_new_account_quota_applies_from_now_on() -> None:
+    capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", account=Capacity(10, 10))
+    model = TableModel(capacity, now_s=T0)
+    assert [model.admit_write(position(b"k"), 1.0, T0) is None for _ in range(11)].count(True) == 10
+    more = TableCapacity(billing_mode="PAY_PER_REQUEST", account=Capacity(20, 20))
+    model.change_capacity(more, T0 + 1)
+    assert [model.admit_write(position(b"k"), 1.0, T0 + 5) is None for _ in range(30)].count(True) == 20
+
+
 def test_stored_data_splits_a_partition() -> None:
     model = TableModel(TableCapacity(provisioned=Capacity(1, 1)), now_s=T0)
     model.grown(position(b"k"), 11 * 2**30, T0)
