@@ -19,6 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from keyheat.masking import as_cell
+
 Verb = Callable[..., Any]
 Sample = Callable[..., Path]
 
@@ -232,6 +234,17 @@ def test_a_link_in_place_of_an_output_folder_is_refused(
     assert said.code == 2
     assert "is a link: name the folder that it leads to" in said.err
     assert not list(elsewhere.iterdir())
+
+
+FORMULAS = {
+    "=1+1": "'=1+1", "+cmd": "'+cmd", "-cmd|x": "'-cmd|x", "@SUM(A1)": "'@SUM(A1)",
+    "\tx": "'\tx", "\rx": "'\rx", "-12.5": "-12.5", "+3e9": "+3e9", "a=b": "a=b",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("word", FORMULAS)
+def test_text_that_a_spreadsheet_would_run_is_marked_as_text(word: str) -> None:
+    assert as_cell(word) == FORMULAS[word]
 
 
 def test_no_cell_of_an_export_is_a_formula(verb: Verb, sample: Sample, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, NoCredentialsE
 
 from keyheat.evidence.clients import failure_of
 from keyheat.evidence.cloudwatch import (
+    CLOUD_PACE,
     MetricAnswer,
     MetricSource,
     PollPace,
@@ -42,6 +43,9 @@ def page(*results: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"MetricDataResults": list(results), **more}
 
 
+WHOLE = page(result(WRITES, [10.0, 20.0]))
+
+
 @dataclass
 class Told:
     """A CloudWatch that says one thing after the other, the last one forever; under a clock of its own."""
@@ -73,6 +77,26 @@ class Told:
         return published(source, TableFacts(name="orders"), WINDOW)
 
 
+def test_two_answers_that_agree_end_it() -> None:
+    told = Told([page(result(WRITES, [10.0])), page(result(WRITES, [10.0, 15.0])), WHOLE])
+    found = told.answer()
+    assert found.points[WRITES] == dict(zip(MINUTES, [10.0, 20.0], strict=True))
+    assert (found.problems, told.asked_s) == ((), [0, 10, 20, 30])
+    assert told.shown[0] == ("CloudWatch to publish the last minute", 600)
+    assert told.shown[-1][0] == "CloudWatch's answer to settle"
+
+
+def test_throttled_calls_are_asked_less_and_less_often_and_it_is_said() -> None:
+    throttled = error("Throttling")
+    told = Told([throttled, throttled, throttled, throttled, throttled, WHOLE])
+    found = told.answer()
+    assert (found.problems, found.count) == ((), 2)
+    assert told.asked_s == [0, 20, 60, 140, 220, 300, 310]
+    assert {what for what, _ in told.shown[:300]} == {
+        "CloudWatch to take requests again: it throttles GetMetricData"
+    }
+
+
 def test_what_came_before_the_throttling_is_kept_and_the_limit_is_said() -> None:
     told = Told([page(result(WRITES, [10.0, 20.0]), result(EVENTS, [1.0])), error("ThrottlingException")])
     found = told.answer()
@@ -80,6 +104,14 @@ def test_what_came_before_the_throttling_is_kept_and_the_limit_is_said() -> None
     assert found.problems[-1] == (
         "CloudWatch: it throttled GetMetricData for 600 s, the whole wait; `keyheat collect` asks again"
     )
+
+
+def test_a_window_of_long_ago_is_asked_once_and_waited_for_only_where_no_answer_came() -> None:
+    old = WINDOW.end.timestamp() + 90_000
+    told = Told([WHOLE], now_s=old)
+    assert (told.answer().problems, len(told.asked_s)) == ((), 1)
+    told = Told([error("Throttling"), WHOLE], now_s=old)
+    assert (told.answer().count, told.asked_s) == (2, [90_000, 90_020])
 
 
 CUT_SHORT: list[tuple[str, dict[str, Any]]] = [
@@ -104,6 +136,12 @@ def test_one_that_stays_cut_short_is_taken_and_said(_story: str, cut: dict[str, 
     assert (len(found.problems), len(told.asked_s)) == (1, 5)
 
 
+def test_what_is_forbidden_is_not_asked_for_again() -> None:
+    found = (told := Told([page(result(WRITES, [1.0, 2.0]), result(EVENTS, [], "Forbidden"))])).answer()
+    assert found.problems == ("CloudWatch: Forbidden for WriteThrottleEvents/Sum/60/table",)
+    assert len(told.asked_s) == 2  # as for any answer: two that agree
+
+
 def test_an_answer_that_never_settles_is_taken_and_said() -> None:
     changing = [page(result(WRITES, [10.0, float(n)])) for n in range(100)]
     found = (told := Told(changing)).answer()
@@ -111,6 +149,19 @@ def test_an_answer_that_never_settles_is_taken_and_said() -> None:
     assert found.problems == (
         "CloudWatch: what it says of the run still changed 600 s after its end; `keyheat collect` asks again",
     )
+
+
+def test_a_service_that_never_answers_is_not_waited_for_to_the_end() -> None:
+    told = Told([ConnectTimeoutError(endpoint_url="https://monitoring.eu-west-1.amazonaws.com")])
+    found = told.answer(CLOUD_PACE)
+    assert len(told.asked_s) == 5
+    assert (found.count, "Connect timeout" in found.problems[0]) == (0, True)
+
+
+def test_a_token_that_has_expired_begins_again_with_the_first_page() -> None:
+    first = page(result(WRITES, [10.0]), NextToken="more")
+    told = Told([first, error("InvalidNextToken"), WHOLE])
+    assert (told.answer().count, told.tokens) == (2, [None, "more", None, None])
 
 
 def test_pages_in_any_order_and_twice_over_do_no_harm_and_none_is_followed_in_a_circle() -> None:

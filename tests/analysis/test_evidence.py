@@ -1,15 +1,17 @@
 """Evidence: paging, waiting, missing files and failing services; clients and clocks are passed in."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
+from keyheat import runfiles
 from keyheat.analysis.diagnosis import analyze_run, diagnosed
 from keyheat.evidence import collection
+from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window, write_evidence
 from keyheat.runs.manifest import Manifest, run_window
@@ -65,6 +67,25 @@ def test_no_call_asks_for_more_than_500_series(demo: Any) -> None:
     assert len(found.series) == len(metrics.series_keys([i["IndexName"] for i in indexes]))
 
 
+def test_it_waits_until_the_last_minute_is_published(run_dir: Path, demo: Any) -> None:
+    run, expected = demo("hotkey")
+    aws = run.aws(delay_s=8)
+    found = collect(run_dir, aws)
+    assert found.series == expected.series
+    assert found.missing == ()
+    assert 8 <= aws.clock() - run.window.end.timestamp() <= 11
+
+
+@pytest.mark.slow
+def test_it_goes_on_with_what_there_is_after_the_limit(run_dir: Path, demo: Any) -> None:
+    run, _ = demo("hotkey")
+    aws = run.aws(delay_s=10_000)
+    found = collect(run_dir, aws)
+    assert found.missing == ("CloudWatch: the last minute was not published 20 s after it closed",)
+    assert found.throttles
+    assert aws.clock() - run.window.end.timestamp() == pytest.approx(20)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("failure", [DENIED, EndpointConnectionError(endpoint_url="http://127.0.0.1:1")])
 def test_without_cloudwatch_the_clients_files_are_the_evidence(
@@ -101,6 +122,28 @@ def test_files_that_are_lost_are_named_and_the_rest_decides(
     assert diagnosis.verdict.constraint == "partition"
     for name in names:
         assert [line for line in diagnosis.coverage.missing if name in line], name
+
+
+@pytest.mark.slow
+def test_a_killed_run_ends_now(run_dir: Path, demo: Any) -> None:
+    run, _ = demo("hotkey")
+    for name in ("seconds.parquet", "throttles.parquet", "keys.json"):
+        (run_dir / name).unlink()
+    content = json.loads((run_dir / "run.json").read_text())
+    del content["format"]
+    runfiles.write_json(
+        run_dir / "run.json", runfiles.RUN, {**content, "status": "running", "ended_at": None}
+    )
+    found = collect(run_dir, run.aws())
+    assert found.window.end == run.window.end
+    assert "the end of the run: run.json says it is running" in found.missing
+    write_evidence(run_dir / "evidence.json", found)
+    assert analyze_run(run_dir).verdict.grade == "cause_metric"
+
+
+def test_a_directory_without_anything_says_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(FileProblem, match=r"nothing to analyze(.|\n)*evidence\.json(.|\n)*run\.json"):
+        analyze_run(tmp_path)
 
 
 WINDOWS: list[tuple[str, str | None, str, str]] = [
@@ -169,3 +212,24 @@ def test_what_the_cli_did_not_print_is_refused(message: str, content: Any) -> No
     window = Window(start="2026-01-01T00:00:00Z", end="2026-01-01T01:00:00Z")
     with pytest.raises(ValueError, match=message):
         collection.from_cli_output([printed], table=TableFacts(name="t"), window=window)
+
+
+@pytest.mark.parametrize(
+    ("age", "period_s"),
+    [
+        (timedelta(days=1), 60),
+        (timedelta(days=16), 300),
+        (timedelta(days=64), 3_600),
+        (timedelta(days=999), 3_600),
+    ],
+)
+def test_old_windows_use_the_period_that_is_kept(age: timedelta, period_s: int) -> None:
+    now = datetime(2026, 11, 20, tzinfo=UTC)
+    asked = {q["MetricStat"]["Period"] for q in metrics.queries_for("t", start=now - age, now=now)}
+    assert min(asked) == period_s
+
+
+def test_labels_of_queries_say_which_series_they_are() -> None:
+    keys = metrics.series_keys(["by_country", "a.b-c_d"], replicas=["eu-west-1"])
+    assert [metrics.SeriesKey.of_label(key.label) for key in keys] == list(keys)
+    assert len({key.label for key in keys}) == len(keys)

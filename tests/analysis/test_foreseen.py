@@ -132,6 +132,13 @@ def test_capacity_for_the_demand_ends_the_throttling_and_is_paid_for(
     assert "no attempt would be throttled" in outlook(raised)
 
 
+def test_auto_scaling_is_seen_to_be_late(numbers: Thresholds) -> None:
+    diagnosis, _ = diagnosis_of(TOO_SMALL, numbers)
+    late = advice(diagnosis, "auto_scaling").foreseen
+    assert late is not None
+    assert late.throttle_share_after == pytest.approx(late.throttle_share_before, abs=0.02)
+
+
 @pytest.mark.slow
 def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds) -> None:
     scenario = scenario_from_dict(tomllib.loads(HOT_KEY), "test")
@@ -269,10 +276,3 @@ def test_a_peak_that_is_soon_over_is_for_the_clients_retries(
         assert "is given up" in setting.expected
         assert "simulated with 10 clients" in setting.expected
         assert ("requests are given up" in setting.why) == (scenario.client.sdk != "none")
-
-
-def test_auto_scaling_is_seen_to_be_late(numbers: Thresholds) -> None:
-    diagnosis, _ = diagnosis_of(TOO_SMALL, numbers)
-    late = advice(diagnosis, "auto_scaling").foreseen
-    assert late is not None
-    assert late.throttle_share_after == pytest.approx(late.throttle_share_before, abs=0.02)

@@ -93,6 +93,23 @@ def _minute(row: dict[str, Any]) -> int:
     return _second(row) // 60
 
 
+def test_reads_and_writes_are_labelled_apart(numbers: Thresholds) -> None:
+    rows = throttled(KEY_RANGE, range(10, 40))
+    rows += [{**row, "direction": "read", "reason": "TableReadProvisionedThroughputExceeded"} for row in rows]
+    labels = diagnosed(evidence(throttles=rows), numbers).labels
+    assert {(label.direction, label.constraint) for label in labels} == {
+        ("write", "partition"),
+        ("read", "table"),
+    }
+
+
+def test_a_pause_parts_two_spans(numbers: Thresholds) -> None:
+    near = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(60, 70))
+    far = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(80, 90))
+    assert len(diagnosed(evidence(throttles=near), numbers).labels) == 1
+    assert len(diagnosed(evidence(throttles=far), numbers).labels) == 2
+
+
 def test_a_sprinkle_makes_no_verdict_but_stays_listed(numbers: Thresholds) -> None:
     found = evidence(
         throttles=throttled(None, range(3), 2), seconds=client_seconds((range(100), 1_000, 0)),
@@ -113,6 +130,23 @@ def test_few_throttles_that_dynamodb_gave_a_reason_for_are_a_verdict(numbers: Th
     assert (verdict.constraint, verdict.grade) == ("partition", "reason")
 
 
+def test_few_throttles_are_no_sprinkle_where_they_are_a_part_of_the_attempts(numbers: Thresholds) -> None:
+    """Nine of 27 reads of an index, beside a hundred thousand writes of its table."""
+    reads = [
+        {"second": START + timedelta(seconds=at), "index": "by_0", "direction": "read", "consumed": 2,
+         "attempts": 3, "throttled": 1}
+        for at in range(9)
+    ]  # fmt: skip
+    seconds = [*client_seconds((range(100), 1_000, 0)), *reads]
+    rows = [{**row, "direction": "read"} for row in throttled(None, range(9), 1, index="by_0")]
+    found = evidence(
+        throttles=rows, seconds=seconds, indexes=1,
+        table={"indexes": [{"name": "by_0", "provisioned": {"read": 2}}]},
+    )  # fmt: skip
+    verdict = diagnosed(found, numbers).verdict
+    assert (verdict.resource, verdict.direction, verdict.constraint) == ("by_0", "read", "table")
+
+
 @pytest.mark.parametrize(("per_s", "constraint"), [(100, "none"), (10, "table")])
 def test_a_sprinkle_by_cloudwatch_alone(per_s: float, constraint: str, numbers: Thresholds) -> None:
     """Six throttles: few beside 60,000 units, perhaps many beside 6,000, of which a request may take ten."""
@@ -123,6 +157,11 @@ def test_a_sprinkle_by_cloudwatch_alone(per_s: float, constraint: str, numbers: 
     diagnosis = diagnosed(found, numbers)
     assert diagnosis.verdict.constraint == constraint
     assert [label.constraint for label in diagnosis.labels] == ["table"]
+
+
+def test_a_sprinkle_where_only_writes_are_known(numbers: Thresholds) -> None:
+    found = evidence(consumed(*[900] * 10), events(*[None] * 8, 3, 3), provisioned(1_000), minutes=10)
+    assert diagnosed(found, numbers).verdict.constraint == "none"
 
 
 @pytest.mark.parametrize(
@@ -230,6 +269,13 @@ def test_a_generator_that_was_the_limit_spoils_what_it_can(
     sentence = verdict_sentence(verdict, facts_of(run), diagnosis.generator)
     assert (said or "says nothing") in sentence
     assert (sureness(verdict) == "–") == (said is None and verdict.constraint != "undetermined")
+
+
+def test_no_throttles_of_a_generator_that_fell_behind_say_nothing(numbers: Thresholds) -> None:
+    manifest = Manifest.model_validate({"started_at": START, "table": {"name": "t"}, "generator": BEHIND})
+    found = evidence(seconds=client_seconds((range(60), 100, 0)))
+    verdict = diagnosed(found, numbers, ClientFiles(manifest=manifest)).verdict
+    assert (verdict.constraint, verdict.valid, sureness(verdict)) == ("none", False, "–")
 
 
 EVEN = Keys.model_validate({"overall": {"write": [{"key": "k", "units": 60, "share": 0.001}]}})

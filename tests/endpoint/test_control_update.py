@@ -1,8 +1,11 @@
 """UpdateTable: what changes, when, and how often it may."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.endpoint.account import NOON_S, Account, attributes, index, indexed, on_demand, units
+from keyheat.model.updates import next_decrease_s
+from tests.endpoint.account import NOON_S, Account, attributes, index, indexed, on_demand, table, units
 
 HOUR_S = 3_600.0
 DAY_S = 86_400.0
@@ -74,6 +77,23 @@ def test_four_decreases_come_free_and_then_one_an_hour():
     account.update(ProvisionedThroughput=units(100, 1))
 
 
+def test_a_refused_decrease_counts_for_nothing():
+    account = Account()
+    account.create(ProvisionedThroughput=units(100, 100), **indexed(index(ProvisionedThroughput=units(9, 9))))
+    for write in (99, 98, 97, 96):
+        account.update(ProvisionedThroughput=units(100, write))
+    both = {
+        "ProvisionedThroughput": units(100, 95),
+        "GlobalSecondaryIndexUpdates": [
+            {"Update": {"IndexName": "by_city", "ProvisionedThroughput": units(9, 8)}}
+        ],
+    }
+    assert account.refusal("UpdateTable", TableName="orders", **both).code == "LimitExceededException"
+    described = account.describe()
+    assert described["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 4
+    assert described["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
+
+
 def test_an_index_has_decreases_of_its_own():
     account = Account()
     account.create(**indexed())
@@ -88,6 +108,28 @@ def test_an_index_has_decreases_of_its_own():
     account.update(ProvisionedThroughput=units(4, 4))
 
 
+def test_raising_is_never_limited():
+    account = Account()
+    account.create()
+    for write in range(6, 40):
+        account.update(ProvisionedThroughput=units(5, write))
+    assert account.describe()["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
+
+
+@given(st.lists(st.floats(0.0, 4 * HOUR_S), max_size=60))
+def test_no_day_ever_has_more_than_27_decreases(waits_s):
+    now_s, made = MIDNIGHT_S, []
+    for wait_s in waits_s:
+        now_s += wait_s
+        today = [at_s for at_s in made if at_s >= now_s // DAY_S * DAY_S]
+        allowed_s = next_decrease_s(today, now_s)
+        assert allowed_s >= now_s
+        if allowed_s == now_s:
+            assert len(today) < 4 or now_s - today[-1] >= HOUR_S
+            made.append(now_s)
+            assert len(today) + 1 <= 27
+
+
 def test_a_table_goes_to_on_demand_four_times_in_24_hours():
     account = Account()
     account.create()
@@ -99,6 +141,20 @@ def test_a_table_goes_to_on_demand_four_times_in_24_hours():
     assert refusal.code == "LimitExceededException"
     assert "Update to PayPerRequest mode are limited to 4 times in 1 day(s)" in refusal.message
     account.clock.advance(DAY_S - 240.0)
+    account.update(BillingMode="PAY_PER_REQUEST")
+
+
+def test_a_table_made_on_demand_has_one_switch_less_on_its_first_day():
+    account = Account()
+    account.call("CreateTable", **on_demand())
+    for _ in range(3):
+        account.clock.advance(60.0)
+        account.update(BillingMode="PROVISIONED", ProvisionedThroughput=units(5, 5))
+        account.update(BillingMode="PAY_PER_REQUEST")
+    account.update(BillingMode="PROVISIONED", ProvisionedThroughput=units(5, 5))
+    refusal = account.refusal("UpdateTable", TableName="orders", BillingMode="PAY_PER_REQUEST")
+    assert refusal.code == "LimitExceededException"
+    account.clock.advance(DAY_S - 180.0)
     account.update(BillingMode="PAY_PER_REQUEST")
 
 
@@ -166,6 +222,24 @@ def test_a_dropped_index_is_deleting_and_then_gone():
     described = account.describe()
     assert "GlobalSecondaryIndexes" not in described
     assert described["AttributeDefinitions"] == attributes("pk")
+
+
+def test_an_index_of_which_the_capacity_changes_is_updating():
+    account = Account(update_s=30.0)
+    account.create(**indexed(index("by_city"), index("by_day", "day")))
+    capacity = {"IndexName": "by_day", "ProvisionedThroughput": units(9, 9)}
+    updating = account.update(GlobalSecondaryIndexUpdates=[{"Update": capacity}])
+    statuses = {index["IndexName"]: index["IndexStatus"] for index in updating["GlobalSecondaryIndexes"]}
+    assert statuses == {"by_city": "ACTIVE", "by_day": "UPDATING"}
+
+
+def test_a_table_created_again_starts_a_new_history():
+    account = Account()
+    account.create()
+    account.update(ProvisionedThroughput=units(4, 4))
+    account.call("DeleteTable", TableName="orders")
+    account.call("CreateTable", **table())
+    assert account.describe()["ProvisionedThroughput"] == units(5, 5) | {"NumberOfDecreasesToday": 0}
 
 
 def test_an_index_made_again_starts_a_new_history():

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from keyheat.addresses import Hosts
+from keyheat.addresses import Hosts, hostname_of
 from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.regions import Regions
@@ -144,3 +144,14 @@ def test_boto3_reads_why_and_an_allowed_name_is_answered() -> None:
             by_name("table:8000")
         assert refused.value.response["Error"]["Code"] == "AccessDeniedException"
         process.stop(show_stderr=False)
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("localhost:8000", "localhost"), ("LocalHost", "localhost"), ("[::1]:80", "::1"), ("a.b.:1", "a.b"),
+        ("", ""), (":80", ""), ("a b", ""), ("a:80:90", ""), ("user@a", ""), ("a/b", ""), ("[::1]x", ""),
+    ],
+)  # fmt: skip
+def test_a_host_header_has_one_name(header: str, name: str) -> None:
+    assert hostname_of(header) == name

@@ -1,18 +1,23 @@
 """What the server does around a handler: errors, metrics, admin pages, and the same answer to boto3."""
 
 import logging
+import random
 from typing import Any
+from urllib.request import urlopen
 from zlib import crc32
 
 import orjson
 import pytest
 from botocore.exceptions import ClientError
 
+from keyheat.endpoint.dynamodb import request_ids
 from keyheat.endpoint.operations import CONTROL
+from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
 from keyheat.endpoint.service import Handler, Service
 from tests.endpoint.account import on_demand, table, units
+from tests.endpoint.asking import query, values
 from tests.endpoint.clients import FakeClock, ServiceApp, posted, taken_apart
 
 PUTS, LARGE = 200, {"S": "x" * 100_000}
@@ -79,6 +84,35 @@ def test_a_request_that_a_handler_stumbles_over_is_its_senders_mistake(body: byt
     assert answer["__type"].rpartition("#")[2] == kind
 
 
+def test_completed_requests_are_counted_for_every_table_they_name() -> None:
+    app = app_with(
+        PutItem=lambda service, request: b"{}",
+        Query=lambda service, request: {"Count": 7, "Items": [], "ScannedCount": 9},
+        Scan=lambda service, request: b'{"Items":[{"Count":{"N":"1"}}],"Count":3,"ScannedCount":3}',
+        BatchWriteItem=lambda service, request: {"UnprocessedItems": {}},
+        TransactWriteItems=lambda service, request: {},
+    )
+    requests = [
+        ("PutItem", {"TableName": "orders", "Item": {}}),
+        ("Query", {"TableName": "arn:aws:dynamodb:us-east-1:000000000000:table/orders"}),
+        ("Scan", {"TableName": "orders"}),
+        ("BatchWriteItem", {"RequestItems": {"orders": []}}),
+        ("TransactWriteItems", {"TransactItems": [{"Put": {"TableName": "orders"}}] * 3}),
+    ]
+    for operation, request in requests:
+        assert asked(app, operation, orjson.dumps(request))[0] == 200
+    completed = counts(app, "SuccessfulRequestLatency")
+    assert {name: count for name, (_, count) in completed.items()} == {name: 1 for name, _ in requests}
+    assert counts(app, "ReturnedItemCount") == {"Query": (7.0, 1), "Scan": (3.0, 1)}
+
+
+def test_request_ids_are_long_and_never_alike() -> None:
+    ids = request_ids(random.Random(1))
+    some = [next(ids) for _ in range(1000)]
+    assert len(set(some)) == 1000
+    assert {len(one) for one in some} == {52}
+
+
 def test_admin_pages(service_app: ServiceApp) -> None:
     def page(method: bytes, url: bytes) -> tuple[int, Any]:
         status, _, body = taken_apart(service_app.router.answer(method, url, {}, b""))
@@ -108,6 +142,21 @@ def test_admin_pages(service_app: ServiceApp) -> None:
     assert page(b"POST", b"/_keyheat/health")[0] == 405
 
 
+def test_a_running_endpoint_says_that_it_is_well(endpoint: EndpointProcess) -> None:
+    with urlopen(f"{endpoint.url}/_keyheat/health") as answer:
+        assert orjson.loads(answer.read()) == {"status": "ok", "scale": 1.0}
+
+
+def test_boto3_puts_and_gets_on_a_running_endpoint(ddb: Any) -> None:
+    ddb.create_table(**on_demand("put-and-got"))
+    item = {"pk": {"S": "schlüssel"}, "data": {"B": b"\x00\xff"}, "n": {"N": "1.50"}}
+    answer = ddb.put_item(TableName="put-and-got", Item=item, ReturnConsumedCapacity="TOTAL")
+    assert answer["ConsumedCapacity"]["CapacityUnits"] == 1.0
+    assert ddb.get_item(TableName="put-and-got", Key={"pk": item["pk"]})["Item"]["data"] == item["data"]
+    with pytest.raises(ddb.exceptions.ResourceNotFoundException):
+        ddb.get_item(TableName="no-such-table", Key={"pk": {"S": "a"}})
+
+
 def test_boto3_raises_a_throttle_of_a_running_endpoint(ddb: Any) -> None:
     """An item of 390 KB leaves the bucket of a unit a second in debt for longer than a test takes."""
     ddb.create_table(**table("in-debt", ProvisionedThroughput=units(1, 1)))
@@ -128,3 +177,32 @@ def test_old_objects_are_looked_at_only_in_quiet() -> None:
     for _ in range(5):
         housekeeping.sweep(20)
     assert collections == [0, 0, OLDEST]
+
+
+def test_a_throttle_is_seen_alike_by_client_decisions_and_metrics(service_app: ServiceApp) -> None:
+    app = service_app
+    app.ddb.create_table(**table("small", ProvisionedThroughput=units(20, 20)))
+    app.ddb.describe_table(TableName="small")
+    reasons, accepted = set(), 0
+    for number in range(PUTS):
+        app.clock.advance(0.1)  # so that one key range is not asked for too much in one second
+        try:
+            app.ddb.put_item(TableName="small", Item={"pk": {"S": f"{number}"}, "data": LARGE})
+            accepted += 1
+        except app.ddb.exceptions.ProvisionedThroughputExceededException as error:
+            reasons |= {reason["reason"] for reason in error.response["ThrottlingReasons"]}
+    assert reasons == {"TableWriteProvisionedThroughputExceeded"}
+    rows = app.service.catalog.get("small").model.decisions.rows()
+    assert sum(row["accepted"] for row in rows) == accepted > 0
+    app.clock.advance(60)
+    assert minute_of(app, "WriteThrottleEvents") == PUTS - accepted
+    assert minute_of(app, "WriteProvisionedThroughputThrottleEvents") == PUTS - accepted
+    assert minute_of(app, "ConsumedWriteCapacityUnits") == sum(row["consumed"] for row in rows)
+    assert minute_of(app, "ThrottledRequests", Operation="PutItem") == PUTS - accepted
+
+
+def minute_of(app: ServiceApp, metric: str, **dimensions: str) -> float:
+    """The sum of a metric of the table `small`, over its one minute."""
+    named = [{"Name": name, "Value": value} for name, value in {"TableName": "small", **dimensions}.items()]
+    (value,) = values(app, query(metric, dimensions=named))
+    return value

@@ -1,6 +1,7 @@
 """Partitions: how many, where they divide, and that splitting loses no key."""
 
 from bisect import bisect_right
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -9,8 +10,8 @@ from hypothesis import strategies as st
 
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.keyspace import collection_of, even_boundaries, position
-from keyheat.model.partitions import PartitionKind, Partitions, provisioned_partitions
+from keyheat.model.keyspace import collection_of, even_boundaries, middle, point, position
+from keyheat.model.partitions import PartitionKind, Partitions, provisioned_partitions, warm_partitions
 from keyheat.words import Capacity, Direction
 
 WRITE = Direction.WRITE
@@ -43,6 +44,21 @@ def test_a_new_provisioned_table_has_partitions_for_its_setting(
     read: float | None, write: float | None, count: int
 ) -> None:
     assert provisioned_partitions(Capacity(read, write)) == count
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "count"), [(12_000, 4_000, 4), (1, 1, 1), (12_001, 1, 5), (40_000, 40_000, 40)]
+)
+def test_warm_throughput_takes_partitions_for_the_larger_side(read: float, write: float, count: int) -> None:
+    assert warm_partitions(Capacity(read, write)) == count
+
+
+@given(count=st.integers(1, 2_000))
+def test_partitions_divide_the_line_evenly(count: int) -> None:
+    starts = [0, *(point(at) for at in even_boundaries(count)), 1 << 64]
+    widths = [after - before for before, after in pairwise(starts)]
+    assert len(widths) == count
+    assert max(widths) - min(widths) <= 1
 
 
 def test_keys_spread_over_the_partitions() -> None:
@@ -101,6 +117,13 @@ def test_four_partitions_that_must_become_six_become_eight() -> None:
     assert len(partitions) == 8
 
 
+@pytest.mark.parametrize("count", [1, 3, 5, 7, 11, 13])
+def test_spreading_to_the_present_count_changes_nothing(count: int) -> None:
+    partitions = make(count)
+    partitions.spread(count, 0.0)
+    assert len(partitions) == count
+
+
 def test_a_partition_splits_at_ten_gigabytes_and_each_half_keeps_half() -> None:
     partitions = make(1)
     at = position(b"any")
@@ -111,3 +134,18 @@ def test_a_partition_splits_at_ten_gigabytes_and_each_half_keeps_half() -> None:
     assert partitions.at(at).size_bytes == limits.PARTITION_BYTES / 2
     partitions.grown(at, -limits.PARTITION_BYTES, 0.0)
     assert partitions.at(at).size_bytes == 0
+
+
+def test_a_split_hands_no_partition_more_than_its_parent_held() -> None:
+    partitions = make(1)
+    at = position(b"any")
+    assert partitions.at(at).write.take(1_400, 0.0)
+    partitions.spread(2, 0.0)
+    assert partitions.at(b"\x00" * 8).write.held(0.0) == 100
+    assert partitions.at(b"\xff" * 8).write.held(0.0) == 100
+
+
+def test_the_middle_of_one_hash_does_not_exist() -> None:
+    assert middle(b"\x00" * 8, b"\x00" * 7 + b"\x01") is None
+    assert middle(b"", None) == b"\x80" + b"\x00" * 7
+    assert middle(position(b"a"), position(b"a", b"sort")) is None

@@ -1,6 +1,7 @@
 """Run files are whole or absent, and a reader says what is wrong with one."""
 
 import os
+import re
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,6 +24,11 @@ ROW = {
 
 def seconds() -> pa.Table:
     return pa.table(ROW).cast(parquet.SECONDS_SCHEMA)
+
+
+def test_every_format_has_a_file_of_its_own() -> None:
+    assert len(set(runfiles.FILES.values())) == len(runfiles.FILES)
+    assert all(re.fullmatch(r"keyheat\.[a-z]+/\d", name) for name in runfiles.FILES)
 
 
 json_values = st.recursive(
@@ -73,6 +79,31 @@ def test_a_missing_file_is_explained(tmp_path: Path) -> None:
         read_json(tmp_path, runfiles.RUN)
 
 
+def test_a_folder_of_runs_is_not_a_run(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text("{}")
+    with pytest.raises(FileProblem) as said:
+        read_json(tmp_path / "run.json", runfiles.RUN)
+    assert str(said.value).endswith(f"run.json is missing; there are runs below it, such as {tmp_path / 'a'}")
+
+
+@pytest.mark.parametrize("kept", [0, 4, 100, -1])
+def test_a_truncated_table_is_explained(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "seconds.parquet"
+    write_table(path, runfiles.SECONDS, seconds())
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(FileProblem, match="not a whole Parquet file"):
+        read_table(path, runfiles.SECONDS)
+
+
+def test_a_table_of_another_format_is_explained(tmp_path: Path) -> None:
+    path = tmp_path / "seconds.parquet"
+    write_table(path, runfiles.SECONDS, seconds())
+    with pytest.raises(FileProblem, match=r"keyheat\.throttles/1"):
+        read_table(path, runfiles.THROTTLES)
+
+
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     write_json(path, runfiles.RUN, {"run_id": "old"})
@@ -85,3 +116,19 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path)
         write_atomically(path, half)
     assert read_json(path, runfiles.RUN)["run_id"] == "old"
     assert os.listdir(tmp_path) == ["run.json"]
+
+
+def test_a_writer_that_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
+    def interrupted(file: IO[bytes]) -> None:
+        file.write(b"half a fi")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "run.json", interrupted)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(FileProblem, match="cannot write"):
+        write_json(tmp_path / "file" / "run.json", runfiles.RUN, {})

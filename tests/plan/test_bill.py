@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keyheat.plan.bill import Bill, bill_of_run
-from keyheat.plan.charges import Line, Tariff
+from keyheat.plan.charges import Line, Tariff, hours_begun
 from keyheat.plan.prices import Prices, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 
@@ -43,6 +43,16 @@ def test_provisioned_capacity_is_paid_for_the_hour_that_has_begun() -> None:
     assert bill.other_mode == ("PAY_PER_REQUEST", pytest.approx(0.0625))
 
 
+@pytest.mark.parametrize(("seconds", "hours"), [(0, 1), (3_600, 1), (3_601, 2), (7_200, 2)])
+def test_hours_that_have_begun_count_whole(seconds: float, hours: int) -> None:
+    assert hours_begun(seconds) == hours
+
+
+@pytest.mark.slow
+def test_a_load_of_an_hour_takes_a_second_one_for_what_is_around_it() -> None:
+    assert billed("auto-scaling-ramp").hours == 2
+
+
 def test_an_index_is_paid_for_beside_its_table() -> None:
     bill = billed("country-index")
     assert line(bill, "4,000 WCU/s provisioned, index by-country").dollars == pytest.approx(2.6)
@@ -68,6 +78,10 @@ def test_on_demand_units_are_paid_for_one_by_one_those_of_index_entries_too() ->
     assert bill.dollars == pytest.approx((2 * 147_000 * 0.625 + reads.quantity * 0.125) / 1e6)
     assert bill.other_mode is not None
     assert bill.other_mode[0] == "PROVISIONED"
+
+
+def test_a_transaction_costs_twice() -> None:
+    assert billed("aggregate-transaction").write_units == 2 * 2 * 50_000  # the order and its total
 
 
 @pytest.mark.slow
@@ -107,11 +121,31 @@ def test_what_is_asked_of_cloudwatch_is_on_the_bill() -> None:
     assert not any("Insights" in one.what for one in billed("hotkey").lines)
 
 
+def test_whoever_follows_a_stream_pays_for_it() -> None:
+    reads = line(billed("aggregate-stream"), "GetRecords")
+    assert reads.quantity == 8 * 5 * (50 + 60)
+    assert reads.dollars == pytest.approx(reads.quantity * 0.2e-6)
+
+
+def test_a_list_without_a_price_leaves_it_out_of_the_sum() -> None:
+    bare = load_prices().model_copy(update={"cloudwatch": None, "contributor_insights": None})
+    bill = billed("hotkey", bare, metric_requests=4_000, throttled_keys=True)
+    assert bill.dollars == pytest.approx(2.665)
+    assert bill.unpriced == (
+        "CloudWatch GetMetricData", "Contributor Insights rules", "Contributor Insights events",
+    )  # fmt: skip
+
+
 def test_a_load_test_that_nobody_knows_is_taken_to_write_with_every_request() -> None:
     raw = load_scenario(SCENARIOS / "country-index.toml").model_dump(mode="json") | {"loadtest": "mine"}
     bill = billed(scenario_from_dict(raw, "mine"))
     assert not bill.known
     assert bill.write_units == 150_000 + 2 * 150_000  # each write may move an entry of the index
+
+
+def test_a_table_that_is_kept_goes_on_costing() -> None:
+    assert billed("hotkey").kept_per_hour == 0
+    assert billed(changed("hotkey", table={"on_end": "keep"})).kept_per_hour == pytest.approx(2.665)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import pytest
 import keyheat
 from keyheat.scenario.scenario import ScenarioError, load_scenario
 from keyheat.scenario.spec.load import LoadSpec
+from keyheat.simulator.outcome import outcome_of
 from keyheat.testing.subject import CheckedLoad, asked_of
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
@@ -42,6 +43,13 @@ def test_a_hot_partition_is_found_and_a_sharded_one_is_not() -> None:
     assert "seed 1, nothing saved up" in text
 
 
+def test_keys_are_hidden_where_somebody_asks() -> None:
+    hidden = said(lambda: keyheat.assert_no_hot_partition(HOT, set=SHORT, show_keys=False))
+    shown = said(lambda: keyheat.assert_no_hot_partition(HOT, set=SHORT))
+    assert "hottest key sha256:" in hidden
+    assert "hottest key hot, 90 %" in shown
+
+
 def test_a_table_that_is_too_small_has_no_hot_partition_but_throttles() -> None:
     keyheat.assert_no_hot_partition(SMALL, set=SHORT)
     text = said(lambda: keyheat.assert_no_throttles(SMALL, set=SHORT))
@@ -53,6 +61,13 @@ def test_an_index_that_holds_back_the_table_is_a_hot_partition() -> None:
     text = said(lambda: keyheat.assert_no_hot_partition(INDEXED, set=SHORT))
     assert "of index by-country" in text
     assert "Shard index by-country's partition key." in text
+
+
+def test_a_share_may_be_allowed() -> None:
+    share = outcome_of(asked_of(HOT, {"set": SHORT}).simulated()).share()
+    keyheat.assert_no_throttles(HOT, set=SHORT, at_most=share)
+    text = said(lambda: keyheat.assert_no_throttles(HOT, set=SHORT, at_most=share - 0.01))
+    assert re.search(r"check at most \d+ % throttled", text), text
 
 
 def test_saved_up_capacity_counts_only_where_it_is_asked_for() -> None:
@@ -166,6 +181,12 @@ def test_what_is_asked_in_a_wrong_way_is_no_failed_check(
         check()
 
 
+def test_nothing_that_nobody_has_is_found_in_the_module() -> None:
+    with pytest.raises(AttributeError, match="assert_no_coffee"):
+        getattr(keyheat, "assert_no_coffee")  # noqa: B009 (a type checker would say so before)
+    assert keyheat.CheckFailed.__module__ == "keyheat"
+
+
 def test_no_check_replaces_sockets_or_asks_the_network() -> None:
     """Somebody else's tests run in this process."""
     assert isinstance(asked_of(HOT, {}), CheckedLoad)
@@ -174,3 +195,12 @@ def test_no_check_replaces_sockets_or_asks_the_network() -> None:
         *(sys.modules[name] for name in sys.modules if name.startswith("keyheat.testing")),
     ):
         assert not {"locust", "gevent", "boto3"} & vars(module).keys()
+
+
+@pytest.mark.slow
+def test_a_scenario_has_the_name_that_the_command_line_knows() -> None:
+    with pytest.raises(keyheat.CheckFailed):
+        keyheat.assert_no_hot_partition("hotkey")
+    keyheat.assert_no_hot_partition("sharded", set=["load.duration_s=20"])
+    with pytest.raises(ValueError, match=r"'hotky' is neither a file nor one of ours: did you mean hotkey"):
+        keyheat.assert_no_hot_partition("hotky")
