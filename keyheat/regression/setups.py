@@ -137,10 +137,9 @@ def _words(value: Any, path: str) -> str:
         case int() | float():
             return f"{value:,.12g}"
         case Mapping():
-            fields = (
-                (name, _words(one, path)) for name, one in value.items() if one not in (None, False, [])
-            )
-            text = ", ".join(f"{name} {words}" for name, words in fields)
+            flat = {name: one for name, one in value.items() if not name.endswith("_type")}
+            stated = {name: one for name, one in flat.items() if one not in (None, False, True, [])}
+            text = ", ".join(f"{name} {_words(one, path)}" for name, one in stated.items())
         case list() | tuple():
             text = ", ".join(_words(one, path) for one in value)
         case _:

@@ -44,10 +44,6 @@ def described(app: ServiceApp, **more: str) -> Any:
     return app.ddb.describe_contributor_insights(TableName="orders", **more)
 
 
-def kinds(answer: Any) -> list[str]:
-    return [name.split("-")[1] for name in answer["ContributorInsightsRuleList"]]
-
-
 def rule(app: ServiceApp, kind: str, **more: str) -> str:
     names: list[str] = described(app, **more)["ContributorInsightsRuleList"]
     return next(name for name in names if name.startswith(f"DynamoDBContributorInsights-{kind}-"))
@@ -100,16 +96,6 @@ def test_enabling_takes_a_second_and_makes_the_rules(app: ServiceApp) -> None:
     assert found["ContributorInsightsRuleList"] == [
         f"DynamoDBContributorInsights-{kind}-{made}" for kind in ("PKC", "SKC", "PKT", "SKT")
     ]
-
-
-def test_enabling_without_a_mode_resets_it(app: ServiceApp) -> None:
-    turn(app, ContributorInsightsMode="THROTTLED_KEYS")
-    assert kinds(described(app)) == ["PKT", "SKT"]
-    answer = app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction="ENABLE")
-    assert answer["ContributorInsightsStatus"] == "ENABLING"
-    assert answer["ContributorInsightsMode"] == "ACCESSED_AND_THROTTLED_KEYS"
-    app.clock.advance(1)
-    assert kinds(described(app)) == ["PKC", "SKC", "PKT", "SKT"]
 
 
 def test_disabling_takes_the_rules_away(app: ServiceApp) -> None:
@@ -230,17 +216,6 @@ def test_reads_refused_for_an_index_are_its_own(app: ServiceApp) -> None:
     assert values(report(app, "PKT")) == {}
 
 
-def test_nothing_is_counted_before_it_is_enabled_and_after(app: ServiceApp) -> None:
-    app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction="ENABLE")
-    put(app, "early", 1)
-    app.clock.advance(1)
-    put(app, "ann", 1)
-    turn(app, ContributorInsightsMode="THROTTLED_KEYS")
-    put(app, "late", 1)
-    turn(app)
-    assert values(report(app, "PKC")) == {}
-
-
 def test_a_report_has_its_periods_and_statistics(app: ServiceApp) -> None:
     turn(app)
     for customer in ("ann", "ann", "bob"):
@@ -263,17 +238,6 @@ def test_a_report_has_its_periods_and_statistics(app: ServiceApp) -> None:
     two = report(app, "PKC", Period=120)
     assert two["MetricDatapoints"] == []
     assert [len(one["Datapoints"]) for one in two["Contributors"]] == [1, 1]
-
-
-def test_contributors_are_ordered_by_sum_or_by_their_highest_period(app: ServiceApp) -> None:
-    turn(app)
-    for _ in range(3):
-        put(app, "steady", 1)
-        app.clock.advance(60)
-    for number in range(2):
-        put(app, "burst", number)
-    for order, first in (("Sum", "steady"), ("Maximum", "burst")):
-        assert report(app, "PKC", OrderBy=order, MaxContributorCount=1)["Contributors"][0]["Keys"] == [first]
 
 
 @pytest.mark.parametrize(
