@@ -104,7 +104,7 @@ def loaded(locust_server: LocustServer, tmp_path_factory: pytest.TempPathFactory
         put(f"{endpoint.url}/_keyheat/faults", FAULTS)
         web = free_port()
         words = (
-            *HOTKEY, *MADE, "--host", endpoint.url, "--retries", "sdk",
+            *HOTKEY, *MADE, "--host", endpoint.url, "--set", "client.sdk='boto3-2026'",
             "--prometheus-port", str(port), "--web-port", str(web),
         )  # fmt: skip
         stack.callback(locust_server.start(words, folder, a_readers_environment() | RETRIES).close)

@@ -159,7 +159,7 @@ BY_HAND: list[tuple[RemedyRequest, str]] = [
     *(
         (asked("hotkey", action), word)
         for action, word in {
-            "back_off": "--retries sdk",
+            "back_off": "client.sdk",
             "change_retries": "keyheat whatif NAME retries",
             "queue_writes": "sends the same later",
             "ramp": "another demand",

@@ -26,7 +26,6 @@ from keyheat.intake.schedules import SCHEDULES
 from keyheat.load.live.metrics import LOAD_METRICS
 from keyheat.load.tables.insights import InsightsState
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.boto import SdkRetries
 from keyheat.load.transport.failures import (
     BAD_HTTP,
     CREDENTIALS,
@@ -36,9 +35,10 @@ from keyheat.load.transport.failures import (
     NO_UNITS,
     NOT_AN_ANSWER,
 )
-from keyheat.load.transport.retries import RetriedCall
+from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.metrics import prometheus_text
 from keyheat.model.partition_log import MOST_CELLS
+from keyheat.model.retries import policy_of
 from keyheat.pages.runs.found import DEPTH
 from keyheat.regression import change_points
 from keyheat.regression.exports.metrics import metrics
@@ -323,7 +323,7 @@ def test_kinds_of_failures_are_all_there_and_retried_or_not_as_the_page_says() -
     }
     seen = {fault.seen_as for fault in FAULTS.values() if fault.seen_as}
     assert OF_TRANSPORTS | set(OF_SERVICES) | {KILLED} | seen == set(documented)
-    retries = SdkRetries("us-east-1")
+    retries = PolicyRetries(policy_of("boto3-2026"), clock=lambda: 0.0)
     for kind in documented.keys() - {KILLED}:
         answer = OF_SERVICES.get(kind) or Answer(0, b"", 0.0, failure=kind)
         again = retries.delay_s(RetriedCall("PutItem"), answer) is not None

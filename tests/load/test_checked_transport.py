@@ -9,10 +9,10 @@ from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.boto import SdkRetries
 from keyheat.load.transport.failures import CheckedTransport
-from keyheat.load.transport.retries import RetriedCall, given_up
+from keyheat.load.transport.retries import PolicyRetries, RetriedCall, given_up
 from keyheat.load.users.outcomes import Batch, Note, RequestPart, Transaction, note_single
+from keyheat.model.retries import policy_of
 
 PAGE = b"<html><body>Please log in</body></html>"
 UNITS = {"TableName": "t", "CapacityUnits": 2.0}
@@ -226,9 +226,11 @@ def test_refusals_with_nonsense_in_them_have_a_name() -> None:
         assert Answer(400, orjson.dumps({"__type": code}), 0.0).error_code == "HTTP400"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["not_an_answer", "no_units"])
 def test_an_sdk_would_not_send_it_again(kind: str) -> None:
     answer = Answer(200, b"{}", 0.001, failure=kind)
-    assert SdkRetries("us-east-1").delay_s(RetriedCall("PutItem"), answer) is None
+    assert (
+        PolicyRetries(policy_of("boto3-2026"), clock=lambda: 0.0).delay_s(RetriedCall("PutItem"), answer)
+        is None
+    )
     assert not given_up(answer)

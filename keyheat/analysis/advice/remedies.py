@@ -324,7 +324,7 @@ _MAKE: Final[dict[str, Callable[[RemedyRequest], Outcome]]] = {
 }
 _WORDS: Final = {
     "back_off": "it sends the same later, and a rerun beside the original has to send it at the same time; "
-    "`keyheat run --retries sdk` shows what retries bring.",
+    "`keyheat run NAME --set 'client.sdk=\"boto3-2026\"'` shows what retries bring.",
     **dict.fromkeys(
         ("client_retries", "change_retries"),
         "it is a setting of your client: `keyheat whatif NAME retries` shows what each policy makes of "

@@ -10,8 +10,8 @@ from keyheat.flags import add_arguments
 from keyheat.load.guard.options import Guards
 from keyheat.words import WRONG_USE
 
-RETRIES = ("client", "off", "sdk")
-RETRIES_HELP = "choose the scenario's [client], none, or the installed SDK's"
+RETRIES = ("client", "off")
+RETRIES_HELP = "choose the scenario's [client], or none"
 
 
 class ShowOurs(Action):

@@ -34,10 +34,10 @@ from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.schedule import Schedule, even, exponential
 from keyheat.load.transport.answer import Transport
-from keyheat.load.transport.boto import Boto3Transport, SdkRetries
+from keyheat.load.transport.boto import Boto3Transport
 from keyheat.load.transport.failures import CheckedTransport
 from keyheat.load.transport.hurry import CALLS, Abandoned
-from keyheat.load.transport.retries import PolicyRetries, Retries
+from keyheat.load.transport.retries import PolicyRetries
 from keyheat.load.transport.signed import SPREAD, SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
 from keyheat.load.users.collections import ReadThroughCache
@@ -97,7 +97,7 @@ class Order:
     show_keys: bool
     users: int  # in all processes
     part: int = 0  # which part of an open loop's arrivals this process sends, from 0
-    retries: str = "off"  # "off" | "sdk", the installed one | "client", the scenario's
+    retries: str = "off"  # "off" | "client", the scenario's
     folder: str = ""  # the scenario's, where its trace is
     caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`); a worker has an even part of them
     of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
@@ -128,7 +128,7 @@ class Load:
     unit: TargetUnit  # what the shape's rates are in
     loop: OpenLoop | ClosedLoop
     clock: SteadyClock  # which time every moment of the load is of
-    retries: Retries | None = None
+    retries: PolicyRetries | None = None
     stopped: Event = field(default_factory=Event)
     stopped_s: float = inf  # epoch seconds from which on nothing is sent
     silence: Silence = field(default_factory=Silence)  # how long nothing has been answered
@@ -235,9 +235,7 @@ def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = Non
     )
 
 
-def _retries(order: Order, clock: SteadyClock) -> Retries | None:
-    if order.retries == "sdk":
-        return SdkRetries(order.region)
+def _retries(order: Order, clock: SteadyClock) -> PolicyRetries | None:
     client = order.scenario.client
     if order.retries == "off" or client.sdk == "none":
         return None

@@ -22,7 +22,7 @@ from keyheat.words import DirectionName
 
 if TYPE_CHECKING:
     from keyheat.load.run.load import Load
-    from keyheat.load.transport.retries import RetriedCall, Retries
+    from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 
 
 def _add_options(parser: Any, **_more: Any) -> None:
@@ -205,7 +205,7 @@ class TableUser(locust.User):
         request = _Request(operation, body, key, direction, units, table, None)
         return self._attempt(request, self.load.clock(), 0)
 
-    def _call(self, retries: "Retries", request: "_Request", late_us: int, cost: float) -> Answer:
+    def _call(self, retries: "PolicyRetries", request: "_Request", late_us: int, cost: float) -> Answer:
         """Send as an application's client does, and again where it would; gives the last answer."""
         from keyheat.load.transport import retries as made
 
@@ -222,7 +222,7 @@ class TableUser(locust.User):
         return answer
 
     def _call_until_over(
-        self, retries: "Retries", call: "RetriedCall", request: "_Request", late_us: int, cost: float
+        self, retries: "PolicyRetries", call: "RetriedCall", request: "_Request", late_us: int, cost: float
     ) -> Answer:
         """Attempt after attempt of one call; a request counts from its first one on."""
         from keyheat.load.transport import retries as made
