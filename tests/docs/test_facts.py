@@ -24,7 +24,6 @@ from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.metrics import METRICS
 from keyheat.intake.schedules import SCHEDULES
 from keyheat.load.live.metrics import LOAD_METRICS
-from keyheat.load.tables.insights import InsightsState
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import (
     BAD_HTTP,
@@ -425,9 +424,5 @@ def test_numbers_are_those_of_the_code() -> None:
         ("files.md", f"at most {MOST_CELLS:,} rows of a resource, the file has at most {MOST_ROWS:,}"),
         ("regression-statistics.md", f"{same + less} valid runs of 6 s of `hotkey`"),
         ("regression-statistics.md", f"{same} alike and {less} whose hot key"),
-        *(
-            ("contributor-insights.md", InsightsState("TABLE", index, "DISABLED", None).put_back_by_hand)
-            for index in (None, "INDEX")
-        ),
     ):
         assert phrase in TEXTS[page], phrase

@@ -25,9 +25,9 @@ from botocore.session import Session
 
 from keyheat.answer_shape import shaped
 from keyheat.answer_size import bounded
+from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.answer import TIMEOUT_S, Answer
 from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, damage, kind_of
-from keyheat.load.transport.hurry import CALLS
 from keyheat.load.transport.target import Target, ca_bundle, credentials_for, sdk
 from keyheat.masking import mask_errors
 
@@ -121,7 +121,6 @@ class Boto3Transport:
         logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
     def send(self, operation: str, body: bytes) -> Answer:
-        """Send one request and wait; see `Transport`."""
         call = getattr(self._client, xform_name(operation))
         parameters = orjson.loads(body)
         started = perf_counter()
