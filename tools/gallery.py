@@ -17,16 +17,14 @@ from itertools import groupby, product
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import proof_of, tried
-from keyheat.analysis.advice.remedies import Remedy
 from keyheat.cli.main import main as keyheat
 from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.pages.comparison import write_comparison
-from keyheat.pages.page import save
 from keyheat.pages.regression import write_regression
-from keyheat.pages.run.report import render, write_report
 from keyheat.pages.runs.found import find_runs
 from keyheat.pages.runs.index import Runs, write_runs
 from keyheat.pages.runs.rows import rows_of
@@ -37,7 +35,8 @@ from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
 from keyheat.show.fix import Fix
 from keyheat.show.fix_page import write_fix
-from keyheat.show.html import html_of
+from keyheat.show.html import html_of, save
+from keyheat.show.report import report_answer, write_report
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, load_evidence, summary, written
 from tests.pages.made_answers import made_answers
@@ -80,7 +79,7 @@ def _simulated(name: str) -> MakePage:
 
 def _evidence(folder: Path, runs: Mapping[str, Path]) -> Path:
     path = folder / "evidence.html"
-    return save(path, render(load_evidence(runs["hotkey"] / "evidence.json"), AT))
+    return save(path, html_of(report_answer(load_evidence(runs["hotkey"] / "evidence.json")), AT))
 
 
 def _index(folder: Path, runs: Mapping[str, Path]) -> Path:
@@ -100,8 +99,8 @@ def _whatif(question: str) -> MakePage:
 def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
     prices, names = load_prices(), ("hotkey", "sharded")
     before, after = (load_scenario(SCENARIOS / f"{name}.toml") for name in names)
-    remedy = Remedy(
-        action="shard_writes", resource="table", direction="write", scenario=after, says="20 shards",
+    remedy = Applied(
+        actions=("shard_writes",), resource="table", direction="write", scenario=after, says="20 shards",
         notes=("One user more reads.",), queries_per_read=(1, 20),
     )  # fmt: skip
     tries = [

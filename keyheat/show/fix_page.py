@@ -9,16 +9,14 @@ import plotly.graph_objects as go
 
 from keyheat.numbers import measured
 from keyheat.pages import comparison
-from keyheat.pages.charts.figures import Chart, Swatch, held
+from keyheat.pages.charts.figures import Chart, Section, Swatch, held, page_table
 from keyheat.pages.comparison import RequestRates, elapsed, over_elapsed, rates_of, write_page
 from keyheat.pages.page import PageAnswer, Stat
-from keyheat.pages.run.sections import Section
 from keyheat.pages.series import RunColumn
-from keyheat.pages.style import LIGHT
 from keyheat.plan.prices import Prices
 from keyheat.show.answer import Answer
 from keyheat.show.fix import Fix, fix_answer, measures_of
-from keyheat.show.html import page_table
+from keyheat.show.style import LIGHT
 
 HEIGHT = 250
 LINES = (("before", "muted", "dash"), ("after", "good", "line"))

@@ -21,11 +21,11 @@ from keyheat.plan.limit_use import LimitUse, used_by
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, SIMULATED
 from keyheat.show.answer import Answer, Table, Tone
+from keyheat.show.constraints import limit_of
 from keyheat.simulator.outcome import Left
 from keyheat.simulator.search import Step
 from keyheat.simulator.whatif import Search, sent_in, steady
 from keyheat.terms import DEMAND, P99, THROTTLED_BY
-from keyheat.wording.constraints import limit_of
 from keyheat.words import BROKEN, DONE, INVALID, WRITES_FIRST, Constraint, Direction, label_of, whose
 
 if TYPE_CHECKING:
