@@ -150,7 +150,7 @@ def _announce(scenario: Scenario, remedy: Applied, place: Path) -> None:
 
 def _told(start: Start, remedy: Applied, turns: Sequence[Turn], place: Path, billing: Billing) -> int:
     """Compare both sides, write the page and print the answer; gives the exit code."""
-    from keyheat.pages.series import RunColumn
+    from keyheat.show.compare import ComparedRun
     from keyheat.show.data import FORMAT, json_of
     from keyheat.show.fix import Fix, fix_answer
     from keyheat.show.fix_page import NAME, write_fix
@@ -171,7 +171,7 @@ def _told(start: Start, remedy: Applied, turns: Sequence[Turn], place: Path, bil
         observed=throttled_words(start.diagnosis.labels) if start.sent is not None else "",
     )
     columns = [
-        RunColumn.of_run(turn.job.folder, prices)
+        ComparedRun.read(turn.job.folder, prices)
         for turn in sorted(turns, key=lambda turn: turn.side != BEFORE)
     ]
     page = write_fix(place / NAME, found, columns, prices, datetime.now(UTC))

@@ -162,6 +162,53 @@ def test_findings_stand_in_terminal_file_and_page_and_obey_nobody(
     assert "bad.py, line 2: ZeroDivisionError" in page
 
 
+def test_json_is_nothing_but_json(verb: Callable[..., Any], tmp_path: Path) -> None:
+    file = ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json"
+    mine = saved(tmp_path, "mine.py", GOOD.replace("return", "print('noise')\n    return"))
+    said = verb("analyze", "--evidence", file, "--json", "--with", mine)
+    assert said.code == 0
+    assert [one["label"] for one in json.loads(said.out)["findings"]] == ["seen"]
+
+
+@pytest.mark.slow
+def test_the_other_verbs_that_make_a_diagnosis_ask_as_well(verb: Callable[..., Any], tmp_path: Path) -> None:
+    file, page = ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json", tmp_path / "page.html"
+    good, bad = saved(tmp_path, "mine.py", GOOD), saved(tmp_path, "bad.py", "1 / 0\n")
+    said = verb("report", "--evidence", file, "--out", page, "--with", good, "--with", bad)
+    assert said.code == 2
+    assert "ZeroDivisionError" in said.err
+    assert ": seen (" in page.read_text()
+    run = tmp_path / "run"
+    said = verb(
+        "simulate", "hotkey", "--set", "load.duration_s=20", "--out", run, "--with", good, "--with", bad
+    )
+    assert said.code == 2
+    assert [one.label for one in read_diagnosis(run / "diagnosis.json").findings] == ["seen"]
+    asked = verb("report", run, "--with", good)
+    assert asked.code == 2
+    assert "keyheat analyze" in asked.err
+
+
+def test_a_page_without_findings_has_no_section_for_them() -> None:
+    run = load_evidence(ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json")
+    assert "What else was found" not in [section.title for section in report_answer(run).sections]
+
+
+def test_the_generator_is_asked_of_a_run_of_ours_alone(numbers: Thresholds) -> None:
+    manifest = {"started_at": START, "table": {"name": "orders"}}
+    bound, well = {"bound": True, "checks": ["CPU was full"]}, {"bound": False, "checks": ["it kept up"]}
+    rows: list[tuple[Any, str, str]] = [
+        (None, "not-ours", "No load of ours: the evidence alone was analyzed."),
+        (manifest, "not-recorded", "The generator's health was not recorded."),
+        ({**manifest, "generator": bound}, "generator-bound", "CPU was full."),
+        ({**manifest, "generator": well}, "kept-up", "It kept up."),
+    ]
+    for content, label, because in rows:
+        client = ClientFiles(manifest=Manifest.model_validate(content)) if content else None
+        (found,) = found_by("was_it_the_generator", numbers, found=HOT, client=client)
+        assert (found.label, found.because) == (label, (because,))
+
+
 def test_an_index_that_refuses_writes_holds_its_table_back(numbers: Thresholds) -> None:
     (found,) = found_by(
         "index_pressure", numbers, indexes=2,
