@@ -4,10 +4,6 @@ A key that is asked for λ times a second is read when its item has expired and 
 ttl + 1 / λ seconds:
 
     reads per second of the table = λ / (1 + λ x ttl)
-
-A cache that holds fewer items than there are keys drops an item before that, once so many others were used
-since: about the same time for all keys (H. Che et al., "Hierarchical Web caching systems", IEEE JSAC 20,
-2002).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +69,8 @@ def put(
 def _sizes(setting: TrafficSetting, there: float) -> Sizes:
     """What puts of each size cost, the entries of local indexes among them."""
     own = put_units(setting.table, setting.load) - setting.load.mean_write_units
-    return tuple((units + own, part) for units, part in write_sizes(setting.load, there))
+    sizes = write_sizes(setting.load, there)
+    return tuple((units + own, part) for units, part in sizes) if own else sizes
 
 
 def own_size(setting: TrafficSetting, item: TaskRequest, size_bytes: float) -> TaskRequest:
@@ -205,9 +202,6 @@ def count_reads(setting: TrafficSetting, answer: FlowAnswer, requests: float) ->
     setting.counts["simulated.read_units"] += answer.units
 
 
-STEPS = 60  # of halving an interval
-
-
 @dataclass(slots=True)
 class ProcessCache:
     """The cache of one process."""
@@ -225,34 +219,15 @@ class ProcessCache:
 
 
 def _missed(keys: Masses, spec: CacheSpec, reads_per_s: float) -> tuple[float, Masses]:
-    if reads_per_s <= 0:
-        return 1.0, keys
-    lifetime_s = min(spec.ttl_s, kept_s(keys, spec.items, reads_per_s))
-    named = 1 / (1 + reads_per_s * keys.shares * lifetime_s)
-    even = 1 / (1 + reads_per_s * keys.even / keys.distinct * lifetime_s)
-    return thinned(keys, named, even)
-
-
-def kept_s(keys: Masses, items: int, reads_per_s: float) -> float:
-    """Seconds after its last use in which an item makes room; infinity where there is room for all."""
-    if reads_per_s <= 0 or len(keys.shares) + (keys.distinct if keys.even else 0) <= items:
-        return float("inf")
-
-    def used(within_s: float) -> float:
-        """How many different keys are asked for meanwhile."""
-        named = -np.expm1(-reads_per_s * keys.shares * within_s).sum()
-        even = keys.even * reads_per_s * within_s
-        if np.isfinite(keys.distinct):
-            even = -keys.distinct * np.expm1(-even / keys.distinct)
-        return float(named + even)
-
-    low, high = 0.0, 1.0
-    while used(high) < items:
-        high *= 2
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if used(middle) < items else (low, middle)
-    return high
+    """The cache is taken to hold the most used keys, as many as there is room for."""
+    kept = np.zeros_like(keys.shares)
+    kept[np.argsort(-keys.shares)[: spec.items]] = 1.0
+    even_kept = min(1.0, max(0, spec.items - len(kept)) / keys.distinct)
+    named, even = (
+        per_s * spec.ttl_s / (1 + per_s * spec.ttl_s)
+        for per_s in (reads_per_s * keys.shares, reads_per_s * keys.even / keys.distinct)
+    )
+    return thinned(keys, 1.0 - kept * named, 1.0 - even_kept * even)
 
 
 Read = Callable[[Masses, float], TaskRequest]
