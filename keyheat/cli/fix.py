@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from keyheat.analysis.advice.actions import Applied, Setting
 from keyheat.analysis.advice.fix import chosen
 from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
-from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.advice.start import Start, start_of
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.cli.guards import agreed, at_known_endpoint, guarded
@@ -32,8 +32,8 @@ from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED, write_json
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import changes, with_own_tables, write_scenario
+from keyheat.show.questions import throttled_words
 from keyheat.terminal.console import answer, out, strong
-from keyheat.wording.answers import throttled_words
 from keyheat.words import BROKEN, DONE, INVALID
 
 BEFORE, AFTER, FIXED = "before", "after", "fixed.json"
@@ -108,23 +108,21 @@ def fix(
     return _told(start, remedy, turns, place, billing)
 
 
-def _remedy(start: Start, action: str | None) -> Remedy:
+def _remedy(start: Start, action: str | None) -> Applied:
     """The recommendation as a scenario; where no rerun can show it, what can be done by hand."""
-    choose = partial(
-        chosen,
-        start.diagnosis,
-        start.scenario,
-        target=load_thresholds().recommend.target_utilisation,
-        action=action,
-    )
-    found = choose(simulated=start.target == SIMULATED)
-    if isinstance(found, Remedy):
+    on = Setting(
+        target_utilisation=load_thresholds().recommend.target_utilisation,
+        simulated=start.target == SIMULATED, whole=True,
+    )  # fmt: skip
+    choose = partial(chosen, start.diagnosis, start.scenario, action=action)
+    found = choose(on)
+    if isinstance(found, Applied):
         return replace(found, notes=(*found.notes, *start.assumed))
     by_hand = "\n".join(f"  {one.words}" for one in found)
     said = f"no rerun can show what is recommended; by hand:\n{by_hand}"
     if start.assumed:
         said += "\n`keyheat init --from-diagnosis DIR` writes a scenario of it, with a hot key if need be"
-    if isinstance(choose(simulated=True), Remedy):
+    if isinstance(choose(replace(on, simulated=True)), Applied):
         said += f"\nOn the simulator it can be shown: add --target {SIMULATED}"
     raise ValueError(said)
 
@@ -142,7 +140,7 @@ def _turns(before: Scenario, after: Scenario, repetitions: int, place: Path) -> 
     return made
 
 
-def _announce(scenario: Scenario, remedy: Remedy, place: Path) -> None:
+def _announce(scenario: Scenario, remedy: Applied, place: Path) -> None:
     """What is tried, and in which fields it differs."""
     out.print(f"Trying {remedy.says}: {shown(place / FIXED)}")
     for change in changes(scenario, remedy.scenario):
@@ -150,9 +148,9 @@ def _announce(scenario: Scenario, remedy: Remedy, place: Path) -> None:
     out.print()
 
 
-def _told(start: Start, remedy: Remedy, turns: Sequence[Turn], place: Path, billing: Billing) -> int:
+def _told(start: Start, remedy: Applied, turns: Sequence[Turn], place: Path, billing: Billing) -> int:
     """Compare both sides, write the page and print the answer; gives the exit code."""
-    from keyheat.pages.series import RunColumn
+    from keyheat.show.compare import ComparedRun
     from keyheat.show.data import FORMAT, json_of
     from keyheat.show.fix import Fix, fix_answer
     from keyheat.show.fix_page import NAME, write_fix
@@ -173,7 +171,7 @@ def _told(start: Start, remedy: Remedy, turns: Sequence[Turn], place: Path, bill
         observed=throttled_words(start.diagnosis.labels) if start.sent is not None else "",
     )
     columns = [
-        RunColumn.of_run(turn.job.folder, prices)
+        ComparedRun.read(turn.job.folder, prices)
         for turn in sorted(turns, key=lambda turn: turn.side != BEFORE)
     ]
     page = write_fix(place / NAME, found, columns, prices, datetime.now(UTC))

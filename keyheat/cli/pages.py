@@ -51,7 +51,7 @@ def report(
 
     With --csv it writes the numbers of the charts instead: per second, with units in column names.
     """
-    from keyheat.pages.run.report import write_report
+    from keyheat.show.report import write_report
 
     if place is not None and folder is not None and evidence is None and file is None and not further:
         return _write_csv(folder, place, show_keys=show_keys)
@@ -80,13 +80,13 @@ def _draw_evidence(evidence: Path, file: Path, now: datetime, further: Sequence[
     """Write the report of an evidence file, without the rest of a run; gives its diagnosis."""
     from keyheat.analysis.diagnosis import diagnosed
     from keyheat.analysis.report.run import evidence_alone
-    from keyheat.pages.page import save
-    from keyheat.pages.run.report import render
     from keyheat.runs.plausibility import read_evidence
+    from keyheat.show.html import html_of, save
+    from keyheat.show.report import report_answer
 
     found = read_evidence(evidence)
     diagnosis = diagnosed(found, further=further)
-    save(file, render(evidence_alone(found, diagnosis), now))
+    save(file, html_of(report_answer(evidence_alone(found, diagnosis)), now))
     return diagnosis
 
 
@@ -97,7 +97,7 @@ def _draw_evidence(evidence: Path, file: Path, now: datetime, further: Sequence[
 @some_prices
 def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
     """Write one page over several runs: verdicts, throughput, latency, cost and counts side by side."""
-    from keyheat.pages.comparison import write_comparison
+    from keyheat.show.compare import write_comparison
 
     listed = price_list(prices)
     with Working(f"drawing {len(folders)} runs", bars):
@@ -108,7 +108,7 @@ def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
 
 def _write_csv(folder: Path, place: Path, *, show_keys: bool) -> int:
     """Write what each chart of a run shows as a file."""
-    from keyheat.pages.run.report import KeysNotRecorded, write_exports
+    from keyheat.show.exports import KeysNotRecorded, write_exports
 
     try:
         with Working("writing what the charts show", bars):
@@ -140,27 +140,26 @@ a_history = click.option(
 @in_json("the runs with their summaries")
 def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None) -> int:
     """List all runs below FOLDER [default: reports/out] and in the history, on one page."""
-    from keyheat.pages.runs.found import find_runs
-    from keyheat.pages.runs.index import NAME, Runs, for_programs, remembered, write_runs
-    from keyheat.pages.runs.rows import rows_of
-    from keyheat.regression.history.store import default_path, utc_now
+    from keyheat.analysis.found import find_runs
+    from keyheat.regression.history import default_path, utc_now
+    from keyheat.show.html import html_of, save
+    from keyheat.show.runs import NAME, kept_runs, rows_of, runs_answer
 
     searched = _there(folders)
     kept = history or default_path()
     found, problems = find_runs(searched, time.time(), _told)
-    known, forgotten = remembered(kept, utc_now)
-    everything = Runs(
-        rows=rows_of(found, known), problems=(*problems, *forgotten), folders=searched, history=kept
-    )
+    known, forgotten = kept_runs(kept, utc_now)
+    rows, problems = rows_of(found, known), [*problems, *forgotten]
+    written = file or searched[0] / NAME
+    made = runs_answer(rows, problems, [*searched, *([kept] if kept.exists() else [])], written.parent)
     if not in_words():
-        print_json(for_programs(everything.rows, everything.problems))
+        print_json(made.data)
     if file is not None or in_words():
-        written = file or searched[0] / NAME
-        write_runs(written, everything, datetime.now(UTC))
-        for problem in everything.problems:
+        save(written, html_of(made, datetime.now(UTC)))
+        for problem in problems:
             err.print(f"keyheat: {shown(problem.place)}: {problem.why}")
-        out.print(strong(f"{some(len(everything.rows), 'run')}: ", written))
-    return INVALID if everything.problems else DONE
+        out.print(strong(f"{some(len(rows), 'run')}: ", written))
+    return INVALID if problems else DONE
 
 
 def _there(folders: tuple[Path, ...]) -> tuple[Path, ...]:

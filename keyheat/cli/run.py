@@ -109,7 +109,7 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
     """Print the outcome of a load; gives its exit code."""
     from keyheat.runs.formats import read_diagnosis
     from keyheat.runs.manifest import read_manifest
-    from keyheat.terminal.diagnosis import outcome
+    from keyheat.show.outcome import outcome
 
     code, said = ended.code, ended.said
     if ended.run_id is None:
@@ -119,7 +119,7 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
     if how.quick and code in (DONE, BROKEN):
         code = exit_code_of(diagnosed(job.folder)) or code
         if how.report:
-            from keyheat.pages.run.report import write_report  # half a second, once the load is over
+            from keyheat.show.report import write_report  # half a second, once the load is over
 
             write_report(job.folder, datetime.now(UTC))
     if code not in (DONE, BROKEN, INVALID) or not made(job):
@@ -221,14 +221,15 @@ def simulated(
     `sent` takes the place of what the scenario's load test sends.
     """
     from keyheat.evidence.simulated import evidence_of
-    from keyheat.pages.run.report import write_report
     from keyheat.runs.formats import write_evidence
     from keyheat.runs.manifest import read_manifest
+    from keyheat.show.outcome import outcome
+    from keyheat.show.report import write_report
+    from keyheat.show.run import undecided
     from keyheat.simulator.alterations import spread_traffic
     from keyheat.simulator.folder import write_run
     from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.simulator.simulate import simulate
-    from keyheat.terminal.diagnosis import outcome, undecided
     from keyheat.terminal.progress import Simulating
 
     scenario, folder = job.scenario, job.path.parent

@@ -324,8 +324,7 @@ def _say(shown: "Answer", folder: Path | None, code: int, *, markdown: bool) -> 
     shown = replace(shown, data={**shown.data, "exit_code": code})
     page = None
     if folder is not None:
-        from keyheat.pages.page import save
-        from keyheat.show.html import html_of
+        from keyheat.show.html import html_of, save
 
         whole = replace(shown, commands=(command_of(click.get_current_context(), "--out"),))
         write_json(folder / f"{NAME}.json", FORMAT, json_of(whole))

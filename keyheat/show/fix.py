@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
-from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.report.latency import TABLE_PERCENTILES
 from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import (
@@ -26,9 +26,9 @@ from keyheat.numbers import (
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
+from keyheat.show.constraints import target_words
+from keyheat.show.questions import throttled_words
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
-from keyheat.wording.answers import throttled_words
-from keyheat.wording.constraints import target_words
 from keyheat.words import LIMITS, title_of, whose
 
 BEFORE, AFTER = "before", "after"
@@ -41,7 +41,7 @@ class Fix:
     """A fix that was tried."""
 
     scenario: Scenario  # as it was
-    remedy: Remedy
+    remedy: Applied
     changes: tuple[FieldChange, ...]
     proof: Proof
     target: str

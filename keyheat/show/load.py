@@ -7,6 +7,7 @@ from keyheat.numbers import UNITS, measured, percent, rate, some, span, whole
 from keyheat.plan.limit_use import LimitUse
 from keyheat.plan.quotas import ON_DEMAND
 from keyheat.show.answer import Answer, Fact, Figure
+from keyheat.show.constraints import NAMES, limit_of, target_words
 from keyheat.show.steps import (
     NOT_OF_THE_TABLE,
     READING,
@@ -20,10 +21,9 @@ from keyheat.show.steps import (
     steps_table,
     tone_of,
 )
+from keyheat.show.verdict import grade_words
 from keyheat.simulator.search import Step
 from keyheat.terms import DEMAND
-from keyheat.wording.constraints import NAMES, limit_of, target_words
-from keyheat.wording.verdict import grade_words
 from keyheat.words import Direction, Source, label_of
 
 KEY_SHARE: Final = 0.5

@@ -12,6 +12,7 @@ from keyheat.plan.quotas import GivenCapacity, given_to
 from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
 from keyheat.scenario.spec.tables import AutoScalingSpec
 from keyheat.show.answer import Answer, Fact, Table, Tone
+from keyheat.show.constraints import NAMES
 from keyheat.show.plan_sentences import (
     capacity_of,
     dollars,
@@ -24,7 +25,6 @@ from keyheat.show.plan_sentences import (
     warnings_of,
 )
 from keyheat.terms import DEMAND, titled
-from keyheat.wording.constraints import NAMES
 from keyheat.words import Direction
 
 TICKS: Final = "▁▂▃▄▅▆▇█"

@@ -8,6 +8,7 @@ from keyheat.numbers import a_month, exact_percent, percent, some, whole
 from keyheat.plan.charges import monthly
 from keyheat.scenario.scenario import SCENARIOS
 from keyheat.show.answer import Answer, Fact, Figure
+from keyheat.show.constraints import target_words
 from keyheat.show.steps import (
     NOT_OF_THE_TABLE,
     READING,
@@ -23,7 +24,6 @@ from keyheat.show.steps import (
 )
 from keyheat.simulator.outcome import Left
 from keyheat.simulator.search import Step
-from keyheat.wording.constraints import target_words
 from keyheat.words import Direction, label_of, whose
 
 STEADY: Final = (

@@ -7,9 +7,9 @@ import plotly.graph_objects as go
 
 from keyheat.numbers import UNITS, exact_percent, percent, rate
 from keyheat.pages.charts.figures import amounts, compact, figure, heading, lay_out, level, named_rows, safe
-from keyheat.pages.style import LIGHT
 from keyheat.show.answer import Figure
 from keyheat.show.steps import Found, accepted_per_s, limits_of, number, share_words
+from keyheat.show.style import LIGHT
 from keyheat.terms import DEMAND
 from keyheat.words import WRITES_FIRST, capital
 

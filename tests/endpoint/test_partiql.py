@@ -97,13 +97,6 @@ def test_parameters_stand_for_values_of_any_type(app: ServiceApp) -> None:
         assert error_of(app, "SELECT * FROM music WHERE artist = ?", *given) == unlike
 
 
-def test_columns_stand_by_themselves(app: ServiceApp) -> None:
-    found = run(app, "SELECT song, \"map\".deep[0], none FROM music WHERE artist = 'rich'")["Items"]
-    assert found == [{"song": {"S": "s1"}, "deep[0]": {"S": "x"}}]
-    whole = run(app, "SELECT * FROM music WHERE artist = 'rich' AND song = 's1'")["Items"]
-    assert whole == [item_of(app, "rich", "s1")]
-
-
 def test_an_index_is_read_by_its_keys_or_whole(app: ServiceApp) -> None:
     found = run(
         app, 'SELECT * FROM "music"."by-genre" WHERE genre = \'rock\'', ReturnConsumedCapacity="INDEXES"
@@ -227,12 +220,6 @@ def test_order_by_wants_a_partition_key_and_key_attributes(app: ServiceApp) -> N
     assert "hash key condition" in error_of(app, "SELECT * FROM music WHERE plays = 1 ORDER BY song")[1]
     of_no_key = error_of(app, "SELECT * FROM music WHERE artist = 'a' ORDER BY plays")[1]
     assert "must be part of the primary key" in of_no_key
-
-
-def test_no_table_is_no_table(app: ServiceApp) -> None:
-    missing = ("ResourceNotFoundException", "Requested resource not found")
-    assert error_of(app, "SELECT * FROM nope WHERE a = 1") == missing
-    assert error_of(app, "DELETE FROM nope WHERE a = 1") == missing
 
 
 def test_a_batch_says_of_each_statement_what_came_of_it(app: ServiceApp) -> None:

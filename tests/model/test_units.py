@@ -60,17 +60,6 @@ def test_an_item_weighs_its_names_and_values() -> None:
     assert item_bytes({"pk": {"S": "user"}, "n": {"N": "42"}, "ü": {"NULL": True}}) == 2 + 4 + 1 + 2 + 2 + 1
 
 
-@given(st.dictionaries(st.text(max_size=8), st.text(max_size=40), max_size=8))
-def test_an_item_of_strings_weighs_their_utf8(item: dict[str, str]) -> None:
-    weight = sum(len(name.encode()) + len(text.encode()) for name, text in item.items())
-    assert item_bytes({name: {"S": text} for name, text in item.items()}) == weight
-
-
-@given(st.binary(max_size=50))
-def test_binary_counts_before_base64(raw: bytes) -> None:
-    assert attribute_bytes({"B": base64.b64encode(raw).decode()}) == len(raw)
-
-
 @pytest.mark.parametrize(
     ("old_bytes", "new_bytes", "transactional", "units"),
     [

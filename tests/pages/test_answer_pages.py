@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import proof_of, tried
-from keyheat.analysis.advice.remedies import Remedy
-from keyheat.pages.page import save
-from keyheat.pages.series import RunColumn
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes
+from keyheat.show.compare import ComparedRun
 from keyheat.show.fix import Fix
 from keyheat.show.fix_page import write_fix
-from keyheat.show.html import html_of
+from keyheat.show.html import html_of, save
 from tests.pages.made_answers import made_answers
 
 pytestmark = pytest.mark.browser
@@ -38,8 +37,8 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     for side, name in sides.items():
         (folder / side).symlink_to(samples[name])
     before, after = scenario_of("hotkey"), scenario_of("sharded")
-    remedy = Remedy(
-        action="shard_writes", resource="table", direction="write", scenario=after, says="20 shards",
+    remedy = Applied(
+        actions=("shard_writes",), resource="table", direction="write", scenario=after, says="20 shards",
         notes=("One user more reads.",), queries_per_read=(1, 20),
     )  # fmt: skip
     runs = [tried(folder / side, scenario_of(name), Billing(prices)) for side, name in sides.items()]
@@ -48,7 +47,7 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
         proof=proof_of(("partition", "table", "write"), runs[:1], runs[1:]),
         target="local",
     )  # fmt: skip
-    columns = [RunColumn.of_run(folder / side, prices) for side in sides]
+    columns = [ComparedRun.read(folder / side, prices) for side in sides]
     addresses = {"fix": write_fix(folder / "fix.html", fix, columns, prices, AT).as_uri()}
     for name, answer in made_answers().items():
         addresses[name] = save(folder / f"{name}.html", html_of(answer, AT)).as_uri()

@@ -291,16 +291,6 @@ def test_what_an_adaptive_client_sends_late_feeds_on_no_retries() -> None:
     assert "feeds on" in next(found_in([NONE, replace(later, policy=BUSY.policy)]))
 
 
-def test_a_legend_names_what_is_drawn_in_the_colours_of_the_page(generated_at: datetime) -> None:
-    page = html_of(made_answers()["retries"], generated_at)
-    swatches = re.findall(r'class="mark (\w+)" style="--mark:var\(--([\w-]+)\)"></i>([^<]+)<', page)
-    assert ("bar", "accent", "accepted at once") in swatches
-    assert ("stripe", "muted", "still waiting") in swatches
-    assert ("area", "throttled", "throttled") in swatches
-    assert ("dash", "ink", "demand") in swatches
-    assert ("dot", "muted", "the load ends") in swatches
-
-
 def test_shards_by_luck_are_named() -> None:
     assert (
         "2 held as well, but only by luck: one shard more did not." in smallest_answer(shards_found()).notes

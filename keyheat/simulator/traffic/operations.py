@@ -171,7 +171,7 @@ def query(
         direction=Direction.READ,
         keys=setting.placed(keys, "point"),
         units=units / pages,
-        times=times,
+        requests=times,
         eventual=not cost.consistent,
         index=index,
         told=lambda answer: count_reads(setting, answer, times),
@@ -267,7 +267,7 @@ class Filling:
             of_missed, found = touched.found(coming, asked)
             reaching = missed * of_missed
         made = [
-            self._counted(replace(one, times=one.times * times * sent), sent / due)
+            self._counted(replace(one, requests=one.requests * times * sent), sent / due)
             for due, sent, keys, is_there in ((there, reaching, found, 1.0), (absent, absent, missing, 0.0))
             if sent
             for times, read in each
@@ -278,7 +278,7 @@ class Filling:
     def put(self, times: float, item: Callable[[Masses], TaskRequest]) -> TaskRequest:
         """The puts of what so many reads have not found."""
         absent, keys = self.touched.missing(self.setting.coming)
-        return replace(item(keys), times=times * absent)
+        return replace(item(keys), requests=times * absent)
 
     def _counted(self, read: TaskRequest, part: float) -> TaskRequest:
         """The reads that a cache lets through: for each of them, so many others were answered by it."""

@@ -1,0 +1,161 @@
+"""Capacity over time: what was consumed against its limits, and below it what was throttled, by limit."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from keyheat.analysis.report.run import ReportRun
+from keyheat.numbers import UNITS, measured, moment, some, span, whole
+from keyheat.runs.manifest import CapacityChange
+from keyheat.show.answer import Figure, Table
+from keyheat.show.charts.base import MOST_POINTS, figure, iso, stepped, time_axis
+from keyheat.show.charts.rates import Rates
+from keyheat.show.constraints import NAMES, saying
+from keyheat.show.style import LIGHT, colour_of, pattern
+from keyheat.words import Constraint, Resource, capital, label_of, whose
+
+MOST_ROWS: Final = 60
+"""Of the table below a chart; a CSV file has them all."""
+WORDS: Final = {
+    "provisioned": "provisioned for",
+    "max_on_demand": "as the on-demand maximum of",
+    "warm": "of warm throughput for",
+}
+
+
+def capacity_figure(
+    rates: Rates, title: str, *, consumed: str | None, changes_s: Sequence[float] = ()
+) -> Figure:
+    """One resource over time; `consumed` is its rate in words, `changes_s` when its capacity changed."""
+    drawn, unit = rates.within(MOST_POINTS), UNITS[rates.resource.direction]
+    throttled = drawn.constraints
+    headings = (f"{unit} per second", "throttled per second")[: 2 if throttled else 1]
+    made = figure(390 if throttled else 300, headings, (0.62, 0.38) if throttled else (1.0,))
+    if drawn.known("consumed"):
+        area = go.Scatter(
+            **stepped(drawn.frame["consumed"], drawn.step_s), name="consumed", fill="tozeroy",
+            line={"color": LIGHT["accent"], "width": 1.5}, fillcolor=LIGHT["soft"],
+            hovertemplate=f"%{{x}}<br>%{{y:,}} {unit} consumed<extra></extra>",
+        )  # fmt: skip
+        made.add_trace(area)
+    for name, limit in drawn.limits():
+        line = {"color": LIGHT[limit.role], "dash": limit.mark, "width": 1.5}
+        values = stepped(drawn.frame[name], drawn.step_s)
+        trace = go.Scatter(**values, line=line, name=drawn.limit_words(name), hoverinfo="skip")
+        made.add_trace(trace)
+    for constraint in throttled:
+        made.add_trace(_throttled(drawn, constraint), row=2, col=1)
+    for number, at_s in enumerate(changes_s):
+        made.add_shape(
+            type="line", x0=iso(at_s), x1=iso(at_s), yref="paper", y0=0, y1=1, name="capacity changed",
+            showlegend=not number, line={"color": LIGHT["muted"], "dash": "dot", "width": 1.5},
+        )  # fmt: skip
+    made.update_xaxes(time_axis(drawn.start_s, drawn.end_s), overwrite=True)
+    return Figure(
+        title=title, summary=" ".join(_sentences(rates, drawn.step_s, consumed)), figure=made,
+        table=rate_table(rates.within(MOST_ROWS)),
+    )  # fmt: skip
+
+
+def _throttled(rates: Rates, constraint: Constraint) -> go.Scatter:
+    colour, name = colour_of(constraint), NAMES[constraint].lower()
+    return go.Scatter(
+        **stepped(rates.frame[constraint], rates.step_s), stackgroup="throttled", fillcolor=colour,
+        fillpattern={**pattern(constraint), "bgcolor": colour}, name=f"throttled: {name}",
+        line={"color": colour, "width": 1},
+        hovertemplate=f"%{{x}}<br>%{{y:,}} throttled: {name}<extra></extra>",
+    )  # fmt: skip
+
+
+def _sentences(rates: Rates, step_s: int, consumed: str | None) -> Iterator[str]:
+    """The chart in words, with its numbers."""
+    unit = UNITS[rates.resource.direction]
+    each = "minute" if rates.step_s == 60 else span(rates.step_s)
+    if rates.step_s > 1:
+        yield f"CloudWatch's sums per {each}, shown as rates."
+    else:
+        yield f"{'Each second' if step_s == 1 else f'Means of {span(step_s)}'}, as the client saw it."
+    if rates.known("consumed"):
+        most = f"{measured(rates.most('consumed'))} {unit}/s at most"
+        yield f"Consumed {consumed}, and {most}." if consumed else f"Consumed {most}."
+    drawn = [name for name, _ in rates.limits()]
+    if rates.known("provisioned"):
+        far = "" if "provisioned" in drawn else ", far above this chart"
+        yield f"{capital(rates.limit_words('provisioned'))}{far}."
+    counts = {constraint: rates.counts(constraint).sum() for constraint in rates.constraints}
+    by_cause = ", ".join(f"{NAMES[name].lower()} {whole(count)}" for name, count in counts.items())
+    total = some(round(sum(counts.values())), "time")
+    yield f"Throttled {total} ({by_cause})." if by_cause else "No throttles."
+
+
+def rate_table(rates: Rates) -> Table:
+    """The numbers of one resource, step by step."""
+    unit = UNITS[rates.resource.direction]
+    amounts: dict[str, pd.Series] = {}
+    if "consumed" in rates.frame:
+        amounts[f"consumed, {unit}"] = rates.counts("consumed")
+    if "provisioned" in rates.frame:
+        amounts[f"provisioned, {unit}/s"] = rates.frame["provisioned"]
+    if "attempts" in rates.frame:
+        amounts["attempts"] = rates.counts("attempts")
+    for constraint in rates.constraints:
+        amounts[f"throttled: {NAMES[constraint].lower()}"] = rates.counts(constraint)
+    rows = tuple(
+        {"time (UTC)": moment(second), **dict(zip(amounts, map(whole, values), strict=True))}
+        for second, *values in zip(rates.frame.index, *amounts.values(), strict=True)
+    )
+    return Table(title=rates.resource.title.capitalize(), rows=rows, folded=True)
+
+
+def changes_of(run: ReportRun, resource: Resource) -> list[float]:
+    """The moments from which another capacity of a resource held; the billing mode is every resource's."""
+    mine = (resource.index, str(resource.direction))
+    return sorted(
+        {
+            _epoch_s(run, change.in_force_s)
+            for change in _changes(run)
+            if change.in_force_s is not None
+            and (change.what == "billing_mode" or (change.index, change.what.partition(".")[2]) == mine)
+        }
+    )
+
+
+def change_sentences(run: ReportRun) -> Iterator[str]:
+    """Every change in a sentence, in order of time."""
+    changes = _changes(run)
+    last_s = max((max(change.at_s, change.in_force_s or 0.0) for change in changes), default=0.0)
+    for change in changes:
+        say = saying(_epoch_s(run, 0.0), _epoch_s(run, last_s))
+        who = "auto scaling" if change.by == "auto scaling" else "the timeline"
+        because = f" ({change.because})" if change.because else ""
+        if change.refused:
+            outcome = f"refused: {change.refused}"
+        elif change.in_force_s is None:
+            outcome = "not in force by the end of the run"
+        else:
+            outcome = f"in force at {say(_epoch_s(run, change.in_force_s))}"
+        yield f"{say(_epoch_s(run, change.at_s))} UTC: {who} asks for {_asked(change)}{because}; {outcome}."
+
+
+def _asked(change: CapacityChange) -> str:
+    name, _, side = change.what.partition(".")
+    owner = whose(label_of(change.index))
+    before = "" if change.before is None else f" instead of {_amount(change.before)}"
+    if side not in UNITS:
+        return f"{change.after} mode of {owner}{before}"
+    return f"{_amount(change.after)} {UNITS[side]}/s {WORDS.get(name, name)} {owner}{before}"
+
+
+def _amount(value: float | str | None) -> str:
+    return whole(value) if isinstance(value, int | float) else str(value)
+
+
+def _changes(run: ReportRun) -> Sequence[CapacityChange]:
+    return run.manifest.timeline if run.manifest is not None else ()
+
+
+def _epoch_s(run: ReportRun, elapsed_s: float) -> float:
+    assert run.manifest is not None, "it holds the changes"
+    return run.manifest.started_at.timestamp() + elapsed_s

@@ -1,0 +1,286 @@
+"""What a reader of a run asks first, each answered in a few words: since when, how bad, what to do, for how
+much, with what confidence. Page, terminal and ticket have them from here.
+"""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from keyheat.analysis.elsewhere import usual_latency_ms
+from keyheat.analysis.report.facts import Facts, joined
+from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.run_result import STILL_S
+from keyheat.analysis.timeline import EvidenceTrack
+from keyheat.masking import from_here
+from keyheat.numbers import NOTHING, UNITS, a_month, measured, milliseconds, percent, rate, some, span, whole
+from keyheat.runs.formats import Diagnosis, Label, MonthlyBill
+from keyheat.runs.manifest import RetryCost
+from keyheat.shipped import shipped
+from keyheat.show.advice import (
+    can_be_tried,
+    cure_of,
+    cures_now,
+    how_long_a_day,
+    in_short,
+    now_of,
+    simulated_words,
+)
+from keyheat.show.answer import Fact
+from keyheat.show.constraints import NAMES, SHORT, saying
+from keyheat.show.verdict import grade_words, sureness
+from keyheat.words import capital, whose
+
+NOT_YET: Final = "CloudWatch publishes a minute after it ends: ask again in 2 minutes, or add --log FILE."
+"""How to learn of the time since the newest minute that is published."""
+
+
+def first_facts(run: ReportRun, facts: Facts, *, shared: bool = True) -> tuple[Fact, ...]:
+    """The answers, in the order in which they are asked; nothing of costs where no change has a price.
+
+    What is `shared`, as a page is, says no more of this machine than where its reader stands.
+    """
+    verdict = run.diagnosis.verdict
+    if run.alone and verdict.valid and verdict.constraint == "none" and not facts.run_throttles:
+        return tuple(_calm(run, facts))
+    now, todo = _now(run.diagnosis), _what_to_do(run, shared=shared)
+    found = (_since(run, facts), _how_bad(run, facts), now, todo, _cost(run.diagnosis), _how_sure(run, facts))
+    return tuple(one for one in found if one is not None)
+
+
+def _calm(run: ReportRun, facts: Facts) -> Iterator[Fact]:
+    """What is worth a word of a table that did not throttle: over which time, and what it used."""
+    began_s, ended_s = times_of(run, facts)
+    if began_s is not None and ended_s is not None:
+        say = saying(began_s, ended_s)
+        began, ended = (say(at_s).removesuffix(":00") for at_s in (began_s, ended_s))
+        what = "None of a read or write" if facts.elsewhere else "None"
+        beside = (NOT_YET,) if run.evidence is not None and run.evidence.up_to_now else ()
+        said = f"{what} from {began} to {ended} UTC"
+        yield Fact(id="bad", name="Throttles", value=said, beside=beside)
+    used = [words for track in (run.arranged.tracks if run.arranged else ()) if (words := _used(track))]
+    if used:
+        yield Fact(id="used", name="Used", value=used[0], beside=tuple(used[1:]))
+    if run.evidence is not None and (latency_ms := usual_latency_ms(run.evidence)) is not None:
+        said = f"{milliseconds(latency_ms)} at most, in the mean of any minute"
+        waits = "A client that waits longer waits for its network, its connections or its own retries."
+        yield Fact(id="sure", name="Latency", value=said, beside=(waits,))
+
+
+def _used(track: EvidenceTrack) -> str | None:
+    """What a resource consumed in its busiest minute, and of how much; None if nothing is known."""
+    rates = {cell: track.consumed_per_s(cell) or 0.0 for cell in track.consumed or ()}
+    if not rates:
+        return None
+    busiest = max(rates, key=rates.__getitem__)
+    unit, has = UNITS[track.direction], track.provisioned.at(busiest)
+    share = f", {percent(rates[busiest] / has)} of {whole(has)}" if has else ""
+    who = f"{track.direction}s of {whose(track.resource)}"
+    return f"{capital(who)}: {rate(rates[busiest], unit)} in the busiest {track.cell_name}{share}"
+
+
+def times_of(run: ReportRun, facts: Facts) -> tuple[float | None, float | None]:
+    """When a run began and ended, epoch seconds: by its manifest, else by its evidence."""
+    manifest = run.manifest
+    if manifest and manifest.started_at and manifest.ended_at:
+        return manifest.started_at.timestamp(), manifest.ended_at.timestamp()
+    if run.evidence is not None:
+        return run.evidence.window.start.timestamp(), run.evidence.window.end.timestamp()
+    return facts.start_s, facts.end_s
+
+
+def _since(run: ReportRun, facts: Facts) -> Fact:
+    answer = partial(Fact, id="since", name="Since when")
+    spans = _spans(run.diagnosis.labels)
+    began_s, ended_s = times_of(run, facts)
+    if not spans:
+        unknown = facts.run_throttles or _throttles_unknown(run, facts)
+        return answer(value=NOTHING if unknown else "Never")
+    first_s, last_s = spans[0][0], spans[-1][1]
+    say, throttled = saying(first_s, last_s), span(_throttled_s(run.diagnosis.labels))
+    pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
+    whole_span = f"{say(first_s)} to {say(last_s)}{pieces}"
+    if began_s is None or ended_s is None:
+        return answer(value=whole_span, beside=(f"throttled for {throttled}",))
+    lasted = span(ended_s - began_s)
+    beside = f"throttled for {'all' if throttled == lasted else throttled} of {lasted}"
+    if ended_s - last_s <= STILL_S and run.evidence is not None and run.evidence.up_to_now:
+        return answer(value=f"{say(first_s)}, still going on at {say(ended_s)}{pieces}", beside=(beside,))
+    if ended_s - last_s <= STILL_S:
+        return answer(value=f"{say(first_s)} to the end{pieces}", beside=(beside,))
+    over = f"ended {span(ended_s - last_s)} before the {'window' if run.alone else 'run'} did"
+    return answer(value=whole_span, beside=(beside, over))
+
+
+def _throttles_unknown(run: ReportRun, facts: Facts) -> bool:
+    """That there were none is known only where the evidence is complete."""
+    return not facts.run_throttles and run.diagnosis.verdict.constraint == "undetermined"
+
+
+def _how_bad(run: ReportRun, facts: Facts) -> Fact:
+    return Fact(
+        id="bad",
+        name="How bad",
+        value=_throttled(run, facts),
+        beside=tuple(_throttled_beside(run, facts)),
+    )
+
+
+def _throttled(run: ReportRun, facts: Facts) -> str:
+    if _throttles_unknown(run, facts):
+        return NOTHING
+    if not facts.run_throttles:
+        return "No read or write throttled" if facts.elsewhere else "Nothing throttled"
+    if facts.throttled_share is None:
+        return some(facts.run_throttles, "throttle")
+    return f"{percent(facts.throttled_share)} of attempts"
+
+
+def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
+    if facts.run_attempts and not _throttles_unknown(run, facts):
+        throttled = whole(facts.run_throttles) if facts.run_throttles else "none"
+        yield f"{throttled} of {whole(facts.run_attempts)}"
+    if run.alone and facts.labelled:
+        yield f"{measured(facts.labelled / _throttled_s(run.diagnosis.labels))} a second while throttled"
+    if facts.of_constraint:
+        yield from _of_constraint(facts, NAMES[run.diagnosis.verdict.constraint].lower())
+    if run.manifest and (cost := run.manifest.retry_cost) is not None:
+        yield from _with_retries(cost)
+    if not facts.units_hold:
+        yield "its units are not judged: they may not be DynamoDB's"
+
+
+def throttled_words(labels: Sequence[Label]) -> str:
+    """How many throttles there were, and how many a second while there were any."""
+    count = sum(label.throttles for label in labels)
+    return f"{whole(count)}, {measured(count / _throttled_s(labels))} a second" if count else "no throttle"
+
+
+def _throttled_s(labels: Sequence[Label]) -> float:
+    """How long anything was throttled, in seconds."""
+    return sum(end_s - start_s for start_s, end_s in _spans(labels))
+
+
+def _spans(labels: Sequence[Label]) -> Sequence[tuple[float, float]]:
+    return joined((label.start.timestamp(), label.end.timestamp()) for label in labels if label.throttles)
+
+
+def _of_constraint(facts: Facts, name: str) -> Iterator[str]:
+    """The part of the throttles that the verdict names, of those that have a label."""
+    every = facts.of_constraint == facts.labelled
+    share = "all" if every else percent(facts.of_constraint / facts.labelled)
+    if not facts.all_labelled:
+        yield f"{whole(facts.labelled)} of them labelled: {share} {name}"
+    elif not every:
+        yield f"{share} of them: {name}"
+
+
+def _with_retries(cost: RetryCost) -> Iterator[str]:
+    """What retries took, and what the rate of an adaptive client cost: its throttles alone look few."""
+    given_up = f"{percent(cost.given_up_share)} of requests" if cost.given_up else "none"
+    attempts = measured(cost.amplification)
+    attempts += " attempt" if attempts == "1" else " attempts"
+    waiting = f", {whole(cost.waiting)} still waiting at the end" if cost.waiting else ""
+    yield f"with retries: {attempts} a request, {given_up} given up{waiting}"
+    if cost.held_s:
+        held = milliseconds(cost.held_each_s * 1000)
+        yield f"each request was held back {held} on average by its client's rate"
+
+
+def _now(diagnosis: Diagnosis) -> Fact | None:
+    """Tonight's step, where the cure is another one."""
+    now = now_of(diagnosis)
+    if now is None or cure_of(diagnosis) is None or cures_now(diagnosis):
+        return None
+    said = capital(in_short(now))
+    return Fact(id="now", name="Now", value=said, beside=("Eases it; the cause stays.",))
+
+
+def _what_to_do(run: ReportRun, *, shared: bool) -> Fact:
+    answer = partial(Fact, id="do", name="What to do")
+    diagnosis = run.diagnosis
+    verdict, scenario = diagnosis.verdict, _scenario_of(run)
+    if (cure := cure_of(diagnosis)) is not None:
+        simulated = (simulated_words(diagnosis.cure),) if diagnosis.cure is not None else ()
+        tried = verdict.constraint != "none" and can_be_tried(diagnosis)
+        folder = _as_typed(run.folder, shared=shared) if tried else None
+        question = "What to do" if now_of(diagnosis) is None else "For good"
+        question = "Now and for good" if cures_now(diagnosis) else question
+        command = folder and f"keyheat fix {folder}"
+        return Fact(id="do", name=question, value=capital(cure), beside=simulated, command=command)
+    if verdict.rule in SHORT:
+        said = "Run it where throttles can come"
+        return answer(value=said, command=scenario and f"keyheat run {scenario}")
+    if diagnosis.generator.bound:
+        return answer(
+            value="Run it again with a generator that keeps up", beside=diagnosis.generator.checks[:1]
+        )
+    if verdict.valid and verdict.constraint == "none":
+        command = f"keyheat whatif {scenario} load" if scenario else None
+        beside = ("how much more it holds:",) if command else ()
+        return answer(value="Nothing needs to change", beside=beside, command=command)
+    since = run.evidence.table.on_demand_since if run.evidence else None
+    if verdict.constraint == "table" and since is not None:
+        return answer(value=f"Nothing more: the table is on demand since {since:%F %R} UTC")
+    now = now_of(diagnosis)
+    if verdict.settled_by and (now is None or now.action == "collect_evidence"):
+        return answer(value="Get the evidence that settles it", beside=(verdict.settled_by,))
+    if now is not None:
+        return Fact(id="do", name="Now", value=capital(in_short(now)), beside=(now.why,))
+    return answer(value="That cannot be told before there is more evidence")
+
+
+def _scenario_of(run: ReportRun) -> str | None:
+    """The run's scenario as a verb takes it; one of ours by its name."""
+    said = run.manifest.scenario_path if run.manifest else None
+    if said is None:
+        return None
+    path = Path(said)
+    if path.parent == shipped("configs") / "scenarios":
+        return path.stem
+    return shlex.quote(path.name if path.is_absolute() else said)
+
+
+def _as_typed(folder: Path | None, *, shared: bool) -> str | None:
+    """A folder as a person here would type it; what is elsewhere is said by its name where that is shared."""
+    if folder is None:
+        return None
+    path, near = folder.absolute(), from_here(folder)
+    if near is not None and near != Path():
+        return shlex.quote(str(near))
+    return shlex.quote(path.name if shared else str(path))
+
+
+def _cost(diagnosis: Diagnosis) -> Fact | None:
+    answer = partial(Fact, id="cost", name="What it costs")
+    bills = (
+        diagnosis.cure.bill if diagnosis.cure else None,
+        *(one.bill for one in diagnosis.recommendations),
+    )
+    bill = next((one for one in bills if one is not None), None)
+    if bill is None:
+        return None
+    before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
+    said = f"{before} a month, as before" if before == after else f"{before} → {after} a month"
+    return answer(value=said, beside=(_priced(bill),))
+
+
+def _priced(bill: MonthlyBill) -> str:
+    more = ", for all that goes through then" if bill.by_request else ""
+    return f"if the load goes on {how_long_a_day(bill)}{more}; {bill.prices}"
+
+
+def _how_sure(run: ReportRun, facts: Facts) -> Fact:
+    verdict, source = run.diagnosis.verdict, run.diagnosis.source
+    minutes = f"from {some(run.diagnosis.coverage.minutes, 'minute')} of evidence"
+    if verdict.grade != "none":
+        by = grade_words(verdict.grade, source)
+    elif verdict.rule in SHORT:
+        by = "no throttle can be expected of this endpoint"
+    elif verdict.constraint == "none":
+        few = "there are too few throttles for a verdict"
+        by = few if facts.run_throttles else "there is no throttle to explain"
+    else:
+        by = "no reasons, and nothing to infer the cause from"
+    return Fact(id="sure", name="Confidence", value=sureness(verdict), beside=(capital(f"{by}, {minutes}"),))

@@ -1,0 +1,239 @@
+"""Every recommended action as a change of the scenario, or as words for what is to be done by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.advice import client_setting, hot_partition, recommendations, waiting
+from keyheat.analysis.advice.actions import ACTIONS, Applied, ByHand, Setting, apply
+from keyheat.analysis.advice.fix import chosen
+from keyheat.runs.formats import Diagnosis, Recommendation
+from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.variants import changes, overridden
+from keyheat.words import TITLES
+
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+
+
+def scenario_of(name: str, *settings: str) -> Scenario:
+    return overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
+
+
+def advice(action: str, **facts: Any) -> Recommendation:
+    return Recommendation(action=action, kind="cure", why="Because.", expected="More.", **facts)
+
+
+Case = tuple[Recommendation, Scenario, Setting]
+
+
+def asked(name: str, action: str, *settings: str, simulated: bool = False, **facts: Any) -> Case:
+    of = {"resource": "table", "direction": "write"} | facts
+    on = Setting(target_utilisation=0.7, simulated=simulated, whole=True)
+    return advice(action, **of), scenario_of(name, *settings), on
+
+
+def changed(found: Case) -> dict[str, tuple[str, str]]:
+    """What the action changes, field by field."""
+    made = apply(*found)
+    assert isinstance(made, Applied), made
+    assert made.scenario.expects is None
+    return {one.path: (one.before, one.after) for one in changes(found[1], made.scenario)}
+
+
+def test_every_action_that_can_be_recommended_is_known() -> None:
+    assert set(TITLES) == set(ACTIONS)
+    modules = (recommendations, hot_partition, client_setting, waiting)
+    source = "".join(Path(one.__file__).read_text() for one in modules)
+    assert all(f'"{action}"' in source for action in ACTIONS)
+
+
+READER = {"load.users": ("50", "51"), "load.requests_per_s": ("250", "255")}
+CHANGES: list[tuple[Case, dict[str, tuple[str, str]]]] = [
+    (
+        asked("hotkey", "shard_writes", shards=4),
+        {"loadtest": ("hotkey", "sharded"), "keys.shards": ("1", "4"), **READER},
+    ),
+    (
+        asked("datekey", "shard_date_key", shards=9),
+        {"loadtest": ("datekey", "date_suffix"), "keys.shards": ("1", "9"), **READER},
+    ),
+    (
+        asked("audit-log", "shard_writes", shards=3),  # it has its reader
+        {"loadtest": ("audit_log", "audit_log_random"), "keys.shards": ("1", "3")},
+    ),
+    (asked("sharded", "shard_writes", shards=40), {"keys.shards": ("20", "40")}),
+    (
+        asked("aggregate-transaction", "shard_writes", shards=3, simulated=True),
+        {"keys.shards": ("1", "3")},
+    ),
+    (
+        asked("country-index", "change_index_key", shards=5, resource="by-country"),
+        {
+            "loadtest": ("country_index", "country_index_sharded"), "keys.shards": ("1", "5"),
+            "table.indexes[0].partition_key": ("country", "prefix"),
+            "table.indexes[0].sort_key": ("invoiced_at", "country"),
+        },
+    ),
+    (
+        asked("leaderboard", "change_index_key", shards=4, resource="by-views"),
+        {"loadtest": ("leaderboard", "leaderboard_sharded"), "keys.shards": ("1", "4")},
+    ),
+    (
+        asked("too-small", "raise_capacity", units=1_142.2),
+        {"table.provisioned.write": ("40", "1,143")},
+    ),
+    (
+        asked("country-index", "raise_capacity", units=9_000, resource="by-country"),
+        {"table.indexes[0].provisioned.write": ("4,000", "9,000")},
+    ),
+    (
+        asked("too-small", "raise_capacity", units=500, direction="read"),
+        {"table.provisioned.read": ("40", "500")},
+    ),
+    (
+        asked("scale-down", "raise_capacity", units=572),  # never less than there is
+        {"timeline[0].at_s": ("20", "–"), "timeline[0].provisioned.write": ("60", "–")},
+    ),
+    (
+        asked("auto-scaling-late", "raise_minimum", units=1_286),
+        {"table.provisioned.write": ("400", "1,286"), "table.auto_scaling.write.min": ("100", "1,286")},
+    ),
+    (
+        asked("table-per-period-on-demand", "pre_warm", units=9_143),
+        {"table.warm.write": ("–", "9,143")},
+    ),
+    (
+        asked(
+            "too-small", "raise_max_on_demand", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=",
+            "table.max_on_demand={write=100}", units=1_143,
+        ),
+        {"table.max_on_demand.write": ("100", "1,143")},
+    ),
+    (
+        asked("on-demand-switch", "on_demand"),
+        {
+            "table.billing_mode": ("PROVISIONED", "PAY_PER_REQUEST"),
+            "table.provisioned.read": ("40", "–"), "table.provisioned.write": ("40", "–"),
+            "timeline[0].at_s": ("45", "–"), "timeline[0].billing_mode": ("PAY_PER_REQUEST", "–"),
+        },
+    ),
+    (
+        asked("read-hot", "cache_reads", direction="read"),
+        {"cache.ttl_s": ("–", "1"), "cache.items": ("–", "10,000")},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("found", "wanted"), CHANGES, ids=[f"{one[1].name}-{one[0].action}" for one, _ in CHANGES]
+)
+def test_an_action_changes_this_and_nothing_else(found: Case, wanted: dict[str, tuple[str, str]]) -> None:
+    assert changed(found) == wanted
+
+
+def test_copies_are_indexes_with_the_tables_own_keys() -> None:
+    made = apply(*asked("read-hot", "replicate_reads", shards=3, direction="read"))
+    assert isinstance(made, Applied)
+    copies = made.scenario.table.indexes
+    assert [(one.name, one.partition_key, one.projection) for one in copies] == [
+        ("copy-1", "pk", "ALL"), ("copy-2", "pk", "ALL"),
+    ]  # fmt: skip
+    assert made.scenario.loadtest == "read_spread"
+
+
+def test_the_reader_gets_the_capacity_that_it_takes() -> None:
+    made = apply(*asked("hotkey", "shard_writes", "table.provisioned.read=5", shards=4))
+    assert isinstance(made, Applied)
+    assert made.scenario.table.provisioned is not None
+    assert (made.scenario.table.provisioned.read or 0) > 100
+    assert "which had 5" in made.notes[-1]
+    assert made.queries_per_read == (1, 4)
+
+
+BY_HAND: list[tuple[Case, str]] = [
+    *(
+        (asked("hotkey", action), word)
+        for action, word in {
+            "back_off": "--retries sdk",
+            "change_retries": "keyheat whatif NAME retries",
+            "queue_writes": "sends the same later",
+            "ramp": "another demand",
+            "raise_account_quota": "Service Quotas",
+            "raise_cardinality": "application's to say",
+            "read_eventually_consistent": "load test",
+            "collect_evidence": "keyheat collect",
+            "cache_reads": "reads through no cache",
+            "replicate_reads": "reads from no copies",
+            "shard_writes": "how many shards",
+            "raise_capacity": "the demand is not known",
+        }.items()
+    ),
+    (asked("too-small", "raise_capacity", units=10_000_000.5), "has 10,000,000 WCU/s at most"),
+    (asked("too-small", "auto_scaling", units=1_143), "sets up no auto scaling"),
+    (asked("too-small", "auto_scaling", units=1_143, simulated=True), "acts after minutes"),
+    (asked("dynamic-sharding", "shard_writes", shards=3), "add shards by themselves"),
+    (asked("aggregate-transaction", "shard_writes", shards=3), "--target simulated"),
+    (asked("hotkey", "shard_writes", "table.sort_key=", shards=3), "spreads no key"),
+    (asked("sequence-key", "change_index_key", shards=3, resource="by-order"), "no load test sends"),
+    (asked("country-index", "change_index_key", resource="by-country", direction="read"), "whatif"),
+    (asked("too-small", "raise_max_on_demand", units=5), "the scenario cannot say it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "word"), BY_HAND, ids=[f"{one[1].name}-{one[0].action}" for one, _ in BY_HAND]
+)
+def test_what_no_rerun_can_show_is_said_in_words(found: Case, word: str) -> None:
+    made = apply(*found)
+    assert isinstance(made, ByHand)
+    assert word in made.words
+    assert made.words.startswith(TITLES[made.action])
+
+
+def diagnosis(*advice: Recommendation, constraint: str = "table", resource: str = "table") -> Diagnosis:
+    verdict = {
+        "constraint": constraint, "resource": resource, "direction": "write", "grade": "reason",
+        "confidence": 0.9, "valid": True, "because": (),
+    }  # fmt: skip
+    return Diagnosis.model_validate(
+        {
+            "verdict": verdict, "labels": (), "recommendations": [one.model_dump() for one in advice],
+            "generator": {"bound": False}, "coverage": {"minutes": 1},
+        }
+    )  # fmt: skip
+
+
+def choice(found: Diagnosis, name: str = "country-index", **more: Any) -> Applied | tuple[ByHand, ...]:
+    return chosen(found, scenario_of(name), Setting(target_utilisation=0.7, whole=True), **more)
+
+
+def test_the_verdicts_own_limit_comes_first() -> None:
+    of_table = advice("raise_capacity", units=9_000, resource="table", direction="write")
+    of_index = advice("raise_capacity", units=8_000, resource="by-country", direction="write")
+    made = choice(diagnosis(of_table, of_index, resource="by-country"))
+    assert isinstance(made, Applied)
+    assert (made.resource, made.says) == ("by-country", "8,000 WCU/s of index by-country provisioned")
+
+
+def test_the_first_that_a_rerun_can_show_is_tried_and_another_where_it_is_asked_for() -> None:
+    found = diagnosis(
+        advice("back_off"),
+        advice("auto_scaling", units=900),
+        advice("on_demand"),
+        advice("raise_capacity", units=900),
+    )
+    made = choice(found, "too-small")
+    assert isinstance(made, Applied)
+    assert made.actions == ("raise_capacity",)
+    asked_for = choice(found, "too-small", action="on_demand")
+    assert isinstance(asked_for, Applied)
+    assert asked_for.scenario.table.billing_mode == "PAY_PER_REQUEST"
+
+
+def test_an_action_that_is_not_recommended_is_refused_with_those_that_are() -> None:
+    with pytest.raises(
+        ValueError, match="pre_warm: this diagnosis does not recommend it, but on_demand, back_off"
+    ):
+        choice(diagnosis(advice("on_demand"), advice("back_off")), action="pre_warm")
