@@ -1,15 +1,17 @@
-"""The limits that the requests of one second share, and how much of the demand all limits let through.
+"""How much of a second's demand all limits let through: gates, partitions, and indexes that hold writes back.
 
-Each limit has a price. An item of u units passes it with a chance that falls with both:
+Each limit has a price: the least at which no more is used than there is room for. An item of u units passes
+with the chance
 
-    chance = exp(-price * u^1.75)        price: the least at which no more is used than there is room for
+    exp(-price * u^1.75)
 
-so that a bucket near empty serves small items more often than large ones, as it does where each is asked by
-itself (found by trial against buckets that were asked one by one). An index that is full holds back every
-write alike, and nodes lend to whoever finds them not empty. A limit that serves all has the price 0.
+A bucket near empty serves small items more often than large ones. The exponent fits buckets that are asked
+item by item: within 5 % of units and throttles, for sizes from 1 to 12 and up to four times what fits
+(`tests/simulator/test_tables.py`). An index that is full holds back every write alike, and a small table's
+nodes lend to every item that finds them not empty: for these, u counts as 1.
 
-Limits depend on each other: what a partition refuses spends nothing elsewhere. So prices are settled in turn,
-from those of the second before.
+Limits depend on each other, for what one of them refuses spends nothing elsewhere. Prices are therefore
+settled in turn, starting from those of the second before.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -73,7 +75,6 @@ class Passing:
 
     stages: Sequence[tuple[Stage, Floats]]
     served: Floats
-    others: Floats  # the chance of the request's items elsewhere
     accepted: Floats  # items, in the mean
 
 
@@ -160,9 +161,8 @@ class Prices:
         weighted = demand.cells * (demand.units * demand.weights)[:, None]
         others = np.ones(len(demand.units))
         for _ in range(ROUNDS):
-            shared = (
-                np.exp(-sum((price[each.name] * each.hardness for each in limits), 0.0 * others)) * others
-            )
+            exponent = sum((price[each.name] * each.hardness for each in limits), np.zeros(len(others)))
+            shared = np.exp(-exponent) * others
             at_partitions = settled(weighted * shared[:, None], rooms, hardness, at_partitions)
             served = np.exp(-hardness * at_partitions)
             before = accepted = (demand.cells * served).sum(axis=1) * shared
@@ -178,7 +178,7 @@ class Prices:
         self._shared |= price
         self._partitions[whose] = at_partitions
         passed = [(stage, np.exp(-price[names[id(stage.buckets[0])]] * stage.hardness)) for stage in stages]
-        return Passing(passed, served, others, demand.cells * served * shared[:, None])
+        return Passing(passed, served, demand.cells * served * shared[:, None])
 
 
 def _others(demand: Demand, served: Floats) -> Floats:

@@ -40,7 +40,7 @@ class _Request:
     places: Sequence[int]  # of those flows in the second in which it was due
     ops: list[Op]
     due_s: float
-    client: "_Client"
+    client: "_Client | None"  # None: of nobody whose retries count
     ready_s: float = 0.0  # when its client would have sent it, were its rate not limited
     attempts: int = 0
     paid_tokens: float = 0.0
@@ -95,7 +95,7 @@ class _Seen:
 
 
 class RequestQueue:
-    """Requests to a scenario's tables that are due, or wait to be sent again."""
+    """Requests that are due, or wait to be sent again. Without clients nothing is tallied or sent again."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class RequestQueue:
     ) -> None:
         """So many requests of each flow to one table come due within the second."""
         self._now |= {place: _Seen(flow) for place, flow in zip(places, flows, strict=True)}
-        table, nobody = self._tables[name], _Client(RetryQuota(0.0))
+        table = self._tables[name]
         for kind in sent_together(flows):
             count, first = counts[kind[0]], flows[kind[0]]
             items = [place for place in kind for _ in range(flows[place].items)]
@@ -145,8 +145,10 @@ class RequestQueue:
             due = np.sort(chance) if first.poisson else (np.arange(count) + chance) / max(count, 1)
             of_items, their_places = [flows[place] for place in items], [places[place] for place in items]
             for number, due_s in enumerate((due + now_s).tolist()):
-                client = self._clients[self.tally.requests % len(self._clients)] if first.ours else nobody
-                self.tally.requests += first.ours
+                client = None
+                if first.ours and self._clients:
+                    client = self._clients[self.tally.requests % len(self._clients)]
+                    self.tally.requests += 1
                 request = _Request(of_items, their_places, [each[number] for each in ops], due_s, client)
                 self._at(due_s, request)
 
@@ -176,7 +178,7 @@ class RequestQueue:
     def _send(self, request: _Request, at_s: float) -> None:
         """Send it now, or let it stand in its client's line."""
         client = request.client
-        if client.rate is None:
+        if client is None or client.rate is None:
             self._attempt(request, at_s)
             return
         request.ready_s = at_s
@@ -202,23 +204,23 @@ class RequestQueue:
         flow, client, tally = request.flows[0], request.client, self.tally
         second = int(at_s - self._started_s)
         request.attempts += 1
-        if flow.ours:
+        if client is not None:
             tally.attempts[second] += 1
             tally.begun += request.attempts == 1
         if self._met(request, at_s):
-            tally.conflicts[second] += flow.ours
+            tally.conflicts[second] += client is not None
             return
         refusals = self._asked(request, at_s)
         throttled = any(refusals) if flow.together else all(refusals)
         if throttled:
             self._tables[flow.table or self._own].model.minutes.throttled_request(flow.operation, at_s)
-        if not flow.ours:
+        if client is None:
             return
         if client.rate is not None:
             client.rate.answered(at_s, throttled=throttled)
         if throttled:
             tally.throttled[second] += 1
-            self._again(request, next(filter(None, refusals)), at_s + SERVICE_S)
+            self._again(request, client, next(filter(None, refusals)), at_s + SERVICE_S)
             return
         taken = zip(request.ops, refusals, strict=True)
         tally.units += sum(op.units for op, refusal in taken if refusal is None)
@@ -268,7 +270,7 @@ class RequestQueue:
         kind = flow.operation, flow.direction, flow.index, flow.table, flow.ours, id(flow.keys)
         return self._later.setdefault(kind, _Seen(flow))
 
-    def _again(self, request: _Request, refusal: Refusal, at_s: float) -> None:
+    def _again(self, request: _Request, client: _Client, refusal: Refusal, at_s: float) -> None:
         """Send it once more after a pause, where the policy does and the client's quota lets it."""
         policy = self._policy
         again = not request.flows[0].together and request.attempts < policy.attempts
@@ -276,7 +278,7 @@ class RequestQueue:
             self.tally.given_up += 1
             return
         cost_tokens = policy.throttle.cost_tokens
-        if policy.quota_tokens and not request.client.quota.take(cost_tokens):
+        if policy.quota_tokens and not client.quota.take(cost_tokens):
             self.tally.quota_ran_out += 1
             self.tally.given_up += 1
             return

@@ -1,6 +1,6 @@
 """One second of many requests: what the limits let pass is put down in the table's books, and answered."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -100,7 +100,9 @@ class _Booking:
     def _fate(self, number: int) -> _Fate:
         demand, passing = self.demand, self.passing
         one, rows = demand.flows[number], demand.owners == number
-        cells, told, events = demand.cells[rows], Counter[Refusal](), Counter[Refusal]()
+        told: dict[Refusal, float] = defaultdict(float)
+        events: dict[Refusal, float] = defaultdict(float)
+        cells = demand.cells[rows]
         coming = np.ones(len(cells))
         for stage, passed in passing.stages:
             if stage.of_index is None:
@@ -111,7 +113,7 @@ class _Booking:
         reaching = cells * coming[:, None]
         at_partition = (reaching * (1.0 - passing.served[rows])).sum(axis=0)
         told[demand.lane(one.flow.index).key_range] += float(at_partition.sum())
-        events.update(told)
+        events |= told
         through = left = (reaching * passing.served[rows]).sum(axis=1)
         for index, stages in groupby(passing.stages, key=lambda each: each[0].of_index):
             each = through  # every index is asked, whatever the ones before it have said

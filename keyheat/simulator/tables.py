@@ -65,7 +65,7 @@ class SimulatedTables:
             shares,
             own=own,
             policy=policy or NONE,
-            clients=clients,
+            clients=clients if policy else 0,
             started_s=started_s,
             rng=np.random.default_rng((seed, 7)),
             transaction_s=transaction_s,

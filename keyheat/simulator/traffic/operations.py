@@ -20,7 +20,7 @@ from keyheat.scenario.sizes import FixedSize
 from keyheat.scenario.spec.part import CacheSpec
 from keyheat.scenario.spec.tables import IndexSpec
 from keyheat.simulator.flow import FlowAnswer, IndexFlow
-from keyheat.simulator.masses import Masses, Within, even_masses, thinned
+from keyheat.simulator.masses import Floats, Masses, Within, even_masses, thinned
 from keyheat.simulator.traffic.setting import TrafficSetting, Written
 from keyheat.simulator.traffic.users import (
     QueryCost,
@@ -223,11 +223,14 @@ def _missed(keys: Masses, spec: CacheSpec, reads_per_s: float) -> tuple[float, M
     kept = np.zeros_like(keys.shares)
     kept[np.argsort(-keys.shares)[: spec.items]] = 1.0
     even_kept = min(1.0, max(0, spec.items - len(kept)) / keys.distinct)
-    named, even = (
-        per_s * spec.ttl_s / (1 + per_s * spec.ttl_s)
-        for per_s in (reads_per_s * keys.shares, reads_per_s * keys.even / keys.distinct)
-    )
-    return thinned(keys, 1.0 - kept * named, 1.0 - even_kept * even)
+    named = _hits(reads_per_s * keys.shares * spec.ttl_s)
+    (even,) = _hits(np.array([reads_per_s * keys.even / keys.distinct * spec.ttl_s]))
+    return thinned(keys, 1.0 - kept * named, 1.0 - even_kept * float(even))
+
+
+def _hits(reads: Floats) -> Floats:
+    """The part of the reads of a key that its item answers, of so many reads within its time to live."""
+    return np.asarray(reads / (1 + reads))
 
 
 Read = Callable[[Masses, float], TaskRequest]
