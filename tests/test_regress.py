@@ -11,9 +11,9 @@ import pytest
 
 import keyheat.cli.suite
 from keyheat.cli.run import How
-from keyheat.load.run.jobs import Job
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History
+from keyheat.simulator.jobs import Job
 from tools.samples.cases import CASES
 from tools.samples.make import make_run as make_sample
 

@@ -19,7 +19,6 @@ from keyheat.flags import option, values_of
 from keyheat.load.guard.options import Consent, Guards
 from keyheat.load.guard.signals import HUNG_UP, heard, let_go
 from keyheat.load.record.generator import machine
-from keyheat.load.run.jobs import Job, made
 from keyheat.masking import shown
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.regression.baseline import baseline_of, differences_foreseen, scenarios_of
@@ -32,6 +31,7 @@ from keyheat.regression.verdict import Held, not_compared, outcome_of
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, SIMULATED
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.jobs import Job, made
 from keyheat.terminal.console import bars
 from keyheat.words import INTERRUPTED, sentence
 

@@ -8,10 +8,10 @@ import pytest
 
 from keyheat.analysis.loaded_step import beyond_provisioned, loaded_step, state_of
 from keyheat.analysis.run_result import most_provisioned
-from keyheat.load.run.jobs import Job
 from keyheat.runs.formats import Diagnosis, IndexFacts, SecondCount, TableFacts, Verdict
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.jobs import Job
 from keyheat.simulator.questions import load_question
 from keyheat.words import Capacity, Direction
 from tests.loaded_runs import written_run

@@ -7,13 +7,13 @@ import pytest
 from keyheat.analysis.summarize import read_summary
 from keyheat.analysis.summary import RunSummary
 from keyheat.cli.run import How, make_run
-from keyheat.load.run.jobs import Job, find_scenario
 from keyheat.regression.baseline import foreseen
 from keyheat.regression.comparability import differences
 from keyheat.regression.outcome import Gate
 from keyheat.runs.manifest import Machine
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import overridden
+from keyheat.simulator.jobs import Job, find_scenario
 
 HERE = {"cores": 2, "memory_bytes": 8 << 30, "cpu": "a CPU"}
 ELSEWHERE = {"cores": 4, "memory_bytes": 8 << 30, "cpu": "a CPU"}

@@ -2,12 +2,12 @@
 
 import pytest
 
-from keyheat.load.run.jobs import find_scenario
 from keyheat.model.retries import policy_named
 from keyheat.model.table import Op, TableModel
 from keyheat.simulator import clients
 from keyheat.simulator.discrete import ask
 from keyheat.simulator.flow import Flow
+from keyheat.simulator.jobs import find_scenario
 from keyheat.simulator.retrying import demand_of, retried
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.words import Direction

@@ -11,12 +11,12 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.run import launch
-from keyheat.load.run.jobs import Job
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.model.behaviour import behaving
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.jobs import Job
 from keyheat.words import INTERRUPTED
 from tests.browsing import all_drawn
 from tests.pages.axe import violations
