@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from html import escape
 from itertools import groupby, product
@@ -30,13 +30,13 @@ from keyheat.pages.run.report import render, write_report
 from keyheat.pages.runs.found import find_runs
 from keyheat.pages.runs.index import Runs, write_runs
 from keyheat.pages.runs.rows import rows_of
-from keyheat.pages.series import RunColumn, RunEntry, write_index
+from keyheat.pages.series import RunEntry, write_index
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
-from keyheat.show.fix import Fix
-from keyheat.show.fix_page import write_fix
+from keyheat.show.figures import fix_figure
+from keyheat.show.fix import Fix, fix_answer
 from keyheat.show.html import html_of
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, load_evidence, summary, written
@@ -112,8 +112,8 @@ def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
         proof=proof_of(("partition", "table", "write"), tries[:1], tries[1:]),
         target="local",
     )  # fmt: skip
-    columns = [RunColumn.of_run(runs[name], prices) for name in names]
-    return write_fix(folder / "fix.html", fix, columns, prices, AT)
+    answer = replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
+    return save(folder / "fix.html", html_of(answer, AT))
 
 
 def _runs(folder: Path, runs: Mapping[str, Path]) -> Path:

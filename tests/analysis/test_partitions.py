@@ -13,7 +13,7 @@ from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.analysis.report.seconds import read_record
 from keyheat.evidence import collection
-from keyheat.evidence.partitions import by_estimate, words
+from keyheat.evidence.partitions import by_estimate
 from keyheat.pages.run.sections import charts_of
 from keyheat.runs.formats import (
     PartitionFacts,
@@ -25,6 +25,7 @@ from keyheat.runs.formats import (
 )
 from keyheat.runs.manifest import read_manifest
 from keyheat.runs.plausibility import read_evidence
+from keyheat.wording.partitions import partition_words
 from keyheat.words import Capacity
 from tests.analysis.runs import collect, write_run
 from tests.endpoint.streamed import Streamed
@@ -55,7 +56,7 @@ SENTENCES: list[tuple[PartitionFacts, str | None]] = [
 
 @pytest.mark.parametrize(("facts", "said"), SENTENCES)
 def test_what_is_known_in_a_sentence(facts: PartitionFacts, said: str | None) -> None:
-    assert words(facts) == said
+    assert partition_words(facts) == said
 
 
 def test_the_estimate_is_of_what_is_warm_or_provisioned() -> None:

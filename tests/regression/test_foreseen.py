@@ -6,7 +6,8 @@ import pytest
 
 from keyheat.analysis.summarize import read_summary
 from keyheat.analysis.summary import RunSummary
-from keyheat.cli.run import How, make_run
+from keyheat.cli.conclude import How
+from keyheat.cli.run import make_run
 from keyheat.regression.baseline import foreseen
 from keyheat.regression.comparability import differences
 from keyheat.regression.outcome import Gate

@@ -14,7 +14,6 @@ from keyheat.analysis.report.rates import (
 )
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.report.seconds import SecondsRecord, rows_of
-from keyheat.evidence.partitions import words
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.numbers import percent, span
@@ -30,6 +29,7 @@ from keyheat.pages.charts.partitions import partition_chart
 from keyheat.pages.run.counts import counts_of, failure_table, reason_table
 from keyheat.runs.formats import Diagnosis
 from keyheat.terms import CONFIDENCE
+from keyheat.wording.partitions import partition_words
 from keyheat.wording.verdict import about, numbers
 from keyheat.words import READ, WRITE, Direction, Resource, capital
 
@@ -140,7 +140,7 @@ def _capacity_notes(run: ReportRun, resources: list[Resource], *, seen: bool, pu
         notes.append(f"No minute-by-minute chart: {why}.")
     if len(resources) > MOST_RESOURCES:
         notes.append(f"The {MOST_RESOURCES} first resources are drawn; the tables below have them all.")
-    if run.evidence and run.evidence.partitions and (said := words(run.evidence.partitions)):
+    if run.evidence and run.evidence.partitions and (said := partition_words(run.evidence.partitions)):
         notes.append(said)
     return notes + said_of(run)
 
