@@ -17,8 +17,8 @@ from itertools import groupby, product
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import proof_of, tried
-from keyheat.analysis.advice.remedies import Remedy
 from keyheat.cli.main import main as keyheat
 from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.attempt import Attempt
@@ -100,8 +100,8 @@ def _whatif(question: str) -> MakePage:
 def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
     prices, names = load_prices(), ("hotkey", "sharded")
     before, after = (load_scenario(SCENARIOS / f"{name}.toml") for name in names)
-    remedy = Remedy(
-        action="shard_writes", resource="table", direction="write", scenario=after, says="20 shards",
+    remedy = Applied(
+        actions=("shard_writes",), resource="table", direction="write", scenario=after, says="20 shards",
         notes=("One user more reads.",), queries_per_read=(1, 20),
     )  # fmt: skip
     tries = [

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from keyheat.analysis.advice.actions import Applied, Setting
 from keyheat.analysis.advice.fix import chosen
 from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
-from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.advice.start import Start, start_of
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.cli.answers import give, write_answer
@@ -101,23 +101,21 @@ def fix(
     return _compare(start, remedy, jobs, place, billing)
 
 
-def _remedy(start: Start, action: str | None) -> Remedy:
+def _remedy(start: Start, action: str | None) -> Applied:
     """The recommendation as a scenario; where no rerun can show it, what can be done by hand."""
-    choose = partial(
-        chosen,
-        start.diagnosis,
-        start.scenario,
-        target=load_thresholds().recommend.target_utilisation,
-        action=action,
-    )
-    found = choose(simulated=start.target == SIMULATED)
-    if isinstance(found, Remedy):
+    on = Setting(
+        target_utilisation=load_thresholds().recommend.target_utilisation,
+        simulated=start.target == SIMULATED, whole=True,
+    )  # fmt: skip
+    choose = partial(chosen, start.diagnosis, start.scenario, action=action)
+    found = choose(on)
+    if isinstance(found, Applied):
         return replace(found, notes=(*found.notes, *start.assumed))
     by_hand = "\n".join(f"  {one.words}" for one in found)
     said = f"no rerun can show what is recommended; by hand:\n{by_hand}"
     if start.assumed:
         said += "\n`keyheat init --from-diagnosis DIR` writes a scenario of it, with a hot key if need be"
-    if isinstance(choose(simulated=True), Remedy):
+    if isinstance(choose(replace(on, simulated=True)), Applied):
         said += f"\nOn the simulator it can be shown: add --target {SIMULATED}"
     raise ValueError(said)
 
@@ -135,7 +133,7 @@ def _turns(before: Scenario, after: Scenario, repetitions: int, place: Path) -> 
     return jobs
 
 
-def _announce(scenario: Scenario, remedy: Remedy, place: Path) -> None:
+def _announce(scenario: Scenario, remedy: Applied, place: Path) -> None:
     """Print what is tried, and in which fields it differs."""
     out.print(f"Trying {remedy.says}: {shown(place / FIXED)}")
     for change in changes(scenario, remedy.scenario):
@@ -143,7 +141,7 @@ def _announce(scenario: Scenario, remedy: Remedy, place: Path) -> None:
     out.print()
 
 
-def _compare(start: Start, remedy: Remedy, jobs: Sequence[Job], place: Path, billing: Billing) -> int:
+def _compare(start: Start, remedy: Applied, jobs: Sequence[Job], place: Path, billing: Billing) -> int:
     """Compare both sides, write the page and print the answer; gives the exit code."""
     from keyheat.show.figures import fix_figure
     from keyheat.show.fix import Fix, fix_answer

@@ -75,17 +75,18 @@ def at_scale(scenario: Scenario, scale: float) -> Scenario:
     """The same question at a part of its size: demand, and every limit of the local table, times `scale`."""
     raw = scenario.model_dump(mode="json", exclude_unset=True)
     raw.setdefault("local", {})["scale"] = scenario.local.scale * scale
-    raw["load"] = _rates_times(scale, raw["load"])
+    raw["load"] = rates_times(scale, raw["load"])
     return scenario_from_dict(raw, f"{scenario.name} at scale {scale:g}")
 
 
-def _rates_times(scale: float, part: Any) -> Any:
+def rates_times(scale: float, part: Any) -> Any:
+    """A part of a raw scenario, with every rate in it multiplied."""
     if isinstance(part, list):
-        return [_rates_times(scale, one) for one in part]
+        return [rates_times(scale, one) for one in part]
     if not isinstance(part, dict):
         return part
     return {
-        name: value * scale if name.endswith("per_s") else _rates_times(scale, value)
+        name: value * scale if name.endswith("per_s") and value is not None else rates_times(scale, value)
         for name, value in part.items()
     }
 

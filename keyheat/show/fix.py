@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
-from keyheat.analysis.advice.remedies import Remedy
 from keyheat.analysis.report.latency import TABLE_PERCENTILES
 from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import (
@@ -45,7 +45,7 @@ class Fix:
     """A fix that was tried."""
 
     scenario: Scenario  # as it was
-    remedy: Remedy
+    remedy: Applied
     changes: tuple[FieldChange, ...]
     proof: Proof
     target: str

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from keyheat.analysis.advice.actions import Applied, ByHand, Setting, apply
 from keyheat.analysis.advice.case import AdviceCase, Limit
 from keyheat.analysis.advice.cures import cured
-from keyheat.analysis.advice.effect import can_be_shown
 from keyheat.analysis.advice.rerun import Rerun, rerun_of
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
@@ -106,7 +106,7 @@ def case_for(numbers: Thresholds, **facts: Any) -> AdviceCase:
 
 def rerun_for(scenario: Scenario, *, measured: float | None = None, by_schedule: bool = False) -> Rerun:
     return Rerun(
-        scenario=scenario, traffic=lambda _shards: traffic_of(scenario, seed=scenario.seed),
+        scenario=scenario, traffic=lambda: traffic_of(scenario, seed=scenario.seed),
         by_schedule=by_schedule, measured=measured, billing=Billing(load_prices()),
     )  # fmt: skip
 
@@ -267,10 +267,11 @@ def test_nothing_is_foretold_of_a_table_whose_capacity_is_not_known(numbers: Thr
 @pytest.mark.parametrize("action", ["raise_capacity", "auto_scaling", "pre_warm"])
 def test_more_units_than_any_scenario_has_are_not_tried(action: str) -> None:
     scenario = scenario_from_dict(tomllib.loads(TOO_SMALL), "test")
-    rerun = rerun_for(scenario)
     asked = Recommendation(action=action, kind="cure", why="", expected="", units=10_000_000)
-    assert can_be_shown(asked, rerun)
-    assert not can_be_shown(asked.model_copy(update={"units": 10_000_000.5}), rerun)
+    on = Setting(target_utilisation=0.7)
+    assert isinstance(apply(asked, scenario, on), Applied)
+    beyond = asked.model_copy(update={"units": 10_000_000.5})
+    assert isinstance(apply(beyond, scenario, on), ByHand)
 
 
 @pytest.mark.parametrize(("attempts", "is_repeated"), [(10_000_000, True), (10_000_001, False)])

@@ -1,13 +1,14 @@
 """A run repeated on the simulator: what is known of it already is not simulated again."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from keyheat.analysis.advice.rerun import MOST_KEPT, KnownOutcomes, Rerun, ScenarioTraffic
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
-from keyheat.simulator.alterations import in_eventual_reads
+from keyheat.simulator.alterations import in_eventual_reads, in_shards
 from keyheat.simulator.outcome import STEADY
 from keyheat.words import WRITE, Direction
 
@@ -31,11 +32,15 @@ def rerun(of: Scenario, known: KnownOutcomes) -> Rerun:
     )
 
 
+def divided(one: Rerun, count: int, direction: Direction = WRITE) -> Rerun:
+    return replace(one, alters=((in_shards, (count, direction, None)),))
+
+
 def test_the_same_run_is_simulated_once_whatever_it_is_called() -> None:
     known = KnownOutcomes()
     first, renamed = (rerun(scenario(name=name, question=name), known) for name in ("hot", "before-1"))
     assert first.simulated() is renamed.simulated()
-    shards = [one.sharded(4, WRITE, None) for one in (first, renamed)]
+    shards = [divided(one, 4) for one in (first, renamed)]
     assert shards[0].simulated() is shards[1].simulated()
     assert shards[0].simulated().share() < first.simulated().share()
 
@@ -46,12 +51,14 @@ def test_whatever_makes_a_difference_is_simulated_by_itself() -> None:
     found = [
         one.simulated(),
         one.simulated(STEADY),
-        one.sharded(2, WRITE, None).simulated(),
-        one.sharded(3, WRITE, None).simulated(),
-        one.sharded(3, Direction.READ, None).simulated(),
-        one.altered(in_eventual_reads).simulated(),
-        one.sending(scenario(load={"requests_per_s": 1_000, "duration_s": 4})).simulated(),
-        one.of(scenario(table={"name": "orders", "provisioned": {"read": 5, "write": 400}})).simulated(),
+        divided(one, 2).simulated(),
+        divided(one, 3).simulated(),
+        divided(one, 3, Direction.READ).simulated(),
+        replace(one, alters=((in_eventual_reads, ()),)).simulated(),
+        rerun(scenario(load={"requests_per_s": 1_000, "duration_s": 4}), known).simulated(),
+        rerun(
+            scenario(table={"name": "orders", "provisioned": {"read": 5, "write": 400}}), known
+        ).simulated(),
         rerun(scenario(seed=2), known).simulated(),
     ]
     assert len({id(outcome) for outcome in found}) == len(found)

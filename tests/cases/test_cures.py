@@ -5,21 +5,20 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.advice.table_changes import with_units
+from keyheat.analysis.advice.actions import Applied, Setting, apply
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.plan.plan import foretold
 from keyheat.plan.quotas import DEFAULT_QUOTAS
 from keyheat.plan.totals import expected
-from keyheat.runs.formats import Diagnosis
+from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.variants import lasting
 from keyheat.show.plan_warnings import foretold_sentence
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.wording.advice import carried_words, cure_of
-from keyheat.words import index_of
 
 CASES = Path(__file__).parent
 TEN_MINUTES_S = 600.0
@@ -45,10 +44,10 @@ def test_a_cure_of_one_minute_names_the_index_and_holds_for_ten(name: str) -> No
     ]
     cured = lasting(scenario, TEN_MINUTES_S)
     for step in diagnosis.cure.steps:
-        cured = with_units(
-            cured, step.action, step.units or 0, index=index_of(step.resource), direction=step.direction,
-            target=0.7,
-        )  # fmt: skip
+        advice = Recommendation(kind="cure", why="", expected="", **step.model_dump())
+        applied = apply(advice, cured, Setting(target_utilisation=0.7))
+        assert isinstance(applied, Applied)
+        cured = applied.scenario
     assert outcome_of(simulate(cured, counts_only=True)).left == ()
 
 

@@ -16,7 +16,7 @@ import keyheat
 from benchmarks import _pool, regression
 from benchmarks._nights import MONTH
 from keyheat import words as codes
-from keyheat.analysis.advice.remedies import ACTIONS
+from keyheat.analysis.advice.actions import ACTIONS
 from keyheat.analysis.measures import ABSENCES, MEASURES
 from keyheat.analysis.report.bins import MOST_POINTS
 from keyheat.analysis.rules import LEANING, MEASURED, RULES

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import proof_of, tried
-from keyheat.analysis.advice.remedies import Remedy
 from keyheat.pages.page import save
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
@@ -38,8 +38,8 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     for side, name in sides.items():
         (folder / side).symlink_to(samples[name])
     before, after = scenario_of("hotkey"), scenario_of("sharded")
-    remedy = Remedy(
-        action="shard_writes", resource="table", direction="write", scenario=after, says="20 shards",
+    remedy = Applied(
+        actions=("shard_writes",), resource="table", direction="write", scenario=after, says="20 shards",
         notes=("One user more reads.",), queries_per_read=(1, 20),
     )  # fmt: skip
     runs = [tried(folder / side, scenario_of(name), Billing(prices)) for side, name in sides.items()]

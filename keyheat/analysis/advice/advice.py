@@ -16,8 +16,8 @@ from keyheat.analysis.advice.case import (
 )
 from keyheat.analysis.advice.client_setting import client_setting
 from keyheat.analysis.advice.cures import cured
-from keyheat.analysis.advice.effect import advice_for
 from keyheat.analysis.advice.rerun import rerun_of
+from keyheat.analysis.advice.trial import advice_for
 from keyheat.analysis.advice.waiting import WAITING
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds

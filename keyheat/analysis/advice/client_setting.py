@@ -36,7 +36,7 @@ def client_setting(rerun: Rerun, labels: Sequence[Label], ended_s: float) -> Rec
     if max(label.end.timestamp() for label in labels) > ended_s - STILL_S:
         return None
     try:
-        demand = demand_of(scenario, traffic=rerun.traffic(None), most=MOST_REQUESTS)
+        demand = demand_of(scenario, traffic=rerun.traffic(), most=MOST_REQUESTS)
     except TooManyRequests:
         return None
     clients = CLIENTS if client.sdk == "none" else client.clients

@@ -21,16 +21,16 @@ from keyheat.analysis.advice.case import (
     owners_of,
     provisioned_in_time,
 )
-from keyheat.analysis.advice.effect import (
+from keyheat.analysis.advice.rerun import Rerun
+from keyheat.analysis.advice.trial import (
     Trial,
     advice_for,
-    can_be_shown,
-    changed,
+    all_taken,
     dollars,
+    taken,
     trial_of,
     trials_of_pairs,
 )
-from keyheat.analysis.advice.rerun import Rerun
 from keyheat.runs.formats import BEYOND, HARDLY, Cure, CureStep, Foreseen, MonthlyBill, Recommendation
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.outcome import SimulationOutcome
@@ -60,7 +60,7 @@ class CureSearch:
     case_of: CaseOf
     on_burst: Sequence[Limit] = ()  # what is asked for more than it has, whether or not it throttles yet
     taken: dict[Limit, Trial] = field(default_factory=dict)
-    _tried: dict[tuple[Limit, str, tuple[Limit, ...]], Trial] = field(default_factory=dict)
+    _tried: dict[tuple[Limit, str, tuple[Limit, ...]], Trial | None] = field(default_factory=dict)
 
     def search(self) -> None:
         """Take what is needed so that hardly a throttle is left, if it is found; nothing needless stays."""
@@ -107,6 +107,10 @@ class CureSearch:
         best = self._best(case)
         if best is None or self.taken.get(limit) == best:
             return False
+        try:
+            _with(self.rerun, {**self.taken, limit: best}.values())
+        except DoNotGoTogether:
+            return False
         self.taken[limit] = best
         return True
 
@@ -121,13 +125,13 @@ class CureSearch:
     def _best(self, case: AdviceCase) -> Trial | None:
         """What works: the cheapest where all have a price, else the usual one; None: nothing does."""
         context = self.context(case)
-        options = [one for one in advice_for(case) if can_be_shown(one, self.rerun)]
-        works = [trial for one in options if (trial := self.tried(case, one)).works]
+        options = [one for one in advice_for(case) if taken(case, one, self.rerun) is not None]
+        works = [trial for one in options if (trial := self.tried(case, one)) and trial.works]
         best = None
         if any(trial.dollars is None for trial in works):
-            best = min(works, key=lambda trial: trial.preferred)
+            best = min(works, key=lambda trial: trial.rank)
         elif works:
-            best = min(works, key=lambda trial: (_last(trial), trial.dollars, trial.preferred))
+            best = min(works, key=lambda trial: (_last(trial), trial.dollars, trial.rank))
         formula = max((one.shards or 1 for one in options), default=1)
         if best is not None and best.shards <= MANY * formula:
             return best
@@ -140,8 +144,11 @@ class CureSearch:
         own = _limit(case)
         return _with(self.rerun, (one for limit, one in self.taken.items() if limit != own))
 
-    def tried(self, case: AdviceCase, advice: Recommendation) -> Trial:
-        """The advice with the number that works, if one does, where what else throttles is cured."""
+    def tried(self, case: AdviceCase, advice: Recommendation) -> Trial | None:
+        """The advice with the number that works, if one does, where what else throttles is cured.
+
+        None if the simulator cannot show it.
+        """
         own = _limit(case)
         known = own, advice.action, tuple(limit for limit in self.taken if limit != own)
         if known not in self._tried:
@@ -157,7 +164,7 @@ def cured(
     A cure lasts: limits that only burst or a write buffer hides, `on_burst`, are cured with the others.
     Where the simulator does not repeat the run, nothing is said of what is simulated.
     """
-    if not any(can_be_shown(one, rerun) for case in cases for one in advice_for(case)):
+    if not any(taken(case, one, rerun) for case in cases for one in advice_for(case)):
         return [one for case in cases for one in advice_for(case)], None
     before = rerun.simulated()
     if rerun.measured is not None and max(rerun.measured, before.share()) <= HARDLY and not on_burst:
@@ -179,12 +186,14 @@ def _advice(search: CureSearch, before: SimulationOutcome) -> Iterator[Recommend
     most = min(MOST_SHOWN, max(4, int(MOST_SHOWN_S / lasts_s)))
     for limit, case in search.cases.items():
         for one in advice_for(case):
-            if shown >= most or not can_be_shown(one, search.rerun):
+            own = search.taken.get(limit)
+            trial = own if own and own.of(one.action) else None
+            if shown < most:
+                trial = trial or search.tried(case, one)
+            if shown >= most or trial is None:
                 yield one
                 continue
             shown += 1
-            own = search.taken.get(limit)
-            trial = own if own and own.of(one.action) else search.tried(case, one)
             step = trial is own and sum(len(taken.advice) for taken in search.taken.values()) > 1
             found = _foreseen(trial, one, search.rerun, before, in_cure=step)
             if not _is_so_already(found):
@@ -206,11 +215,17 @@ def _last(trial: Trial) -> bool:
     return trial.of("read_eventually_consistent") is not None
 
 
-def _with(rerun: Rerun, taken: Iterable[Trial]) -> Rerun:
-    """The run with all of that."""
-    for trial in taken:
-        for one in trial.advice:
-            rerun = changed(trial.case, one, rerun)
+class DoNotGoTogether(ValueError):
+    """Changes of which one leaves nothing to change for another, as on-demand mode does for capacities."""
+
+
+def _with(rerun: Rerun, trials: Iterable[Trial]) -> Rerun:
+    """The run with all of that. Raises `DoNotGoTogether`."""
+    for trial in trials:
+        then = all_taken(trial.case, trial.advice, rerun)
+        if then is None:
+            raise DoNotGoTogether
+        rerun = then
     return rerun
 
 
@@ -219,15 +234,20 @@ def _foreseen(
 ) -> Recommendation:
     """The advice as it was tried, with what it brings alone, and what the formula's number would have."""
     found = trial.of(formula.action) or formula
-    alone, other = changed(trial.case, found, rerun), formula.shards not in (None, found.shards)
+    alone = taken(trial.case, found, rerun)
+    if alone is None:
+        return found
+    by_formula = None
+    if formula.shards not in (None, found.shards):
+        by_formula = taken(trial.case, formula, rerun)
     after = alone.simulated()
     foreseen = Foreseen(
         throttle_share_before=before.share(),
         throttle_share_after=after.share(),
         in_cure=in_cure,
         sent_once=bool(rerun.retried_requests),
-        formula_shards=formula.shards if other else None,
-        formula_share_after=changed(trial.case, formula, rerun).simulated().share() if other else None,
+        formula_shards=formula.shards if by_formula else None,
+        formula_share_after=by_formula.simulated().share() if by_formula else None,
     )
     said = {"foreseen": foreseen, "bill": _bill(rerun, alone, before, after)}
     return found.model_copy(update=said if trial.works else {**said, "kind": "insufficient"})
@@ -280,9 +300,8 @@ def _cure(search: CureSearch, before: SimulationOutcome) -> Cure | None:
 
 def _billed(rerun: Rerun, case: AdviceCase, advice: Recommendation) -> Recommendation:
     """The advice with what is provisioned then, which nobody needs to simulate."""
-    if not can_be_shown(advice, rerun):
-        return advice
-    return advice.model_copy(update={"bill": _bill(rerun, changed(case, advice, rerun))})
+    then = taken(case, advice, rerun)
+    return advice.model_copy(update={"bill": _bill(rerun, then)}) if then else advice
 
 
 def _bill(rerun: Rerun, then: Rerun, *outcomes: SimulationOutcome) -> MonthlyBill | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from keyheat.analysis.advice.actions import Alteration, Applied
 from keyheat.analysis.advice.as_it_was import as_it_was, assumptions, scenario_of_table
 from keyheat.analysis.checks import throttle_share
 from keyheat.analysis.heat import RunHeat
@@ -16,7 +17,7 @@ from keyheat.runs.formats import Evidence, Label
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.variants import lasting
-from keyheat.simulator.alterations import Altered, Change, in_shards, spreads_itself
+from keyheat.simulator.alterations import Altered
 from keyheat.simulator.fingerprint import files_fingerprint, scenario_fingerprint
 from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow, Traffic
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
@@ -164,6 +165,13 @@ class KnownOutcomes:
         return found
 
 
+def altered(traffic: Traffic, alters: Sequence[Alteration]) -> Traffic:
+    """Requests, each changed on its way."""
+    for make, arguments in alters:
+        traffic = Altered(traffic, make(*arguments))
+    return traffic
+
+
 _by_schedule = KnownOutcomes()
 """Of runs by their scenarios: both sides of a fix, and the repetitions of a scenario, are asked the same."""
 
@@ -180,12 +188,8 @@ class ScenarioTraffic:
         """By the scenario, and the files that it names as they are now."""
         return cls(scenario, (scenario_fingerprint(scenario), files_fingerprint(scenario)))
 
-    def __call__(self, shards: int | None) -> Traffic:
-        scenario = self.scenario
-        if shards is not None:
-            keys = scenario.keys.model_copy(update={"shards": shards})
-            scenario = scenario.model_copy(update={"keys": keys})
-        return traffic_of(scenario, seed=scenario.seed)
+    def __call__(self) -> Traffic:
+        return traffic_of(self.scenario, seed=self.scenario.seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,14 +197,9 @@ class Rerun:
     """A run that can be repeated on the simulator, and what share of its attempts was throttled, measured."""
 
     scenario: Scenario  # whose table it meets
-    traffic: Callable[[int | None], Traffic]
-    """What is sent, anew for each simulation, since it remembers what was answered; with another number of
-    shards for each key, if one is given."""
-    spreads_itself: bool = False  # whether `traffic` knows what another number of shards is
+    traffic: Callable[[], Traffic]  # made anew for each simulation, since it remembers what was answered
     by_schedule: bool = False  # whether it is what a scenario's load asks for, rather than what was measured
-    shards: int | None = None
-    changes: tuple[tuple[Callable[..., Change], tuple[Hashable, ...]], ...] = ()
-    """Each made anew for a simulation, by a function and its arguments."""
+    alters: tuple[Alteration, ...] = ()
     measured: float | None
     retried_requests: int = 0  # that the scenario's client sent, throttled ones more than once; 0: each once
     billing: Billing
@@ -219,8 +218,8 @@ class Rerun:
             return None
 
         def again() -> SimulationOutcome:
-            traffic = self.traffic(None)
-            return outcome_of(simulate(self.scenario, traffic=traffic, counts_only=True, with_retries=True))
+            made = simulate(self.scenario, traffic=self.traffic(), counts_only=True, with_retries=True)
+            return outcome_of(made)
 
         return self.known.of((scenario_fingerprint(self.scenario), self.traffic, "with retries"), again)
 
@@ -230,12 +229,10 @@ class Rerun:
         scenario = lasting(self.scenario, min(self.scenario.load.duration_s, MOST_S))
 
         def anew() -> SimulationOutcome:
-            traffic = self.traffic(self.shards)
-            for make, arguments in self.changes:
-                traffic = Altered(traffic, make(*arguments))
+            traffic = altered(self.traffic(), self.alters)
             return outcome_of(simulate(scenario, traffic=traffic, behaviour=behaviour, counts_only=True))
 
-        asked = scenario_fingerprint(scenario), self.traffic, self.shards, self.changes, behaviour
+        asked = scenario_fingerprint(scenario), self.traffic, self.alters, behaviour
         return self.known.of(asked, anew)
 
     def brief(self) -> "Rerun":
@@ -246,23 +243,12 @@ class Rerun:
             return self
         return replace(self, scenario=lasting(scenario, BRIEF_S))
 
-    def altered(self, make: Callable[..., Change], *arguments: Hashable) -> "Rerun":
-        """The same run with its requests sent in another way: as `make` has it with these arguments."""
-        return replace(self, changes=(*self.changes, (make, arguments)))
-
-    def sharded(self, count: int, direction: Direction, index: str | None) -> "Rerun":
-        """The same run with so many shards of each hot key: as its load test does it, else on their way."""
-        if self.spreads_itself:
-            return replace(self, shards=count)
-        return self.altered(in_shards, count, Direction(direction), index)
-
-    def sending(self, scenario: Scenario) -> "Rerun":
-        """What the load test sends by another scenario, to the same table."""
-        return replace(self, traffic=ScenarioTraffic.of(scenario))
-
-    def of(self, scenario: Scenario) -> "Rerun":
-        """The same requests, sent to the table of another scenario."""
-        return replace(self, scenario=scenario)
+    def taking(self, applied: Applied) -> "Rerun":
+        """The same run with actions taken, which were applied to its scenario."""
+        return replace(
+            self, scenario=applied.scenario, alters=(*self.alters, *applied.alters),
+            traffic=ScenarioTraffic.of(applied.scenario) if self.by_schedule else self.traffic,
+        )  # fmt: skip
 
 
 def rerun_of(
@@ -287,7 +273,6 @@ def rerun_of(
         return Rerun(
             scenario=scenario,
             traffic=ScenarioTraffic.of(scenario),
-            spreads_itself=spreads_itself(scenario),
             by_schedule=True,
             measured=throttle_share(evidence, client),
             retried_requests=_retried(client),
@@ -305,7 +290,7 @@ def rerun_of(
         return None
     measured = _measured(arranged, range(first_s, first_s + seconds))
     return Rerun(
-        scenario=made, traffic=lambda _shards: load, measured=measured, billing=billing,
+        scenario=made, traffic=lambda: load, measured=measured, billing=billing,
         behaviour=_with_burst(arranged, heaviest, first_s),
         assumed=tuple(assumptions(arranged, heats, heaviest, first_s, seconds)),
     )  # fmt: skip

@@ -6,10 +6,10 @@ from functools import partial
 from pathlib import Path
 
 from keyheat.addresses import endpoint_of
+from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.as_it_was import heats_known
 from keyheat.analysis.advice.case import Limit
-from keyheat.analysis.advice.remedies import Remedy
-from keyheat.analysis.advice.rerun import rerun_of
+from keyheat.analysis.advice.rerun import altered, rerun_of
 from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
@@ -21,7 +21,6 @@ from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.scenario.variants import with_files_of
-from keyheat.simulator.alterations import Altered
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.traffic import traffic_of
 
@@ -39,22 +38,16 @@ class Start:
     behaviour: Behaviour = DEFAULT  # of a simulated table
     assumed: tuple[str, ...] = ()  # of a demand that evidence shows
 
-    def sent_with(self, remedy: Remedy, scenario: Scenario) -> Callable[[], Traffic] | None:
-        """The demand with the remedy taken, where the scenario alone does not say it."""
-        if not remedy.alters:
+    def sent_with(self, applied: Applied, scenario: Scenario) -> Callable[[], Traffic] | None:
+        """The demand with actions applied, where the scenario alone does not say it."""
+        if not applied.alters:
             return self.sent
+        sent = self.sent or partial(traffic_of, scenario, scenario.seed)
+        return lambda: altered(sent(), applied.alters)
 
-        def divided() -> Traffic:
-            traffic = self.sent() if self.sent else traffic_of(scenario, scenario.seed)
-            for change in remedy.alters:
-                traffic = Altered(traffic, change)
-            return traffic
-
-        return divided
-
-    def limit_of(self, remedy: Remedy) -> Limit:
-        """The limit that a remedy is for."""
-        about = remedy.resource, remedy.direction
+    def limit_of(self, applied: Applied) -> Limit:
+        """The limit that the first action is for."""
+        about = applied.resource, applied.direction
         found = groups(self.diagnosis.labels)
         of = next((one for one in found if (one.resource, one.direction) == about), None)
         return (of.constraint if of else self.diagnosis.verdict.constraint, *about)
@@ -120,6 +113,6 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
             "--describe-json"
         )
     return Start(
-        scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=partial(rerun.traffic, None),
+        scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=rerun.traffic,
         behaviour=rerun.behaviour, assumed=rerun.assumed,
     )  # fmt: skip

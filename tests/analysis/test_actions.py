@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.advice import client_setting, hot_partition, recommendations, waiting
+from keyheat.analysis.advice.actions import ACTIONS, Applied, ByHand, Setting, apply
 from keyheat.analysis.advice.fix import chosen
-from keyheat.analysis.advice.remedies import ACTIONS, ByHand, Remedy, RemedyRequest, remedy_of
 from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes, overridden
@@ -20,30 +20,36 @@ def scenario_of(name: str, *settings: str) -> Scenario:
     return overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
 
 
-def asked(name: str, action: str, *settings: str, **facts: Any) -> RemedyRequest:
-    known = {"resource": "table", "direction": "write", "simulated": False}
-    of = {field: facts.pop(field, known[field]) for field in known}
-    advice = Recommendation(action=action, kind="cure", why="Because.", expected="More.", **facts)
-    return RemedyRequest(advice=advice, scenario=scenario_of(name, *settings), target=0.7, **of)
+def advice(action: str, **facts: Any) -> Recommendation:
+    return Recommendation(action=action, kind="cure", why="Because.", expected="More.", **facts)
 
 
-def changed(found: RemedyRequest) -> dict[str, tuple[str, str]]:
-    """What the remedy changes, field by field."""
-    made = remedy_of(found)
-    assert isinstance(made, Remedy), made
+Case = tuple[Recommendation, Scenario, Setting]
+
+
+def asked(name: str, action: str, *settings: str, simulated: bool = False, **facts: Any) -> Case:
+    of = {"resource": "table", "direction": "write"} | facts
+    on = Setting(target_utilisation=0.7, simulated=simulated, whole=True)
+    return advice(action, **of), scenario_of(name, *settings), on
+
+
+def changed(found: Case) -> dict[str, tuple[str, str]]:
+    """What the action changes, field by field."""
+    made = apply(*found)
+    assert isinstance(made, Applied), made
     assert made.scenario.expects is None
-    return {one.path: (one.before, one.after) for one in changes(found.scenario, made.scenario)}
+    return {one.path: (one.before, one.after) for one in changes(found[1], made.scenario)}
 
 
 def test_every_action_that_can_be_recommended_is_known() -> None:
-    assert set(TITLES) == ACTIONS
+    assert set(TITLES) == set(ACTIONS)
     modules = (recommendations, hot_partition, client_setting, waiting)
     source = "".join(Path(one.__file__).read_text() for one in modules)
     assert all(f'"{action}"' in source for action in ACTIONS)
 
 
 READER = {"load.users": ("50", "51"), "load.requests_per_s": ("250", "255")}
-CHANGES: list[tuple[RemedyRequest, dict[str, tuple[str, str]]]] = [
+CHANGES: list[tuple[Case, dict[str, tuple[str, str]]]] = [
     (
         asked("hotkey", "shard_writes", shards=4),
         {"loadtest": ("hotkey", "sharded"), "keys.shards": ("1", "4"), **READER},
@@ -121,17 +127,15 @@ CHANGES: list[tuple[RemedyRequest, dict[str, tuple[str, str]]]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("found", "wanted"), CHANGES, ids=[f"{one.scenario.name}-{one.advice.action}" for one, _ in CHANGES]
+    ("found", "wanted"), CHANGES, ids=[f"{one[1].name}-{one[0].action}" for one, _ in CHANGES]
 )
-def test_a_remedy_changes_this_and_nothing_else(
-    found: RemedyRequest, wanted: dict[str, tuple[str, str]]
-) -> None:
+def test_an_action_changes_this_and_nothing_else(found: Case, wanted: dict[str, tuple[str, str]]) -> None:
     assert changed(found) == wanted
 
 
 def test_copies_are_indexes_with_the_tables_own_keys() -> None:
-    made = remedy_of(asked("read-hot", "replicate_reads", shards=3, direction="read"))
-    assert isinstance(made, Remedy)
+    made = apply(*asked("read-hot", "replicate_reads", shards=3, direction="read"))
+    assert isinstance(made, Applied)
     copies = made.scenario.table.indexes
     assert [(one.name, one.partition_key, one.projection) for one in copies] == [
         ("copy-1", "pk", "ALL"), ("copy-2", "pk", "ALL"),
@@ -140,8 +144,8 @@ def test_copies_are_indexes_with_the_tables_own_keys() -> None:
 
 
 def test_the_reader_gets_the_capacity_that_it_takes() -> None:
-    made = remedy_of(asked("hotkey", "shard_writes", "table.provisioned.read=5", shards=4))
-    assert isinstance(made, Remedy)
+    made = apply(*asked("hotkey", "shard_writes", "table.provisioned.read=5", shards=4))
+    assert isinstance(made, Applied)
     assert made.scenario.table.provisioned is not None
     assert (made.scenario.table.provisioned.read or 0) > 100
     assert "which had 5" in made.notes[-1]
@@ -155,7 +159,7 @@ def test_a_shape_of_the_load_gets_the_readers_part_too() -> None:
     assert found["load.shape.steps[1].per_s"] == ("2,000", "2,040")
 
 
-BY_HAND: list[tuple[RemedyRequest, str]] = [
+BY_HAND: list[tuple[Case, str]] = [
     *(
         (asked("hotkey", action), word)
         for action, word in {
@@ -186,10 +190,10 @@ BY_HAND: list[tuple[RemedyRequest, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("found", "word"), BY_HAND, ids=[f"{one.scenario.name}-{one.advice.action}" for one, _ in BY_HAND]
+    ("found", "word"), BY_HAND, ids=[f"{one[1].name}-{one[0].action}" for one, _ in BY_HAND]
 )
-def test_what_no_rerun_can_show_is_said_in_words(found: RemedyRequest, word: str) -> None:
-    made = remedy_of(found)
+def test_what_no_rerun_can_show_is_said_in_words(found: Case, word: str) -> None:
+    made = apply(*found)
     assert isinstance(made, ByHand)
     assert word in made.words
     assert made.words.startswith(TITLES[made.action])
@@ -213,19 +217,15 @@ def diagnosis(*advice: Recommendation, constraint: str = "table", resource: str 
     )  # fmt: skip
 
 
-def advice(action: str, **facts: Any) -> Recommendation:
-    return Recommendation(action=action, kind="cure", why="Because.", expected="More.", **facts)
-
-
-def choice(found: Diagnosis, name: str = "country-index", **more: Any) -> Remedy | tuple[ByHand, ...]:
-    return chosen(found, scenario_of(name), simulated=True, target=0.7, **more)
+def choice(found: Diagnosis, name: str = "country-index", **more: Any) -> Applied | tuple[ByHand, ...]:
+    return chosen(found, scenario_of(name), Setting(target_utilisation=0.7, whole=True), **more)
 
 
 def test_the_verdicts_own_limit_comes_first() -> None:
     of_table = advice("raise_capacity", units=9_000, resource="table", direction="write")
     of_index = advice("raise_capacity", units=8_000, resource="by-country", direction="write")
     made = choice(diagnosis(of_table, of_index, resource="by-country"))
-    assert isinstance(made, Remedy)
+    assert isinstance(made, Applied)
     assert (made.resource, made.says) == ("by-country", "8,000 WCU/s of index by-country provisioned")
 
 
@@ -237,10 +237,10 @@ def test_the_first_that_a_rerun_can_show_is_tried_and_another_where_it_is_asked_
         advice("raise_capacity", units=900),
     )
     made = choice(found, "too-small")
-    assert isinstance(made, Remedy)
-    assert made.action == "raise_capacity"
+    assert isinstance(made, Applied)
+    assert made.actions == ("raise_capacity",)
     asked_for = choice(found, "too-small", action="on_demand")
-    assert isinstance(asked_for, Remedy)
+    assert isinstance(asked_for, Applied)
     assert asked_for.scenario.table.billing_mode == "PAY_PER_REQUEST"
 
 

@@ -1,0 +1,377 @@
+"""Every action that can be recommended: what it counts, which comes first, and how it changes a scenario.
+
+The search for a cure, `keyheat fix` and the page have actions from this table and nowhere else.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from math import ceil
+from typing import Any, Final, Literal
+
+from keyheat.analysis.advice import capacity
+from keyheat.numbers import some, span, units
+from keyheat.plan.totals import ResourceSide, expected
+from keyheat.runs.formats import Recommendation
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.spec.part import MOST_UNITS, CacheSpec
+from keyheat.scenario.variants import rates_times, with_index_shards
+from keyheat.simulator.alterations import Change, in_copies, in_eventual_reads, in_shards, spreads_itself
+from keyheat.words import READ, TABLE, WRITE, Direction, index_of, label_of, title_of, whose
+
+CACHE: Final = CacheSpec(ttl_s=1.0, items=10_000)
+"""A read-through cache in every process, where the load test can have one."""
+SCALES_AFTER_S: Final = 600.0
+"""A load that is shorter has ended before auto scaling has changed anything: two minutes above the target, an
+alarm of up to three, and the update."""
+MOST_COPIES: Final = 20  # global secondary indexes of a table
+SHARDED_TWINS: Final = {
+    "audit_log": "audit_log_random",
+    "datekey": "date_suffix",
+    "hotkey": "sharded",
+}
+"""Load tests, and those that send the same to keys with a suffix and read it back."""
+READS_ALREADY: Final = frozenset({"audit_log"})
+
+Alteration = tuple[Callable[..., Change], tuple[Hashable, ...]]
+"""A change of requests on their way, made anew for each simulation: a function and its arguments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Where an action is taken. By itself, as a search simulates it; or `whole`, as `keyheat fix` runs it.
+
+    Whole is with all that goes with it: a load test that sends to shards, capacity for whoever reads them.
+    """
+
+    target_utilisation: float
+    simulated: bool = True  # hot keys may be divided, or copied, on the way of the requests
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """Actions that a scenario has taken, with what it says of them."""
+
+    actions: tuple[str, ...]
+    resource: str  # of the first
+    direction: Direction
+    scenario: Scenario
+    says: str  # what was done, in words that follow "with"
+    notes: tuple[str, ...] = ()  # what else had to change, or is not as the load test would do it
+    queries_per_read: tuple[int, int] | None = None  # of one key, before and after; None: as before
+    alters: tuple[Alteration, ...] = ()  # what only a simulation does, on the way of the requests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByHand:
+    """An action that no rerun can show, and what can be done instead."""
+
+    action: str
+    why: str
+
+    @property
+    def words(self) -> str:
+        """The action with its reason, as a line of a list."""
+        return f"{title_of(self.action)} ({self.action}): {self.why}"
+
+
+Outcome = Applied | ByHand
+Take = Callable[[Recommendation, Scenario, Setting], Outcome]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One thing that can be changed. `take` changes a scenario; else `by_hand` says why no rerun shows it."""
+
+    take: Take | None = None
+    counts: Literal["shards", "units"] | None = None  # what its number is of
+    by_hand: str = ""
+
+
+def apply(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
+    """The scenario with a recommendation taken, checked whole; or why it cannot be.
+
+    What was expected of the scenario as it was is not expected of the changed one.
+    """
+    action = ACTIONS.get(advice.action)
+    if action is None or action.take is None:
+        return _by_hand(advice, action.by_hand if action else "it is not an action of this version.")
+    try:
+        return action.take(advice, scenario, on)
+    except ScenarioError as error:
+        return _by_hand(advice, f"the scenario cannot say it: {'; '.join(error.errors)}")
+
+
+def rank(action: str) -> int:
+    """The place of an action where dollars do not decide; behind all for one that is not known."""
+    return list(ACTIONS).index(action) if action in ACTIONS else len(ACTIONS)
+
+
+def counts(action: str, what: Literal["shards", "units"]) -> bool:
+    """Whether the number of an action is of shards or copies of keys, or of units per second."""
+    return action in ACTIONS and ACTIONS[action].counts == what
+
+
+def _side(advice: Recommendation) -> tuple[str, Direction]:
+    return advice.resource or TABLE, Direction(advice.direction or WRITE)
+
+
+def _raw(scenario: Scenario) -> dict[str, Any]:
+    return scenario.model_dump(mode="json")
+
+
+def _applied(advice: Recommendation, raw: Mapping[str, Any], says: str, **more: Any) -> Applied:
+    resource, direction = _side(advice)
+    scenario = scenario_from_dict({**raw, "expects": None}, f"{raw['name']}, fixed")
+    return Applied(
+        actions=(advice.action,), resource=resource, direction=direction, scenario=scenario, says=says, **more
+    )
+
+
+def _by_hand(advice: Recommendation, why: str) -> ByHand:
+    return ByHand(action=advice.action, why=why)
+
+
+def _set_units(
+    change: capacity.Raise, says: str, advice: Recommendation, scenario: Scenario, on: Setting
+) -> Outcome:
+    """More capacity, a minimum, auto scaling, a higher maximum, or pre-warming."""
+    resource, direction = _side(advice)
+    if advice.units is None:
+        return _by_hand(advice, "the demand is not known: `keyheat whatif NAME capacity` searches it.")
+    if advice.units > MOST_UNITS:
+        return _by_hand(advice, f"a scenario's table has {units(MOST_UNITS, direction)} at most.")
+    amount = ceil(advice.units)
+    changed = capacity.with_units(
+        scenario, change, amount, index=index_of(resource), direction=direction, target=on.target_utilisation
+    )
+    said = says.format(f"{units(amount, direction)} of {whose(resource)}")
+    maximum = ", with the maximum of its auto scaling raised to as much" if advice.max_units else ""
+    return _applied(advice, _raw(changed), f"{said}{maximum}")
+
+
+def _scale(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
+    """Auto scaling, where a rerun is long enough to show it."""
+    lasts_s = scenario.load.duration_s
+    if on.whole and advice.units is not None and not on.simulated:
+        return _by_hand(advice, "a run sets up no auto scaling; --target simulated plays it.")
+    if on.whole and advice.units is not None and lasts_s < SCALES_AFTER_S:
+        return _by_hand(
+            advice,
+            f"auto scaling acts after minutes, and this load lasts {span(lasts_s)}: run it for "
+            f"{span(SCALES_AFTER_S)} or longer (load.duration_s).",
+        )
+    return _set_units(capacity.auto_scaling, "auto scaling up to {}", advice, scenario, on)
+
+
+def _pay_by_request(advice: Recommendation, scenario: Scenario, _on: Setting) -> Outcome:
+    changed = capacity.on_demand(scenario)
+    notes = ("The timeline of capacities is left out.",) if changed.timeline != scenario.timeline else ()
+    return _applied(advice, _raw(changed), "the table on demand", notes=notes)
+
+
+def _read_eventually(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
+    if on.whole:
+        return _by_hand(
+            advice,
+            "how it reads is said in the load test and not in the scenario: change it there, and hold both "
+            "runs against each other with `keyheat compare`.",
+        )
+    return _applied(advice, _raw(scenario), "eventually consistent reads", alters=((in_eventual_reads, ()),))
+
+
+def _cache(advice: Recommendation, scenario: Scenario, _on: Setting) -> Outcome:
+    """A read-through cache, where the load test can have one."""
+    if scenario.loadtest != "read_cache" or scenario.cache is not None:
+        return _by_hand(
+            advice,
+            f"{scenario.loadtest_shown} reads through no cache, or has one already; "
+            "configs/scenarios/read-cache.toml shows what one saves.",
+        )
+    raw = _raw(scenario) | {"cache": CACHE.model_dump(mode="json")}
+    return _applied(
+        advice, raw, f"a cache of {span(CACHE.ttl_s)} in every process",
+        notes=("What the cache answers does not reach the table: there, fewer reads are tried.",),
+    )  # fmt: skip
+
+
+def _copy(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
+    """Global indexes with the table's own keys, each a copy that answers its part of the reads."""
+    count, table = advice.shards, scenario.table
+    reads = scenario.loadtest == "read_cache" and scenario.cache is None and not table.indexes
+    if count is not None and reads and on.whole:
+        raw, number = _raw(scenario), min(count - 1, MOST_COPIES)
+        raw["loadtest"] = "read_spread"
+        raw["table"]["indexes"] = [
+            {"name": f"copy-{copy}", "partition_key": table.partition_key, "sort_key": table.sort_key,
+             "provisioned": raw["table"]["provisioned"], "max_on_demand": raw["table"]["max_on_demand"]}
+            for copy in range(1, number + 1)
+        ]  # fmt: skip
+        note = "Every write is paid once for the table and once for each copy."
+        return _applied(advice, raw, f"the table and {some(number, 'copy', 'copies')} of it", notes=(note,))
+    if count is not None and on.simulated:
+        return _applied(
+            advice, _raw(scenario), f"{some(count, 'copy', 'copies')} of the hot items",
+            notes=("Each write of a hot item is paid once for every copy.",),
+            alters=((in_copies, (count,)),),
+        )  # fmt: skip
+    return _by_hand(
+        advice,
+        f"{scenario.loadtest_shown} reads from no copies; configs/scenarios/read-spread.toml "
+        "shows what they bring, and that every write is paid once for each.",
+    )
+
+
+def _shard(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
+    """Suffixes on the keys: by the load test itself, by its twin, or on their way in a simulation."""
+    count = advice.shards
+    if count is None:
+        return _by_hand(
+            advice, "how many shards are enough is not known: `keyheat whatif NAME shards` searches."
+        )
+    if scenario.dynamic_sharding is not None:
+        return _by_hand(
+            advice, "its writers add shards by themselves: see [dynamic_sharding] of the scenario."
+        )
+    says, notes, twin = f"{some(count, 'shard')} for each key", [], SHARDED_TWINS.get(scenario.loadtest)
+    raw = _raw(scenario)
+    raw["keys"]["shards"] = count
+    if spreads_itself(scenario):
+        if any(task.operation == "query" and task.index is None for task in scenario.mix):
+            notes = [
+                "Its queries ask for one shard each, as before: reading a whole value takes "
+                f"{count:,} of them."
+            ]
+        return _sharded(advice, scenario, raw, says, notes, on)
+    if twin is not None and scenario.table.sort_key is not None and on.whole:
+        raw["loadtest"] = twin
+        notes = [f"loadtests/{twin}.py sends the same to keys with a suffix."]
+        if scenario.loadtest not in READS_ALREADY:
+            raw["load"] = _with_one_more_user(scenario)
+            notes.append("One user more reads the shards back: that is the price of the fix.")
+        return _sharded(advice, scenario, raw, says, notes, on)
+    if on.simulated:
+        return _divided(advice, raw, says, (scenario.keys.shards, count))
+    return _by_hand(
+        advice,
+        f"{scenario.loadtest_shown} spreads no key, and no other load test sends the same to shards: "
+        "write one as loadtests/sharded.py is, or see it with --target simulated.",
+    )
+
+
+def _shard_index(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
+    """A prefix on the index's partition key, by the scenario's attributes or the load test's twin."""
+    count, resource = advice.shards, _side(advice)[0]
+    if count is None:
+        return _by_hand(
+            advice,
+            f"reads are too many for one key of {whose(resource)}, and how many prefixes are enough is "
+            "not known: `keyheat whatif NAME shards --index INDEX` searches them.",
+        )
+    says = f"{count:,} prefixes of {whose(resource)}"
+    index = index_of(resource)
+    changed = with_index_shards(scenario, index, count) if index is not None else None
+    if changed is not None:
+        note = f"loadtests/{changed.loadtest}.py sends the same, its index keyed by a prefix."
+        notes = [note] if changed.loadtest != scenario.loadtest else []
+        return _sharded(advice, scenario, _raw(changed), says, notes, on)
+    if on.simulated:
+        return _divided(advice, _raw(scenario), says, (1, count))
+    return _by_hand(
+        advice,
+        f"no load test sends what {scenario.loadtest_shown} does to an index with a prefix: describe the "
+        "index's key under [attributes], or write one as loadtests/country_index_sharded.py is.",
+    )
+
+
+def _divided(advice: Recommendation, raw: dict[str, Any], says: str, queries: tuple[int, int]) -> Applied:
+    """Hot keys that only the simulator divides."""
+    resource, direction = _side(advice)
+    note = "Its load test spreads no key: hot keys are divided on their way, and nobody reads them back."
+    return _applied(
+        advice, raw, says, notes=(note,), queries_per_read=queries,
+        alters=((in_shards, (advice.shards, direction, index_of(resource))),),
+    )  # fmt: skip
+
+
+def _with_one_more_user(scenario: Scenario) -> dict[str, Any]:
+    """The load with one user more, at the pace of the others, whose own demand stays as it was."""
+    load, users = scenario.load.model_dump(mode="json"), scenario.load.users
+    if scenario.load.target_unit == "requests":  # steered by units, a reader would write none of them
+        load = {**rates_times((users + 1) / users, load), "spawn_per_s": load["spawn_per_s"]}
+    return {**load, "users": users + 1}
+
+
+def _sharded(
+    advice: Recommendation, scenario: Scenario, raw: dict[str, Any], says: str, notes: list[str], on: Setting
+) -> Applied:
+    """The sharded scenario; where it is run whole, with read capacity for those who read all shards back."""
+    queries = scenario.keys.shards, advice.shards or 1
+    if on.whole:
+        made = scenario_from_dict({**raw, "expects": None}, f"{scenario.name}, fixed")
+        for owner in (raw["table"], *raw["table"]["indexes"]):
+            index = None if owner is raw["table"] else owner["name"]
+            has = (owner["provisioned"] or {}).get("read")
+            before, after = (_reads_per_s(one, index) for one in (scenario, made))
+            needed = ceil(after / on.target_utilisation)
+            if has and needed > has and after > before:  # else nothing about its reads changes
+                owner["provisioned"]["read"] = needed
+                notes.append(
+                    f"Reading all shards back takes {needed:,} RCU/s of {whose(label_of(index))}, "
+                    f"which had {has:,}."
+                )
+    return _applied(advice, raw, says, queries_per_read=queries, notes=tuple(notes))
+
+
+def _reads_per_s(scenario: Scenario, index: str | None) -> float:
+    """Read units that its load test asks for in the busiest second, of a table at scale 1."""
+    sent = expected(scenario, scale=scenario.local.scale)
+    asked = sent.sides.get(ResourceSide(scenario.table.name, index, READ)) if sent else None
+    return float(asked.per_s.max()) / scenario.local.scale if asked else 0.0
+
+
+_LATER: Final = "it sends the same later, and a rerun beside the original has to send it at the same time"
+_OF_CLIENT: Final = (
+    "it is a setting of your client: `keyheat whatif NAME retries` shows what each policy makes of the same "
+    "demand."
+)
+ACTIONS: Final[Mapping[str, Action]] = {
+    "shard_writes": Action(take=_shard, counts="shards"),
+    "shard_date_key": Action(take=_shard, counts="shards"),
+    "change_index_key": Action(take=_shard_index, counts="shards"),
+    "raise_minimum": Action(
+        take=partial(_set_units, capacity.minimum, "at least {} provisioned"), counts="units"
+    ),
+    "raise_capacity": Action(
+        take=partial(_set_units, capacity.provisioned, "{} provisioned"), counts="units"
+    ),
+    "raise_max_on_demand": Action(
+        take=partial(_set_units, capacity.max_on_demand, "an on-demand maximum of {}"), counts="units"
+    ),
+    "pre_warm": Action(take=partial(_set_units, capacity.warm, "warm throughput of {}"), counts="units"),
+    "cache_reads": Action(take=_cache),
+    "replicate_reads": Action(take=_copy, counts="shards"),
+    "on_demand": Action(take=_pay_by_request),
+    "auto_scaling": Action(take=_scale, counts="units"),
+    "read_eventually_consistent": Action(take=_read_eventually),
+    "back_off": Action(by_hand=f"{_LATER}; `keyheat run --retries sdk` shows what retries bring."),
+    "queue_writes": Action(by_hand=f"{_LATER}."),
+    "client_retries": Action(by_hand=_OF_CLIENT),
+    "change_retries": Action(by_hand=_OF_CLIENT),
+    "collect_evidence": Action(
+        by_hand="there is nothing to rerun before the cause is known: `keyheat collect` asks for more."
+    ),
+    "raise_account_quota": Action(
+        by_hand="the quota is the account's, and no scenario sets it: ask Service Quotas."
+    ),
+    "raise_cardinality": Action(
+        by_hand="which values the key should have is the application's to say: write them as [keys] of a "
+        "scenario, and hold both against each other with `keyheat run OLD NEW`."
+    ),
+    "ramp": Action(
+        by_hand="it is another demand, and a fix is shown with the same one: give the scenario a "
+        "[load.shape] that at most doubles every 30 minutes."
+    ),
+}
+"""Every action that can be recommended, in the order in which one is chosen where dollars do not decide."""
