@@ -28,7 +28,6 @@ from keyheat.words import DONE, INVALID, REFUSED
 
 MANY = 20  # tables from which on a bar is shown
 NAMED = 5  # tables that one problem names
-MODES = {"PROVISIONED": "provisioned", "PAY_PER_REQUEST": "on demand"}
 
 
 def sweep(account: Account, prices: Prices, *, yes: bool, dry_run: bool) -> int:
@@ -135,14 +134,12 @@ def _fate(orphan: Orphan, found: OrphanSearchResult, wanted: set[str], failed: M
 
 
 def _row(orphan: Orphan, fate: str) -> dict[str, str]:
-    expires = "unknown" if orphan.expires is None else f"{orphan.expires:%Y-%m-%dT%H:%M:%SZ}"
-    size = f"{orphan.size_bytes:,} bytes, {MODES.get(orphan.mode, orphan.mode)}"
     return {
         "table": orphan.name,
         "fate": fate,
-        "run": f"{orphan.run} of {orphan.owner}",
-        "expires": expires,
-        "size": size,
+        "owner": orphan.owner,
+        "expires, UTC": "unknown" if orphan.expires is None else f"{orphan.expires:%F %R}",
+        "bytes": f"{orphan.size_bytes:,}",
         "a day": f"${orphan.dollars_per_day:.2f}",
     }
 

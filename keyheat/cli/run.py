@@ -1,6 +1,7 @@
 """The verb run, and how every other verb loads a table: in a process of its own, to a report."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from keyheat.cli.conclude import (
 from keyheat.cli.guards import Guards, agreed, guarded
 from keyheat.cli.options import a_path, a_scenario, changed, in_json, price_list, some_prices
 from keyheat.cli.simulate import jobs_in, simulated
+from keyheat.flags import option, takes
 from keyheat.load.run import launch
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
 from keyheat.masking import masked
@@ -35,33 +37,29 @@ no_collect = click.option(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadOptions:
+    """How requests are sent, and what is watched."""
+
+    target: str = option("local, aws, or the URL of an endpoint", default="local")
+    transport: str = option(
+        "signed is the fastest; boto3 is what an application has",
+        default="signed", type=click.Choice(["signed", "boto3"]),
+    )  # fmt: skip
+    retries: str = option(RETRIES_HELP, default="client", type=click.Choice(RETRIES))
+    throttled_keys: bool = option(
+        "have Contributor Insights name throttled keys (costs on AWS)", default=False
+    )
+    prometheus_port: int | None = option(
+        "serve metrics for Prometheus during the load", type=int, metavar="PORT"
+    )
+
+
 @click.command()
 @click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
 @changed
-@click.option("--target", default="local", show_default=True, help="local, aws, or the URL of an endpoint")
+@takes("load", LoadOptions)
 @click.option("--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-TIME]")
-@click.option(
-    "--transport",
-    type=click.Choice(["signed", "boto3"]),
-    default="signed",
-    show_default=True,
-    help="signed is the fastest; boto3 is what an application has",
-)
-@click.option(
-    "--retries",
-    type=click.Choice(RETRIES),
-    default="client",
-    show_default=True,
-    help=RETRIES_HELP,
-)
-@click.option(
-    "--throttled-keys",
-    is_flag=True,
-    help="have Contributor Insights name throttled keys (costs on AWS)",
-)
-@click.option(
-    "--prometheus-port", type=int, metavar="PORT", help="serve metrics for Prometheus during the load"
-)
 @no_collect
 @in_json("the runs and what came out")
 @guarded
@@ -69,12 +67,8 @@ no_collect = click.option(
 def run(
     scenarios: tuple[str, ...],
     settings: tuple[str, ...],
-    target: str,
+    load: LoadOptions,
     folder: Path | None,
-    transport: str,
-    retries: str,
-    throttled_keys: bool,
-    prometheus_port: int | None,
     quick: bool,
     guards: Guards,
     prices: Path,
@@ -86,15 +80,15 @@ def run(
     loaded = find_scenarios(scenarios, settings)
     for scenario, path in loaded:
         check_shards(scenario, path.parent)
-    if throttled_keys and quick:
+    if load.throttled_keys and quick:
         raise click.UsageError("use either --throttled-keys or --no-collect: collecting reads the keys")
-    options = ["--transport", transport, "--retries", retries, "--prices", str(prices)]
-    options += ["--throttled-keys"] if throttled_keys else []
-    options += [f"--prometheus-port={prometheus_port}"] if prometheus_port is not None else []
+    options = ["--transport", load.transport, "--retries", load.retries, "--prices", str(prices)]
+    options += ["--throttled-keys"] if load.throttled_keys else []
+    options += [f"--prometheus-port={load.prometheus_port}"] if load.prometheus_port is not None else []
     listed = price_list(prices)
     jobs = jobs_in(loaded, folder, series="compare", settings=settings)
-    options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
-    codes = in_turn(jobs, How(target=target, options=tuple(options), quick=quick))
+    options += agreed(jobs, load.target, guards, prices=prices, throttled_keys=load.throttled_keys)
+    codes = in_turn(jobs, How(target=load.target, options=tuple(options), quick=quick))
     code = codes[-1] if codes[-1] in NOT_STARTED else max(codes)
     tell_runs(jobs, codes, code, page=side_by_side(jobs, listed))
     return code

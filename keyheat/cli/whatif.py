@@ -1,7 +1,7 @@
 """The verb whatif: how many shards, how much capacity, how much load; and what retries make of throttling."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +22,7 @@ from keyheat.cli.options import (
     some_settings,
 )
 from keyheat.cli.run import make_run
-from keyheat.flags import Within
+from keyheat.flags import Within, option, takes
 from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.variants import with_files_of, with_index_shards, with_own_tables, write_scenario
@@ -54,51 +54,44 @@ ONLY_FOR: Final = {
 ABOVE_ZERO: Final = Within(0, min_open=True)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is searched, how far, and where."""
+
+    step_s: float | None = option(
+        "seconds of each run  [default: the scenario's; of load 60 or more]",
+        flag="--duration", type=ABOVE_ZERO, metavar="S",
+    )  # fmt: skip
+    target: str = option("simulated, local, aws, or the URL of an endpoint", default=SIMULATED)
+    index: str | None = option("search the keys, or the capacity, of this global index")
+    direction: str | None = option("search only this capacity", type=click.Choice(("write", "read")))
+    start: float | None = option(
+        "first number to try; none below it", flag="--from", type=ABOVE_ZERO, metavar="N"
+    )
+    most: float | None = option("largest number to try", flag="--to", type=ABOVE_ZERO, metavar="N")
+    precision: float | None = option(
+        "relative distance at which the search stops  [default: 0.01, of load 0.05]", type=Within(0.01, 0.5)
+    )
+    share_most: float = option(
+        "largest share of the attempts that may be throttled",
+        default=0.001, flag="--throttle-share", type=Within(0, 1),
+    )  # fmt: skip
+    burst: bool = option("count capacity that the table has saved up", default=False, flag="--with-burst")
+    sdks: tuple[str, ...] = option(
+        f"try this retry policy  [default: {', '.join(USUAL)}]",
+        default=(), flag="--sdk", type=click.Choice([policy.name for policy in POLICIES]), metavar="POLICY",
+    )  # fmt: skip
+    clients: int | None = option(
+        f"clients that share the demand, each with a retry quota  [default: the scenario's, or {CLIENTS}]",
+        type=click.IntRange(1, 10_000),
+    )
+
+
 @click.command()
 @click.argument("scenario", type=a_scenario)
 @click.argument("question", type=click.Choice((*SEARCHES, RETRIES)))
 @some_settings
-@click.option(
-    "--duration",
-    "step_s",
-    type=ABOVE_ZERO,
-    metavar="S",
-    help="seconds of each run  [default: the scenario's; of load 60 or more]",
-)
-@click.option(
-    "--target", default=SIMULATED, show_default=True, help="simulated, local, aws, or the URL of an endpoint"
-)
-@click.option("--index", help="search the keys, or the capacity, of this global index")
-@click.option("--direction", type=click.Choice(("write", "read")), help="search only this capacity")
-@click.option("--from", "start", type=ABOVE_ZERO, metavar="N", help="first number to try; none below it")
-@click.option("--to", "most", type=ABOVE_ZERO, metavar="N", help="largest number to try")
-@click.option(
-    "--precision",
-    type=Within(0.01, 0.5),
-    help="relative distance at which the search stops  [default: 0.01, of load 0.05]",
-)
-@click.option(
-    "--throttle-share",
-    "share_most",
-    type=Within(0, 1),
-    default=0.001,
-    show_default=True,
-    help="largest share of the attempts that may be throttled",
-)
-@click.option("--with-burst", "burst", is_flag=True, help="count capacity that the table has saved up")
-@click.option(
-    "--sdk",
-    "sdks",
-    type=click.Choice([policy.name for policy in POLICIES]),
-    multiple=True,
-    metavar="POLICY",
-    help=f"try this retry policy; may be repeated  [default: {', '.join(USUAL)}]",
-)
-@click.option(
-    "--clients",
-    type=click.IntRange(1, 10_000),
-    help=f"clients that share the demand, each with a retry quota  [default: the scenario's, or {CLIENTS}]",
-)
+@takes("wanted", Wanted)
 @click.option("--out", "folder", type=a_path, help="folder of the page and the runs")
 @as_markdown
 @in_json("the answer")
@@ -108,13 +101,11 @@ def whatif(
     scenario: str,
     question: str,
     settings: tuple[str, ...],
-    step_s: float | None,
-    target: str,
+    wanted: Wanted,
     folder: Path | None,
     markdown: bool,
     guards: Guards,
     prices: Path,
-    **asked: Any,
 ) -> int:
     """Search what SCENARIO needs, or how much it carries, and what that costs.
 
@@ -127,8 +118,9 @@ def whatif(
     Exit code 1: not even the largest number is enough; 3: the load generator was the limit.
     """
     _check_options(question)
-    if step_s is not None and question != "load":
-        settings = (*settings, f"load.duration_s={step_s!r}")
+    target = wanted.target
+    if wanted.step_s is not None and question != "load":
+        settings = (*settings, f"load.duration_s={wanted.step_s!r}")
     loaded, path = find_scenario(scenario, settings)
     loads = target != SIMULATED
     for extra in ["load", "report"] if loads else ["report"] if folder is not None else []:
@@ -137,9 +129,9 @@ def whatif(
         folder = series_place(folder, f"{loaded.name}-{question}")
     drawn = folder is not None
     if question == RETRIES:
-        shown, code = _retries(loaded, path, asked, drawn=drawn), 0
+        shown, code = _retries(loaded, path, wanted, drawn=drawn), 0
     else:
-        questions = list(_questions(loaded, path, question, step_s, target, asked))
+        questions = list(_questions(loaded, path, question, wanted))
         try:
             searches = [_searched(one, path, target, folder, guards, prices) for one in questions]
         except _Ended as ended:
@@ -156,40 +148,39 @@ def whatif(
 def _check_options(question: str) -> None:
     """Refuse options that are for other questions. Raises `UsageError`."""
     context = click.get_current_context()
-    for option in context.command.params:
-        kinds = ONLY_FOR.get(option.name or "", (question,))
-        source = context.get_parameter_source(option.name or "")
+    for parameter in context.command.params:
+        kinds = ONLY_FOR.get(parameter.name or "", (question,))
+        source = context.get_parameter_source(parameter.name or "")
         if question not in kinds and source is not click.core.ParameterSource.DEFAULT:
-            raise click.UsageError(f"{option.opts[0]} is for {' and '.join(kinds)}, not for {question}")
+            raise click.UsageError(f"{parameter.opts[0]} is for {' and '.join(kinds)}, not for {question}")
 
 
-def _questions(
-    scenario: "Scenario", path: Path, kind: str, step_s: float | None, target: str, asked: dict[str, Any]
-) -> "Iterator[Question]":
+def _questions(scenario: "Scenario", path: Path, kind: str, wanted: Wanted) -> "Iterator[Question]":
     """What is searched: one question, or one for each direction whose capacity is short."""
     from keyheat.simulator.questions import capacity_question, load_question, shards_question
     from keyheat.simulator.whatif import throttled_directions
 
-    start, most = asked["start"], asked["most"]
+    start, most = wanted.start, wanted.most
     if start is not None and most is not None and start >= most:
         raise click.UsageError(f"--from {start:g} is not below --to {most:g}")
     for name, value in (("--from", start), ("--to", most)):
         if kind != "load" and value is not None and value != int(value):
             raise click.UsageError(f"{name} {value:g} is not a whole number")
-    wanted = {"share_most": asked["share_most"], "burst": asked["burst"]}
-    wanted |= {"precision": asked["precision"]} if asked["precision"] else {}
+    asked: dict[str, Any] = {"share_most": wanted.share_most, "burst": wanted.burst}
+    asked |= {"precision": wanted.precision} if wanted.precision else {}
     if kind == "load":
-        yield load_question(scenario, start=start, most=most, step_s=step_s, **wanted)
+        yield load_question(scenario, start=start, most=most, step_s=wanted.step_s, **asked)
         return
-    wanted["index"], start, most = asked["index"], start and int(start), most and int(most)
+    asked |= {"index": wanted.index, "start": start and int(start), "most": most and int(most)}
     if kind == "shards":
-        usual = 100 if target == SIMULATED else LOADED_SHARDS_MOST
-        yield shards_question(scenario, start=start or 1, most=most or usual, **wanted)
+        usual = 100 if wanted.target == SIMULATED else LOADED_SHARDS_MOST
+        yield shards_question(
+            scenario, **asked | {"start": asked["start"] or 1, "most": asked["most"] or usual}
+        )
         return
-    wanted |= {"start": start, "most": most}
-    sides = [Direction(asked["direction"])] if asked["direction"] else None
-    for side in sides or throttled_directions(capacity_question(scenario, WRITE, **wanted), path.parent):
-        yield capacity_question(scenario, side, **wanted)
+    sides = [Direction(wanted.direction)] if wanted.direction else None
+    for side in sides or throttled_directions(capacity_question(scenario, WRITE, **asked), path.parent):
+        yield capacity_question(scenario, side, **asked)
 
 
 def _searched(
@@ -267,7 +258,7 @@ def _ending(question: "Question", value: float, again: int) -> str:
     return f"-{question.kind}-{number}{'-again' if again else ''}"
 
 
-def _retries(scenario: "Scenario", path: Path, asked: dict[str, Any], *, drawn: bool) -> "Answer":
+def _retries(scenario: "Scenario", path: Path, wanted: Wanted, *, drawn: bool) -> "Answer":
     """What each policy makes of the same demand, request by request on the simulator."""
     from keyheat.show.retries import retries_answer
     from keyheat.simulator.rehearsal.ask import assumptions_of
@@ -275,9 +266,9 @@ def _retries(scenario: "Scenario", path: Path, asked: dict[str, Any], *, drawn: 
     from keyheat.terminal.progress import Simulating
 
     own = scenario.client
-    clients = asked["clients"] or (CLIENTS if own.sdk == "none" else own.clients)
+    clients = wanted.clients or (CLIENTS if own.sdk == "none" else own.clients)
     demand, runs = demand_of(scenario, path.parent), []
-    for policy in dict.fromkeys((NONE, own.policy, *map(policy_named, asked["sdks"] or USUAL))):
+    for policy in dict.fromkeys((NONE, own.policy, *map(policy_named, wanted.sdks or USUAL))):
         with Simulating(f"{scenario.name}, {policy.name}", scenario.load.duration_s, bars) as bar:
             runs.append(retried(scenario, demand, policy, clients=clients, progress=bar.show))
     figures: tuple[Figure, ...] = ()

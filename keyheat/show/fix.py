@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Applied
@@ -191,24 +192,12 @@ def _pairs(fix: Fix) -> Iterator[tuple[str, str, str]]:
         yield "While throttled, replayed", before, after
         yield "While throttled, observed", fix.observed, NOTHING
     for side in ("write", "read"):
-        yield numbers(
-            f"Attempted {side}s per second",
-            lambda one, of=side: _traffic(one, of).attempts_per_s or None,
-            measured,
-        )
-        yield numbers(
-            f"Accepted {side}s",
-            lambda one, of=side: _traffic(one, of).units_per_s or None,
-            lambda per_s, of=side: rate(per_s, UNITS[of]),
-        )
+        yield numbers(f"Attempted {side}s per second", partial(_attempts_per_s, side), measured)
+        yield numbers(f"Accepted {side}s", partial(_units_per_s, side), partial(_rate, side))
     if (operation := _operation(fix)) is not None:
         for percentile in (50.0, 99.0):
-            place = TABLE_PERCENTILES.index(percentile)
-            yield numbers(
-                f"{operation}, {SERVICE_TIME}, p{percentile:g}",
-                lambda one, at=place: one.accepted_latency[operation].table[at],
-                milliseconds,
-            )
+            of = partial(_service_time_ms, operation, TABLE_PERCENTILES.index(percentile))
+            yield numbers(f"{operation}, {SERVICE_TIME}, p{percentile:g}", of, milliseconds)
     yield numbers("Dollars per month", lambda one: one.dollars_per_month, a_month)
     if fix.remedy.queries_per_read is not None:
         before, after = (some(count, "query", "queries") for count in fix.remedy.queries_per_read)
@@ -216,6 +205,22 @@ def _pairs(fix: Fix) -> Iterator[tuple[str, str, str]]:
         yield numbers("RCU of that read", lambda one: one.measured.units_per_read, measured)
     before, after = map(_labels, fix.sides)
     yield titled(THROTTLED_BY), before, after
+
+
+def _attempts_per_s(direction: str, one: Tried) -> float | None:
+    return _traffic(one, direction).attempts_per_s or None
+
+
+def _units_per_s(direction: str, one: Tried) -> float | None:
+    return _traffic(one, direction).units_per_s or None
+
+
+def _rate(direction: str, units_per_s: float) -> str:
+    return rate(units_per_s, UNITS[direction])
+
+
+def _service_time_ms(operation: str, place: int, one: Tried) -> float | None:
+    return one.accepted_latency[operation].table[place]
 
 
 def _in_words(values: Sequence[float], say: Callable[[float], str]) -> str:

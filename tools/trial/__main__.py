@@ -13,7 +13,7 @@ from keyheat.cli.guards import SafetyRefusal, agreed, plan_of, target_of
 from keyheat.cli.main import main
 from keyheat.cli.options import a_file, a_path, in_json, price_list, series_place, some_prices
 from keyheat.cli.run import make_run
-from keyheat.endpoint.options import Within
+from keyheat.flags import Within
 from keyheat.load.guard.options import Guards
 from keyheat.runs.folder import versions
 from keyheat.scenario.variants import write_scenario
