@@ -39,7 +39,10 @@ def search_figure(found: Found) -> Figure:
     lay_out(
         made, annotations=[heading("% of the attempts throttled", 1.0)], yaxis=amounts(),
         shapes=[level(allowed * 100, "ink", "dash") | {"name": f"allowed: {exact_percent(allowed)}"}],
-        xaxis=amounts(type="category", gridcolor=PLAIN, title={"text": found.unit, "font": {"size": 11}}),
+        xaxis=amounts(
+            type="category", gridcolor=PLAIN, ticklabelstandoff=8,
+            title={"text": found.unit, "font": {"size": 11}},
+        ),
     )  # fmt: skip
     sides = [("throttled", "throttled", [step for step in steps if step is not answer])]
     if answer is not None:
