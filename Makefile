@@ -142,7 +142,7 @@ clients: install-clients
 # Each Python client has an environment of its own, since each wants another botocore. Go's SDK is Debian's: there is
 # nothing to build where that is not installed.
 CLIENTS := .clients
-PYTHON_CLIENTS := aioboto3 awscli pynamodb testcontainers
+PYTHON_CLIENTS := aioboto3 awscli pynamodb
 NODE_CLIENTS := tests/clients tests/clients/js-2025
 GO_PATH := /usr/share/gocode
 GO_SDK := $(GO_PATH)/src/github.com/aws/aws-sdk-go-v2/service/dynamodb

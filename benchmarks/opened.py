@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any, Final
 
 from benchmarks._table import Row, show
-from keyheat.pages.run.report import write_report
+from keyheat.show.report import write_report
 from tools.samples.cases import HOT_KEY
 from tools.samples.make import make_run
 

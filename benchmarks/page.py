@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from benchmarks._table import Row, show
 from keyheat import runfiles
-from keyheat.pages.run.report import write_report
 from keyheat.runs import parquet
+from keyheat.show.report import write_report
 from tools.samples.cases import HOT_KEY
 from tools.samples.make import make_run
 

@@ -34,7 +34,7 @@ FRAMES = (
 )
 REPORT = (
     "import sys; from datetime import UTC, datetime; from pathlib import Path;"
-    "from keyheat.pages.run.report import write_report;"
+    "from keyheat.show.report import write_report;"
     "write_report(Path(sys.argv[1]), datetime.now(UTC))"
 )
 

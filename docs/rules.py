@@ -32,7 +32,8 @@ from keyheat.analysis.rules import (
 )
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.runs.plausibility import read_evidence
-from keyheat.terminal.diagnosis import summary
+from keyheat.show.run import run_answer
+from keyheat.show.text import text_of
 
 PAGE: Final = Path(__file__).with_suffix(".md")
 EXAMPLES: Final = PAGE.parents[1] / "tests" / "analysis" / "examples"
@@ -178,7 +179,7 @@ def shown(name: str) -> str:
     run = evidence_alone(evidence, diagnosed(evidence))
     paper = StringIO()
     Console(file=paper, width=COLUMNS, color_system=None, force_terminal=False).print(
-        summary(run.diagnosis, run)
+        text_of(run_answer(run))
     )
     return "\n".join(line.rstrip() for line in paper.getvalue().splitlines())
 

@@ -1,7 +1,6 @@
 """applications.md and the image of the local table: it runs, as far as it goes without an engine.
 
-There is no container engine here. The image's steps are read, its commands run on this machine, and what
-testcontainers is told runs until it looks for an engine.
+There is no container engine here. The image's steps are read, and its commands run on this machine.
 """
 
 import json
@@ -11,9 +10,8 @@ import subprocess
 import sys
 import tomllib
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -25,12 +23,10 @@ from tests.test_schedules import CONFORMANCE, linted
 
 PAGE = (ROOT / "docs" / "applications.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-_FIXTURE, _PROCESS, CONTAINER = (block for kind, block in BLOCKS if kind == "python")
-NODE_TEST, NODE_CONTAINER = (block for kind, block in BLOCKS if kind == "js")
+NODE_TEST = next(block for kind, block in BLOCKS if kind == "js")
 (GO_TEST,) = (block for kind, block in BLOCKS if kind == "go")
 SERVICE, WORKFLOW = (block for kind, block in BLOCKS if kind == "yaml")
 DOCKERFILE = (DEPLOY / "Dockerfile.local").read_text(encoding="utf-8").replace("\\\n", "")
-NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/listens/here.sock"}
 INSTALLED = "`make clients` installs it"
 
 
@@ -82,30 +78,6 @@ def test_the_test_of_go_compiles(tmp_path: Path) -> None:
     assert ran(["gofmt", "-l", "."], tmp_path).stdout == ""
 
 
-@pytest.mark.opens
-@pytest.mark.nightly
-@pytest.mark.skipif(
-    not (ENVIRONMENTS / "testcontainers").exists(), reason=f"testcontainers is not installed: {INSTALLED}"
-)
-def test_testcontainers_of_python_comes_to_where_it_needs_an_engine(tmp_path: Path) -> None:
-    (tmp_path / "orders.py").write_text(CONTAINER.replace("import boto3\n", ""))
-    python = ENVIRONMENTS / "testcontainers" / "bin" / "python"
-    done = ran([python, "orders.py"], tmp_path, **NO_ENGINE)
-    assert "DockerException: Error while fetching server API version" in done.stderr, done.stderr
-
-
-@pytest.mark.opens
-@pytest.mark.nightly
-@pytest.mark.skipif(
-    not (NODE_MODULES / "testcontainers").exists(), reason=f"testcontainers is not installed: {INSTALLED}"
-)
-def test_testcontainers_of_javascript_comes_to_where_it_needs_an_engine(tmp_path: Path) -> None:
-    (tmp_path / "node_modules").symlink_to(NODE_MODULES)
-    (tmp_path / "orders.mjs").write_text(NODE_CONTAINER)
-    done = ran(["node", "--no-warnings", "orders.mjs"], tmp_path, **NO_ENGINE)
-    assert "Could not find a working container runtime strategy" in done.stderr, done.stderr
-
-
 @pytest.fixture
 def image(tmp_path: Path) -> Iterator[int]:
     """The port of what the image starts, in a process of this machine."""
@@ -136,14 +108,6 @@ def test_the_image_starts_and_is_healthy_and_is_called_by_its_names(image: int, 
         with urllib.request.urlopen(asked, timeout=PATIENCE_S) as answer:
             assert answer.status == 200
         assert f"`{name}`" in PAGE
-
-
-@pytest.mark.opens
-def test_the_step_that_compiles_what_is_imported_ends(tmp_path: Path) -> None:
-    (step,) = (one for one in steps("RUN") if one.startswith("true |"))
-    done = ran(["sh", "-c", step.replace("/venv/bin/", "")], tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("ready http://127.0.0.1:")
 
 
 def test_the_image_has_what_the_base_needs_and_nothing_else() -> None:
@@ -184,17 +148,6 @@ def test_the_endpoint_imports_nothing_of_the_extras() -> None:
     loaded = set(done.stdout.split())
     assert "keyheat" in loaded
     assert not loaded & {name.replace("-", "_") for name in extras - {"keyheat"}}
-
-
-def test_the_services_find_the_table_by_a_name_that_it_answers_to() -> None:
-    services = yaml.safe_load(SERVICE)["services"]
-    mine = yaml.safe_load((DEPLOY / "compose.local.yaml").read_text(encoding="utf-8"))["services"]
-    assert services["dynamodb"]["image"] == mine["dynamodb"]["image"] == "keyheat-local"
-    assert (DEPLOY / mine["dynamodb"]["build"]["context"] / mine["dynamodb"]["build"]["dockerfile"]).exists()
-    application: Mapping[str, Any] = services["application"]
-    assert application["environment"]["AWS_ENDPOINT_URL_DYNAMODB"] == "http://dynamodb:8000"
-    assert application["depends_on"] == {"dynamodb": {"condition": "service_healthy"}}
-    assert steps("HEALTHCHECK"), "or nobody would ever be healthy"
 
 
 @pytest.mark.opens

@@ -43,18 +43,6 @@ def test_the_page_is_what_was_told() -> None:
     assert all(list(of) == ["client", *CHECKS] for of in told.values())
 
 
-def test_a_client_that_is_missing_is_said_with_what_to_do(tmp_path: Path) -> None:
-    none = ClientProgram("Any", ("any",), tmp_path / "none")
-    assert none.missing == "Any is not installed: `make clients` installs it"
-
-
-@pytest.mark.opens
-def test_a_program_that_falls_over_says_why(tmp_path: Path) -> None:
-    broken = ClientProgram("Broken", ("python3", "-c", "raise SystemExit('no such module')"), tmp_path)
-    with pytest.raises(RuntimeError, match="Broken ended with 1: no such module"):
-        told_by(broken, ("", ""))
-
-
 @pytest.mark.opens
 def test_the_makefile_installs_what_the_programs_need() -> None:
     root = PAGE.parents[1]

@@ -150,15 +150,6 @@ def test_nothing_to_analyze_is_said_file_by_file(stage: Verb, sample: Sample, ho
     assert (run / "diagnosis.json").read_bytes() == old
 
 
-@pytest.mark.parametrize("how", [how for how in DAMAGE if how != "missing"])
-def test_an_evidence_file_alone_that_is_damaged(verb: Verb, sample: Sample, how: str) -> None:
-    evidence = sample("hotkey") / "evidence.json"
-    damage(evidence, how)
-    said = verb("analyze", "--evidence", evidence)
-    assert said.code == 3
-    assert said.err.startswith(f"keyheat: {evidence}")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("file", ["seconds.parquet", "throttles.parquet"])
 @pytest.mark.parametrize("how", DAMAGE)
@@ -213,25 +204,6 @@ def test_a_place_that_cannot_be_written(stage: Verb, sample: Sample, stage_name:
     assert said.line.startswith(f"keyheat: cannot write {target}: ")
     assert not leftovers(run)
     assert (target / "inside").exists()
-
-
-def test_collect_into_a_file_that_should_be_a_folder(verb: Verb, sample: Sample, tmp_path: Path) -> None:
-    (tmp_path / "taken").write_text("")
-    (tmp_path / "answer.json").write_text('{"MetricDataResults": []}')
-    said = verb(
-        "collect", "--run", sample("hotkey"), "--metrics", tmp_path / "answer.json",
-        "--out", tmp_path / "taken" / "evidence.json",
-    )  # fmt: skip
-    assert said.code == 2
-    assert said.line.startswith("keyheat: cannot write ")
-
-
-def test_a_demo_where_a_file_is(verb: Verb, tmp_path: Path) -> None:
-    (tmp_path / "taken").write_text("mine")
-    said = verb("demo", "--out", tmp_path / "taken")
-    assert said.code == 2
-    assert "taken" in said.line
-    assert (tmp_path / "taken").read_text() == "mine"
 
 
 @pytest.mark.opens

@@ -140,32 +140,6 @@ def test_compose_keeps_all_in_one_network_so_that_the_endpoint_is_on_this_machin
     assert all((DEPLOY / build["context"] / build["dockerfile"]).exists() for build in contents)
 
 
-def test_kubernetes_objects_name_each_other() -> None:
-    objects = manifests()
-    service, policy = objects["Service/keyheat-master"], objects["NetworkPolicy/keyheat-master"]
-    for role in ("master", "worker"):
-        deployment = objects[f"Deployment/keyheat-{role}"]["spec"]
-        labels = deployment["template"]["metadata"]["labels"]
-        assert deployment["selector"]["matchLabels"].items() <= labels.items()
-        spec = deployment["template"]["spec"]
-        assert f"ServiceAccount/{spec['serviceAccountName']}" in objects
-        mounted = {one["name"] for one in container(role)["volumeMounts"]}
-        assert mounted == {one["name"] for one in spec["volumes"]}
-        configs = [one["configMap"]["name"] for one in spec["volumes"] if "configMap" in one]
-        assert all(f"ConfigMap/{name}" in objects for name in configs)
-        assert spec["securityContext"]["runAsUser"] == 10001
-        assert "cpu" not in container(role)["resources"]["limits"]
-    master, worker = (objects[f"Deployment/keyheat-{role}"]["spec"] for role in ("master", "worker"))
-    assert service["spec"]["selector"] == master["selector"]["matchLabels"]
-    assert policy["spec"]["podSelector"]["matchLabels"] == master["selector"]["matchLabels"]
-    (rule,) = policy["spec"]["ingress"]
-    assert rule["from"][0]["podSelector"]["matchLabels"] == worker["selector"]["matchLabels"]
-    ports = {one["name"]: one["containerPort"] for one in container("master")["ports"]}
-    assert {one["targetPort"]: one["port"] for one in service["spec"]["ports"]} == ports
-    assert ports == {"page": 8089, "workers": rule["ports"][0]["port"]}
-    assert container("master")["image"] == container("worker")["image"]
-
-
 @pytest.mark.opens
 @pytest.mark.xdist_group("commands of deploy")
 def test_the_scenario_of_the_config_map_loads_and_is_the_load_tests(parsed: Parsed) -> None:
@@ -175,19 +149,6 @@ def test_the_scenario_of_the_config_map_loads_and_is_the_load_tests(parsed: Pars
     assert ROOT / command["locustfile"] == scenario.locustfile(ROOT)
     (mount,) = (one for one in container("master")["volumeMounts"] if one["name"] == "scenario")
     assert command["scenario"] == f"{mount['mountPath']}/scenario.toml"
-
-
-def test_the_page_names_what_there_is() -> None:
-    text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
-    names = set(re.findall(r"KEYHEAT_[A-Z]+", PAGE))
-    assert names
-    assert names == set(re.findall(r"KEYHEAT_[A-Z]+", text))
-    assert all((ROOT / name).exists() for name in re.findall(r"deploy/[A-Za-z.]+[a-z]", PAGE))
-    workers = re.findall(r"--scale (\w+)=", PAGE)
-    assert workers
-    assert set(workers) <= compose()["services"].keys()
-    assert "service/keyheat-master 8089" in PAGE
-    assert "Service/keyheat-master" in manifests()
 
 
 def test_no_file_has_credentials() -> None:
@@ -256,23 +217,6 @@ def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
 
     yield popen
     end_all(children)
-
-
-@pytest.mark.opens
-@pytest.mark.nightly
-def test_processes_of_one_machine(start: Callable[..., Any], tmp_path: Path) -> None:
-    """The page's command, for three seconds, on a free port and without a report."""
-    assert "-t 60s" in PROCESSES
-    port = str(free_port())
-    command = shlex.split(PROCESSES.replace("-t 60s", "-t 3s"))
-    child = start(command, "--no-report", "--master-bind-port", port, "--master-port", port)
-    _out, err = child.communicate(timeout=PATIENCE_S)
-    assert child.returncode == 0, err
-    (folder,) = (tmp_path / "reports" / "out").iterdir()
-    run = runfiles.read_json(folder / "run.json", runfiles.RUN)
-    assert run["processes"] == 2
-    assert run["generator"]["missing"] == []
-    assert run["totals"]["attempts"] > 0
 
 
 @pytest.mark.opens

@@ -75,13 +75,6 @@ def test_a_name_is_a_scenario_with_a_load_test_that_expects_its_label(
     assert question, "the first line of a load test is its question"
 
 
-@pytest.mark.parametrize("number", DESIGNS)
-def test_locust_finds_the_scenario_by_the_name_of_the_file(number: str) -> None:
-    """The first name of each design that is no other pattern of keys; the others are variants of it."""
-    name = next(iter(DESIGNS[number]))
-    assert load_scenario(SCENARIOS / f"{name}.toml").loadtest in (name.replace("-", "_"), "hotkey")
-
-
 @pytest.mark.parametrize(("number", "name", "label"), NAMED)
 def test_the_page_has_rows_for_it_that_say_the_label(number: str, name: str, label: str) -> None:
     """What was measured of it, and why that is so."""

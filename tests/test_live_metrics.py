@@ -7,9 +7,8 @@ queries, parsed as Prometheus would, against what a load exported.
 import json
 import re
 import signal
-import socket
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,6 @@ from typing import Any
 
 import promql_parser
 import pytest
-import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
@@ -27,7 +25,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.live.metrics import LOAD_METRICS
-from keyheat.load.run import launch
 from keyheat.metrics import Metric
 from tests.load.forked import LocustServer
 from tests.outside import PATIENCE_S, a_readers_environment, eventually, free_port, get
@@ -240,41 +237,6 @@ def test_the_dashboard_is_one_to_grafana() -> None:
     assert list(lost(wrong, read_by_grafana(wrong))) == ["$.panels[4].fieldConfig.defaults.custom.lineWith"]
 
 
-def test_panels_have_names_and_meanings_and_do_not_overlap() -> None:
-    cells: set[tuple[int, int]] = set()
-    for panel in panels():
-        assert panel["title"]
-        assert panel["description"]
-        place = panel["gridPos"]
-        assert place["x"] + place["w"] <= 24
-        own = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
-        assert not own & cells, panel["title"]
-        cells |= own
-    assert len({panel["id"] for panel in panels()}) == len(panels())
-
-
-def test_compose_gives_grafana_the_dashboard_and_a_prometheus_that_reads_loads() -> None:
-    services = yaml.safe_load((ROOT / "deploy/compose.grafana.yaml").read_text(encoding="utf-8"))["services"]
-    mounted = {its: ROOT / "deploy" / mine for mine, its, _how in
-               (volume.split(":") for volume in services["grafana"]["volumes"])}  # fmt: skip
-    provisioning = mounted["/etc/grafana/provisioning"]
-    (provider,) = yaml.safe_load((provisioning / "dashboards/keyheat.yaml").read_text())["providers"]
-    boards = mounted[provider["options"]["path"]]
-    home = services["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
-    assert (boards / Path(home).relative_to(provider["options"]["path"])).exists()
-    (source,) = yaml.safe_load((provisioning / "datasources/prometheus.yaml").read_text())["datasources"]
-    assert source["url"] == "http://prometheus:9090"
-    for name, port in (("prometheus", 9090), ("grafana", 3000)):
-        assert services[name]["ports"] == [f"127.0.0.1:{port}:{port}"], "on this machine alone"
-    (mine, its, _how) = services["prometheus"]["volumes"][0].split(":")
-    assert f"--config.file={its}" in services["prometheus"]["command"]
-    (job,) = yaml.safe_load((ROOT / "deploy" / mine).read_text(encoding="utf-8"))["scrape_configs"]
-    assert job["static_configs"] == [{"targets": ["endpoint:9464", "host.docker.internal:9464"]}]
-    master = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text(encoding="utf-8"))["services"]["master"]
-    assert {"--prometheus-port=9464", "--allow-host=endpoint"} <= set(master["command"])
-    assert "--prometheus-port 9464 --prometheus-host 0.0.0.0 --allow-host host.docker.internal" in PAGE
-
-
 @pytest.mark.opens
 def test_the_page_names_the_labels_that_they_have(loaded: Loaded) -> None:
     rows = re.findall(r"^\| `(keyheat_load_\w+)` \| \w+ \|([^|]*)\|", PAGE, re.MULTILINE)
@@ -284,21 +246,6 @@ def test_the_page_names_the_labels_that_they_have(loaded: Loaded) -> None:
         for one in LOAD_METRICS
     }
     assert told == found
-
-
-def test_keyheat_run_has_the_load_export_as_it_is_told(
-    verb: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    told: list[list[str]] = []
-
-    def no_launch(command: list[str], watch: Any) -> launch.Launched:
-        told.append(command)
-        return launch.Launched(code=launch.INTERRUPTED, said="", run_id=None)
-
-    monkeypatch.setattr(launch, "launch", no_launch)
-    said = verb("run", "hotkey", "--prometheus-port", "9464", "--out", tmp_path / "run")
-    assert said.code == launch.INTERRUPTED
-    assert "--prometheus-port=9464" in told[0]
 
 
 @pytest.mark.opens
@@ -329,20 +276,3 @@ def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
     assert len(points_of(families["keyheat_load_cpu_ratio"])) == 2
     assert f"metrics for Prometheus: http://127.0.0.1:{port}/metrics" in ends[0]
     assert all("metrics for Prometheus" not in said for said in ends[1:])
-
-
-@pytest.mark.opens
-def test_a_port_that_is_taken_is_said_before_anything_starts(
-    locust_server: LocustServer, tmp_path: Path
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        scenario = str(ROOT / "configs/scenarios/hotkey.toml")
-        words = ("--headless", "--scenario", scenario, "--out", "run", "--prometheus-port", str(port))
-        child = locust_server.start((*HOTKEY, *words), tmp_path, a_readers_environment())
-        _out, said = child.communicate(timeout=PATIENCE_S)
-    assert child.returncode == 2
-    assert f"cannot listen on 127.0.0.1:{port}" in said
-    assert "name another port, or end what has it" in said
-    assert "preparing" not in said
-    assert not (tmp_path / "run").exists()

@@ -23,8 +23,6 @@ from keyheat.analysis.report.run import load_run as load_page
 from keyheat.analysis.summarize import read_summary
 from keyheat.cli.main import main
 from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
-from keyheat.pages.page import save
-from keyheat.pages.run.report import render, write_report
 from keyheat.pages.series import RunColumn, groups_of
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.regression.history.records import Kept
@@ -32,8 +30,12 @@ from keyheat.runfiles import FILES, RUN
 from keyheat.runs.formats import write_diagnosis
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import scenario_from_dict
+from keyheat.show.html import html_of, save
+from keyheat.show.outcome import outcome
+from keyheat.show.report import report_answer, write_report
+from keyheat.show.run import run_answer
+from keyheat.show.text import text_of as terminal_of
 from keyheat.simulator.questions import load_question
-from keyheat.terminal import diagnosis as terminal
 from keyheat.terminal.regression import _runs as suite_rows
 from keyheat.words import WRITE
 from tests.made_runs import load_evidence
@@ -65,7 +67,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def in_terminal(run: Path) -> str:
     out, loaded = io.StringIO(), load_page(run)
-    Console(file=out, width=500).print(terminal.summary(loaded.diagnosis, loaded))
+    Console(file=out, width=500).print(terminal_of(run_answer(loaded)))
     return out.getvalue()
 
 
@@ -103,7 +105,7 @@ def by_the_terminal(run: Path) -> Shown:
     if found := re.search(r"Nothing was throttled: (\S+ WCU/s) went through", text):
         yield "accepted", "terminal", found[1]
     scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
-    line = terminal.outcome(scenario, load_page(run).diagnosis, "report.html").plain
+    line = outcome(scenario, load_page(run).diagnosis, "report.html").plain
     yield "throttles", "terminal", re.search(r"([\d,]+) throttles", line)[1]  # type: ignore[index]
 
 
@@ -259,8 +261,8 @@ def test_what_is_said_of_the_burst_is_the_same_everywhere(path: Path, tmp_path: 
     run = load_evidence(path)
     reasons = {line for label in run.diagnosis.labels for line in label.because if "burst" in line}
     out = io.StringIO()
-    Console(file=out, width=500).print(terminal.summary(run.diagnosis, run))
-    page = save(tmp_path / "report.html", render(run, datetime.now(UTC)))
+    Console(file=out, width=500).print(terminal_of(run_answer(run)))
+    page = save(tmp_path / "report.html", html_of(report_answer(run), datetime.now(UTC)))
     in_both = [re.sub(r"\s+", " ", text) for text in (out.getvalue(), text_of(page))]
     shown = [{reason for reason in reasons if reason in text} for text in in_both]
     assert shown[0] == shown[1] != set()

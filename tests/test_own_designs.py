@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from keyheat.runs.formats import HARDLY
-from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.words import DONE
 
 Verb = Callable[..., Any]
@@ -166,22 +165,6 @@ def test_of_a_mix_with_batches_the_labelled_throttles_are_said_to_be_a_part(
     assert told.says(f"{labelled:,} of them labelled: all partition limit")
 
 
-@pytest.mark.slow
-def test_a_key_that_is_hot_under_writes_and_transactions_is_sharded(verb: Verb, tmp_path: Path) -> None:
-    found = simulated(
-        verb,
-        tmp_path,
-        table={"name": "own", "provisioned": {"read": 500, "write": 4_000}},
-        keys={"kind": "hot_key", "share": 0.8, "keys": 2_000},
-        load={"duration_s": 10, "item_bytes": 900},
-        tasks=[{"operation": "put", "per_s": 2_000}, {"operation": "transact_write", "per_s": 20}],
-    )
-    (shards,) = cure_of(found).values()
-    assert (shards or 1) >= ceil((2_000 + 20 * 4 * 2) * 0.8 / 1_000)
-    assert found["cure"]["throttle_share_before"] > 0.1
-    assert found["cure"]["throttle_share_after"] <= HARDLY
-
-
 def test_keys_that_share_a_partition_are_sharded_though_none_is_too_hot(verb: Verb, tmp_path: Path) -> None:
     found = simulated(
         verb,
@@ -221,24 +204,6 @@ def test_eventually_consistent_reads_have_one_ceiling_everywhere_and_copies_are_
     assert said.says("copies of the hot items"), said.out + said.err
 
 
-def test_more_partitions_save_shards_where_a_maximum_is_set(verb: Verb, tmp_path: Path) -> None:
-    index = {"name": "by-both", "partition_key": ["country", "device"], "max_on_demand": {"write": 3_600}}
-    found = simulated(
-        verb,
-        tmp_path,
-        table={"name": "own", "billing_mode": "PAY_PER_REQUEST", "indexes": [index]},
-        attributes={
-            "country": {"values": {"US": 70, "DE": 30}},
-            "device": {"values": {"phone": 80, "desk": 20}},
-        },
-        keys={"kind": "uniform", "keys": 1_000_000},
-        tasks=[{"operation": "put", "per_s": 3_500}],
-    )
-    cure = cure_of(found)
-    assert ("pre_warm", "by-both") in cure
-    assert (cure["change_index_key", "by-both"] or 0) <= 8
-
-
 def test_a_throttle_in_thousands_is_no_reason_for_a_redesign(verb: Verb, tmp_path: Path) -> None:
     capacity = {"provisioned": {"read": 3_000, "write": 4_000}, "warm": {"read": 12_000, "write": 4_000}}
     found = simulated(
@@ -255,26 +220,6 @@ def test_a_throttle_in_thousands_is_no_reason_for_a_redesign(verb: Verb, tmp_pat
     assert found["cure"] is None
 
 
-@pytest.mark.parametrize(
-    ("parts", "said"),
-    [
-        ({"tasks": [{"operation": "put", "per_s": "2500"}]}, "Input should be a number, without quotes"),
-        ({"load": {"duration_s": "60"}}, "Input should be a number, without quotes"),
-        (
-            {
-                "table": TWO_HOT_KEYS["table"],
-                "attributes": {"statsu": {"values": {"open": 1}}},
-            },
-            "no index is keyed by it, did you mean status?",
-        ),
-    ],
-)
-def test_a_slip_of_the_pen_is_named(tmp_path: Path, parts: dict[str, Any], said: str) -> None:
-    raw = json.loads(design(tmp_path, **parts).read_text(encoding="utf-8"))
-    with pytest.raises(ScenarioError, match=said.replace("?", r"\?")):
-        scenario_from_dict(raw, "own.json")
-
-
 def test_the_keys_of_an_index_are_searched_where_the_scenario_describes_them(
     verb: Verb, tmp_path: Path
 ) -> None:
@@ -285,22 +230,6 @@ def test_the_keys_of_an_index_are_searched_where_the_scenario_describes_them(
     assert said.code == DONE, said.out
     found = json.loads(said.out)
     assert 2 <= found["data"]["answer"] <= 4, "1,500 of the index's 2,500 WCU/s are of one value"
-
-
-def test_a_query_reads_its_first_page_however_large_the_items_are(verb: Verb, tmp_path: Path) -> None:
-    rates = {"put": 2, "query": 3, "delete": 0.5}
-    tasks = [{"operation": name, "per_s": per_s} for name, per_s in rates.items()]
-    file = design(
-        tmp_path,
-        table={"name": "own", "sort_key": "at", "provisioned": {"read": 3_000, "write": 3_000}},
-        keys={"kind": "uniform", "keys": 20},
-        load={"duration_s": 60, "item_bytes": 300_000},
-        tasks=tasks,
-    )
-    sent = json.loads(verb("plan", file, "--json").out)["data"]["sent"]["operations"]
-    assert {one["name"]: round(one["requests"] / 60, 2) for one in sent} == {
-        "PutItem": 2, "Query": 3, "DeleteItem": 0.5,
-    }  # fmt: skip
 
 
 def test_what_the_file_marks_as_assumed_is_said(verb: Verb, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import shutil
-import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -190,22 +189,6 @@ def test_scenarios_are_found_or_named_and_their_paths_begin_at_the_suite(
     assert Path("suites/schedules/keyheat.cron").exists()
 
 
-def test_a_suite_that_is_there_stays_as_it_is_and_gets_a_schedule(verb: Verb, scenario: Path) -> None:
-    done(verb, "keyheat init --suite capacity --schedule github")
-    suite = scenario.parent / "capacity.toml"
-    changed(suite, 'target = "simulated"', 'target = "local"')
-    mine = suite.read_text(encoding="utf-8")
-    said = done(verb, "keyheat init --suite capacity --schedule cron --json")
-    assert json.loads(said.out)["written"] == ["keyheat/schedules/keyheat.cron"]
-    assert suite.read_text(encoding="utf-8") == mine
-    twice = done(verb, "keyheat init --suite capacity --schedule cron --json")
-    assert json.loads(twice.out)["written"] == []
-    Path("keyheat/schedules/keyheat.cron").write_text('KEYHEAT_SUITE="/x/keyheat/capacity.toml"\n')
-    again = verb("init", "--suite", "capacity", "--schedule", "cron", "--force")
-    assert again.code == DONE, again.err
-    assert suite.read_text(encoding="utf-8") == mine, "a suite is never written over"
-
-
 def test_a_suite_that_is_there_is_not_made_anew(verb: Verb, scenario: Path) -> None:
     done(verb, "keyheat init --suite capacity --schedule github")
     suite = scenario.parent / "capacity.toml"
@@ -285,26 +268,3 @@ def test_what_is_wrong_is_said_all_at_once_and_nothing_is_written(
     for reason in reasons:
         assert reason in " ".join(refused.err.split()), refused.err
     assert sorted(repository.parent.rglob("*")) == before
-
-
-@pytest.mark.parametrize(
-    ("named", "said"),
-    [
-        (None, "which suite? A file, or one of ours: designs,"),
-        ("", "which suite?"),
-        ("keyheat/none.toml", "neither a file"),
-    ],
-)
-def test_a_schedule_without_its_suite_says_so(
-    verb: Verb, monkeypatch: pytest.MonkeyPatch, named: str | None, said: str
-) -> None:
-    if named is not None:
-        monkeypatch.setenv(VARIABLE, named)
-    refused = verb("regress")
-    assert refused.code == WRONG_USE
-    assert said in refused.err
-
-
-def test_files_are_written_for_others_to_read(written: Path) -> None:
-    """The service's user is nobody in particular."""
-    assert all(path.stat().st_mode & stat.S_IROTH for path in written.iterdir())

@@ -264,16 +264,6 @@ def analyzed(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["systemd-analyze", *words], capture_output=True, text=True)
 
 
-def test_units_name_each_other_and_stop_as_ctrl_c_does() -> None:
-    service, failed = unit("keyheat-regress.service"), "keyheat-regress-failed.service"
-    assert unit("keyheat-regress.timer")["Install"]["WantedBy"] == "timers.target"
-    assert (SCHEDULES / "keyheat-regress.timer").stem == (SCHEDULES / "keyheat-regress.service").stem
-    assert service["Unit"]["OnFailure"] == failed
-    assert "${MONITOR_EXIT_STATUS}" in unit(failed)["Service"]["ExecStart"]
-    assert (service["Service"]["Type"], service["Service"]["KillSignal"]) == ("oneshot", "SIGINT")
-    assert service["Service"]["WorkingDirectory"] == f"%S/{service['Service']['StateDirectory']}"
-
-
 CONFORMANCE = ROOT / "tests" / "conformance"
 
 
@@ -319,31 +309,6 @@ def test_the_workflow_lets_a_pull_request_read_the_history_and_not_write_it() ->
     assert "regress.md" in by_name["Say it in the pull request"]["run"]
 
 
-def test_the_cronjob_never_runs_twice_and_keeps_what_it_writes() -> None:
-    spec, job, template = cronjob()["spec"], cronjob()["spec"]["jobTemplate"]["spec"], pod()
-    assert spec["concurrencyPolicy"] == "Forbid"
-    assert (job["backoffLimit"], template["restartPolicy"]) == (0, "Never")
-    (container,) = template["containers"]
-    assert template["securityContext"]["runAsNonRoot"]
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
-    }  # fmt: skip
-    assert container["resources"]["requests"].keys() == {"cpu", "memory"}
-    mounts = {one["mountPath"]: one["name"] for one in container["volumeMounts"]}
-    assert set(mounts.values()) == {one["name"] for one in template["volumes"]}
-    claims = {
-        one["persistentVolumeClaim"]["claimName"] for one in template["volumes"] if one["name"] == "history"
-    }
-    objects = {one["metadata"]["name"]: one for one in yaml.safe_load_all(text_of("kubernetes-cronjob.yaml"))}
-    assert [objects[name]["kind"] for name in claims] == ["PersistentVolumeClaim"]
-    _verb, said = parsed(dict(COMMANDS)["kubernetes-cronjob.yaml"])
-    written = [said["history"], *said["export"]]
-    assert {mounts[str(path.parent)] for path in written} == {"history"}
-    deployed = yaml.safe_load_all((ROOT / "deploy" / "kubernetes.yaml").read_text(encoding="utf-8"))
-    pods = (one["spec"]["template"]["spec"] for one in deployed if one["kind"] == "Deployment")
-    assert {one["image"] for spec in pods for one in spec["containers"]} == {container["image"]}
-
-
 def test_each_role_may_do_what_it_needs_and_no_more() -> None:
     made = resources()
     run = json.loads((ROOT / "configs" / "iam" / "run.json").read_text(encoding="utf-8"))
@@ -370,30 +335,6 @@ def test_each_role_may_do_what_it_needs_and_no_more() -> None:
 
 def listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
-
-
-def test_what_is_written_by_the_task_is_on_volumes_of_the_image() -> None:
-    made = resources()["Task"]["Properties"]
-    (container,) = made["ContainerDefinitions"]
-    mounted = {one["ContainerPath"] for one in container["MountPoints"]}
-    dockerfile = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
-    volumes = re.search(r"^VOLUME (.*)$", dockerfile, re.MULTILINE)
-    assert volumes is not None
-    assert mounted == set(json.loads(volumes[1])), "else they belong to root, and the user writes nothing"
-    assert {one["SourceVolume"] for one in container["MountPoints"]} == {
-        one["Name"] for one in made["Volumes"]
-    }
-    history = Path(container["Command"][3])
-    assert str(history.parent) in mounted
-    assert f"--history={history}" in container["Command"]
-    assert container["Command"][1] == "schedules/kept.py"
-    assert "/deploy/schedules/kept.py schedules/" in dockerfile
-    own = text_of("Dockerfile")
-    for line in ("WORKDIR /keyheat", volumes[0], f"USER {container['User']}"):
-        assert line in dockerfile, "one file for both images"
-        assert line in own
-    assert "COPY . .\n" in own, "kept.py is in the folder schedules of it"
-    assert container["ReadonlyRootFilesystem"]
 
 
 @pytest.mark.opens

@@ -158,12 +158,6 @@ def test_a_model_that_disagrees_with_itself_says_what_is_taken(read: Read) -> No
     assert "read = 1_000, write = 1_200 }  # ASSUMED: read and write as the table's" in text
 
 
-def test_how_reads_are_split_is_assumed_even_where_their_number_is_told(read: Read) -> None:
-    (table,) = read(template({**PLAIN, "GlobalSecondaryIndexes": [INDEX]})).tables
-    text = text_of(table, Demand(writes_per_s=5, reads_per_s=80))
-    assert text.count("per_s = 40  # ASSUMED: so many of the reads") == 2
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Table", "GlobalTable"])
 def test_every_property_of_cloudformation_is_known(kind: str) -> None:
@@ -190,13 +184,6 @@ def test_every_member_of_describe_table_is_known() -> None:
 
     for name in ("TableDescription", "CreateTableInput"):
         assert not list(misspelt(full(model.shape_for(name)), "T", TABLE))
-
-
-def test_aliases_that_stand_for_too_much_are_refused_at_once(read: Read) -> None:
-    lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"]
-    lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
-    properties = "Resources: {T: {Type: AWS::DynamoDB::Table, Properties: *a29}}"
-    assert "its aliases stand for more than" in refused(read, "\n".join([*lines, properties]))
 
 
 def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(

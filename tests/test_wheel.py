@@ -366,7 +366,7 @@ def test_a_report_of_a_failing_check_needs_an_extra(base: Program, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("module", "extra"), [("keyheat.load.users.user", "load"), ("keyheat.pages.charts.heat", "report")]
+    ("module", "extra"), [("keyheat.load.users.user", "load"), ("keyheat.show.charts.heat", "report")]
 )
 def test_an_import_says_which_extra_it_needs(base: Program, module: str, extra: str) -> None:
     done = base("python", "-c", f"import {module}")

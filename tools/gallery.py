@@ -24,9 +24,7 @@ from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.pages.comparison import write_comparison
-from keyheat.pages.page import save
 from keyheat.pages.regression import write_regression
-from keyheat.pages.run.report import render, write_report
 from keyheat.pages.runs.found import find_runs
 from keyheat.pages.runs.index import Runs, write_runs
 from keyheat.pages.runs.rows import rows_of
@@ -37,7 +35,8 @@ from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
 from keyheat.show.figures import fix_figure
 from keyheat.show.fix import Fix, fix_answer
-from keyheat.show.html import html_of
+from keyheat.show.html import html_of, save
+from keyheat.show.report import report_answer, write_report
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, load_evidence, summary, written
 from tests.pages.made_answers import made_answers
@@ -80,7 +79,7 @@ def _simulated(name: str) -> MakePage:
 
 def _evidence(folder: Path, runs: Mapping[str, Path]) -> Path:
     path = folder / "evidence.html"
-    return save(path, render(load_evidence(runs["hotkey"] / "evidence.json"), AT))
+    return save(path, html_of(report_answer(load_evidence(runs["hotkey"] / "evidence.json")), AT))
 
 
 def _index(folder: Path, runs: Mapping[str, Path]) -> Path:

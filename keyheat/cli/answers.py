@@ -31,9 +31,8 @@ def give(shown: Answer, code: int, *, page: Path | None = None, markdown: bool =
 
 def write_answer(folder: Path, name: str, shown: Answer, code: int) -> Path:
     """Write an answer as a page and as JSON; gives the page."""
-    from keyheat.pages.page import save
     from keyheat.show.data import FORMAT, json_of
-    from keyheat.show.html import html_of
+    from keyheat.show.html import html_of, save
 
     shown = replace(shown, data={**shown.data, "exit_code": code})
     write_json(folder / f"{name}.json", FORMAT, json_of(shown))

@@ -74,7 +74,7 @@ def exit_code_of(diagnosis: "Diagnosis") -> int:
 def say_outcome(job: Job, diagnosis: "Diagnosis") -> None:
     """Print a run in short: label, confidence, throttles, report, and the cure."""
     from keyheat.runs.manifest import read_manifest
-    from keyheat.terminal.diagnosis import outcome
+    from keyheat.show.outcome import outcome
 
     report = job.folder / REPORT
     place = shown(report if report.exists() else job.folder)

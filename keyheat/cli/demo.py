@@ -93,7 +93,7 @@ def _load_all(jobs: Mapping[str, Job]) -> dict[str, int]:
 def _spoiled(job: Job) -> bool:
     """Whether the generator kept a run from its verdict; throttles that DynamoDB names count anyway."""
     from keyheat.runs.formats import read_diagnosis
-    from keyheat.wording.verdict import is_as_expected
+    from keyheat.show.verdict import is_as_expected
 
     if not made(job):
         return False

@@ -243,8 +243,7 @@ def _surveyed(
     up_to_now: bool,
 ) -> int:
     """Write the page of a survey and print its answer; gives the exit code."""
-    from keyheat.pages.page import save
-    from keyheat.show.html import html_of
+    from keyheat.show.html import html_of, save
     from keyheat.show.survey import survey_answer, survey_exit_code
 
     on_page, answer = (
@@ -318,9 +317,9 @@ def _written(found: "DiagnosedTable", top: Path, below: str) -> tuple["Diagnosed
 
 def _write(folder: Path, found: "DiagnosedTable") -> Path:
     """Write evidence, diagnosis and page of a table into a folder; gives the page."""
-    from keyheat.pages.page import save
     from keyheat.runs.formats import write_diagnosis, write_evidence
     from keyheat.show.diagnosis import page_of
+    from keyheat.show.html import save
 
     shown = from_here(folder) or Path(folder.name)  # on a page that others may read
     folder.mkdir(parents=True, exist_ok=True)

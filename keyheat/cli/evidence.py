@@ -170,10 +170,11 @@ def analyze(
 ) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.analysis.diagnosis import diagnosed as diagnosed_evidence
-    from keyheat.analysis.report.run import evidence_alone, load_run
+    from keyheat.analysis.report.run import ReportRun, evidence_alone, load_run
     from keyheat.runs.formats import diagnosis_json
     from keyheat.runs.plausibility import read_evidence
-    from keyheat.terminal import diagnosis as terminal
+    from keyheat.show.run import run_answer
+    from keyheat.show.text import text_of
 
     billing = Billing(price_list(prices), hours_per_day)
     if (folder is None) == (evidence is None):
@@ -193,7 +194,9 @@ def analyze(
         found = read_evidence(evidence)
         diagnosis = diagnosed_evidence(found, further=further, billing=billing)
         run = evidence_alone(found, diagnosis)
-    answer(lambda: diagnosis_json(diagnosis), lambda: terminal.summary(diagnosis, run))
+    answer(
+        lambda: diagnosis_json(diagnosis), lambda: text_of(run_answer(run or ReportRun(diagnosis=diagnosis)))
+    )
     say_problems(diagnosis)
     if report and folder is not None:
         _report(folder)
@@ -202,7 +205,7 @@ def analyze(
 
 def _report(folder: Path) -> None:
     """Write the report of a run that has just been analyzed."""
-    from keyheat.pages.run.report import write_report
+    from keyheat.show.report import write_report
     from keyheat.terminal.progress import Working
 
     with Working("drawing the report", bars):

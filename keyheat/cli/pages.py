@@ -51,7 +51,7 @@ def report(
 
     With --csv it writes the numbers of the charts instead: per second, with units in column names.
     """
-    from keyheat.pages.run.report import write_report
+    from keyheat.show.report import write_report
 
     if place is not None and folder is not None and evidence is None and file is None and not further:
         return _write_csv(folder, place, show_keys=show_keys)
@@ -80,13 +80,13 @@ def _draw_evidence(evidence: Path, file: Path, now: datetime, further: Sequence[
     """Write the report of an evidence file, without the rest of a run; gives its diagnosis."""
     from keyheat.analysis.diagnosis import diagnosed
     from keyheat.analysis.report.run import evidence_alone
-    from keyheat.pages.page import save
-    from keyheat.pages.run.report import render
     from keyheat.runs.plausibility import read_evidence
+    from keyheat.show.html import html_of, save
+    from keyheat.show.report import report_answer
 
     found = read_evidence(evidence)
     diagnosis = diagnosed(found, further=further)
-    save(file, render(evidence_alone(found, diagnosis), now))
+    save(file, html_of(report_answer(evidence_alone(found, diagnosis)), now))
     return diagnosis
 
 
@@ -108,7 +108,7 @@ def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
 
 def _write_csv(folder: Path, place: Path, *, show_keys: bool) -> int:
     """Write what each chart of a run shows as a file."""
-    from keyheat.pages.run.report import KeysNotRecorded, write_exports
+    from keyheat.show.exports import KeysNotRecorded, write_exports
 
     try:
         with Working("writing what the charts show", bars):

@@ -156,7 +156,7 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
     if how.quick and code in (DONE, BROKEN):
         code = exit_code_of(diagnosed(job.folder)) or code
         if how.report:
-            from keyheat.pages.run.report import write_report  # half a second, once the load is over
+            from keyheat.show.report import write_report  # half a second, once the load is over
 
             write_report(job.folder, datetime.now(UTC))
     if code not in (DONE, BROKEN, INVALID) or not made(job):

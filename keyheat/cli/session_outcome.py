@@ -8,11 +8,11 @@ from urllib.parse import unquote, urlsplit
 
 from keyheat.masking import shown
 from keyheat.pages.regression import NAME, write_regression
-from keyheat.pages.run.report import write_report
 from keyheat.regression.exports import Exports, content, write_summary
 from keyheat.regression.exports.markdown import annotations
 from keyheat.regression.outcome import RunMade, SessionOutcome
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, FileProblem
+from keyheat.show.report import write_report
 from keyheat.terminal.console import answer, err, in_words, print_lines
 from keyheat.terminal.regression import regression_text
 

@@ -110,13 +110,13 @@ def simulated(
     `sent` takes the place of what the scenario's load test sends.
     """
     from keyheat.evidence.simulated import evidence_of
-    from keyheat.pages.run.report import write_report
     from keyheat.runs.formats import write_evidence
+    from keyheat.show.report import write_report
+    from keyheat.show.run import undecided
     from keyheat.simulator.alterations import spread_traffic
     from keyheat.simulator.folder import under_way, write_run
     from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.simulator.simulate import simulate
-    from keyheat.terminal.diagnosis import undecided
     from keyheat.terminal.progress import Simulating
 
     scenario, folder, path = job.scenario, job.path.parent, str(job.path)

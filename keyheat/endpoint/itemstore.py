@@ -183,22 +183,9 @@ class ItemStore:
         """Size of all items as DynamoDB counts it."""
         return self.items.total_bytes
 
-    @property
-    def index_schemas(self) -> tuple[IndexSchema, ...]:
-        """The indexes that writes go to."""
-        return tuple(index for index, _ in self._indexes.values())
-
     def index(self, name: str) -> Shelf:
         """The entries of an index. Raises KeyError if there is no such index."""
         return self._indexes[name][1]
-
-    def index_len(self, name: str) -> int:
-        """How many entries an index has."""
-        return len(self.index(name))
-
-    def index_bytes(self, name: str) -> int:
-        """Size of an index's entries as DynamoDB counts it."""
-        return self.index(name).total_bytes
 
     def add_index(self, index: IndexSchema) -> None:
         """Start an index, filled from the items there are; those whose attributes do not fit stay out."""

@@ -13,17 +13,17 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from keyheat.analysis.report.bins import Floats, mean_rates, width_for
-from keyheat.analysis.report.seconds import of_table
 from keyheat.numbers import percent, some, whole
-from keyheat.pages.charts.figures import Chart, Swatch, amounts, area, figure, heading, lay_out
-from keyheat.pages.page import PageAnswer, figures_json, library, page, said_at, save
-from keyheat.pages.run.sections import Section
+from keyheat.pages.charts.figures import Chart, Section, Swatch, amounts, area, figure, heading, lay_out
+from keyheat.pages.page import PageAnswer, figures_json, library, page, said_at
 from keyheat.pages.series import RunColumn, groups_of
-from keyheat.pages.style import LIGHT
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import SIMULATED
+from keyheat.show.constraints import BURST, limit_of
+from keyheat.show.html import save
+from keyheat.show.style import LIGHT
 from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, titled
-from keyheat.wording.constraints import BURST, limit_of
+from keyheat.words import TABLE
 
 MOST_BINS = 240
 LEGEND = (
@@ -69,7 +69,7 @@ def rates_of(columns: Sequence[RunColumn]) -> list[RequestRates | None]:
 
 def _table_rows(column: RunColumn) -> pd.DataFrame | None:
     seconds = column.run.seconds if column.run else None
-    own = None if seconds is None else of_table(seconds)
+    own = None if seconds is None else seconds[seconds["resource"] == TABLE]
     return None if own is None or own.empty else own
 
 
@@ -191,7 +191,7 @@ def answer_of(columns: Sequence[RunColumn]) -> PageAnswer:
     throttled = [column for column in columns if _is_throttled(column)]
     invalid = [column for column in columns if not column.valid]
     heroes = [column.entry.hero for column in columns]
-    stated = [hero for hero in heroes if hero is not None and hero.expected is not None]
+    stated = [hero for hero in heroes if hero is not None and hero.remark]
     surprises = [hero for hero in stated if hero.surprise]
     return PageAnswer(
         kind="comparison",
@@ -229,7 +229,7 @@ def _is_throttled(column: RunColumn) -> bool:
 
 
 def _role_of(column: RunColumn) -> str:
-    return column.entry.hero.role if column.entry.hero else "invalid"
+    return column.entry.hero.tone if column.entry.hero else "invalid"
 
 
 def _by_what(column: RunColumn) -> str:
@@ -246,7 +246,7 @@ def _calm(column: RunColumn) -> str:
 
 def _silent(column: RunColumn) -> str:
     hero = column.entry.hero
-    return f"{column.label} ({hero.chip.lower() if hero else 'no diagnosis'})"
+    return f"{column.label} ({hero.label.lower() if hero else 'no diagnosis'})"
 
 
 def _role(columns: Sequence[RunColumn], throttled: Sequence[RunColumn]) -> str:

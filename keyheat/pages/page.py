@@ -5,25 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import orjson
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
-from keyheat.pages import style
 from keyheat.pages.charts.figures import Chart
-from keyheat.runfiles import write_atomically
 from keyheat.shipped import shipped
-from keyheat.wording.advice import amount_words, cards, outlook, side_words
-from keyheat.wording.verdict import rival_words
+from keyheat.show import style
 from keyheat.words import capital, glued
 
 SCRIPTS = ("library.js", "page.js", "ticket.js")
 TEMPLATES = (
-    "page.html.j2", "index.html.j2", "answer.html.j2", "side-by-side.html.j2", "regression.html.j2",
-    "runs.html.j2", "show.html.j2", "macros.html.j2", "style.css", *SCRIPTS,
+    "index.html.j2", "answer.html.j2", "side-by-side.html.j2", "regression.html.j2",
+    "runs.html.j2", "macros.html.j2", "style.css", *SCRIPTS,
 )  # fmt: skip
 
 
@@ -61,12 +57,6 @@ def page(name: str, **values: Any) -> str:
         .get_template(name)
         .render(styles=styles, script=Markup("".join(map(template, SCRIPTS))), **values)
     )
-
-
-def save(path: Path, text: str) -> Path:
-    """Write a page, whole or not at all; gives its path. Raises `CannotWrite`."""
-    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
-    return path
 
 
 def said_at(moment: datetime) -> str:
@@ -119,9 +109,4 @@ def _environment() -> Environment:
     )
     environment.filters["glued"] = glued
     environment.filters["capital"] = capital
-    environment.filters["cards"] = cards
-    environment.filters["amount_words"] = amount_words
-    environment.filters["side_words"] = side_words
-    environment.filters["outlook"] = outlook
-    environment.filters["rival_words"] = rival_words
     return environment

@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import some, span
-from keyheat.pages.page import Stat, page, said_at, save
+from keyheat.pages.page import Stat, page, said_at
 from keyheat.regression.outcome import (
     CaseMade,
     Decision,
@@ -41,6 +41,7 @@ from keyheat.regression.phrases import (
     relative,
     value,
 )
+from keyheat.show.html import save
 
 WIDTH, HEIGHT = 160, 24
 EDGE: Final = 8  # room for the arrow of what lies beyond

@@ -10,14 +10,15 @@ from urllib.parse import quote
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.latency import ACCEPTED, RESPONSE, TABLE_PERCENTILES, OperationLatency
 from keyheat.analysis.report.run import ReportRun, load_run
-from keyheat.analysis.report.seconds import read_record
 from keyheat.analysis.run_result import RunResult, RunTraffic, measure
 from keyheat.numbers import NOTHING, UNITS, dollars, measured, milliseconds, percent, rate, span, whole
-from keyheat.pages.page import page, said_at, save
-from keyheat.pages.run import counts
-from keyheat.pages.run.hero import Hero, hero_of
+from keyheat.pages.page import page, said_at
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, FileProblem
+from keyheat.show import counts
+from keyheat.show.answer import Answer
+from keyheat.show.html import save
+from keyheat.show.report import card_of
 from keyheat.terms import RESPONSE_TIME, SERVICE_TIME, THROTTLED_BY, titled
 
 INDEX = "index.html"
@@ -33,7 +34,7 @@ class RunEntry:
     """One run on the index page; `hero` is None where the run could not be read, and `problem` says why."""
 
     run_dir: Path
-    hero: Hero | None = None
+    hero: Answer | None = None
     throttled: str = ""
     throttles: int = 0
     throttled_share: float | None = None  # of its attempts
@@ -51,12 +52,11 @@ class RunEntry:
             run = load_run(run_dir)
         except FileProblem as problem:
             return None, cls(run_dir=run_dir, problem=str(problem).replace(f"{run_dir}/", ""))
-        record = read_record(run)
-        facts = facts_of(run, record)
+        facts = facts_of(run)
         share = f", {percent(facts.throttled_share)} of all" if facts.throttled_share is not None else ""
         return run, cls(
             run_dir=run_dir,
-            hero=hero_of(run, record, facts),
+            hero=card_of(run),
             throttled=f"{whole(facts.run_throttles)}{share}" if facts.run_throttles else _no_throttles(run),
             throttles=facts.run_throttles,
             throttled_share=facts.throttled_share,
@@ -169,11 +169,11 @@ def _rows(
 
 def _answer(columns: Sequence[RunColumn]) -> tuple[MeasureRow, ...]:
     heroes = [column.entry.hero for column in columns]
-    expected = tuple((hero.expected or NOTHING) if hero else NOTHING for hero in heroes)
+    expected = tuple((hero.remark or NOTHING) if hero else NOTHING for hero in heroes)
     rows = [
         MeasureRow(
             name=titled(THROTTLED_BY),
-            cells=tuple(hero.chip if hero else "not known" for hero in heroes),
+            cells=tuple(hero.label if hero else "not known" for hero in heroes),
             wrong=tuple(not column.valid for column in columns),
         ),
     ]

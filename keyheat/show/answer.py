@@ -12,33 +12,45 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from keyheat.words import Constraint
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
+    from plotly.graph_objects import Figure as Drawing
+else:
+    Drawing = Any  # whoever draws one has loaded it: an answer without any does without
 
-AMOUNT: Final = re.compile(r"[$x]? ?\d[\d,.]*( ?[a-zA-Z%/]+){0,2}|none|–|always|under 0\.1 %")
-Tone = Constraint | Literal["burst", "invalid"]
+AMOUNT: Final = re.compile(r"[$x±]? ?\d[\d,.]*( ?[a-zA-Z%/]+){0,2}|none|–|always|under 0\.1 %")
+Tone = Constraint | Literal["burst", "invalid", "failed"]
 """The colour of an answer: a limit that throttled, `none` for good news, `burst` for good news that will not
-last, `invalid` where the evidence does not decide."""
+last, `invalid` where the evidence does not decide, `failed` for a check that did not hold."""
+Mark = Literal["area", "dash", "dot", "bar"]
+"""How a line of a picture is drawn: consumption, a limit, a partition's limit, throttles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """One thing that a reader asks next: its name, the answer in a few words, what stands below it.
 
-    `command` is what to type about it, whole, so that it can be copied.
+    `command` is what to type about it, whole, so that it can be copied. `id` is its place on a page:
+    `now`, `do`, `cost`, `sure` ...
     """
 
     name: str
     value: str
     beside: tuple[str, ...] = ()
     command: str | None = None
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows under a title, each a value by column; columns are shown as they are named."""
+    """Rows under a title, each a value by column; columns are shown as they are named.
+
+    `links` has an address for the first cell of each row, None without one. A `folded` table is opened by its
+    reader.
+    """
 
     title: str
     rows: tuple[Mapping[str, Any], ...]
+    folded: bool = False
+    links: tuple[str | None, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -67,8 +79,35 @@ class Figure:
 
     title: str
     summary: str
-    figure: "go.Figure"
+    figure: Drawing
     table: Table | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A small drawing without axes: SVG paths in a box of 320 x 96, and what each mark stands for."""
+
+    summary: str
+    paths: tuple[tuple[Mark, str], ...]
+    legend: tuple[tuple[Mark, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of an answer under a heading: what is wrong first, then lines, facts, figures and tables.
+
+    A terminal shows it unless it is for the page alone. `short` names it where pages list their sections.
+    """
+
+    id: str
+    title: str
+    short: str = ""
+    wrong: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    page_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +115,7 @@ class Answer:
     """The whole answer. `parts` are answers about parts of the question, each shown below it.
 
     `title` says what it is about, `label` the outcome in two words, `sentence` the outcome with its numbers.
+    `remark` stands beside the label, as whether the outcome was expected; `surprise` makes it stand out.
     `link` leads to the page that says more, relative to the page of this answer. `reading` are terms with
     their meanings, for a page that somebody else reads. `data` is for programs.
     """
@@ -85,7 +125,13 @@ class Answer:
     tone: Tone
     label: str = ""
     context: str = ""  # where and when, in one line
+    question: str = ""
+    remark: str = ""
+    surprise: bool = False
+    picture: Picture | None = None
     facts: tuple[Fact, ...] = ()
+    warnings: tuple[str, ...] = ()  # what to know before anything is relied on
+    sections: tuple[Section, ...] = ()
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     notes: tuple[str, ...] = ()

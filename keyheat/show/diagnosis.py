@@ -13,23 +13,18 @@ from keyheat.analysis.changes import Changes
 from keyheat.analysis.elsewhere import has_errors
 from keyheat.analysis.report.facts import Facts, facts_of
 from keyheat.analysis.report.run import ReportRun
-from keyheat.analysis.report.seconds import read_record
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.table import CREATED_LATER
 from keyheat.numbers import a_month, some, units
-from keyheat.pages.run.hero import hero_of
-from keyheat.pages.run.report import render
 from keyheat.plan.prices import Billing
 from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Verdict, Window, diagnosis_json
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
+from keyheat.show.advice import can_be_tried, cure_of, in_short, now_of
 from keyheat.show.answer import Answer, Fact, Table, Tone
-from keyheat.show.html import page_table
-from keyheat.wording.advice import can_be_tried, cure_of, in_short, now_of
-from keyheat.wording.answers import Answer as FirstAnswer
-from keyheat.wording.answers import answers_of
-from keyheat.wording.changes import changed_rows, changed_words, not_held
-from keyheat.wording.constraints import in_two_words, tone_of
-from keyheat.wording.verdict import verdict_sentence
+from keyheat.show.changes import changed_rows, changed_words, not_held
+from keyheat.show.constraints import in_two_words, tone_of
+from keyheat.show.questions import first_facts
+from keyheat.show.verdict import verdict_sentence
 from keyheat.words import BROKEN, DONE, INVALID, capital, index_of, key_name, title_of, whose
 
 WHOLE_MINUTE: Final = re.compile(r"(\d\d:\d\d):00\b")
@@ -61,7 +56,7 @@ class DiagnosedTable:
 
 def exit_code_of(run: ReportRun) -> int:
     """0: nothing throttled; 1: something did, or failed inside DynamoDB; 3: the evidence does not decide."""
-    verdict, facts = run.diagnosis.verdict, facts_of(run, read_record(run))
+    verdict, facts = run.diagnosis.verdict, facts_of(run)
     if not verdict.valid:
         return INVALID
     failed = run.evidence is not None and has_errors(run.evidence)
@@ -70,40 +65,35 @@ def exit_code_of(run: ReportRun) -> int:
 
 def diagnosis_answer(found: DiagnosedTable) -> Answer:
     """Which limit of which resource, since when, how bad, what to do now and for good, and how sure."""
-    run = found.run
-    facts = facts_of(run, read_record(run))
-    diagnosis = run.diagnosis
-    answers = _answers(found, facts)
+    facts, diagnosis = facts_of(found.run), found.run.diagnosis
     return Answer(
         title=found.table.name,
         label=_label(diagnosis.verdict, facts),
         tone=_tone(diagnosis.verdict, facts),
         sentence=_sentence(found, facts),
         context=context_of(found.region, found.evidence.window, up_to_now=found.evidence.up_to_now),
-        facts=tuple(
-            Fact(name=one.question, value=one.said, beside=one.beside, command=one.command) for one in answers
-        ),
+        facts=tuple(_answers(found, facts)),
         tables=tuple(_tables(found)),
         notes=tuple(_notes(found)),
-        data={"exit_code": exit_code_of(run), "region": found.region, "diagnosis": diagnosis_json(diagnosis)},
-    )
+        data={
+            "exit_code": exit_code_of(found.run), "region": found.region,
+            "diagnosis": diagnosis_json(diagnosis),
+        },
+    )  # fmt: skip
 
 
 def page_of(found: DiagnosedTable, generated_at: datetime) -> str:
     """The report of the table, whose first screen says what the terminal says."""
-    record = read_record(found.run)
-    facts = facts_of(found.run, record)
-    hero = hero_of(found.run, record, facts)
-    first = replace(
-        hero,
-        chip=_label(found.run.diagnosis.verdict, facts),
-        role=_tone(found.run.diagnosis.verdict, facts),
-        sentence=_sentence(found, facts),
-        answers=tuple(_answers(found, facts)),
-        warnings=(*hero.warnings, *_beyond_the_evidence(found)),
-    )
-    tables = tuple(page_table(table) for table in _tables(found))
-    return render(found.run, generated_at, hero=first, tables=tables)
+    from keyheat.show.html import html_of
+    from keyheat.show.report import report_answer
+
+    whole, short = report_answer(found.run), diagnosis_answer(found)
+    answer = replace(
+        whole, title=short.title, label=short.label, tone=short.tone, sentence=short.sentence,
+        facts=short.facts, tables=short.tables,
+        warnings=(*whole.warnings, *_beyond_the_evidence(found)),
+    )  # fmt: skip
+    return html_of(answer, generated_at)
 
 
 def in_brief(found: DiagnosedTable, link: str) -> Answer:
@@ -143,8 +133,7 @@ def _sentence(found: DiagnosedTable, facts: Facts) -> str:
 def _tone(verdict: Verdict, facts: Facts) -> Tone:
     if verdict.constraint == "none" and facts.other_causes:
         return "invalid"
-    tone: Tone = tone_of(verdict, on_burst=facts.on_burst)  # type: ignore[assignment]  # one of these
-    return tone
+    return tone_of(verdict, on_burst=facts.on_burst)
 
 
 def context_of(region: str, window: Window, *, up_to_now: bool) -> str:
@@ -159,9 +148,9 @@ def _span(start: datetime, end: datetime) -> str:
     return f"{start:%F %R} to {day}{end:{'%T' if end.second else '%R'}}"
 
 
-def _answers(found: DiagnosedTable, facts: Facts) -> Iterator[FirstAnswer]:
+def _answers(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     """What a report's first screen says, what changed, and the commands that ease it and try the cure."""
-    for one in answers_of(found.run, facts, shared=False):
+    for one in first_facts(found.run, facts, shared=False):
         if one.id == "do":
             yield from _what_to_do(found, facts, one)
         elif one.id != "now":  # that is said with its command
@@ -172,7 +161,7 @@ def _answers(found: DiagnosedTable, facts: Facts) -> Iterator[FirstAnswer]:
             yield from _changed(found)
 
 
-def _indexes(found: DiagnosedTable) -> Iterator[FirstAnswer]:
+def _indexes(found: DiagnosedTable) -> Iterator[Fact]:
     """The indexes that are no part of the trouble, where CloudWatch counts no throttle of theirs."""
     tracks = found.run.arranged.tracks if found.run.arranged else ()
     counted = {track.index: 0.0 for track in tracks if track.index and track.events is not None}
@@ -181,32 +170,30 @@ def _indexes(found: DiagnosedTable) -> Iterator[FirstAnswer]:
             counted[track.index] += sum((track.events or {}).values())
     calm = [index for index, events in counted.items() if not events]
     if calm and found.run.diagnosis.labels:
-        yield FirstAnswer(
-            id="indexes", question="Indexes", said=f"No throttle events of {', '.join(map(str, calm))}"
-        )
+        yield Fact(id="indexes", name="Indexes", value=f"No throttle events of {', '.join(map(str, calm))}")
 
 
-def _changed(found: DiagnosedTable) -> Iterator[FirstAnswer]:
+def _changed(found: DiagnosedTable) -> Iterator[Fact]:
     if found.changes is not None:
         unknown = filter(None, [not_held(found.changes)])
-        yield FirstAnswer(
-            id="changed", question="What changed", said=changed_words(found.changes), beside=tuple(unknown)
+        yield Fact(
+            id="changed", name="What changed", value=changed_words(found.changes), beside=tuple(unknown)
         )
 
 
-def _what_to_do(found: DiagnosedTable, facts: Facts, one: FirstAnswer) -> Iterator[FirstAnswer]:
+def _what_to_do(found: DiagnosedTable, facts: Facts, one: Fact) -> Iterator[Fact]:
     """What eases it tonight, and what cures it, with the command that tries the cure."""
     diagnosis = found.run.diagnosis
     now = now_of(diagnosis)
     if now is not None:
         yield _tonight(found, facts, now)
-    if one.question == "Now":
+    if one.name == "Now":
         return
     command = one.command or _cure_command(found)
     yield replace(one, command=command)
 
 
-def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[FirstAnswer]:
+def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     """How to have the keys named, where a partition throttles and nothing names them."""
     resource, evidence = facts.resource, found.evidence
     limits = {label.constraint for label in found.run.labels_of(resource)}
@@ -226,10 +213,10 @@ def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[FirstAnswer]:
         if prices is not None
         else "its price is not in this price list"
     )
-    yield FirstAnswer(
+    yield Fact(
         id="key",
-        question="Which key",
-        said=f"Not known: Contributor Insights of {resource.place} {lacks}",
+        name="Which key",
+        value=f"Not known: Contributor Insights of {resource.place} {lacks}",
         beside=(f"This turns it on for what comes; {price}",),
         command=insights_command(found.table, resource, found.options),
     )
@@ -247,7 +234,7 @@ def _cure_command(found: DiagnosedTable) -> str | None:
     return command
 
 
-def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> FirstAnswer:
+def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
     """What eases it now: in words, as a command to paste, with what a month costs before and after."""
     bill = now.bill or bill_of(now, found.table, found.billing)
     price, value = "", capital(in_short(now))
@@ -260,10 +247,10 @@ def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> FirstA
         name = key_name(facts.hot_key.key, facts.hot_key.shown)
         where = f" in {facts.resource.place}" if facts.resource.index else ""
         value = f"Slow down or queue the {facts.resource.direction}s of {name}{where}; retry with jitter"
-    return FirstAnswer(
+    return Fact(
         id="now",
-        question="Now",
-        said=value,
+        name="Now",
+        value=value,
         beside=tuple(filter(None, (now.why, price))),
         command=command_of(now, found.table, found.options, found.scaled),
     )

@@ -20,9 +20,9 @@ from keyheat.pages.charts.figures import (
     named_rows,
     safe,
 )
-from keyheat.pages.style import LIGHT
 from keyheat.show.answer import Figure
 from keyheat.show.steps import Found, number, share_words
+from keyheat.show.style import LIGHT
 from keyheat.simulator.retrying import RetriedRun, best_of, usual_of
 from keyheat.terms import CONFLICT, DEMAND, GIVEN_UP
 

@@ -26,9 +26,9 @@ from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
+from keyheat.show.constraints import NAMES, target_words
+from keyheat.show.questions import throttled_words
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
-from keyheat.wording.answers import throttled_words
-from keyheat.wording.constraints import NAMES, target_words
 from keyheat.words import LIMITS, title_of, whose
 
 OTHER_DEMAND: Final = 0.1

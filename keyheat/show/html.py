@@ -1,62 +1,112 @@
-"""An answer as a page: one file that loads nothing, with a card for each part."""
+"""An answer as a page: one file that loads nothing, with its style, scripts and numbers inside."""
 
-from collections.abc import Iterator
-from datetime import datetime
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-import plotly.graph_objects as go
+import orjson
+from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup
 
-from keyheat.pages.charts.figures import Chart, Mark, PageTable, Swatch
-from keyheat.pages.page import figures_json, library, page, said_at
-from keyheat.pages.style import LIGHT
-from keyheat.show.answer import Answer, Figure, Table
+from keyheat.runfiles import write_atomically
+from keyheat.shipped import shipped
+from keyheat.show import style
+from keyheat.show.answer import Answer, Figure
+from keyheat.show.markdown import markdown_of
+from keyheat.words import capital, glued
 
-
-def html_of(answer: Answer, generated_at: datetime) -> str:
-    """The page. Links of parts are relative to it; figures bring the library that draws them."""
-    charts = [_chart(number, one) for number, one in enumerate(answer.figures)]
-    return page(
-        "show.html.j2",
-        answer=answer,
-        charts=charts,
-        tables=[page_table(one) for one in answer.tables],
-        figures=figures_json(charts),
-        plotlyjs=library(None if charts else ""),
-        generated_at=said_at(generated_at),
-    )
+SCRIPTS = ("library.js", "page.js", "ticket.js")
+PAGE = "show.html.j2"
 
 
-def _chart(number: int, figure: Figure) -> Chart:
-    return Chart(
-        id=f"figure-{number}", title=figure.title, summary=figure.summary, figure=figure.figure,
-        table=page_table(figure.table) if figure.table else None, legend=tuple(_legend(figure.figure)),
+def html_of(answer: Answer, generated_at: datetime, *, library: str | None = None) -> str:
+    """The page. Links are relative to it; `library` takes the place of the packed plotly, as in a test."""
+    ids = _ids(figures_in(answer))
+    drawn = {ids[id(one)]: _plotly_json(one) for one in figures_in(answer)}
+    content = {
+        "figures": drawn, "template": style.TEMPLATE, "dark": style.dark_partners(),
+        "ticket": markdown_of(answer, whole=False),
+    }  # fmt: skip
+    packed = library if library is not None else _packed_library() if drawn else ""
+    return (
+        _environment()
+        .get_template(PAGE)
+        .render(
+            answer=answer, id_of=lambda one: ids[id(one)], content=_embedded(content),
+            styles=Markup(style.css_variables() + _template("style.css")), library=Markup(packed),
+            script=Markup("".join(map(_template, SCRIPTS))),
+            generated_at=generated_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        )
     )  # fmt: skip
 
 
-def _legend(figure: go.Figure) -> Iterator[Swatch]:
-    """The traces and the lines that have a name, in the colours of the page."""
-    roles = {colour: role for role, colour in LIGHT.items()}
-    for drawn in (*figure.data, *figure.layout.shapes):
-        if drawn.name:
-            mark = _mark(drawn)
-            colours = {"bar": lambda one: one.marker.color, "stripe": lambda one: one.marker.line.color}
-            colour = colours.get(mark, lambda one: one.line.color)(drawn)
-            yield Swatch(name=drawn.name, role=roles[colour], mark=mark)
+def save(path: Path, text: str) -> Path:
+    """Write a page, whole or not at all; gives its path. Raises `CannotWrite`."""
+    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
+    return path
 
 
-def _mark(drawn: Any) -> Mark:
-    if drawn.plotly_name == "bar":
-        return "stripe" if drawn.marker.pattern.shape else "bar"
-    if drawn.plotly_name == "scatter" and drawn.stackgroup:
-        return "area"
-    if drawn.plotly_name == "scatter" and drawn.mode.startswith("markers"):
-        return "bar"
-    return {"dash": "dash", "dot": "dot"}.get(drawn.line.dash, "line")  # type: ignore[return-value]
+def figures_in(answer: Answer) -> list[Figure]:
+    """Every figure of an answer, of its sections and of its parts."""
+    sections = (one for section in answer.sections for one in section.figures)
+    parts = (one for part in answer.parts for one in part.figures)
+    return [*parts, *sections, *answer.figures]
 
 
-def page_table(table: Table) -> PageTable:
-    """A table of an answer as pages draw it."""
-    return PageTable(
-        caption=table.title, columns=tuple(table.columns), rows=tuple(map(tuple, table.cells)),
-        numeric=table.amounts,
+def _ids(figures: list[Figure]) -> Mapping[int, str]:
+    """An id for each figure, made of its title."""
+    names: dict[int, str] = {}
+    for one in figures:
+        name = re.sub(r"[^a-z0-9]+", "-", f"chart-{one.title}".lower()).strip("-")
+        taken = set(names.values())
+        names[id(one)] = next(each for each in _numbered(name) if each not in taken)
+    return names
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}-{number}" for number in range(2, 10_000))
+
+
+def _plotly_json(one: Figure) -> dict[str, Any]:
+    """A figure without the template, which the page has once."""
+    made: dict[str, Any] = one.figure.to_plotly_json()
+    layout = made["layout"]
+    layout.pop("template", None)
+    drawn = [*made["data"], *layout.get("shapes", ())]
+    layout["showlegend"] = any(each.get("name") for each in drawn)
+    for each in drawn:  # what has no name would stand there as `trace 1`
+        each.setdefault("showlegend", bool(each.get("name")))
+    return made
+
+
+def _embedded(value: Mapping[str, Any]) -> Markup:
+    """A value as JSON that cannot end the script element it stands in."""
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+@cache
+def _packed_library() -> str:
+    path = shipped("reports") / "plotly" / "plotly-cartesian.min.js.gz"
+    return b64encode(path.read_bytes()).decode("ascii")
+
+
+@cache
+def _template(name: str) -> str:
+    """The text of a file in reports/templates."""
+    return (shipped("reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=DictLoader({PAGE: _template(PAGE)}), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    environment.filters.update(glued=glued, capital=capital)
+    return environment

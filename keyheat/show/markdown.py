@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from keyheat.runfiles import write_atomically
-from keyheat.show.answer import Answer, Table
+from keyheat.show.answer import Answer, Section, Table
 from keyheat.words import plain_in_markdown
 
 
-def markdown_of(answer: Answer) -> str:
-    """The answer, its parts below it under headings of their own."""
-    return "\n".join(_lines(answer, "##")) + "\n"
+def markdown_of(answer: Answer, *, whole: bool = True) -> str:
+    """The answer, its sections and parts under headings; the first screen alone if not `whole`."""
+    return "\n".join(_lines(answer, "##", whole)) + "\n"
 
 
 def write_markdown(path: Path, answer: Answer) -> None:
@@ -19,25 +19,45 @@ def write_markdown(path: Path, answer: Answer) -> None:
     write_atomically(path, lambda file: file.write(body))
 
 
-def _lines(answer: Answer, heading: str) -> Iterator[str]:
+def _lines(answer: Answer, heading: str, whole: bool) -> Iterator[str]:
     label = f": {plain_in_markdown(answer.label)}" if answer.label else ""
-    yield f"{heading} {plain_in_markdown(answer.title)}{label}\n"
+    remark = f" ({plain_in_markdown(answer.remark)})" if answer.remark else ""
+    yield f"{heading} {plain_in_markdown(answer.title)}{label}{remark}\n"
     if answer.context:
         yield f"{plain_in_markdown(answer.context)}\n"
     yield f"**{plain_in_markdown(answer.sentence)}**"
     yield from [""] if answer.facts else []
     for fact in answer.facts:
-        said = " · ".join(map(plain_in_markdown, (fact.value, *fact.beside)))
-        yield f"- {plain_in_markdown(fact.name)}: {said}"
+        words = " · ".join(map(plain_in_markdown, (fact.value, *fact.beside)))
+        yield f"- {plain_in_markdown(fact.name)}: {words}"
         yield from _code(fact.command, "  ")
+    yield from _list(answer.warnings)
+    if not whole:
+        return
     for table in answer.tables:
         yield from _table(table)
+    for section in answer.sections:
+        if not section.page_only:
+            yield f"\n{heading}# {plain_in_markdown(section.title)}"
+            yield from _section(section)
     for part in answer.parts:
         yield ""
-        yield from _lines(part, f"{heading}#")
-    yield from [""] if answer.notes else []
-    yield from (f"- {plain_in_markdown(note)}" for note in answer.notes)
+        yield from _lines(part, f"{heading}#", whole)
+    yield from _list(answer.notes)
     yield from _code("\n".join(answer.commands), "")
+
+
+def _section(section: Section) -> Iterator[str]:
+    steps = (" ".join((f"{fact.name}.", fact.value, *fact.beside)) for fact in section.facts)
+    yield from _list((*section.wrong, *steps, *section.lines))
+    for table in section.tables:
+        yield from _table(table)
+
+
+def _list(lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield ""
+        yield from (f"- {plain_in_markdown(line)}" for line in lines)
 
 
 def _code(text: str | None, indent: str) -> Iterator[str]:

@@ -11,9 +11,9 @@ from keyheat.plan.prices import MONTH_S, consumed_dollars
 from keyheat.plan.quotas import GivenCapacity, Quotas, given_to
 from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
 from keyheat.show.answer import Answer, Fact, Table, Tone
+from keyheat.show.constraints import NAMES
 from keyheat.show.plan_warnings import dollars, exact_dollars, shortly, warnings_of
 from keyheat.terms import DEMAND, titled
-from keyheat.wording.constraints import NAMES
 from keyheat.words import Direction
 
 NO_SHARDS_SHARE: Final = 0.01  # of a partition's ceiling, below which shards are no question

@@ -13,6 +13,7 @@ from keyheat.plan.prices import Prices
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import SCENARIOS
 from keyheat.show.answer import Answer, Fact, Tone
+from keyheat.show.constraints import target_words
 from keyheat.show.steps import (
     NOT_OF_THE_TABLE,
     Found,
@@ -25,10 +26,9 @@ from keyheat.show.steps import (
     share_words,
     steps_table,
 )
+from keyheat.show.verdict import grade_words
 from keyheat.simulator.search import Step
 from keyheat.simulator.whatif import Search, sent_in, steady
-from keyheat.wording.constraints import target_words
-from keyheat.wording.verdict import grade_words
 from keyheat.words import BROKEN, DONE, INVALID, Constraint, Direction, capital, label_of, whose
 
 KEY_SHARE: Final = 0.5

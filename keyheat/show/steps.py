@@ -10,10 +10,10 @@ from keyheat.plan.limit_use import LimitUse
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT
 from keyheat.show.answer import Answer, Table
+from keyheat.show.constraints import limit_of
 from keyheat.simulator.search import Step
 from keyheat.simulator.whatif import Search
 from keyheat.terms import DEMAND, THROTTLED_BY
-from keyheat.wording.constraints import limit_of
 from keyheat.words import WRITES_FIRST, Direction, label_of, whose
 
 NOT_OF_THE_TABLE: Final = {"generator": "Generator-bound", "undecided": "Not decided"}

@@ -14,11 +14,11 @@ from keyheat.evidence.survey import Survey
 from keyheat.masking import from_here
 from keyheat.numbers import some, whole
 from keyheat.pages.charts.figures import amounts, figure, iso, safe, times
-from keyheat.pages.style import colour_of, pattern
 from keyheat.runs.formats import Window
 from keyheat.show.answer import Answer, Figure, Table
 from keyheat.show.diagnosis import DiagnosedTable, context_of, exit_code_of, in_brief
-from keyheat.wording.answers import NOT_YET
+from keyheat.show.questions import NOT_YET
+from keyheat.show.style import colour_of, pattern
 from keyheat.words import BROKEN, DONE, INVALID
 
 MOST_NAMED: Final = 10

@@ -1,43 +1,97 @@
 """An answer in a terminal, by rich."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from keyheat.show.answer import Answer, Fact, Table
-from keyheat.terminal.layout import COLOURS, Paragraph
+from keyheat.numbers import some
+from keyheat.show.answer import Answer, Fact, Section, Table
+from keyheat.words import glued
 
 SHORT: Final = 32  # characters of a first column that is not broken
-STYLES: Final[Mapping[str, str]] = {**COLOURS, "burst": "yellow", "invalid": "yellow"}
+NARROW: Final = 78  # a table stands closer together to fit into that
+MOST_ROWS: Final = 20  # of a table in a section; the page has all of them
+COLOURS: Final[Mapping[str, str]] = {
+    "partition": "red",
+    "table": "medium_purple",
+    "max_on_demand": "dark_orange",
+    "account": "magenta",
+    "undetermined": "yellow",
+    "none": "green",
+    "burst": "yellow",
+    "invalid": "yellow",
+    "failed": "red",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Text wrapped to the width of the console, a number on one line with its unit, no space at line ends."""
+
+    text: str
+    first: str = ""  # before the first line
+    rest: str = ""  # before every other one
+    style: str = ""
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        first = self.first
+        for line in self.text.splitlines():
+            wrapped = textwrap.wrap(
+                glued(line), options.max_width, initial_indent=first, subsequent_indent=self.rest,
+                break_long_words=False, break_on_hyphens=False,
+            )  # fmt: skip
+            first = self.rest
+            yield from (Text(each.replace("\u00a0", " "), style=self.style) for each in wrapped)
 
 
 def text_of(answer: Answer) -> RenderableType:
-    """The answer, its parts below it."""
+    """The answer, its sections and its parts below it."""
     return Group(*_lines(answer))
 
 
 def _lines(answer: Answer, indent: str = "") -> Iterator[RenderableType]:
     yield Text.assemble(
-        indent, (answer.title, "bold"), "  ", (answer.label, f"bold {STYLES[answer.tone]}"),
+        indent, (answer.title, "bold"), "  ", (answer.label, f"bold {COLOURS[answer.tone]}"),
+        f"  {answer.remark}" if answer.remark else "",
     )  # fmt: skip
     if answer.context:
         yield Paragraph(answer.context, indent, indent, "dim")
     yield Paragraph(answer.sentence, indent, indent, "bold")
+    yield from (Paragraph(line, indent, indent, "yellow") for line in answer.warnings)
     if answer.facts:
         yield Text("")
         yield from _facts(answer.facts, indent)
     for table in answer.tables:
         yield from _table(table, indent)
+    for section in answer.sections:
+        if not section.page_only:
+            yield from _section(section)
     for part in answer.parts:
         yield Text("")
         yield from _lines(part, indent)
-    yield from _block(answer.notes, indent)
+    if answer.notes:
+        yield Text("")
+        yield from _list(answer.notes, indent)
     if answer.commands:
         yield Text("")
         yield from (Text(f"{indent}{command}", style="bold") for command in answer.commands)
+
+
+def _section(section: Section) -> Iterator[RenderableType]:
+    """A heading, what is wrong, steps to take, lines and tables: a page shows the figures."""
+    yield Text(f"\n{section.title}", style="bold")
+    yield from _list(map(_plain, section.wrong), "", "red")
+    for fact in section.facts:
+        yield Paragraph(fact.name, "  - ", "    ", "bold")
+        yield from (Paragraph(_plain(line), "    ", "    ") for line in (fact.value, *fact.beside))
+    yield from _list(map(_plain, section.lines))
+    for table in section.tables:
+        yield from _rows(table, "", MOST_ROWS)
 
 
 def _facts(facts: Sequence[Fact], indent: str) -> Iterator[RenderableType]:
@@ -45,29 +99,42 @@ def _facts(facts: Sequence[Fact], indent: str) -> Iterator[RenderableType]:
     width = max(len(fact.name) for fact in facts) + 2
     below = f"{indent}{' ' * width}"
     for fact in facts:
-        said = " · ".join((fact.value, *fact.beside))
-        yield Paragraph(said, f"{indent}{fact.name:<{width}}", below)
+        words = _plain(" · ".join((fact.value, *fact.beside)))
+        yield Paragraph(words, f"{indent}{fact.name:<{width}}", below)
         if fact.command:
             yield from (Text(f"{below}{line}", style="bold") for line in fact.command.splitlines())
 
 
 def _table(table: Table, indent: str) -> Iterator[RenderableType]:
     yield Text(f"\n{indent}{table.title}", style="bold")
-    made = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    made.add_column("", width=len(indent))
+    yield from _rows(table, indent, len(table.rows))
+
+
+def _rows(table: Table, indent: str, most: int) -> Iterator[RenderableType]:
+    """The first rows of a table, and how many more there are."""
+    cells = table.cells
+    widths = [max(map(len, column)) for column in zip(table.columns, *cells, strict=True)]
+    gap = 1 if len(widths) <= NARROW - len(indent) - sum(widths) < 2 * len(widths) else 2
+    made = RichTable(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
+    made.add_column("", width=len(indent) + 2 - gap)
     for place, name in enumerate(table.columns):
         right = place in table.amounts
-        short = all(len(row[place]) <= SHORT for row in table.cells)
+        short = all(len(row[place]) <= SHORT for row in cells)
         made.add_column(
             name, justify="right" if right else "left", overflow="fold",
             no_wrap=right or (short and not place),
         )  # fmt: skip
-    for row in table.cells:
+    for row in cells[:most]:
         made.add_row("", *row)
     yield made
+    if len(cells) > most:
+        yield Text(f"{indent}  and {some(len(cells) - most, 'more row')}")
 
 
-def _block(lines: Sequence[str], indent: str) -> Iterator[RenderableType]:
-    if lines:
-        yield Text("")
-        yield from (Paragraph(line, f"{indent}  - ", f"{indent}    ") for line in lines)
+def _list(lines: Iterable[str], indent: str = "", style: str = "") -> Iterator[RenderableType]:
+    yield from (Paragraph(line, f"{indent}  - ", f"{indent}    ", style) for line in lines)
+
+
+def _plain(text: str) -> str:
+    """Words that pages and tickets set as code, as a terminal has them."""
+    return text.replace("`", "")

@@ -15,8 +15,9 @@ from keyheat.regression.history.records import Kept, Pin, Session
 from keyheat.regression.history.trend import Trend
 from keyheat.regression.outcome import GateFinding, SessionOutcome, Verdict, is_idle, worst_first
 from keyheat.regression.phrases import DECISIONS, against, decision, headline, relative, value
-from keyheat.terminal.layout import Paragraph, Strip
-from keyheat.wording.constraints import NAMES
+from keyheat.show.constraints import NAMES
+from keyheat.show.layout import Strip
+from keyheat.show.text import Paragraph
 from keyheat.words import capital
 
 STYLES: Final[dict[Verdict, str]] = {

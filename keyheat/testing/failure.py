@@ -50,7 +50,7 @@ def write_report_of(
 ) -> Path:
     """Write the run directory of a simulated check, and give its report. Raises `CannotWrite`."""
     from keyheat.analysis.summarize import keep_summary
-    from keyheat.pages.run.report import write_report
+    from keyheat.show.report import write_report
 
     run = diagnosed(sent, simulation)
     assert run.evidence is not None, "a simulated run has evidence"
@@ -120,13 +120,12 @@ def text_of(head: str, rows: Rows) -> str:
 def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
     """The verdict in a sentence, and what goes with it."""
     from keyheat.analysis.report.facts import facts_of
-    from keyheat.analysis.report.seconds import read_record
-    from keyheat.wording.advice import cure_words
-    from keyheat.wording.verdict import sureness, verdict_sentence
+    from keyheat.show.advice import cure_words
+    from keyheat.show.verdict import sureness, verdict_sentence
 
     run = diagnosed(sent, simulation)
     verdict = run.diagnosis.verdict
-    sentence = verdict_sentence(verdict, facts_of(run, read_record(run)), run.diagnosis.generator)
+    sentence = verdict_sentence(verdict, facts_of(run), run.diagnosis.generator)
     rows = [("throttled", _throttled(simulation))]
     if verdict.constraint == "none":
         return f"none: {sentence}", rows
@@ -168,7 +167,7 @@ def _key(key: HotKey) -> str:
 
 
 def _advice(advice: Recommendation) -> str:
-    from keyheat.wording.advice import outlook
+    from keyheat.show.advice import outlook
 
     title = title_of(advice.action, advice.resource)
     return f"{title}. {advice.why} {advice.expected} {outlook(advice)}".strip()

@@ -25,15 +25,19 @@
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, recoloured(inner)]));
   }
 
+  const coloured = (value) => dark.matches && !onPaper ? recoloured(value) : value;
+
   function figure(id) {
-    const made = structuredClone(content.figures[id]);
-    const { data, layout } = dark.matches && !onPaper ? recoloured(made) : made;
+    const { data, layout } = coloured(structuredClone(content.figures[id]));
+    if (content.template) layout.template = coloured(content.template);
     layout.dragmode = canZoom ? "zoom" : false;
     if (!onPaper && document.getElementById(id).clientWidth < NARROW_PX) {
-      const names = layout.xaxis.ticktext;
-      if (isTimed(id)) Object.assign(layout.xaxis, { nticks: 4, tickangle: 0 });
-      else if (names?.[0] === "min") // it would stand in p50
-        Object.assign(layout.xaxis, { ticktext: names.with(0, ""), tickangle: 0 });
+      for (const name of Object.keys(layout).filter((each) => each.startsWith("xaxis"))) {
+        const names = layout[name].ticktext;
+        if (isTimed(id)) Object.assign(layout[name], { nticks: 4, tickangle: 0 });
+        else if (names?.[0] === "min") // it would stand in p50
+          Object.assign(layout[name], { ticktext: names.with(0, ""), tickangle: 0 });
+      }
     }
     layout.autosize = !onPaper;
     if (onPaper) layout.width = PAPER_WIDTH_PX;

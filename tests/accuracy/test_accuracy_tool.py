@@ -63,14 +63,3 @@ def test_one_scenario_is_explained(tool: Tool) -> None:
     assert said.says("Scenario 1:")
     assert said.says("What really throttled")
     assert said.says("Labels by CloudWatch's minutes alone")
-
-
-def test_one_scenario_has_no_scores(tool: Tool) -> None:
-    said = tool(accuracy, "--only", 1, "--json")
-    assert said.code == 2
-    assert "--only" in said.err
-
-
-@pytest.mark.nightly
-def test_how_many_processes_does_not_matter() -> None:
-    assert list(outcomes(SEED, range(3), jobs=2)) == list(outcomes(SEED, range(3), jobs=1))

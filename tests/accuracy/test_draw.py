@@ -6,7 +6,7 @@ from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.words import Direction
 from tools.accuracy.draw import draw
 from tools.accuracy.situations import SITUATIONS
-from tools.accuracy.streams import RandomTraffic, RequestStream, even, zipf
+from tools.accuracy.streams import RandomTraffic, RequestStream, even
 
 
 def test_a_scenario_follows_from_its_seed_and_number() -> None:
@@ -39,20 +39,6 @@ def test_every_situation_disturbance_and_loss_comes_up() -> None:
     for lost in ("first", "minutes", "late", "series"):
         assert any(getattr(loss, lost) for loss in losses), lost
     assert sum(loss.words == () for loss in losses) > 200
-
-
-def test_the_parts_of_all_keys_are_one() -> None:
-    for number in range(60):
-        for stream in draw(2, number).streams:
-            for masses in stream.keys:
-                assert abs(masses.shares.sum() + masses.even - 1) < 1e-9
-                assert masses.even >= 0
-
-
-def test_named_keys_lie_in_order_and_know_their_names() -> None:
-    keys = zipf("key", 1_000, 1.1)
-    assert (np.diff(keys.points.astype(object)) > 0).all()
-    assert keys.name(int(keys.shares.argmax())) == "key-0"
 
 
 def stream(tries_again: float) -> RequestStream:

@@ -95,17 +95,6 @@ def test_a_label_is_right_where_half_of_its_throttles_had_its_constraint(
     assert (one.right, one.false_alarm) == (right, false_alarm), what
 
 
-def test_a_label_of_one_of_two_constraints_at_once_is_right() -> None:
-    labels = [label("table", 0, 100, 400), label("partition", 0, 100, 600)]
-    found = judged(labels, TrueRecord(AT_ONCE), number=1, best="reasons")
-    assert [one.right for one in found] == [True, True]
-
-
-def test_labels_that_decide_nothing_are_not_judged() -> None:
-    undecided = [label("undetermined", 0, 100, 1_000), label("none", 0, 100, 0)]
-    assert judged(undecided, TrueRecord(PARTITION), number=1, best="minutes") == []
-
-
 @pytest.mark.parametrize(
     ("throttles", "attempts", "sprinkle"), [(50, 50_000, True), (51, 1_000_000, False), (50, 49_000, False)]
 )

@@ -1,28 +1,27 @@
 """Advice: the formula with measured numbers, and never more capacity for a key range's limit."""
 
 import tomllib
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand, MeasuredRun, meeting_chance
+from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand, MeasuredRun
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.heat import RunHeat, heat
+from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import HotKey, Recommendation
-from keyheat.runs.manifest import Keys, Manifest
+from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.shipped import shipped
 from keyheat.words import TITLES, Constraint
-from tests.analysis.conftest import diagnosed
 from tests.make import an_evidence as evidence
-from tests.make import consumed, provisioned, throttled
+from tests.make import consumed
 
 SCENARIOS = shipped("configs") / "scenarios"
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -65,11 +64,6 @@ def test_shards_by_the_formula(units_per_s: float, count: int, numbers: Threshol
     assert "share a partition" in advice.expected
 
 
-def test_a_moving_heat_is_a_date_in_the_key(numbers: Thresholds) -> None:
-    assert "shard_date_key" in advised(case(numbers, heat=hot(1_800, moved=("a", "b"))))
-    assert "shard_date_key" not in advised(case(numbers, heat=hot(1_800, moved=("a",))))
-
-
 CASES: list[tuple[str, dict[str, Any], set[str]]] = [
     ("no key stands out", {"heat": hot(20, share=0.001)}, {"back_off", "shard_writes", "raise_cardinality"}),
     ("the keys are unknown", {"heat": None}, {"back_off", "raise_cardinality"}),
@@ -97,12 +91,6 @@ def test_advice_for_each_case(
     assert {advice.action for advice in found} == actions
     kinds = [advice.kind for advice in found]
     assert kinds == sorted(kinds, reverse=True), "mitigations come before cures"
-
-
-def test_capacity_leaves_the_headroom(numbers: Thresholds) -> None:
-    advice = advised(case(numbers, constraint="table", limit=100))["raise_capacity"]
-    assert advice.units == 2_858
-    assert "The client's demand was 2,000 WCU/s, and 100 WCU/s were provisioned" in advice.why
 
 
 STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]] = [
@@ -175,17 +163,6 @@ def test_the_advice_fits_what_happened(
         assert part not in text
     if action == "raise_minimum":
         assert "auto_scaling" not in found, "it is on, or would have been as late"
-
-
-def test_what_is_advised_is_more_than_the_limit_that_was_reached(numbers: Thresholds) -> None:
-    """A minute's average and its few throttles show only a part of what was asked for."""
-    few = {"demand": MeasuredDemand(60, by="cloudwatch"), "limit": 100}
-    assert advised(case(numbers, constraint="table", **few))["raise_capacity"].units == 143
-    assert advised(case(numbers, constraint="max_on_demand", **few))["raise_max_on_demand"].units == 143
-
-
-def test_of_a_split_that_is_over_nothing_is_to_be_waited_for(numbers: Thresholds) -> None:
-    assert "back_off" not in advised(case(numbers, rule="key-range-split", heat=hot(1_800)))
 
 
 AT_MAXIMUM = {"constraint": "max_on_demand"}
@@ -269,45 +246,6 @@ def test_a_key_range_is_never_answered_with_capacity(
     assert not actions & {"raise_capacity", "auto_scaling", "on_demand"}
 
 
-MEETING = [(1, 4, 0.0), (2, 4, 0.25), (3, 4, 0.625), (5, 4, 1.0), (2, 1, 1.0)]
-
-
-@pytest.mark.parametrize(("count", "partitions", "chance"), MEETING)
-def test_the_chance_that_two_shards_meet(count: int, partitions: int, chance: float) -> None:
-    assert meeting_chance(count, partitions) == pytest.approx(chance)
-
-
-def windows(*leaders: str) -> list[dict[str, Any]]:
-    return [
-        {
-            "start": START + timedelta(seconds=5 * n), "seconds": 5, "direction": "write",
-            "top": [{"key": key, "units": 9_000, "throttles": 5}, {"key": "cold", "units": 5}],
-        }
-        for n, key in enumerate(leaders)
-    ]  # fmt: skip
-
-
-LEADERS = [
-    ("one key all along", "aaaaaa", ("a",)),
-    ("the date rolls over twice", "aaabbbccc", ("a", "b", "c")),
-    ("a single window is noise", "aaaabaaaa", ("a",)),
-]
-
-
-@pytest.mark.parametrize(("story", "leaders", "moved"), LEADERS, ids=[c[0] for c in LEADERS])
-def test_where_the_heat_was(story: str, leaders: str, moved: tuple[str, ...]) -> None:
-    keys = Keys.model_validate({"windows": windows(*leaders)})
-    assert heat(keys, "write", 60).moved_over == moved
-
-
-def test_a_key_is_as_hot_as_while_it_was_hot() -> None:
-    """Today's key asks for 1,800 units/s for a third of the run, not for 600 over all of it."""
-    use = {"key": "a", "units": 27_000, "share": 0.33, "throttles": 5}
-    keys = Keys.model_validate({"overall": {"write": [use]}, "windows": windows(*"aaabbbccc")})
-    (found,) = heat(keys, "write", 45).hottest
-    assert found.units_per_s == pytest.approx(1_800)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hotkey", "datekey"])
 def test_the_demo_gets_the_shards_that_work(name: str, demo: Any, numbers: Thresholds) -> None:
@@ -323,29 +261,3 @@ def test_the_demo_gets_the_shards_that_work(name: str, demo: Any, numbers: Thres
     assert simulated in advice.why
     assert found.hot_keys[0].key == {"hotkey": "hot", "datekey": "2026-11-20"}[name]
     assert found.hot_keys[0].units_per_s == pytest.approx({"hotkey": 1_800, "datekey": 2_000}[name], rel=0.15)
-
-
-def test_a_scaled_table_is_advised_at_full_size(demo: Any, numbers: Thresholds) -> None:
-    """At scale 0.1 a partition sustains 100 units/s, so 180 units/s on a key stand for 1,800."""
-    run, evidence = demo("hotkey")
-    keys = Keys.model_validate({"overall": {"write": [{"key": "k", "units": 9_000, "share": 0.9}]}})
-    manifest = Manifest(started_at=run.start, ended_at=run.end, table=evidence.table, scale=0.1)
-    scaled = evidence.model_copy(update={"scale": 0.1})
-    found = diagnose(
-        scaled, client=ClientFiles(keys=keys, manifest=manifest), thresholds=numbers, scenario=None
-    )
-    (shard,) = [advice for advice in found.recommendations if advice.action == "shard_writes"]
-    assert shard.shards == 3
-    assert "1,800 WCU/s" in shard.why
-
-
-def test_where_capacity_changed_in_an_unknown_second_the_lower_value_throttled(numbers: Thresholds) -> None:
-    """600 at first, 60 from some second of the same five minutes on: the average of 330 never held."""
-    reason = "TableWriteProvisionedThroughputExceeded"
-    settings = [
-        {**provisioned(value), "statistic": statistic, "period_s": 300}
-        for statistic, value in (("Average", 330), ("Minimum", 60), ("Maximum", 600))
-    ]
-    found = evidence(*settings, consumed(400, 60), throttles=throttled(reason, range(70, 90)), minutes=2)
-    (advice,) = [one for one in diagnosed(found, numbers).recommendations if one.action == "raise_capacity"]
-    assert "60 WCU/s were provisioned" in advice.why

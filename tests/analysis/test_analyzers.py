@@ -13,12 +13,12 @@ import keyheat
 from keyheat.analysis.analyzers import PLACED, answers, our_own
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.pages.run.report import render
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Finding, read_diagnosis, write_diagnosis
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.runs.run import Run
 from keyheat.shipped import shipped
+from keyheat.show.report import report_answer
 from tests.analysis.conftest import diagnosed
 from tests.made_runs import load_evidence
 from tests.make import KEY_RANGE, START, client_seconds, consumed, provisioned, throttled
@@ -233,7 +233,7 @@ def test_the_other_verbs_that_make_a_diagnosis_ask_as_well(verb: Callable[..., A
 
 def test_a_page_without_findings_has_no_section_for_them() -> None:
     run = load_evidence(ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json")
-    assert "What else was found" not in render(run, START, plotlyjs="")
+    assert "What else was found" not in [section.title for section in report_answer(run).sections]
 
 
 def test_the_generator_is_asked_of_a_run_of_ours_alone(numbers: Thresholds) -> None:

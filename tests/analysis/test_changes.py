@@ -8,7 +8,7 @@ from keyheat.analysis.changes import changes
 from keyheat.analysis.elsewhere import other_causes, usual_latency_ms
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, Label, Series, TableFacts, Window
-from keyheat.wording.changes import changed_words, not_held
+from keyheat.show.changes import changed_words, not_held
 from keyheat.words import WRITE, Capacity, Resource
 
 START = datetime(2026, 11, 26, 2, tzinfo=UTC)
@@ -74,11 +74,6 @@ def test_demand_that_rose_is_said_with_its_time_and_that_capacity_did_not_change
     )
 
 
-def test_what_throttled_from_the_beginning_is_compared_with_the_day_before() -> None:
-    said = words(ROSE, ("in the hours before", evidence([], [])), ("a day before", STEADY), first=2)
-    assert said.startswith("Writes rose from 310 WCU/s a day before to at least")
-
-
 @pytest.mark.parametrize(
     ("then", "now", "said"),
     [
@@ -106,26 +101,6 @@ def test_a_new_index_and_another_mix_of_operations_are_said() -> None:
     found = words(now, ("a day before", before), first=0)
     assert "Index by_day is new." in found
     assert "PutItem is 20 % of the requests, and was 100 %." in found
-
-
-def test_requests_are_divided_by_the_time_of_whole_periods_where_a_window_is_shorter() -> None:
-    """One minute before, of which CloudWatch has the period of five minutes."""
-    latency = Series(
-        metric=metrics.LATENCY, statistic="SampleCount", operation="PutItem", period_s=300,
-        points=((START - 5 * MINUTE, 3_000.0),),
-    )  # fmt: skip
-    before = evidence([10], [0], latency, start=START - MINUTE)
-    found = changes(ROSE, [label(0, 20)], WRITES, [("in the hours before", before)])
-    assert found is not None
-    assert found.before[0].per_operation == {"PutItem": 10.0}
-
-
-def test_throttles_of_a_minute_are_counted_once_though_they_began_within_it() -> None:
-    """Of their second minute, CloudWatch has published no consumption yet."""
-    labels = [label(9, 11).model_copy(update={"start": START + MINUTE * 9 + timedelta(seconds=6)})]
-    found = changes(evidence([10] * 10, [0] * 9 + [36, 54]), labels, WRITES, [])
-    assert found is not None
-    assert (found.now.throttles, found.before[0].throttles) == (90, 0)
 
 
 def test_where_cloudwatch_holds_nothing_that_is_said_and_nothing_is_zero() -> None:

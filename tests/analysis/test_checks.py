@@ -90,17 +90,6 @@ def test_wrong_reads_are_the_first_thing_said() -> None:
     )
 
 
-@pytest.mark.parametrize("counted", [{}, {"reads.checked": 90, "reads.missing": 0}])
-def test_right_reads_are_not_mentioned(counted: dict[str, float]) -> None:
-    manifest = RUN.model_copy(update={"counted": counted})
-    assert with_reads(VERDICT, ClientFiles(manifest=manifest)) == VERDICT
-    assert with_reads(VERDICT, None) == VERDICT
-
-
-def test_no_thresholds_no_results() -> None:
-    assert check(ThresholdsSpec(), VERDICT, EVIDENCE, None) == ()
-
-
 def test_every_mistake_in_the_labelling_numbers_is_named(tmp_path: Path) -> None:
     text = (
         DEFAULT.read_text()
@@ -130,12 +119,3 @@ def test_every_measured_rule_has_its_number_and_no_other(tmp_path: Path) -> None
     assert "no rules: minutes-fully-loaded; rules without a number: minutes-partly-loaded" in str(
         problem.value
     )
-
-
-@pytest.mark.parametrize(("content", "message"), [(None, "is missing"), ("[", "is not TOML")])
-def test_unreadable_labelling_numbers(content: str | None, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "thresholds.toml"
-    if content is not None:
-        path.write_text(content)
-    with pytest.raises(FileProblem, match=message):
-        load_thresholds(path)

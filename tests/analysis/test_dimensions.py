@@ -13,14 +13,6 @@ from keyheat.evidence.collection import from_cli_output
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, TableFacts, Window
 from keyheat.runs.plausibility import sound
-from keyheat.runs.table_facts import table_facts
-
-
-@pytest.mark.parametrize(
-    "label", ["A/Sum/60/table/", "A/Sum/60/table/Verb", "A/Sum/60/operation=/Verb=x", "A/Sum/60/b=c"]
-)
-def test_other_labels_are_none_of_ours(label: str) -> None:
-    assert metrics.SeriesKey.of_label(label) is None
 
 
 def asked_of(metric: str, **more: Any) -> set[tuple[tuple[str, str], ...]]:
@@ -78,14 +70,6 @@ def test_what_is_of_a_part_of_the_table_is_not_taken_for_the_table() -> None:
         sound(
             found.model_copy(update={"series": (found.series[0].model_copy(update={"dimension": "Verb"}),)})
         )
-
-
-def test_a_global_table_says_its_other_regions() -> None:
-    described = {
-        "TableName": "orders", "TableArn": "arn:aws:dynamodb:us-east-1:123456789012:table/orders",
-        "Replicas": [{"RegionName": "us-east-1"}, {"RegionName": "eu-west-1"}],
-    }  # fmt: skip
-    assert table_facts(described).replicas == ("eu-west-1",)
 
 
 def test_what_the_aws_cli_printed_has_them() -> None:

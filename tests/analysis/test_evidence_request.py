@@ -10,9 +10,6 @@ from typing import Any
 import botocore.session
 import click
 import pytest
-from botocore.awsrequest import AWSResponse
-from botocore.exceptions import ClientError, ReadTimeoutError
-from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
 from keyheat.analysis.diagnosis import diagnosed
@@ -20,13 +17,13 @@ from keyheat.cli.options import TimeSpan, a_time, in_utc
 from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import silent
 from keyheat.evidence.request import EvidenceRequest, evidence_for, window_of
-from keyheat.evidence.table import describe, facts_then, tables_like
+from keyheat.evidence.table import facts_then
 from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window
 from keyheat.runs.plausibility import read_evidence, sound
-from tests.endpoint.asking import START, create, with_orders
-from tests.endpoint.clients import Body, Direct, ServiceApp, service_app_at
+from tests.endpoint.asking import START, with_orders
+from tests.endpoint.clients import ServiceApp, service_app_at
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 ORDERS = TableFacts(name="orders")
@@ -154,20 +151,6 @@ def test_every_window_is_answered_in_the_period_that_is_kept_for_it(
     assert sound(found) == found
 
 
-@pytest.mark.slow
-def test_the_served_cloudwatch_of_a_table_that_nobody_loaded(service_app: ServiceApp) -> None:
-    app = with_orders(service_app)
-    found = collection.collect_table(
-        ORDERS, Window(start=START, end=START + 3 * MINUTE), client_factory=app.client, clock=app.clock,
-        sleep=app.clock.advance,
-    )  # fmt: skip
-    assert found.table.billing_mode == "PROVISIONED"
-    assert found.account is not None
-    assert [value for _, value in consumption(found).points] == [10.0, 10.0, 10.0]
-    assert missing(found) == []
-    assert sound(found) == found
-
-
 def test_a_table_that_was_deleted_meanwhile(service_app: ServiceApp) -> None:
     app = with_orders(service_app)
     app.ddb.delete_table(TableName="orders")
@@ -195,84 +178,6 @@ def service_app() -> ServiceApp:
     return service_app_at()
 
 
-@dataclass
-class Busy(Direct):
-    """A CloudWatch that throttles the first calls."""
-
-    refusals: int = 2
-
-    def send(self, request: Any) -> Any:
-        if self.refusals:
-            self.refusals -= 1
-            error = {"__type": "com.amazonaws.cloudwatch#ThrottlingException", "message": "Rate exceeded"}
-            headers = {"content-type": "application/x-amz-json-1.0"}
-            return AWSResponse(request.url, 400, headers, Body(json.dumps(error).encode()))
-        return super().send(request)
-
-
-@pytest.mark.parametrize(("refusals", "answered"), [(2, True), (99, False)])
-def test_throttled_calls_are_repeated_by_the_sdk(
-    refusals: int, answered: bool, service_app: ServiceApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _seconds: None)
-    app = with_orders(service_app)
-    client = collection.boto3_clients(local=True, endpoint_url="http://127.0.0.1:9")("cloudwatch")
-    client._endpoint.http_session = Busy(app.router, refusals)
-    found = collection.collect_table(
-        ORDERS, Window(start=START, end=START + 3 * MINUTE), clock=app.clock, sleep=app.clock.advance,
-        client_factory=lambda service: client if service == "cloudwatch" else app.ddb,
-    )  # fmt: skip
-    assert bool(found.series) == answered
-    assert any("Rate exceeded" in line for line in found.missing) != answered
-
-
-def test_what_is_refused_half_way_is_said() -> None:
-    """The first page comes, the second is refused: what came is kept, and the rest is missing."""
-    factory = collection.boto3_clients(local=True, endpoint_url="http://127.0.0.1:9")
-    client = factory("cloudwatch")
-    label = metrics.SeriesKey(metric=metrics.consumed("write"), statistic="Sum", period_s=60).label
-    page = {
-        "MetricDataResults": [
-            {"Id": "q0", "Label": label, "Timestamps": [START], "Values": [7.0], "StatusCode": "PartialData"}
-        ],
-        "NextToken": "more",
-    }
-    with Stubber(client) as stub:
-        stub.add_response("get_metric_data", page)
-        stub.add_client_error("get_metric_data", "AccessDenied", "no more", http_status_code=403)
-        found = collection.collect_table(
-            ORDERS, Window(start=START, end=START + MINUTE), clock=lambda: START.timestamp() + 9_999,
-            client_factory=lambda service: client if service == "cloudwatch" else Refusing(),
-        )  # fmt: skip
-    assert consumption(found).points == ((START, 7.0),)
-    assert any("no more" in line for line in found.missing)
-    assert any("was not answered to the end" in line for line in found.missing)
-
-
-class Refusing:
-    """A DynamoDB that allows nothing."""
-
-    def describe_table(self, **_asked: Any) -> Any:
-        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "DescribeTable")
-
-    describe_limits = describe_contributor_insights = describe_table
-
-
-def test_a_service_that_does_not_answer_about_the_account_is_waited_for_no_longer() -> None:
-    """The table's facts are known from the run: DescribeLimits is the first call that shows it."""
-
-    class Hanging:
-        def describe_limits(self) -> Any:
-            raise ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
-
-    window = Window(start=START, end=START + MINUTE)
-    described = describe(
-        lambda _service: Hanging(), ORDERS.model_copy(update={"billing_mode": "PROVISIONED"}), window
-    )
-    assert not described.reached
-    assert any("Read timeout" in line for line in described.missing)
-
-
 WINDOWS: list[tuple[datetime, datetime, str]] = [
     (NOW, NOW, "is not after --start"),
     (NOW, NOW - MINUTE, "is not after --start"),
@@ -289,10 +194,6 @@ def test_a_window_that_cannot_be_had_is_refused_with_what_can(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         window_of(start, end, NOW)
-
-
-def test_what_the_cli_printed_may_be_older_than_what_is_kept() -> None:
-    assert window_of(NOW - 800 * DAY, NOW - 799 * DAY, NOW, asked_now=False)
 
 
 @pytest.mark.parametrize(
@@ -325,13 +226,6 @@ def test_a_mistyped_table_is_told_those_that_there_are(service_app: ServiceApp) 
     assert any("tables in us-east-1: orders" in line for line in found.missing)
 
 
-def test_the_nearest_table_comes_first(service_app: ServiceApp) -> None:
-    for name in ("audit", "prod-orders", "prod-sessions"):
-        create(service_app, name)
-    said = tables_like(service_app.ddb, "Prod-Order")
-    assert said == "tables in us-east-1: prod-orders, prod-sessions, audit"
-
-
 TOGETHER = [
     ({"table": "t", "metrics": (Path("a"),), "last": DAY}, "say both --start and --end"),
     ({"table": "t", "last": DAY, "start": NOW}, "leave out --start and --end"),
@@ -347,13 +241,6 @@ TOGETHER = [
 def test_options_that_do_not_go_together(options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         evidence_for(EvidenceRequest(**options), clock=NOW.timestamp, progress=silent)
-
-
-def test_a_profile_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    asked = EvidenceRequest(table="t", start=NOW - DAY, end=NOW - DAY + MINUTE, profile="nobody")
-    with pytest.raises(ValueError, match=r"--profile: .*nobody"):
-        evidence_for(asked, clock=NOW.timestamp, progress=silent)
 
 
 def at(moment: datetime) -> str:
@@ -442,11 +329,6 @@ def test_several_files_of_the_cli_are_one_answer(answer: Answer, tmp_path: Path)
     assert found.missing == ()
 
 
-def test_files_of_the_cli_that_contradict_each_other(answer: Answer) -> None:
-    with pytest.raises(ValueError, match=r"8, where 2 was said for .* @ \$\[1\]\.MetricDataResults\[0\]"):
-        from_files(answer("a", {WRITES: {1: 2}}), answer("b", {WRITES: {1: 8}}))
-
-
 def test_an_answer_that_is_no_evidence_yet_says_what_makes_it(answer: Answer) -> None:
     with pytest.raises(FileProblem, match=r"keyheat collect .* --metrics \S+a\.json"):
         read_evidence(answer("a.json", {WRITES: {1: 2}}))
@@ -484,11 +366,6 @@ def test_a_length_of_time_is_taken_as_people_type_it(typed: str, meant: timedelt
     assert TimeSpan().convert(typed, None, None) == meant
     with pytest.raises(click.UsageError, match="such as 90m, 3h or 2d"):
         TimeSpan().convert(typed[:-1], None, None)
-
-
-def test_an_answer_that_is_not_whole_says_so(answer: Answer) -> None:
-    found = from_files(answer("a", {WRITES: {1: 2}}, StatusCode="PartialData"))
-    assert any("was not answered to the end: follow NextToken" in line for line in found.missing)
 
 
 def test_an_answer_that_was_cut_off_says_so(answer: Answer) -> None:

@@ -19,6 +19,7 @@ from keyheat.analysis.timeline import timeline
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.show.advice import outlook
 from keyheat.simulator.alterations import Altered, divided, eventually_consistent, in_shards
 from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import masses_of_shares
@@ -26,7 +27,6 @@ from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.whatif import shards_enough
-from keyheat.wording.advice import outlook
 from keyheat.words import READ, Direction
 
 HOT_KEY = """

@@ -7,9 +7,8 @@ import pytest
 
 import keyheat
 from keyheat.analysis.report.run import load_run
-from keyheat.analysis.report.seconds import read_record
 from keyheat.analysis.summarize import read_summary
-from keyheat.pages.charts.partition_rates import resources_of
+from keyheat.show.charts.heat import partition_resources
 from keyheat.words import READ, WRITE, Resource, index_of, label_of, whose
 from tests.conftest import Said
 
@@ -55,9 +54,9 @@ def test_it_is_measured_diagnosed_and_shown_beside_the_table(
     run, shown = keyheat.load_run(folder), load_run(folder)
     assert set(run.seconds["resource"]) == set(run.minutes["resource"]) == {"table", "index:table"}
     assert set(run.labels["resource"]) == {"index:table"}
-    assert set(read_record(shown).resources()) == BOTH
+    assert set(shown.record.resources()) == BOTH
     assert shown.partitions is not None
-    assert set(resources_of(shown.partitions)) == BOTH
+    assert set(partition_resources(shown.partitions)) == BOTH
     assert read_summary(folder).labels == ("index:table write partition",)
     assert verb("analyze", folder).says("limit of index table: one key,")
     page = (folder / "report.html").read_text(encoding="utf-8")

@@ -9,19 +9,17 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
-from keyheat.analysis.advice.rerun import demanded
 from keyheat.analysis.changes import changes
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.heat import index_heats_of, insight_heats, key_spread
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import evidence_alone
-from keyheat.analysis.report.seconds import read_record
-from keyheat.analysis.timeline import timeline, units_per_request
+from keyheat.analysis.timeline import units_per_request
 from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.runs import metrics
 from keyheat.runs.formats import Contributor, Contributors, Evidence, IndexFacts, Series, TableFacts, Window
 from keyheat.scenario.keys import digest_of
-from keyheat.wording.verdict import verdict_sentence
+from keyheat.show.verdict import verdict_sentence
 from keyheat.words import READ, WRITE, Capacity, Direction
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -97,18 +95,6 @@ def reports(aws: SimpleNamespace, values: dict[str, dict[datetime, float]], **as
     aws.cloudwatch.add_response("get_insight_rule_report", answer, expected | asked)
 
 
-def test_where_it_is_off_that_is_said_and_no_error(aws: SimpleNamespace) -> None:
-    describes(aws)
-    assert read(aws) == ContributorsFound(
-        None, ("Contributor Insights: it is off for the table and its indexes, so no key is named",)
-    )
-
-
-def test_where_the_client_names_the_keys_nothing_is_said(aws: SimpleNamespace) -> None:
-    describes(aws)
-    assert read(aws, wanted=False) == ContributorsFound(None)
-
-
 def test_a_rules_keys_become_digests(aws: SimpleNamespace) -> None:
     describes(aws, "PKC", "SKC", "PKT", "SKT")
     reports(aws, {"ann": {START: 9.0, START + MINUTE: 6.0}, "bob": {START: 3.0}}, RuleName=name("PKC"))
@@ -132,28 +118,6 @@ def test_keys_are_shown_where_asked(aws: SimpleNamespace) -> None:
     found = read(aws, show_keys=True)
     assert found.contributors is not None
     assert found.contributors[0].keys[0].shown == "ann"
-
-
-def test_no_more_than_twenty_reports_a_second(aws: SimpleNamespace) -> None:
-    describes(aws, "PKC", "PKT")
-    reports(aws, {"ann": {START: 1.0}})
-    reports(aws, {})
-    read(aws)
-    assert aws.slept == [0.05, 0.05]
-
-
-def test_every_index_is_asked_for_its_own(aws: SimpleNamespace) -> None:
-    table = TableFacts(name="orders", indexes=(IndexFacts(name="by-shop"),))
-    describes(aws)
-    aws.ddb.add_response(
-        "describe_contributor_insights",
-        {"ContributorInsightsRuleList": [name("PKT", "orders-by-shop")]},
-        {"TableName": "orders", "IndexName": "by-shop"},
-    )
-    reports(aws, {"north": {START: 30.0}}, RuleName=name("PKT", "orders-by-shop"))
-    found = read(aws, table)
-    assert found.contributors is not None
-    assert [rule.index for rule in found.contributors] == ["by-shop"]
 
 
 def test_a_long_window_is_asked_for_day_by_day_and_by_the_hour(aws: SimpleNamespace) -> None:
@@ -180,21 +144,6 @@ def test_what_is_not_permitted_is_said(aws: SimpleNamespace) -> None:
     assert found.contributors is None
     assert name("PKC") in found.missing[0]
     assert "nor that" in found.missing[0]
-
-
-@pytest.mark.parametrize(
-    ("made_after", "said"),
-    [
-        (timedelta(0), "counted nothing in the window"),
-        (5 * MINUTE, "counts since 2026-11-20T12:05:00Z only"),
-        (20 * MINUTE, "is newer than the window"),
-    ],
-)
-def test_a_rule_without_data_says_why(aws: SimpleNamespace, made_after: timedelta, said: str) -> None:
-    describes(aws, "PKC", made_ms=MADE_MS + round(made_after.total_seconds() * 1000))
-    if made_after < 10 * MINUTE:
-        reports(aws, {})
-    assert any(said in line for line in read(aws).missing)
 
 
 def counted(counts: Any, values: dict[str, float], total: float | None = None) -> Contributors:
@@ -236,12 +185,6 @@ EVEN = {f"k{n}": 10.0 for n in range(25)}
 def test_throttles_on_one_key_or_on_many(values: dict[str, float], total: float, spread: str | None) -> None:
     found = key_spread(evidence(counted("throttled", values, total)))
     assert (found.spread if found else None) == spread
-
-
-def test_without_the_rule_the_spread_is_not_known() -> None:
-    assert key_spread(evidence()) is None
-    assert key_spread(evidence(counted("accessed", {"hot": 100.0}))) is None
-    assert key_spread(evidence(counted("throttled", {"hot": 100.0})), "by-shop") is None
 
 
 def test_a_hot_key_has_what_it_consumed_and_one_unit_for_each_throttle_of_unknown_size() -> None:
@@ -368,7 +311,7 @@ def test_the_key_of_an_incident_stands_in_its_headline_and_is_to_be_sharded() ->
     seen = incident(64_800.0, 1_260.0, "WriteKeyRangeThroughputThrottleEvents", rule)
     diagnosis = diagnosed(seen)
     run = evidence_alone(seen, diagnosis)
-    said = verdict_sentence(diagnosis.verdict, facts_of(run, read_record(run)), diagnosis.generator)
+    said = verdict_sentence(diagnosis.verdict, facts_of(run), diagnosis.generator)
     assert "one key, “customer-4711”, asked for 1,340 WCU/s where a partition admits 1,000" in said
     advice = next(one for one in diagnosis.recommendations if one.kind == "cure")
     assert advice.why.startswith("One key takes the heat: “customer-4711” asks for 1,335 WCU/s")
@@ -387,7 +330,7 @@ def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands()
     seen = seen.model_copy(update={"series": half})
     diagnosis = diagnosed(seen)
     run = evidence_alone(seen, diagnosis)
-    facts = facts_of(run, read_record(run))
+    facts = facts_of(run)
     raised = next(one for one in diagnosis.recommendations if one.action == "raise_capacity")
     changed = changes(seen, diagnosis.labels, facts.resource, ())
     assert changed is not None
@@ -395,41 +338,3 @@ def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands()
     assert each is not None
     assert facts.asked_per_s == changed.now.demand_per_s == pytest.approx((900 + 50 * each) / 60)
     assert "demand was at least 24 WCU/s" in raised.why
-
-
-@pytest.mark.slow
-def test_a_table_that_throttles_from_the_first_minute_has_no_burst_when_it_is_repeated() -> None:
-    seen = incident(900.0, 50.0, "WriteProvisionedThroughputThrottleEvents")
-    diagnosis = diagnosed(seen)
-    run = evidence_alone(seen, diagnosis)
-    said = verdict_sentence(diagnosis.verdict, facts_of(run, read_record(run)), diagnosis.generator)
-    assert "its demand was 29.2 WCU/s, and 15 are provisioned" in said
-    raised = next(one for one in diagnosis.recommendations if one.action == "raise_capacity")
-    assert raised.units == pytest.approx((900 + 50 * 17) / 60 / 0.7, abs=1), "what was throttled is in units"
-    assert raised.foreseen is not None
-    assert raised.foreseen.throttle_share_before > 0.3
-    assert raised.foreseen.throttle_share_after < 0.01
-
-
-def test_keys_of_mixed_traffic_have_no_direction_and_so_no_heat() -> None:
-    rule = counted("accessed", {"hot": 180_000.0})
-    mixed = evidence(rule, ConsumedWriteCapacityUnits=1_000.0, ConsumedReadCapacityUnits=1_000.0)
-    assert insight_heats(mixed) == ()
-    assert insight_heats(evidence(rule)) == ()
-
-
-def test_a_replayed_write_takes_of_an_index_as_much_as_its_own_size_does() -> None:
-    """Requests of 100 units each, all of which an index holds, too: not one unit of the index for each."""
-    seen = evidence(ConsumedWriteCapacityUnits=60_000.0)
-    (of_table,) = seen.series
-    found = seen.model_copy(
-        update={
-            "table": TableFacts(name="orders", indexes=(IndexFacts(name="by_status"),)),
-            "series": (
-                of_table, of_table.model_copy(update={"index": "by_status"}), *accepted(WRITE, PutItem=600),
-            ),
-        }
-    )  # fmt: skip
-    (flow,) = demanded(timeline(found), (), int(START.timestamp()), 1).second(0)
-    (entry,) = flow.index_writes
-    assert (flow.requests, flow.units, entry.units) == pytest.approx((10.0, 100.0, 100.0))

@@ -8,13 +8,12 @@ import pytest
 
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun
-from keyheat.analysis.report.seconds import read_record
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.cli.conclude import exit_code_of
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.manifest import Keys, Manifest
-from keyheat.wording.verdict import sureness, verdict_sentence
+from keyheat.show.verdict import sureness, verdict_sentence
 from keyheat.words import DONE, INVALID
 from tests.analysis.conftest import diagnosed
 from tests.make import KEY_RANGE, START, client_seconds, consumed, provisioned, throttled
@@ -267,7 +266,7 @@ def test_a_generator_that_was_the_limit_spoils_what_it_can(
     assert exit_code_of(diagnosis) == (DONE if said else INVALID)
     assert (diagnosis.recommendations, diagnosis.cure) == ((), None), "how much it takes is not known"
     run = ReportRun(diagnosis=diagnosis)
-    sentence = verdict_sentence(verdict, facts_of(run, read_record(run)), diagnosis.generator)
+    sentence = verdict_sentence(verdict, facts_of(run), diagnosis.generator)
     assert (said or "says nothing") in sentence
     assert (sureness(verdict) == "–") == (said is None and verdict.constraint != "undetermined")
 

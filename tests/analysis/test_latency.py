@@ -3,11 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from keyheat.analysis.report.latency import percentile_grid, read_latency
 from keyheat.load.record.rows import Latency, write_log
 from keyheat.runfiles import FileProblem, write_atomically
 from keyheat.runs.latencies import accepted_p99_ms, read_latencies
@@ -36,10 +34,6 @@ def test_the_99th_percentile_of_every_accepted_attempt(tmp_path: Path) -> None:
     assert accepted_p99_ms(path) == pytest.approx(5, rel=0.01)
 
 
-def test_without_accepted_attempts_there_is_no_percentile(tmp_path: Path) -> None:
-    assert accepted_p99_ms(written(tmp_path / "latency.hdr", PutItem_throttled=[9])) is None
-
-
 @pytest.mark.parametrize(
     ("keep", "message"), [(0.9, "holds a damaged histogram"), (0.0, "this version reads")]
 )
@@ -49,11 +43,6 @@ def test_a_truncated_file_says_so(keep: float, message: str, tmp_path: Path) -> 
     path.write_bytes(content[: int(len(content) * keep)])
     with pytest.raises(FileProblem, match=message):
         accepted_p99_ms(path)
-
-
-def test_a_missing_file_says_so(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem, match="is missing"):
-        read_latencies(tmp_path / "latency.hdr")
 
 
 def log(path: Path, *lines: str, first: str = "#[keyheat.latency/1]") -> Path:
@@ -94,20 +83,3 @@ def test_a_damaged_file_is_one_clear_line(tmp_path: Path, lines: list[str], firs
 
 
 # As a report shows them
-
-
-def test_percentiles_agree_with_the_values_themselves(tmp_path: Path) -> None:
-    values = np.random.default_rng(1).integers(100, 100_000, 5_000)
-    (one,) = read_latency(log(tmp_path / "latency.hdr", line("GetItem.accepted", values.tolist())))
-    for percentile, value_ms in one.curve[1:]:
-        exact = np.percentile(values, percentile, method="higher") / 1000
-        assert value_ms == pytest.approx(exact, rel=0.01)
-
-
-def test_tags_without_requests_are_left_out(tmp_path: Path) -> None:
-    assert read_latency(log(tmp_path / "latency.hdr", line("PutItem.throttled", []))) == ()
-
-
-def test_the_grid_goes_no_further_than_one_request() -> None:
-    assert percentile_grid(1000)[-1] == pytest.approx(99.9)
-    assert percentile_grid(1)[-1] == pytest.approx(90)

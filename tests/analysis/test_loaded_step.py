@@ -1,22 +1,16 @@
 """A number that was tried on an endpoint: carried or not, by whose limit, and what its run came to."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from keyheat.analysis.loaded_step import beyond_provisioned, loaded_step, state_of
+from keyheat.analysis.loaded_step import beyond_provisioned, state_of
 from keyheat.analysis.run_result import most_provisioned
 from keyheat.runs.formats import Diagnosis, IndexFacts, SecondCount, TableFacts, Verdict
 from keyheat.runs.manifest import Manifest
-from keyheat.scenario.scenario import load_scenario
-from keyheat.simulator.jobs import Job
-from keyheat.simulator.questions import load_question
 from keyheat.words import Capacity, Direction
-from tests.loaded_runs import written_run
 
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
@@ -84,24 +78,3 @@ def test_living_on_burst_is_seen_in_the_second_half() -> None:
     assert beyond_provisioned([], most()) is None
     on_demand = TableFacts(name="orders", billing_mode="PAY_PER_REQUEST")
     assert beyond_provisioned(seconds_at(1e6, 1e6), most(on_demand)) is None
-
-
-@pytest.mark.slow
-def test_a_loaded_step_is_read_from_its_run(tmp_path: Path) -> None:
-    scenario = load_scenario(SCENARIOS / "hotkey.toml")
-    question = load_question(scenario, step_s=10)
-    throttled, calm = question.candidate(500), question.candidate(50)
-    for name, one, bound in (("throttled", throttled, False), ("calm", calm, False), ("late", calm, True)):
-        written_run(Job(one, SCENARIOS / "hotkey.toml", tmp_path / name), bound=bound)
-    found = loaded_step(question, 500, throttled, tmp_path / "throttled")
-    left = found.left()
-    assert left is not None
-    assert (found.state, left.cause.constraint, left.index, left.direction) == (
-        "limited", "partition", None, "write",
-    )  # fmt: skip
-    assert 0.2 < found.share < 1
-    assert found.attempts_per_s == pytest.approx(500, rel=0.02)
-    found = loaded_step(question, 50, calm, tmp_path / "calm")
-    assert (found.state, found.share, found.left()) == ("carried", 0.0, None)
-    assert found.outcome.consumed_per_s(Direction.WRITE) == pytest.approx(400, rel=0.02)
-    assert loaded_step(question, 50, calm, tmp_path / "late").state == "generator"

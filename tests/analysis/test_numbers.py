@@ -1,6 +1,4 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from keyheat import numbers
 
@@ -12,11 +10,6 @@ from keyheat import numbers
 )  # fmt: skip
 def test_measured_quantities_have_three_digits(value, text):
     assert numbers.measured(value) == text
-
-
-@given(st.floats(1e-6, 1e12))
-def test_measured_is_within_half_a_per_cent(value):
-    assert float(numbers.measured(value).replace(",", "")) == pytest.approx(value, rel=0.0051)
 
 
 @pytest.mark.parametrize(
@@ -42,14 +35,3 @@ def test_a_share_never_rounds_to_all_or_nothing(share, text):
 )
 def test_a_span_has_its_two_largest_units(seconds, text):
     assert numbers.span(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.8412, "0.841 ms"), (12.34, "12.3 ms"), (1234.0, "1.23 s"), (None, "–")]
-)
-def test_durations_change_unit_at_a_second(value, text):
-    assert numbers.milliseconds(value) == text
-
-
-def test_a_noun_follows_its_count():
-    assert [numbers.some(1, "throttle"), numbers.some(2460, "throttle")] == ["1 throttle", "2,460 throttles"]

@@ -2,19 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
-from keyheat.analysis.diagnosis import analyze_run, diagnosed
-from keyheat.analysis.report.facts import facts_of
-from keyheat.analysis.report.run import ReportRun, load_run
-from keyheat.analysis.report.seconds import read_record
+from keyheat.analysis.diagnosis import analyze_run
+from keyheat.analysis.report.run import load_run
 from keyheat.evidence import collection
-from keyheat.evidence.partitions import by_estimate
-from keyheat.pages.run.sections import charts_of
 from keyheat.runs.formats import (
     PartitionFacts,
     ShardCounts,
@@ -25,10 +19,8 @@ from keyheat.runs.formats import (
 )
 from keyheat.runs.manifest import read_manifest
 from keyheat.runs.plausibility import read_evidence
-from keyheat.wording.partitions import partition_words
-from keyheat.words import Capacity
+from keyheat.show.partitions import partition_words
 from tests.analysis.runs import collect, write_run
-from tests.endpoint.streamed import Streamed
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 SPLIT = NOON + timedelta(minutes=3, seconds=7)
@@ -57,14 +49,6 @@ SENTENCES: list[tuple[PartitionFacts, str | None]] = [
 @pytest.mark.parametrize(("facts", "said"), SENTENCES)
 def test_what_is_known_in_a_sentence(facts: PartitionFacts, said: str | None) -> None:
     assert partition_words(facts) == said
-
-
-def test_the_estimate_is_of_what_is_warm_or_provisioned() -> None:
-    table = TableFacts(name="orders", provisioned=Capacity(read=5, write=2_500))
-    found = by_estimate(table)
-    assert found is not None
-    assert found.estimated == 3
-    assert by_estimate(TableFacts(name="orders")) is None
 
 
 @pytest.mark.slow
@@ -146,14 +130,6 @@ def test_the_shards_of_a_table_that_others_load() -> None:
     assert long_ago.splits is None  # shards of then are not kept
 
 
-def test_without_permission_the_estimate_is_left_and_it_is_said() -> None:
-    denied = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "not you"}}, "DescribeStream")
-    found = of_others(Others(denied))
-    assert found.partitions is not None
-    assert (found.partitions.estimated, found.partitions.open_shards) == (2, None)
-    assert any("not you" in line for line in found.missing)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("skew_s", [0.0, 42.4, -75.2])
 def test_the_times_of_a_run_are_moved_to_the_services(skew_s: float, tmp_path: Path, demo: Any) -> None:
@@ -184,7 +160,7 @@ def test_the_times_of_a_run_are_moved_to_the_services(skew_s: float, tmp_path: P
     write_diagnosis(tmp_path / "diagnosis.json", diagnosis)
     shown = load_run(tmp_path)
     assert shown.keys == run.keys
-    drawn = read_record(shown).range()
+    drawn = shown.record.range()
     assert drawn is not None
     assert drawn[0] == int(run.seconds[0].second.timestamp())
 
@@ -201,44 +177,3 @@ def test_evidence_of_a_run_whose_wall_clock_jumped_goes_by_the_clock_before_and_
     )
     assert (found.window, found.series) == (expected.window, expected.series)
     assert found.missing[0].startswith("when exactly the run was: its machine's clock jumped by 1 h")
-
-
-def test_a_split_for_heat_on_an_endpoint_of_ours_is_seen_and_explains_why_the_throttles_ended() -> None:
-    """One partition key with random sort keys, 12 writes a second where a partition admits 10."""
-    streamed = Streamed(scale=0.01)
-    clock, model = streamed.app.clock, streamed.app.service.catalog.get("orders").model
-    start = datetime.fromtimestamp(clock(), UTC)
-    split_s: float | None = None
-    rng = Random(5)
-    for _ in range(12 * 1_200):
-        clock.advance(1 / 12)
-        model.admit_write(b"12345678" + rng.randbytes(8), 1.0, clock())
-        if split_s is None and model.partition_count() > 4:
-            split_s = clock()
-        if split_s is not None and clock() > split_s + 300:
-            break
-    assert split_s is not None
-    end_s = clock() // 60 * 60
-    clock.advance(120)
-    clients = {
-        "dynamodb": streamed.ddb, "dynamodbstreams": streamed.streams, "cloudwatch": streamed.app.cloudwatch
-    }  # fmt: skip
-    found = collection.collect_table(
-        TableFacts(name="orders"), Window(start=start, end=datetime.fromtimestamp(end_s, UTC)),
-        client_factory=clients.__getitem__, clock=clock, sleep=clock.advance,
-    )  # fmt: skip
-    assert found.partitions is not None
-    assert found.partitions.open_shards == ShardCounts(after=5)
-    (seen,) = found.partitions.splits or ()
-    assert seen is not None
-    assert seen.timestamp() == pytest.approx(split_s, abs=1)
-    (label,) = diagnosed(found).labels
-    assert (label.constraint, label.rule) == ("partition", "key-range-split-seen")
-    assert any(f"was split at {seen:%H:%M:%S}" in line for line in label.because)
-    assert any("one split, at" in note for section in _sections(found) for note in section.notes)
-
-
-def _sections(found: collection.Evidence) -> Any:
-    run = ReportRun(diagnosis=diagnosed(found), evidence=found, alone=True)
-    record = read_record(run)
-    return charts_of(run, record, facts_of(run, record))

@@ -108,11 +108,6 @@ def test_what_lives_on_burst_is_not_fixed(resource: str, kind: str) -> None:
     )
 
 
-def test_invalid_runs_are_named() -> None:
-    found = proof_of(HOT, [BEFORE], [run(valid=False, name="after-1")])
-    assert found.invalid == (Path("after-1"),)
-
-
 def scenario_of(name: str, *settings: str) -> Scenario:
     return overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
 

@@ -142,23 +142,6 @@ def test_no_constraint_is_guessed_without_consumption_or_capacity(evidence: Evid
     assert {label.constraint for label in diagnosed(bare).labels} <= {"undetermined"}
 
 
-@pytest.mark.slow
-@given(evidences())
-@settings(max_examples=60, deadline=None)
-def test_no_throttles_anywhere_yields_no_label(evidence: Evidence) -> None:
-    calm = evidence.model_copy(
-        update={
-            "series": tuple(s for s in evidence.series if "Throttle" not in s.metric),
-            "throttles": (),
-            "seconds": tuple(s.model_copy(update={"throttled": 0}) for s in evidence.seconds or ()),
-        }
-    )
-    found = diagnosed(calm)
-    assert found.labels == ()
-    assert found.verdict.constraint in ("none", "undetermined")
-    assert found.recommendations == ()
-
-
 @given(st.integers(0, 2**32), st.floats(1, 3_900), st.integers(1, 30))
 @settings(max_examples=30, deadline=None)
 def test_calm_noise_yields_none(seed: int, level: float, minutes: int) -> None:

@@ -54,13 +54,3 @@ def test_quotas_that_are_not_told_are_unknown_and_why(
     found = account_quotas(lambda _service: client)
     assert found.source == "unknown"
     assert words in str(found.problem)
-
-
-@pytest.mark.opens
-def test_an_endpoint_that_nobody_reaches_is_said() -> None:
-    from keyheat.evidence.clients import boto3_clients
-
-    factory = boto3_clients(endpoint_url="http://127.0.0.1:9", local=True)
-    found = account_quotas(factory)
-    assert found.source == "unknown"
-    assert "127.0.0.1:9" in str(found.problem)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from keyheat.analysis.advice.rerun import MOST_KEPT, KnownOutcomes, Rerun, ScenarioTraffic
+from keyheat.analysis.advice.rerun import KnownOutcomes, Rerun, ScenarioTraffic
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.alterations import in_eventual_reads, in_shards
@@ -72,20 +72,3 @@ def test_a_load_test_that_was_edited_is_another_one(tmp_path: Path) -> None:
     assert ScenarioTraffic.of(mine) == before
     os.utime(file, ns=(0, 0))
     assert ScenarioTraffic.of(mine) != before
-
-
-def test_outcomes_that_nobody_asks_for_any_more_are_forgotten() -> None:
-    known, outcome = KnownOutcomes(), rerun(scenario(), KnownOutcomes()).simulated()
-    simulated: list[int] = []
-
-    def ask(number: int) -> None:
-        known.of(number, lambda: simulated.append(number) or outcome)
-
-    for number in range(MOST_KEPT):
-        ask(number)
-    ask(0)  # is asked for again, so that 1 is the oldest now
-    ask(MOST_KEPT)
-    ask(0)
-    assert simulated == [*range(MOST_KEPT), MOST_KEPT]
-    ask(1)
-    assert simulated[-1] == 1

@@ -60,36 +60,11 @@ def test_when_throttling_began_and_whether_it_ended(
     assert (found.first_s, found.last_s, found.ended) == (first_s, last_s, ended)
 
 
-def test_no_throttles_have_no_beginning() -> None:
-    assert measured(row(0)).throttling is None
-
-
 def test_a_million_writes_cost_their_units_or_the_time_they_take() -> None:
     found = measured(*(row(second) for second in range(10)))
     assert found.on_demand_dollars == pytest.approx(0.625)
     # 720 write units/s are provisioned in all, $0.468 an hour, and 10 of 1,000,000 writes are had each second
     assert found.provisioned_dollars == pytest.approx(0.468 / 3600 * 100_000)
-
-
-def test_a_rehearsal_costs_for_each_write_what_the_whole_table_does() -> None:
-    whole, tenth = measured(row(0)), measured(row(0), scale=0.1)
-    assert whole.provisioned_dollars is not None
-    assert tenth.provisioned_dollars == pytest.approx(whole.provisioned_dollars / 10)
-
-
-def test_tables_beside_the_judged_one_are_paid_for_too() -> None:
-    found = measured(row(0), counted={"tables.totals.write_units": 10.0, "tables.totals.read_units": 99.0})
-    assert found.on_demand_dollars == pytest.approx(2 * 0.625)
-
-
-def test_an_on_demand_table_has_no_provisioned_price() -> None:
-    table = {"name": "orders", "billing_mode": "PAY_PER_REQUEST"}
-    assert measured(row(0), table=table).provisioned_dollars is None
-
-
-def test_nothing_accepted_has_no_price() -> None:
-    found = measured(row(0, throttled=10))
-    assert (found.on_demand_dollars, found.provisioned_dollars) == (None, None)
 
 
 def test_units_that_the_endpoint_counts_in_its_own_way_have_no_price() -> None:
@@ -115,8 +90,3 @@ def test_what_one_read_and_one_order_took(
 ) -> None:
     found = measured(row(0), counted=counted, scenario={"keys": {"shards": 8}})
     assert (found.units_per_read, found.units_per_order, found.shards) == (per_read, per_order, 8)
-
-
-def test_an_empty_record_is_no_traffic() -> None:
-    found = measured(ended_s=None)
-    assert (found.write.attempts, found.write.throttled_share) == (0, None)

@@ -1,7 +1,6 @@
 """`summary.json`: what of a run's files is in it, when it is made again, and what is never in it."""
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from keyheat import runfiles
 from keyheat.analysis.measures import MEASURES
 from keyheat.analysis.summarize import keep_summary, labels_of, read_summary, summarize, write_summary
-from keyheat.analysis.summary import RunSummary, parsed
+from keyheat.analysis.summary import parsed
 from keyheat.cli.main import main
-from keyheat.runfiles import RUN, CannotWrite, FileProblem, read_json, write_json
-from keyheat.runs.formats import read_diagnosis, write_diagnosis
+from keyheat.runfiles import RUN, read_json, write_json
+from keyheat.runs.formats import read_diagnosis
 
 Verb = Callable[..., Any]
 SHORT = ("--set", "load.duration_s=20")
@@ -63,21 +61,6 @@ def test_each_measure_is_there_or_it_is_said_why_not(run: Path) -> None:
     assert not found.measures.keys() & found.absent.keys()
 
 
-@pytest.mark.slow
-def test_what_was_not_throttled_has_no_time_of_a_first_throttle(tmp_path: Path, verb: Verb) -> None:
-    verb("simulate", "user-id", *SHORT, "--out", tmp_path / "run")
-    found = read_summary(tmp_path / "run")
-    assert (found.constraint, found.resource, found.labels, found.throttled) == ("none", None, (), 0)
-    assert "first_throttle_s" not in found.measures
-    assert found.absent["first_throttle_s"] == found.absent["recovery_s"] == "no_throttles"
-
-
-def test_the_same_run_gives_the_same_summary(run: Path) -> None:
-    before = (run / "summary.json").read_bytes()
-    write_summary(run)
-    assert (run / "summary.json").read_bytes() == before
-
-
 def test_nothing_in_it_names_an_account_or_a_key(run: Path) -> None:
     manifest = read_json(run / "run.json", RUN)
     manifest.pop("format")
@@ -95,54 +78,12 @@ def test_nothing_in_it_names_an_account_or_a_key(run: Path) -> None:
     assert "Is arn:aws:dynamodb:eu-west-1:************:table/orders quick?" in text
 
 
-def test_what_is_there_is_read_and_not_made_again(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = read_summary(run)
-    for name in ("seconds.parquet", "run.json", "evidence.json"):
-        (run / name).unlink()
-    monkeypatch.setattr("keyheat.analysis.summarize.summarize", None)
-    assert read_summary(run) == before
-
-
 @pytest.mark.parametrize("content", [None, b"", b"[]", b'{"format": "keyheat.summary/9"}', b'{"format": "'])
 def test_a_missing_or_damaged_summary_is_made_again(run: Path, content: bytes | None) -> None:
     before, path = read_summary(run), run / "summary.json"
     path.unlink() if content is None else path.write_bytes(content)
     assert read_summary(run) == before
     assert parsed(path.read_bytes()) == before
-
-
-def test_one_that_is_older_than_the_diagnosis_is_made_again(run: Path) -> None:
-    path = run / "diagnosis.json"
-    diagnosis = read_diagnosis(path)
-    write_diagnosis(path, diagnosis.model_copy(update={"thresholds": ()}))
-    made_ns = (run / "summary.json").stat().st_mtime_ns
-    os.utime(path, ns=(made_ns, made_ns))
-    assert read_summary(run).broken
-    os.utime(path, ns=(made_ns + 1, made_ns + 1))
-    assert read_summary(run).broken == ()
-
-
-def test_a_folder_that_cannot_be_written_has_its_summary_all_the_same(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(path: Path, *_more: object) -> None:
-        raise CannotWrite(f"cannot write {path}: read-only")
-
-    before = read_summary(run)
-    (run / "summary.json").unlink()
-    monkeypatch.setattr(runfiles, "write_json", refused)
-    assert read_summary(run) == before
-    with pytest.raises(CannotWrite):
-        write_summary(run)
-
-
-def test_without_a_diagnosis_or_a_manifest_there_is_none(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(FileProblem, match=r"diagnosis\.json is missing"):
-        read_summary(tmp_path / "nothing")
-    (run / "summary.json").unlink()
-    (run / "run.json").unlink()
-    with pytest.raises(FileProblem, match=r"run\.json is missing"):
-        read_summary(run)
 
 
 def test_a_run_that_lost_its_manifest_is_diagnosed_and_keeps_no_old_summary(run: Path, verb: Verb) -> None:
@@ -167,9 +108,3 @@ def test_a_stray_constraint_is_not_among_the_labels(run: Path) -> None:
     both = ("table write partition", "table write table")
     assert labels_of(diagnosis.model_copy(update={"labels": (label, stray)})) == both[:1]
     assert labels_of(diagnosis.model_copy(update={"labels": (label, notable)})) == both
-
-
-def test_a_summary_says_only_what_it_has_fields_for(run: Path) -> None:
-    raw = read_summary(run).model_dump(mode="json")
-    with pytest.raises(ValueError, match="Extra inputs"):
-        RunSummary.model_validate(raw | {"account": "1"})

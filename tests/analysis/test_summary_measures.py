@@ -110,16 +110,6 @@ def test_what_was_all_refused_is_a_real_zero() -> None:
     assert TAKEN["units_per_operation.write"](run) == "none_accepted"
 
 
-def test_a_load_of_less_than_three_whole_seconds_has_no_rate() -> None:
-    assert TAKEN["accepted_units_per_s.write"](drawn("....")) == "too_short"
-    assert TAKEN["accepted_units_per_s.write"](drawn(".....")) == UNITS
-
-
-def test_throttled_of_all_attempts_of_both_directions() -> None:
-    run = run_of(row(0, throttled=50), row(0, direction="read", attempts=300))
-    assert TAKEN["throttle_share"](run) == pytest.approx(50 / 400)
-
-
 def test_the_knee_is_the_best_ten_seconds_before_the_first_throttle() -> None:
     rising = [row(second, consumed_units=10.0 * second) for second in range(20)]
     run = run_of(*rising, row(20, throttled=1, consumed_units=9_000.0), row(21))
@@ -137,30 +127,6 @@ def test_units_per_operation_are_exact_where_each_second_has_the_same() -> None:
     assert TAKEN["mean_units_per_operation.write"](differs) == pytest.approx(130 / 110)
     simulated = replace(differs, manifest=differs.manifest.model_copy(update={"target": "simulated"}))
     assert TAKEN["units_per_operation.write"](simulated) == pytest.approx(130 / 110)
-
-
-def test_writes_are_amplified_by_the_indexes() -> None:
-    run = run_of(row(0), row(0, index="by-day", attempts=0, accepted=0, consumed_units=200.0))
-    assert TAKEN["write_amplification"](run) == 3
-    assert TAKEN["units_per_operation.write"](run) == 3
-    assert TAKEN["write_amplification"](drawn("..")) == 1
-
-
-def test_wrong_units_of_an_endpoint_are_no_measure() -> None:
-    manifest = drawn("......").manifest.model_copy(update={"endpoint": "other"})
-    run = replace(drawn("......"), manifest=manifest)
-    of_units = {name for name in TAKEN if "units" in name or name == "write_amplification"}
-    taken = {name: TAKEN[name](run) for name in of_units}
-    assert {name for name, value in taken.items() if value == "wrong_units"} >= {
-        "units_per_operation.write", "mean_units_per_operation.write", "write_amplification",
-        "accepted_units_per_s.write",
-    }  # fmt: skip
-    assert TAKEN["throttle_share"](run) == 0
-
-
-def test_nothing_attempted_is_nothing_sent() -> None:
-    run = run_of()
-    assert {TAKEN[name](run) for name in ("throttle_share", "first_throttle_s", "recovery_s")} == {"not_sent"}
 
 
 def test_the_most_used_capacity_is_that_of_the_table_or_an_index() -> None:
@@ -206,20 +172,3 @@ def test_the_shards_that_the_simulator_needs() -> None:
     assert needed("hotkey") == 4
     assert needed("hotkey", "load.requests_per_s=125") == 1
     assert needed("too-small") == "no_number"
-
-
-@pytest.mark.slow
-def test_shards_are_found_for_a_million_keys_too() -> None:
-    assert needed("hotkey", "keys.keys=1_000_000") == 4
-
-
-@pytest.mark.slow
-def test_a_day_of_a_load_that_stays_the_same_is_told_from_a_minute_of_it() -> None:
-    assert needed("hotkey", "load.duration_s=86_400") == needed("hotkey", "load.duration_s=60") == 4
-
-
-def test_where_shards_are_no_question_of_the_simulator() -> None:
-    assert needed("replay") == "not_simulated"
-    assert needed("dynamic-sharding") == "not_simulated"
-    shape = 'load.shape={kind="ramp", from_per_s=1, to_per_s=2_000}'
-    assert needed("hotkey", shape, "load.duration_s=900") == "too_long"

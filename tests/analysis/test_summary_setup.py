@@ -6,16 +6,14 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.setup import in_words, scenario_digest, setup_of
+from keyheat.analysis.setup import scenario_digest, setup_of
 from keyheat.runs.formats import IndexFacts, TableFacts
-from keyheat.runs.manifest import Machine, Manifest
-from keyheat.runs.table_facts import table_facts
+from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.words import Capacity
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
-GIB = 1 << 30
 
 
 def digest(name: str, *settings: str, **fields: Any) -> str:
@@ -46,17 +44,6 @@ def test_words_and_what_the_table_says_itself_are_not_in_the_digest(setting: str
 )  # fmt: skip
 def test_what_decides_what_is_sent_is_in_the_digest(setting: str) -> None:
     assert digest("leaderboard", setting) != digest("leaderboard")
-
-
-def test_a_trace_is_the_same_wherever_it_lies() -> None:
-    assert digest("replay", 'keys.trace="/elsewhere/example.csv"') == digest("replay")
-    assert digest("replay", 'keys.trace="/elsewhere/other.csv"') != digest("replay")
-
-
-def test_a_scenario_of_another_version_counts_as_it_is_written() -> None:
-    newer = digest("hotkey", new_field=3)
-    assert newer == digest("hotkey", 'name="other"', new_field=3)
-    assert newer != digest("hotkey")
 
 
 def manifest(**fields: Any) -> Manifest:
@@ -113,23 +100,6 @@ def test_the_target_in_a_word(target: str, said: str) -> None:
     assert setup_of(manifest(target=target)).target == said
 
 
-def test_a_machine_is_its_cores_its_memory_and_its_model() -> None:
-    machine = Machine(cores=2, memory_bytes=24 * GIB, cpu="Some CPU")
-    assert in_words(machine) == "2 cores, 24 GiB, Some CPU"
-    here = setup_of(manifest(machine=machine))
-    assert here.machine_says == "2 cores, 24 GiB, Some CPU"
-    same = machine.model_copy(update={"memory_bytes": 24 * GIB - 300_000_000})
-    assert setup_of(manifest(machine=same)).machine == here.machine
-    for change in ({"cores": 4}, {"memory_bytes": 32 * GIB}, {"cpu": "Another"}):
-        assert setup_of(manifest(machine=machine.model_copy(update=change))).machine != here.machine
-
-
-def test_a_simulated_run_has_no_machine() -> None:
-    machine = Machine(cores=2, memory_bytes=24 * GIB, cpu="Some CPU")
-    assert setup_of(manifest(target="simulated", machine=machine)).machine is None
-    assert setup_of(manifest()).machine is None  # a run of before: nobody looked
-
-
 def test_what_a_table_that_was_there_has_around_it_is_a_fact() -> None:
     around: dict[str, Any] = {
         "time_to_live": "expires_at",
@@ -154,11 +124,3 @@ def test_what_a_table_that_was_there_has_around_it_is_a_fact() -> None:
     }  # fmt: skip
     assert "time_to_live" not in setup_of(manifest(**around)).table, "of our own tables the scenario says it"
     assert "time_to_live" not in setup_of(manifest(existing=True, time_to_live="off")).table
-
-
-def test_another_class_than_nearly_all_tables_have_is_a_fact_of_the_table() -> None:
-    seen = table_facts({"TableName": "orders", "TableClassSummary": {"TableClass": "STANDARD"}})
-    dearer = seen.model_copy(update={"table_class": "STANDARD_INFREQUENT_ACCESS"})
-    assert seen.table_class == "STANDARD"
-    assert "table_class" not in setup_of(manifest(table=seen)).table
-    assert setup_of(manifest(table=dearer)).table["table_class"] == "STANDARD_INFREQUENT_ACCESS"

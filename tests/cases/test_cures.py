@@ -15,10 +15,10 @@ from keyheat.plan.totals import expected
 from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.variants import lasting
+from keyheat.show.advice import carried_words, cure_of
 from keyheat.show.plan_warnings import foretold_sentence
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
-from keyheat.wording.advice import carried_words, cure_of
 
 CASES = Path(__file__).parent
 TEN_MINUTES_S = 600.0

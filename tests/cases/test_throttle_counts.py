@@ -8,10 +8,9 @@ import pytest
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import evidence_alone
-from keyheat.analysis.report.seconds import read_record
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.plausibility import read_evidence
-from keyheat.wording.verdict import verdict_sentence
+from keyheat.show.verdict import verdict_sentence
 
 HERE = Path(__file__).parent
 WHOSE = "undetermined-resource"
@@ -24,7 +23,7 @@ def of(name: str) -> Diagnosis:
 
 def sentence(name: str) -> str:
     run = evidence_alone(read_evidence(HERE / f"{name}.json"), of(name))
-    return verdict_sentence(run.diagnosis.verdict, facts_of(run, read_record(run)), run.diagnosis.generator)
+    return verdict_sentence(run.diagnosis.verdict, facts_of(run), run.diagnosis.generator)
 
 
 @pytest.mark.parametrize("name", ["client-only-throttles-big", "client-only-throttles-on-demand"])

@@ -65,7 +65,6 @@ GO = ClientProgram(
 )
 CLIENTS = (
     _python("boto3", "boto3_client.py"),
-    _python("boto3's resource", "boto3_resource.py"),
     _python("aioboto3", "aioboto3_client.py", "aioboto3"),
     _python("PynamoDB", "pynamodb_models.py", "pynamodb"),
     _python("AWS CLI", "awscli_client.py", "awscli"),

@@ -20,7 +20,6 @@ from keyheat.endpoint.shapes import shapes_of
 from tests.endpoint.account import Account, attributes, index, indexed, on_demand, table, units
 from tests.endpoint.clients import FakeClock
 from tests.endpoint.generated import TABLE, Operation, operations
-from tests.endpoint.test_item_refusals import on
 from tests.endpoint.test_refusals import fitting
 
 NAMES = {xform_name(name): name for name in DATA}
@@ -99,32 +98,6 @@ def test_damaged_requests_get_an_answer(operation: Operation, seed: int) -> None
         answered(NAMES[operation.name], damaged(whole, chance))
 
 
-WHERE = "WHERE pk = 'a' AND sk = 2"
-STATEMENTS = [
-    f"SELECT * FROM orders {WHERE} AND (x = ? OR NOT size(y) < 3) ORDER BY sk DESC",
-    'SELECT pk, "y".a[0] FROM "orders"."all" WHERE g IN [\'g1\', ?] AND contains(x, \'a\') AND n IS MISSING',
-    "INSERT INTO orders VALUE {'pk': 'a', 'sk': 7, 'x': [1, <<'a', ?>>, {'b': null}]}",
-    f"UPDATE orders SET x = list_append(x, [?]), n = n + -1.5e1 REMOVE y.a[1] {WHERE} RETURNING ALL NEW *",
-    f"UPDATE orders SET x = set_add(x, <<'a'>>) SET y = ? {WHERE} AND attribute_type(x, 'SS')",
-    f"DELETE FROM orders {WHERE} AND n BETWEEN 1 AND ? RETURNING ALL OLD *",
-    f"EXISTS(SELECT * FROM orders {WHERE} AND begins_with(g, ?))",
-]
-WORDS = [
-    *" ".join(STATEMENTS).split(),
-    *["(", ")", "[", "]", "{", "}", "<<", ">>", "?", "'", '"', "--", "/*", "\x00", "é"],
-]
-KEY = {"pk": {"S": "a"}, "sk": {"N": "2"}}
-UPDATES = {"x": {"Action": "ADD", "Value": {"N": "1"}}, "y": {"Action": "DELETE"}}
-NUMBERS = [{"N": "1"}, {"N": "2"}]
-LEGACY: list[tuple[str, Any]] = [
-    ("PutItem", {"Item": KEY, "Expected": {"x": {"Exists": False}}}),
-    ("UpdateItem", {"Key": KEY, "AttributeUpdates": UPDATES, "Expected": {"n": on("IN", *NUMBERS)}}),
-    ("Query", {"KeyConditions": {"pk": on("EQ", {"S": "a"})}, "ConditionalOperator": "OR",
-               "QueryFilter": {"x": on("NULL"), "n": on("NOT_NULL")}, "AttributesToGet": ["pk", "x"]}),
-    ("Scan", {"ScanFilter": {"sk": on("BETWEEN", *NUMBERS)}}),
-]  # fmt: skip
-
-
 def answered(operation: str, request: Any) -> None:
     """Ask, whatever comes of it: an answer in JSON, or an error that DynamoDB has."""
     try:
@@ -134,42 +107,6 @@ def answered(operation: str, request: Any) -> None:
         orjson.dumps(error.body())
     else:
         orjson.loads(answer if isinstance(answer, bytes) else orjson.dumps(answer))
-
-
-def misspelt(statement: str, chance: random.Random) -> str:
-    """The statement with some of its words, or of its letters, removed, moved or replaced."""
-    words = statement.split() if chance.random() < 0.7 else list(statement)
-    for _ in range(chance.choice([1, 1, 2, 5])):
-        at = chance.randrange(len(words))
-        words[at : at + chance.choice([0, 1, 2])] = chance.sample(WORDS, chance.choice([0, 1, 2]))
-        words = words or ["SELECT"]
-    return (" " if len(words) < 60 else "").join(words)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2, 3))])
-def test_misspelt_statements_get_an_answer(seed: int) -> None:
-    chance = random.Random(seed)
-    for _ in range(600):
-        statement = chance.choice(STATEMENTS)
-        text = misspelt(statement, chance)
-        parameters: Any = [
-            copy.deepcopy(chance.choice([{"S": "a"}, {"N": "2"}, *JUNK])) for _ in range(text.count("?"))
-        ]
-        entry = {"Statement": text, **({"Parameters": parameters} if parameters else {})}
-        answered("ExecuteStatement", copy.deepcopy(entry))
-        answered("BatchExecuteStatement", {"Statements": [copy.deepcopy(entry)]})
-        answered("ExecuteTransaction", {"TransactStatements": [copy.deepcopy(entry)]})
-        whole = {"Statement": statement, "Parameters": [{"S": "a"}], "Limit": 2}
-        answered("ExecuteStatement", damaged(whole, chance))
-
-
-@pytest.mark.slow
-def test_damaged_parameters_from_before_expressions_get_an_answer() -> None:
-    chance = random.Random(1)
-    for _ in range(1000):
-        operation, request = chance.choice(LEGACY)
-        answered(operation, damaged({"TableName": "orders", **request}, chance))
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import pytest
 
 from keyheat.endpoint.errors import ServiceError
-from tests.endpoint.account import Account, index, indexed, units
+from tests.endpoint.account import Account, index, indexed
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
 
@@ -29,40 +29,15 @@ def test_items_of_a_table_being_created_or_deleted_are_not_found():
     assert catalog.names() == []
 
 
-def test_a_table_being_updated_takes_requests_with_its_old_capacity_until_the_update_ends():
-    account = Account(update_s=5.0)
-    account.create()
-    account.describe()
-    account.update(ProvisionedThroughput=units(50, 60))
-    table = account.service.catalog.get("orders")
-    assert table.model.capacity.provisioned.write == 5
-    account.clock.advance(5.0)
-    assert account.service.catalog.get("orders") is table
-    assert table.model.capacity.provisioned.write == 60
-
-
 def test_indexes_of_store_schema_and_model_come_and_go_together():
     account = Account()
     account.create(**indexed(index("by_city"), index("by_day", "day")))
     account.update(GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by_city"}}])
     table = account.service.catalog.get("orders")
     assert [index.name for index in table.schema.indexes] == ["by_day"]
-    assert [index.name for index in table.items.index_schemas] == ["by_day"]
+    assert table.items.index("by_day") is not None
+    with pytest.raises(KeyError):
+        table.items.index("by_city")
     assert table.model.partition_count("by_day") == 1
     with pytest.raises(KeyError):
         table.model.partition_count("by_city")
-
-
-def test_ready_tables_are_found_without_asking_the_clock():
-    account = Account()
-    account.create()
-    catalog = account.service.catalog
-    first = catalog.get("orders")
-    account.clock.now_s = float("nan")
-    assert catalog.get("orders") is first
-
-
-def test_a_name_that_only_looks_like_an_arn_is_not_found():
-    assert code(Account().service.catalog, "arn:aws:dynamodb:us-east-1:000000000000:queue/orders") == (
-        "ResourceNotFoundException"
-    )

@@ -58,14 +58,6 @@ def test_a_metric_is_found_by_all_its_dimensions(app: ServiceApp, asked: Any, fo
     assert values(app, asked) == found
 
 
-def test_a_unit_that_the_metric_does_not_have_finds_nothing(app: ServiceApp) -> None:
-    asked = query()
-    asked["MetricStat"]["Unit"] = "Bytes"
-    assert values(app, asked) == []
-    asked["MetricStat"]["Unit"] = "Count"
-    assert len(values(app, asked)) == 3
-
-
 def test_the_window_holds_its_start_and_not_its_end(app: ServiceApp) -> None:
     found = app.cloudwatch.get_metric_data(
         MetricDataQueries=[query()],
@@ -83,13 +75,6 @@ def test_a_window_since_ever_is_answered_at_once(app: ServiceApp) -> None:
         EndTime=START + timedelta(days=20_000),
     )
     assert [result["Values"] for result in found["MetricDataResults"]] == [[10.0, 10.0, 10.0], [50.0]]
-
-
-def test_a_minute_is_shown_when_it_has_ended(app: ServiceApp) -> None:
-    app.clock.advance(59.9)
-    assert len(values(app, query())) == 3
-    app.clock.advance(0.1)
-    assert len(values(app, query())) == 4
 
 
 def test_a_minute_that_goes_on_is_shown_to_who_asks_for_it(app: ServiceApp) -> None:
@@ -154,16 +139,6 @@ def test_pages_hold_every_datapoint_once(app: ServiceApp) -> None:
         whole = get(app, *queries, ScanBy="TimestampAscending")
 
 
-def test_boto3_pages_by_itself(app: ServiceApp) -> None:
-    pages = app.cloudwatch.get_paginator("get_metric_data").paginate(
-        MetricDataQueries=[query()],
-        StartTime=START,
-        EndTime=START + timedelta(minutes=10),
-        PaginationConfig={"PageSize": 1},
-    )
-    assert [value for page in pages for value in page["MetricDataResults"][0]["Values"]] == [10.0] * 3
-
-
 @pytest.mark.parametrize(
     ("queries", "more", "code", "says"),
     [
@@ -202,14 +177,6 @@ def test_user_errors_are_counted_for_the_account(app: ServiceApp) -> None:
     error_of(app.ddb.describe_table, TableName="no-such-table")
     app.clock.advance(60)
     assert values(app, query("UserErrors", dimensions=[]), minutes=20) == [1.0]
-
-
-def test_requests_of_other_services_are_no_user_errors_of_dynamodb(app: ServiceApp) -> None:
-    scaling = app.client("application-autoscaling")
-    code, _message = error_of(scaling.describe_scalable_targets, ServiceNamespace="dynamodb")
-    assert code == "UnknownOperationException"
-    app.clock.advance(60)
-    assert values(app, query("UserErrors", dimensions=[]), minutes=20) == []
 
 
 def test_metrics_are_listed_and_filtered(app: ServiceApp) -> None:

@@ -1,14 +1,13 @@
 """CloudWatch in JSON; boto3, in the other tests, speaks CBOR."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
 import pytest
 
-from keyheat.endpoint.process import EndpointProcess
-from tests.endpoint.asking import START, query, with_orders
-from tests.endpoint.clients import START_S, ServiceApp, client, taken_apart
+from tests.endpoint.asking import START, with_orders
+from tests.endpoint.clients import ServiceApp, taken_apart
 
 SIGNED = {b"authorization": b"AWS4-HMAC-SHA256 Credential=x"}
 
@@ -33,14 +32,6 @@ def in_json(app: ServiceApp, operation: str, request: Any, headers: Any = SIGNED
     return status, orjson.loads(body)
 
 
-def test_json_gives_times_as_numbers(app: ServiceApp) -> None:
-    request = {"MetricDataQueries": [query()], "StartTime": START_S, "EndTime": START_S + 60}
-    status, body = in_json(app, "GetMetricData", request)
-    assert status == 200
-    assert body["MetricDataResults"][0]["Timestamps"] == [START_S]
-    assert body["MetricDataResults"][0]["Values"] == [10.0]
-
-
 def test_an_unsigned_request_is_refused(app: ServiceApp) -> None:
     status, body = in_json(app, "ListMetrics", {}, headers={})
     assert status == 403
@@ -63,16 +54,6 @@ def test_garbage_is_refused(app: ServiceApp, url: bytes, headers: Any, body: byt
     status, _, answer = taken_apart(app.router.answer(b"POST", url, {**SIGNED, **headers}, body))
     assert status == 400
     assert b"Traceback" not in answer
-
-
-def test_a_running_endpoint_speaks_cloudwatch(endpoint: EndpointProcess) -> None:
-    cloudwatch = client("cloudwatch", endpoint.url)
-    now, nobodys = datetime.now(UTC), [{"Name": "TableName", "Value": "of-nobody"}]
-    answer = cloudwatch.get_metric_data(
-        MetricDataQueries=[query(dimensions=nobodys)], StartTime=now - timedelta(hours=1), EndTime=now
-    )
-    assert answer["MetricDataResults"][0]["Values"] == []
-    assert isinstance(cloudwatch.list_metrics()["Metrics"], list)
 
 
 @pytest.mark.parametrize(

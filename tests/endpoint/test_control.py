@@ -8,7 +8,6 @@ from tests.endpoint.account import (
     Account,
     attributes,
     index,
-    indexed,
     local,
     on_demand,
     table,
@@ -16,12 +15,6 @@ from tests.endpoint.account import (
 )
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
-
-
-def test_a_created_table_is_shown_creating_and_is_active_when_next_looked_at():
-    account = Account()
-    assert account.create()["TableStatus"] == "CREATING"
-    assert account.describe()["TableStatus"] == "ACTIVE"
 
 
 def test_a_provisioned_table_is_described_in_full():
@@ -62,13 +55,6 @@ def test_an_on_demand_table_starts_with_the_published_warm_throughput():
         "WriteUnitsPerSecond": 4_000,
         "Status": "ACTIVE",
     }
-
-
-def test_a_table_warmed_in_advance_says_so():
-    account = Account()
-    account.create(WarmThroughput={"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 10_000})
-    warm = account.describe()["WarmThroughput"]
-    assert (warm["ReadUnitsPerSecond"], warm["WriteUnitsPerSecond"]) == (20_000, 10_000)
 
 
 def test_indexes_are_described_with_their_own_capacity():
@@ -157,15 +143,6 @@ def test_a_table_is_found_by_its_arn_too(operation):
     )
 
 
-def test_limits_are_those_of_a_new_account():
-    assert Account().call("DescribeLimits") == {
-        "AccountMaxReadCapacityUnits": 80_000,
-        "AccountMaxWriteCapacityUnits": 80_000,
-        "TableMaxReadCapacityUnits": 40_000,
-        "TableMaxWriteCapacityUnits": 40_000,
-    }
-
-
 def test_recovery_to_a_point_in_time_is_kept_and_shown():
     account = Account()
     account.create()
@@ -237,16 +214,3 @@ def test_all_provisioned_tables_together_have_a_quota():
     refusal = account.refusal("CreateTable", **table("ccc", ProvisionedThroughput=units(1, 1)))
     assert refusal.code == "LimitExceededException"
     assert "ReadCapacityUnits of 80001 for the account" in refusal.message
-
-
-def test_tags_belong_to_resources_that_exist():
-    refusal = Account().refusal("ListTagsOfResource", ResourceArn=ARN)
-    assert refusal.code == "ResourceNotFoundException"
-
-
-def test_an_index_of_a_new_table_is_creating_as_long_as_the_table_is():
-    account = Account(create_s=10.0)
-    created = account.create(**indexed())
-    assert created["GlobalSecondaryIndexes"][0]["IndexStatus"] == "CREATING"
-    account.clock.advance(10.0)
-    assert account.describe()["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"

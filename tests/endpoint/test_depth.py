@@ -102,11 +102,6 @@ def test_hyphens_hide_no_level(orders: ServiceApp) -> None:
     invalid(asked(orders, "GetItem", {"Key": KEY, "ProjectionExpression": path}), told)
 
 
-def test_a_projection_is_4_kb_long_at_most(orders: ServiceApp) -> None:
-    for text in ("a" * 4097, "a[" + "9" * 5000 + "]"):
-        invalid(asked(orders, "GetItem", {"Key": KEY, "ProjectionExpression": text}), "Expression size has")
-
-
 @pytest.mark.parametrize("levels", [33, 200, 480, 1000, 10_000])
 @pytest.mark.parametrize(("opening", "closing"), [(b'{"L":[', b"]}"), (b'{"M":{"a":', b"}}")], ids=["L", "M"])
 def test_a_value_has_32_levels_at_most(

@@ -229,29 +229,6 @@ def test_the_same_requests_in_the_same_order_meet_the_same_faults(app: ServiceAp
     assert drawn(2) != first
 
 
-def test_the_share_of_a_whole_request_is_drawn_once_however_many_items_it_has(app: ServiceApp) -> None:
-    set_rules(app, {"error": 500, "share": 0.5})
-    keys = [{"pk": {"S": f"k{number}"}} for number in range(50)]
-    asked = [
-        strikes(app, lambda: app.ddb.batch_get_item(RequestItems={"orders": {"Keys": keys}}))
-        for _ in range(40)
-    ]
-    assert 8 < sum(asked) < 32
-
-
-def test_the_first_rule_that_strikes_counts_and_delays_add_up(app: ServiceApp) -> None:
-    set_rules(
-        app,
-        {"name": "late", "delay_ms": 30},
-        {"throttle": WRITE_HOT, "key": "hot", "delay_ms": 20},
-        {"error": 500},
-    )
-    answer = refused(lambda: put(app), "ThrottlingException")
-    assert (header(answer), struck(app)) == ("late, rule-2", [1, 1, 0])
-    answer = refused(lambda: put(app, "cold"), "InternalServerError")
-    assert (header(answer), struck(app)) == ("late, rule-3", [2, 1, 1])
-
-
 def test_what_dynamodb_refuses_as_invalid_is_refused_as_that(app: ServiceApp) -> None:
     set_rules(app, {"throttle": WRITE_HOT}, {"error": 500})
     refused(lambda: app.ddb.put_item(TableName="orders", Item={"city": {"S": "x"}}), "ValidationException")

@@ -177,10 +177,3 @@ def test_faults_of_a_test_end_with_their_block_and_are_no_throttles_of_the_table
     assert (faults.struck(), faults.struck("two")) == (3, 1)
     put(ddb)
     local.assert_no_throttles()
-
-
-def test_a_rule_with_mistakes_is_a_mistake_of_the_test(local: LocalDynamoDB, ddb: Any) -> None:
-    with pytest.raises(ValueError, match=r"should be 500 or 503, got 404 @ \$\.rules\[0\]\.error"):
-        local.faults(error=404)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"needs 1 or more, and has 0 @ \$\.rules"):
-        local.faults()

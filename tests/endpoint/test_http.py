@@ -203,14 +203,6 @@ def test_a_client_that_asks_before_sending_its_body_is_told_to_go_on(wire: Wire)
     assert wire.response()[0] == 200
 
 
-def test_a_half_request_is_dropped_when_its_sender_leaves(wire: Wire, endpoint: EndpointProcess) -> None:
-    wire.send(request()[:-1])
-    wire.socket.close()
-    other = Wire(endpoint.url)
-    lives_on(other)
-    other.socket.close()
-
-
 def test_a_slow_reader_gets_everything_it_asked_for(wire: Wire) -> None:
     many = 20_000
     wire.socket.settimeout(60)

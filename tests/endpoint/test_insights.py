@@ -10,8 +10,7 @@ from keyheat.endpoint.cloudwatch.insights import STATISTICS
 from keyheat.endpoint.contributors import KEPT, MOST_KEYS, KeyCounts
 from keyheat.model.transactions import IndexWrite
 from tests.endpoint.account import N, S, attributes, index, on_demand, schema, table, units
-from tests.endpoint.clients import START_S, ServiceApp, service_app_at
-from tests.endpoint.test_cloudwatch_languages import in_json
+from tests.endpoint.clients import START_S, ServiceApp
 
 START = datetime.fromtimestamp(START_S, UTC)
 
@@ -87,13 +86,6 @@ def refused(app: ServiceApp, operation: str, **request: Any) -> bool:
     return False
 
 
-def test_a_new_table_has_none(app: ServiceApp) -> None:
-    answer = described(app)
-    assert answer["ContributorInsightsStatus"] == "DISABLED"
-    assert "ContributorInsightsRuleList" not in answer
-    assert app.service.catalog.get("orders").counting is None
-
-
 def test_enabling_takes_a_second_and_makes_the_rules(app: ServiceApp) -> None:
     answer = app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction="ENABLE")
     assert answer["ContributorInsightsStatus"] == "ENABLING"
@@ -110,15 +102,6 @@ def test_enabling_takes_a_second_and_makes_the_rules(app: ServiceApp) -> None:
     ]
 
 
-def test_an_index_is_turned_on_by_itself(app: ServiceApp) -> None:
-    turn(app, IndexName="by-shop", ContributorInsightsMode="THROTTLED_KEYS")
-    found = described(app, IndexName="by-shop")
-    assert found["ContributorInsightsMode"] == "THROTTLED_KEYS"
-    name = f"DynamoDBContributorInsights-PKT-orders-by-shop-{int(START_S)}000"
-    assert found["ContributorInsightsRuleList"] == [name]
-    assert described(app)["ContributorInsightsStatus"] == "DISABLED"
-
-
 def test_enabling_without_a_mode_resets_it(app: ServiceApp) -> None:
     turn(app, ContributorInsightsMode="THROTTLED_KEYS")
     assert kinds(described(app)) == ["PKT", "SKT"]
@@ -127,13 +110,6 @@ def test_enabling_without_a_mode_resets_it(app: ServiceApp) -> None:
     assert answer["ContributorInsightsMode"] == "ACCESSED_AND_THROTTLED_KEYS"
     app.clock.advance(1)
     assert kinds(described(app)) == ["PKC", "SKC", "PKT", "SKT"]
-
-
-def test_enabling_again_changes_nothing(app: ServiceApp) -> None:
-    turn(app)
-    before = described(app)
-    assert turn(app)["ContributorInsightsStatus"] == "ENABLED"
-    assert described(app)["ContributorInsightsRuleList"] == before["ContributorInsightsRuleList"]
 
 
 def test_disabling_takes_the_rules_away(app: ServiceApp) -> None:
@@ -204,14 +180,6 @@ def test_a_query_is_its_partition_keys_and_its_items_share_it(app: ServiceApp) -
     assert values(report(app, "SKC")) == {("ann", str(number)): 0.25 for number in range(1, 5)}
 
 
-def test_a_scan_is_shared_among_what_it_read(app: ServiceApp) -> None:
-    put(app, "ann", 1)
-    put(app, "bob", 1)
-    turn(app)
-    app.ddb.scan(TableName="orders", ConsistentRead=True)
-    assert values(report(app, "PKC")) == {("ann",): 0.5, ("bob",): 0.5}
-
-
 def test_an_index_counts_its_own_keys(app: ServiceApp) -> None:
     turn(app)
     turn(app, IndexName="by-shop")
@@ -220,17 +188,6 @@ def test_an_index_counts_its_own_keys(app: ServiceApp) -> None:
     app.ddb.query(TableName="orders", IndexName="by-shop", **of("shop", "south"))
     assert values(report(app, "PKC")) == {("ann",): 6.0}
     assert values(report(app, "PKC", "by-shop")) == {("north",): 6.0, ("south",): 3.5}
-
-
-@pytest.mark.slow
-def test_throttled_counts_requests_not_units(app: ServiceApp) -> None:
-    turn(app, ContributorInsightsMode="THROTTLED_KEYS")
-    big = item("ann", 1, text="x" * 300_000)
-    count = sum(refused(app, "put_item", Item=big) for _ in range(120))
-    count += refused(app, "put_item", Item=item("ann", 2, text="x" * 300_000))
-    assert count > 3
-    assert values(report(app, "PKT")) == {("ann",): count}
-    assert values(report(app, "SKT")) == {("ann", "1"): count - 1, ("ann", "2"): 1.0}
 
 
 def test_batches_and_transactions_count_what_was_refused(app: ServiceApp) -> None:
@@ -319,16 +276,6 @@ def test_contributors_are_ordered_by_sum_or_by_their_highest_period(app: Service
         assert report(app, "PKC", OrderBy=order, MaxContributorCount=1)["Contributors"][0]["Keys"] == [first]
 
 
-def test_a_minute_is_shown_once_it_is_published() -> None:
-    app = service_app_at(publish_delay_s=120.0)
-    create(app)
-    turn(app)
-    put(app, "ann", 1)
-    assert values(report(app, "PKC")) == {}
-    app.clock.advance(60)
-    assert values(report(app, "PKC")) == {("ann",): 3.0}
-
-
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -345,36 +292,6 @@ def test_what_a_report_does_not_take(app: ServiceApp, more: dict[str, Any], said
     with pytest.raises(ClientError, match=said) as error:
         report(app, "PKC", **more)
     assert error.value.response["Error"]["Code"] == "InvalidParameterValue"
-
-
-def test_rules_are_listed_in_pages(app: ServiceApp) -> None:
-    turn(app)
-    first = app.cloudwatch.describe_insight_rules(MaxResults=3)
-    rest = app.cloudwatch.describe_insight_rules(MaxResults=3, NextToken=first["NextToken"])
-    assert "NextToken" not in rest
-    pages = [first["InsightRules"], rest["InsightRules"]]
-    assert [len(page) for page in pages] == [3, 1]
-    names = sorted(one["Name"] for page in pages for one in page)
-    assert names == sorted(described(app)["ContributorInsightsRuleList"])
-    assert {one["State"] for page in pages for one in page} == {"ENABLED"}
-    with pytest.raises(ClientError) as error:
-        app.cloudwatch.describe_insight_rules(NextToken="nonsense")
-    assert error.value.response["Error"]["Code"] == "InvalidNextToken"
-
-
-def test_a_report_in_json(app: ServiceApp) -> None:
-    turn(app)
-    put(app, "<ann>", 1)
-    app.clock.advance(60)
-    name = rule(app, "PKC")
-    asked = {"RuleName": name, "StartTime": START_S, "EndTime": START_S + 60, "Period": 60}
-    status, body = in_json(app, "GetInsightRuleReport", asked)
-    assert status == 200
-    points = [{"Timestamp": START_S, "ApproximateValue": 3.0}]
-    ann = {"Keys": ["<ann>"], "ApproximateAggregateValue": 3.0, "Datapoints": points}
-    assert body["Contributors"] == [ann]
-    status, body = in_json(app, "GetInsightRuleReport", {**asked, "RuleName": "absent"})
-    assert (status, body["__type"]) == (404, "com.amazonaws.cloudwatch#ResourceNotFoundException")
 
 
 def test_numbers_and_bytes_are_shown_as_written(service_app: ServiceApp) -> None:
@@ -403,13 +320,3 @@ def test_counting_is_exact_while_keys_are_few_and_bounded_when_they_are_not() ->
     assert counts.total == 6.0 * MOST_KEYS + 20_000 + 100_000
     counts.close()
     assert len(counts.values) == 100
-
-
-@pytest.mark.slow
-def test_old_minutes_go(app: ServiceApp) -> None:
-    turn(app)
-    for _ in range(3):
-        put(app, "ann", 1)
-        app.clock.advance(7 * 3600)
-    (watch,) = app.service.catalog.get("orders").insights.watches.values()
-    assert {len(rule.minutes) for rule in watch.rules.values()} == {0, 1}

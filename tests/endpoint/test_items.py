@@ -29,23 +29,6 @@ def test_an_item_comes_back_as_it_was_put(orders: Any) -> None:
     assert found == item
 
 
-def test_numbers_come_back_normalised_and_make_equal_keys(orders: Any) -> None:
-    orders.put_item(TableName="orders", Item={"pk": {"S": "a"}, "sk": {"N": "1.0"}, "n": {"N": "007.50"}})
-    assert orders.get_item(TableName="orders", Key=KEY)["Item"] == {**KEY, "n": {"N": "7.5"}}
-
-
-def test_nesting_ends_at_32_levels(orders: Any) -> None:
-    def nested(levels: int) -> dict[str, Any]:
-        value: dict[str, Any] = {"S": "x"}
-        for _ in range(levels):
-            value = {"L": [value]}
-        return {**KEY, "x": value}
-
-    orders.put_item(TableName="orders", Item=nested(32))
-    error = refused(orders.put_item, TableName="orders", Item=nested(33))["Error"]
-    assert "Nesting Levels have exceeded supported limits" in error["Message"]
-
-
 def test_returned_values(orders: Any) -> None:
     def update(wish: str) -> Any:
         add = {
@@ -115,12 +98,3 @@ def test_a_refused_write_leaves_no_trace(service_app: Any) -> None:
     assert error["Error"]["Code"] == "ProvisionedThroughputExceededException"
     assert error["ThrottlingReasons"][0]["reason"].startswith("TableWrite")
     assert "Item" not in ddb.get_item(TableName="small", Key={"pk": {"S": str(number)}})
-
-
-def test_a_refused_read_says_so(service_app: Any) -> None:
-    ddb = small(service_app)
-    ddb.put_item(TableName="small", Item={"pk": {"S": "a"}, "x": {"S": "x" * 250_000}})
-    _, error = first_refused(
-        lambda _: ddb.get_item(TableName="small", Key={"pk": {"S": "a"}}, ConsistentRead=True)
-    )
-    assert error["ThrottlingReasons"][0]["reason"].startswith("TableRead")

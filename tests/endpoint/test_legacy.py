@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import boto3
 import pytest
 from moto import mock_aws
 
 from tests.endpoint.account import BOTH, attributes, on_demand
 from tests.endpoint.asking import error_of
-from tests.endpoint.clients import Direct, ServiceApp, client
+from tests.endpoint.clients import ServiceApp, client
 
 KEY = {"pk": {"S": "a"}, "sk": {"S": "1"}}
 VALUE, ONE = {"S": "v"}, {"N": "1"}
@@ -133,21 +132,3 @@ def test_expected_is_a_condition(ddb: Any, expected: Any, holds: bool) -> None:
         assert error_of(ddb.delete_item, TableName="orders", Key=KEY, Expected=expected)[0].startswith("Cond")
     either = {"Expected": {**expected, "n": on("EQ", N[1]), "more": on("NULL")}, "ConditionalOperator": "OR"}
     ddb.update_item(TableName="orders", Key={"pk": {"S": "c"}, "sk": {"S": "c"}}, **either)
-
-
-def test_the_resource_client_sends_them_too(service_app: ServiceApp) -> None:
-    filled(service_app.ddb)
-    resource = boto3.resource(
-        "dynamodb", region_name="us-east-1", aws_access_key_id="any", aws_secret_access_key="any"
-    )
-    resource.meta.client._endpoint.http_session = Direct(service_app.router)
-    orders = resource.Table("orders")
-    key = {"pk": "a", "sk": "1"}
-    orders.update_item(
-        Key=key,
-        AttributeUpdates={"n": {"Action": "ADD", "Value": 4}},
-        Expected={"n": {"ComparisonOperator": "LT", "AttributeValueList": [2]}},
-    )
-    assert orders.get_item(Key=key, AttributesToGet=["n"])["Item"] == {"n": 5}
-    statement = {"Statement": "SELECT n FROM orders WHERE pk = ? AND sk = ?", "Parameters": ["a", "1"]}
-    assert resource.meta.client.execute_statement(**statement)["Items"] == [{"n": 5}]

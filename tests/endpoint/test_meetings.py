@@ -9,10 +9,9 @@ from botocore.exceptions import ClientError
 from keyheat.cli.local import local
 from keyheat.endpoint.__main__ import endpoint
 from keyheat.endpoint.options import TRANSACTION_S, Durations
-from keyheat.endpoint.process import EndpointProcess
 from keyheat.model.ongoing import OngoingTransactions
 from tests.endpoint.account import on_demand
-from tests.endpoint.clients import START_S, ServiceApp, client, service_app_at
+from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
 TAKES_S = 0.02
 
@@ -56,14 +55,6 @@ def test_a_plain_write_that_meets_a_transaction_is_refused_and_a_plain_read_is_n
     assert "Item" in app.ddb.get_item(TableName="orders", Key={"pk": {"S": "total"}})
 
 
-def test_when_it_is_over_nobody_meets_it(app: ServiceApp) -> None:
-    write(app.ddb, "total")
-    app.clock.advance(TAKES_S)
-    write(app.ddb, "total")
-    app.clock.advance(TAKES_S)
-    app.ddb.delete_item(TableName="orders", Key={"pk": {"S": "total"}})
-
-
 def test_cloudwatch_counts_every_item_that_met(app: ServiceApp) -> None:
     write(app.ddb, "a", "b")
     codes_of(lambda: write(app.ddb, "a", "b", "c"))
@@ -76,13 +67,6 @@ def test_cloudwatch_counts_every_item_that_met(app: ServiceApp) -> None:
         if series.metric in ("TransactionConflict", "ThrottledRequests", "WriteThrottleEvents")
     }
     assert counted == {"TransactionConflict": 3.0}
-
-
-def test_transactions_that_take_no_time_never_meet() -> None:
-    app = service_app_at()
-    app.ddb.create_table(**on_demand())
-    for _ in range(3):
-        write(app.ddb, "total")
 
 
 def test_they_take_a_while_where_a_person_started_the_endpoint() -> None:
@@ -113,13 +97,3 @@ def test_what_is_over_is_forgotten() -> None:
     assert ongoing.meets(b"b", 1.0)
     assert not ongoing.meets(b"b", 1.5)
     assert not ongoing._items
-
-
-@pytest.mark.opens
-def test_who_writes_one_after_the_other_never_meets_itself() -> None:
-    """The answer comes when the transaction is over."""
-    with EndpointProcess.start(more=("--transaction-s", "0.05")) as process:
-        ddb = client("dynamodb", process.url)
-        ddb.create_table(**on_demand())
-        for _ in range(5):
-            write(ddb, "total")

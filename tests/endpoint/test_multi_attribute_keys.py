@@ -125,11 +125,6 @@ def test_pages_go_on_where_they_ended(matches: Any) -> None:
     assert seen == ["1", "0", "3", "2"]
 
 
-def test_the_table_is_described_as_it_was_created(matches: Any) -> None:
-    (by_cup,) = matches.describe_table(TableName="matches")["Table"]["GlobalSecondaryIndexes"]
-    assert [(one["AttributeName"], one["KeyType"]) for one in by_cup["KeySchema"]] == KEYS
-
-
 def test_only_items_with_every_attribute_are_in_the_index(matches: Any) -> None:
     assert matches.scan(TableName="matches", IndexName="by-cup")["Count"] == len(MATCHES)
 

@@ -56,19 +56,8 @@ def test_what_is_no_number_is_refused(text: str, message: str) -> None:
     assert caught.value.code == "ValidationException"
 
 
-@given(exact)
-def test_the_value_is_kept(text: str) -> None:
-    assert Decimal(canonical(text)) == Decimal(text)
-
-
 @given(exact, exact)
 def test_bytes_compare_as_numbers_do(one: str, other: str) -> None:
     first, second = canonical(one), canonical(other)
     assert (order_bytes(first) < order_bytes(second)) == (Decimal(first) < Decimal(second))
     assert (order_bytes(first) == order_bytes(second)) == (first == second)
-
-
-@given(exact, exact)
-def test_no_number_begins_with_another(one: str, other: str) -> None:
-    first, second = order_bytes(canonical(one)), order_bytes(canonical(other))
-    assert first == second or not second.startswith(first)

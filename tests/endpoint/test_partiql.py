@@ -229,12 +229,6 @@ def test_order_by_wants_a_partition_key_and_key_attributes(app: ServiceApp) -> N
     assert "must be part of the primary key" in of_no_key
 
 
-def test_no_table_is_no_table(app: ServiceApp) -> None:
-    missing = ("ResourceNotFoundException", "Requested resource not found")
-    assert error_of(app, "SELECT * FROM nope WHERE a = 1") == missing
-    assert error_of(app, "DELETE FROM nope WHERE a = 1") == missing
-
-
 def test_a_batch_says_of_each_statement_what_came_of_it(app: ServiceApp) -> None:
     statements = [
         "INSERT INTO music VALUE {'artist': 'b', 'song': '1'}",

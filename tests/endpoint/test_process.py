@@ -41,14 +41,6 @@ def url(request: pytest.FixtureRequest) -> str:
     return str(line.removeprefix("ready ").strip())
 
 
-def test_what_is_wrong_with_its_files_is_said_at_once(tool: Callable[..., Said]) -> None:
-    files = ("--faults", "none.toml", "--table", "none.json", "--snapshot", "none.jsonl", "--seed-items", "x")
-    said = tool(endpoint, *files)
-    assert (said.code, said.out) == (2, "")
-    named = [line.partition(":")[0] for line in said.err.splitlines() if line.startswith("none")]
-    assert named == ["none.toml", "none.jsonl", "none.json"]
-
-
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
@@ -145,11 +137,6 @@ def test_a_taken_port_is_said_in_one_line() -> None:
             EndpointProcess.start(port=port)
     words = f"port {port} on 127.0.0.1 is taken; choose another with --port or 0 for any free one"
     assert str(caught.value).rstrip().endswith(f"exit code 2: {words}")
-
-
-def test_an_address_that_is_not_ours_is_said_in_one_line() -> None:
-    with pytest.raises(EndpointError, match=r"exit code 2: (?s:.*)cannot listen on port 0 on 192\.0\.2\.1: "):
-        EndpointProcess.start(host="192.0.2.1")
 
 
 def test_start_does_not_wait_for_ever() -> None:

@@ -1,6 +1,5 @@
 """Query and Scan: order, pages, filters, projections, indexes, segments, and what they cost."""
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.endpoint.account import attributes, index
 from tests.endpoint.clients import service_app_at
-from tests.endpoint.ordering import first_refused, key, ordered, refused, small
+from tests.endpoint.ordering import key, ordered, refused
 
 COUNT = 12
 
@@ -134,11 +133,6 @@ def test_segments_share_the_items(orders: Any, index: str | None, total: int) ->
     assert len(whole) == (COUNT // 2 if index else COUNT + 9)
 
 
-def test_a_scan_walks_one_partition_key_after_the_other(orders: Any) -> None:
-    keys = [item["pk"]["S"] for item in orders.scan(TableName="orders")["Items"]]
-    assert sum(one != other for one, other in pairwise(keys)) == 3
-
-
 def test_a_global_index_cannot_answer_with_more_than_it_has(service_app: Any) -> None:
     ddb = ordered(service_app)
     by_x = index("by_x", "x", Projection={"ProjectionType": "KEYS_ONLY"}, ProvisionedThroughput=None)
@@ -152,13 +146,6 @@ def test_a_global_index_cannot_answer_with_more_than_it_has(service_app: Any) ->
     assert "its projection type is not ALL" in error["Message"]
     error = refused(ddb.query, TableName="orders", ProjectionExpression="y", **request)["Error"]
     assert "Global secondary index by_x does not project [y]" in error["Message"]
-
-
-def test_a_refused_scan_says_so(service_app: Any) -> None:
-    ddb = small(service_app)
-    ddb.put_item(TableName="small", Item={"pk": {"S": "a"}, "x": {"S": "x" * 250_000}})
-    _, error = first_refused(lambda _: ddb.scan(TableName="small", ConsistentRead=True))
-    assert error["ThrottlingReasons"][0]["reason"].startswith("TableRead")
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import json
 import logging
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,11 +9,10 @@ from botocore.exceptions import ClientError
 
 from keyheat.endpoint.faults.rules import checked_rules
 from keyheat.endpoint.operations import CONTROL, DATA
-from keyheat.endpoint.regions import MOST_REGIONS, MOST_SCOPES, Regions
+from keyheat.endpoint.regions import MOST_REGIONS, Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
-from tests.endpoint.account import on_demand, table, units
-from tests.endpoint.asking import START
+from tests.endpoint.account import on_demand
 from tests.endpoint.clients import FakeClock, ServiceApp, taken_apart
 
 HERE, THERE = "us-east-1", "eu-west-1"
@@ -73,48 +71,6 @@ def test_a_table_is_in_one_region_with_its_items_its_arns_and_its_stream(app: Se
     assert [one.list_tables()["TableNames"] for one in (here, there)] == [["orders"], []]
 
 
-def test_a_stream_tells_its_region(app: ServiceApp) -> None:
-    there, streams = app.client("dynamodb", THERE), app.client("dynamodbstreams", THERE)
-    there.put_item(TableName="orders", Item={"pk": {"S": "a"}})
-    (stream,) = streams.list_streams()["Streams"]
-    shards = streams.describe_stream(StreamArn=stream["StreamArn"])["StreamDescription"]["Shards"]
-    regions = []
-    for shard in shards:
-        place = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
-        iterator = streams.get_shard_iterator(StreamArn=stream["StreamArn"], **place)["ShardIterator"]
-        regions += [one["awsRegion"] for one in streams.get_records(ShardIterator=iterator)["Records"]]
-    assert regions == [THERE]
-    with pytest.raises(ClientError, match="ResourceNotFoundException"):
-        app.client("dynamodbstreams", HERE).describe_stream(StreamArn=stream["StreamArn"])
-
-
-def test_throttles_and_metrics_are_those_of_a_region(app: ServiceApp) -> None:
-    there = app.client("dynamodb", THERE)
-    assert throttle(there) == arn_in(THERE)
-    app.client("dynamodb", HERE).put_item(**HOT)
-    app.clock.advance(60)
-    asked = {
-        "Namespace": "AWS/DynamoDB", "MetricName": "WriteThrottleEvents", "Period": 60,
-        "Dimensions": [{"Name": "TableName", "Value": "orders"}], "Statistics": ["Sum"],
-        "StartTime": START, "EndTime": START + timedelta(minutes=5),
-    }  # fmt: skip
-    counted = []
-    for region in (HERE, THERE):
-        points = app.client("cloudwatch", region).get_metric_statistics(**asked)["Datapoints"]
-        counted.append(sum(point["Sum"] for point in points))
-    assert counted == [0.0, 1.0]
-
-
-def test_quotas_are_those_of_a_region(app: ServiceApp) -> None:
-    most = units(40_000, 40_000)
-    for region in (HERE, THERE):
-        client = app.client("dynamodb", region)
-        for name in ("one", "two"):
-            client.create_table(**table(name, ProvisionedThroughput=most))
-        with pytest.raises(ClientError, match="LimitExceeded"):
-            client.create_table(**table("three", ProvisionedThroughput=most))
-
-
 def test_an_arn_of_another_region_is_refused_and_changes_nothing(app: ServiceApp) -> None:
     here = app.client("dynamodb", HERE)
     put = {"Item": {"pk": {"S": "a"}}}
@@ -143,13 +99,6 @@ def test_who_names_no_region_is_at_home(app: ServiceApp, headers: dict[bytes, by
     assert app.router.regions.signed_for(headers).service is app.service
 
 
-@pytest.mark.parametrize("name", ["local", "localhost", "us-gov-east-1", "mx-central-1", "ddblocal"])
-def test_a_region_may_be_made_up(app: ServiceApp, name: str) -> None:
-    client = app.client("dynamodb", name)
-    assert client.list_tables()["TableNames"] == []
-    assert name in client.create_table(**TABLE)["TableDescription"]["TableArn"]
-
-
 @pytest.mark.parametrize(
     "name", [b"EU-WEST-1", b"eu_west", b"-", b"eu west", b"1", b"\xff\x00", b"e" * 5_000]
 )
@@ -172,21 +121,6 @@ def test_nobody_can_make_regions_without_end(app: ServiceApp) -> None:
     with pytest.raises(ClientError, match=rf"not 'one-more'.*{MOST_REGIONS} Regions already"):
         app.client("dynamodb", "one-more").list_tables()
     assert app.client("dynamodb", THERE).list_tables()["TableNames"] == ["orders"]
-
-
-def test_credentials_are_not_kept_without_end(app: ServiceApp) -> None:
-    regions = app.router.regions
-    for number in range(3 * MOST_SCOPES):
-        scope = b"%d/20261124/eu-west-1/dynamodb/aws4_request" % number
-        assert regions.signed_for(signed(scope)).service.region == THERE
-    assert len(regions._scopes) <= MOST_SCOPES
-
-
-def test_the_scope_is_found_wherever_it_stands(app: ServiceApp) -> None:
-    line = b"AWS4-HMAC-SHA256 SignedHeaders=host, Credential=a/20261124/%b/dynamodb/aws4_request, Signature=0"
-    for region in (THERE, HERE, THERE):
-        found = app.router.regions.signed_for({b"authorization": line % region.encode()})
-        assert found.service.region == region
 
 
 def test_a_rule_of_faults_is_for_every_region_or_for_one(app: ServiceApp) -> None:

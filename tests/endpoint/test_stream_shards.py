@@ -25,16 +25,6 @@ def numbers_of(records: list[Any]) -> list[int]:
     return [int(record["dynamodb"]["SequenceNumber"]) for record in records]
 
 
-def test_a_new_table_has_an_open_shard_for_each_partition(streamed: Streamed) -> None:
-    shards = streamed.shards()
-    partitions = streamed.app.service.catalog.get("orders").model.partition_count()
-    assert len(shards) == partitions == 4
-    assert all("EndingSequenceNumber" not in shard["SequenceNumberRange"] for shard in shards)
-    assert all("ParentShardId" not in shard for shard in shards)
-    ids = [shard["ShardId"] for shard in shards]
-    assert ids == sorted(set(ids))
-
-
 def test_who_asks_the_stream_first_after_a_change_sees_its_partitions(streamed: Streamed) -> None:
     split_by_capacity(streamed)
     assert len(streamed.shards()) == 12
@@ -83,22 +73,6 @@ def test_a_split_for_heat_splits_one_shard() -> None:
     assert len(shards) == 6
     assert [("ParentShardId" in shard) for shard in shards] == [False] * 4 + [True] * 2
     assert shards[4]["ParentShardId"] == shards[5]["ParentShardId"]
-
-
-def test_shards_come_in_pages(streamed: Streamed) -> None:
-    split_by_capacity(streamed)
-    everything = [shard["ShardId"] for shard in streamed.shards()]
-    found: list[str] = []
-    more: dict[str, Any] = {}
-    while True:
-        page = streamed.streams.describe_stream(StreamArn=streamed.arn, Limit=5, **more)["StreamDescription"]
-        found += [shard["ShardId"] for shard in page["Shards"]]
-        if "LastEvaluatedShardId" not in page:
-            break
-        assert page["LastEvaluatedShardId"] == found[-1]
-        more = {"ExclusiveStartShardId": found[-1]}
-    assert found == everything
-    assert streamed.shards(ExclusiveStartShardId=everything[-1]) == []
 
 
 def test_every_kind_of_iterator_begins_where_it_says(streamed: Streamed) -> None:

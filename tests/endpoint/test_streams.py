@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 
-from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.shapes import shapes_of
 from tests.endpoint.account import BOTH, attributes, on_demand, schema
 from tests.endpoint.asking import error_of
-from tests.endpoint.clients import client, service_app_at
+from tests.endpoint.clients import service_app_at
 from tests.endpoint.streamed import Streamed
 
 VIEWS = ("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
@@ -203,21 +202,3 @@ def test_a_disabled_stream_and_that_of_a_deleted_table_are_read_for_a_day(stream
     streamed.app.clock.advance(86_401)
     assert error_of(streamed.streams.describe_stream, StreamArn=arn)[0] == "ResourceNotFoundException"
     assert streamed.streams.list_streams()["Streams"] == []
-
-
-def test_a_process_speaks_it_too(endpoint: EndpointProcess) -> None:
-    ddb, streams = client("dynamodb", endpoint.url), client("dynamodbstreams", endpoint.url)
-    new = {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}
-    ddb.create_table(**on_demand("streamed-process", StreamSpecification=new))
-    ddb.put_item(TableName="streamed-process", Item={"pk": {"S": "k"}})
-    (stream,) = streams.list_streams(TableName="streamed-process")["Streams"]
-    shards = streams.describe_stream(StreamArn=stream["StreamArn"])["StreamDescription"]["Shards"]
-    images = []
-    for shard in shards:
-        answer = streams.get_shard_iterator(
-            StreamArn=stream["StreamArn"], ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
-        )
-        records = streams.get_records(ShardIterator=answer["ShardIterator"])["Records"]
-        images += [record["dynamodb"]["NewImage"] for record in records]
-    assert images == [{"pk": {"S": "k"}}]
-    ddb.delete_table(TableName="streamed-process")

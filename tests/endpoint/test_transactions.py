@@ -122,8 +122,3 @@ def test_one_refused_read_cancels_everything(service_app: Any) -> None:
     ddb.put_item(TableName="small", Item={"pk": {"S": "a"}, "x": {"S": "x" * 300_000}})
     gets = [{"Get": {"TableName": "small", "Key": {"pk": {"S": "a"}}}}]
     assert cancelled(ddb.transact_get_items, TransactItems=gets) == ["ProvisionedThroughputExceeded"]
-
-
-def test_an_on_demand_table_says_throttling_error(orders: Any) -> None:
-    step = {"Put": {"TableName": "orders", "Item": {**key("a", 5), "x": {"S": "x" * 300_000}}}}
-    assert cancelled(orders.transact_write_items, TransactItems=[step]) == ["ThrottlingError"]

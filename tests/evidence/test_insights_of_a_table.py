@@ -5,7 +5,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import boto3
 import pytest
@@ -17,9 +16,9 @@ from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
-from keyheat.pages.charts.keys import throttled_key_table
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.keys import digest_of
+from keyheat.show.charts.keys import throttled_key_table
 from tests.endpoint.clients import FakeClock, ServiceApp
 from tests.made_runs import load_evidence
 
@@ -98,9 +97,3 @@ def test_throttled_keys_alone_stay_digests_and_are_in_the_report(app: ServiceApp
     assert table is not None
     assert table.rows[0][0].startswith("sha256:")
     assert table.rows[0][1] == "the table"
-
-
-def test_where_it_is_off_that_is_said(app: ServiceApp, capsys: Any) -> None:
-    collect_and_analyze(load(app, None, minutes=1))
-    assert any("it is off" in line for line in read_evidence(Path("evidence.json")).missing)
-    assert "it is off" in capsys.readouterr().err

@@ -115,12 +115,6 @@ def test_what_is_of_another_table_region_or_time_is_left_out_and_said(tmp_path: 
         assert f"1 throttle left out: {why}" in left
 
 
-def test_a_log_without_a_time_denies_no_throttle(tmp_path: Path) -> None:
-    log = read_logs([logged(tmp_path, line("last night:"), line("this morning:"))])
-    with pytest.raises(ValueError, match="2 throttles of orders without a time; export it with timestamps"):
-        log.records_of("orders", None, ALWAYS)
-
-
 def test_a_throttle_without_an_arn_is_of_the_table_where_the_logs_name_no_other(tmp_path: Path) -> None:
     plain = "An error occurred (ProvisionedThroughputExceededException) when calling the GetItem operation: x"
     log = read_logs([logged(tmp_path, f"2026-11-20T12:00:01Z {plain}")])
@@ -141,18 +135,6 @@ def test_a_time_without_a_zone_is_of_the_zone_that_is_said(tmp_path: Path, zone:
 
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-
-
-def test_a_log_up_to_now_ends_with_the_minute_that_goes_on(tmp_path: Path) -> None:
-    log = read_logs([logged(tmp_path, line("2026-11-20T12:00:30Z"))])
-    found = log.around(NOON + timedelta(seconds=45))
-    assert found == Window(start=NOON - timedelta(minutes=15), end=NOON + timedelta(minutes=1))
-
-
-def test_a_log_of_the_future_has_another_zone(tmp_path: Path) -> None:
-    log = read_logs([logged(tmp_path, line("2026-11-20T12:00:30-05:00"))])
-    with pytest.raises(ValueError, match="ends in the future, at 2026-11-20 17:01 UTC; --zone says its zone"):
-        log.around(NOON)
 
 
 @pytest.mark.parametrize(

@@ -94,13 +94,6 @@ def test_the_request_beside_an_answer_says_of_whom_it_is(write: Write) -> None:
     assert series(evidence(write("a.json", statistics(THROTTLES, [5, 0, 7])))) == {OF_INDEX: [5, 0, 7]}
 
 
-def test_an_index_that_nobody_named_is_asked_for(write: Write) -> None:
-    with pytest.raises(
-        ValueError, match="whether 'by_day' is an index of orders is not known; say --index by_day"
-    ):
-        evidence(write("WriteThrottleEvents-by_day.json", statistics(THROTTLES, [5])))
-
-
 def own_queries(write: Write) -> tuple[Path, Path]:
     def query(name: str, metric: str, stat: str, table: str = "orders") -> Any:
         dimensions = [{"Name": "TableName", "Value": table}]
@@ -213,9 +206,3 @@ def test_values_that_are_no_sums_are_rates_and_that_is_said(write: Write) -> Non
     found = evidence(write("export.csv", csv((at(0), 15.25, ""), (at(1), 10, ""))))
     assert series(found)[f"{WRITES}/Sum/60/table"] == [915, 600]
     assert f"metrics: {WRITES} is taken as rates a second: 15.25 is no sum of half units" in found.missing
-
-
-def test_periods_are_told_by_the_distances_between_points(write: Write) -> None:
-    found = evidence(write("a.json", statistics(THROTTLES, [5, 6, 7], step=5)))
-    assert series(found) == {f"{THROTTLES}/Sum/300/table": [5, 6, 7]}
-    assert any("periods of 300 s" in said for said in found.missing)

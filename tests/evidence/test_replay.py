@@ -84,19 +84,6 @@ def test_a_hot_key_that_nobody_names_has_the_share_that_throttles_as_much(verb: 
     assert "each request is taken for one unit" in text
 
 
-def test_a_description_of_the_table_gives_its_keys(verb: Verb, tmp_path: Path) -> None:
-    description = tmp_path / "table.json"
-    description.write_text(
-        '{"Table": {"TableName": "orders", "KeySchema": [{"AttributeName": "customer", "KeyType": "HASH"}], '
-        '"AttributeDefinitions": [{"AttributeName": "customer", "AttributeType": "S"}], '
-        '"ProvisionedThroughput": {"ReadCapacityUnits": 50, "WriteCapacityUnits": 900}}}'
-    )
-    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, table=UNKNOWN)
-    raw, _text = replayed(verb, incident(tmp_path / "inc", found, KEY), str(description))
-    assert (raw["table"]["partition_key"], raw["table"]["provisioned"]["write"]) == ("customer", 900)
-    assert raw["keys"]["share"] == 0.7
-
-
 def test_a_described_table_is_replayed_with_its_keys_and_projections() -> None:
     """With another projection, an index would consume other units than it did."""
     provisioned = {"ReadCapacityUnits": 50, "WriteCapacityUnits": 900}

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat import bounds
 from keyheat.bounds import (
     MOST_DEPTH,
     MOST_KEY_PARTS,
@@ -70,29 +69,6 @@ def test_brackets_in_text_are_no_depth() -> None:
     assert parsed_json(orjson.dumps(content)) == content
     deepest = b"[" * MOST_DEPTH + b"]" * MOST_DEPTH
     assert parsed_json(deepest) == orjson.loads(deepest)
-
-
-def depth_of(value: object) -> int:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
-
-
-values = st.recursive(
-    st.text('"\\[]{}a', max_size=6) | st.none(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('"\\[]{}a', max_size=4), inner),
-    max_leaves=12,
-)
-
-
-@pytest.mark.slow
-@given(values, st.integers(0, 8))
-def test_the_depth_that_is_counted_is_that_of_the_content(content: object, most: int) -> None:
-    signs = bounds._outside_strings(orjson.dumps(content))
-    if depth_of(content) <= most:
-        bounds._check_depth(signs, most)
-    else:
-        with pytest.raises(NotAccepted):
-            bounds._check_depth(signs, most)
 
 
 @given(st.text("\"'\\#[]{}=a.,\n 1", max_size=60))

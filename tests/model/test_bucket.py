@@ -1,7 +1,5 @@
 """Token buckets: what they earn, what they may spend, and what asking costs."""
 
-import copy
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,23 +31,6 @@ def test_take_never_spends_more_than_depth_and_refill_and_one_large_request(
         largest = max((units for _, units in requests), default=0)
         allowed = max(depth, largest) + rate * now_s
         assert spent <= allowed * (1 + 1e-9) + TOLERANCE_UNITS
-
-
-@given(rate=amounts, depth=amounts, requests=requests, asks=st.lists(st.floats(0, 1000), min_size=1))
-def test_asking_never_spends(
-    rate: float, depth: float, requests: list[tuple[float, float]], asks: list[float]
-) -> None:
-    silent = TokenBucket.full(rate=rate, depth=depth, now_s=0)
-    asked = copy.copy(silent)
-    now_s = 0.0
-    for gap_s, units in requests:
-        now_s += gap_s
-        before = copy.copy(asked)
-        answers = [asked.allows(ask, now_s) for ask in asks]
-        asked.held(now_s)
-        assert asked == before
-        assert answers == [copy.copy(asked).take(ask, now_s) for ask in asks]
-        assert silent.take(units, now_s) == asked.take(units, now_s)
 
 
 @given(

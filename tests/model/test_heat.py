@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.keyspace import collection_of, position
-from keyheat.model.splits import PartitionHeat, ever_increasing, split_point
+from keyheat.model.splits import PartitionHeat, split_point
 
 
 def clock(n: int) -> bytes:
@@ -68,23 +68,12 @@ def test_a_split_leaves_heat_on_both_sides_and_respects_collections(
         assert not has_lsi or at == collection_of(at)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_shuffled_keys_do_not_look_ever_increasing(seed: int) -> None:
-    assert not ever_increasing(shuffled("k", 64, seed), DEFAULT)
-
-
 def test_a_partition_bears_heat_for_minutes() -> None:
     rng = Random(3)
     for _ in range(50):
         heat = PartitionHeat.cold(DEFAULT, rng)
         seconds = next(s for s in range(10_000) if heat.refused(RANDOM_SORT[s % 256], float(s), DEFAULT))
         assert 239 <= seconds <= 601
-
-
-def test_many_refusals_in_one_second_are_one_hot_second() -> None:
-    heat = PartitionHeat.cold(Behaviour(split_heat_s=(2.0, 2.0)), Random(1))
-    assert not any(heat.refused(HOT_ITEM[0], 7.0 + n / 1_000, DEFAULT) for n in range(900))
-    assert heat.refused(HOT_ITEM[0], 8.0, DEFAULT)
 
 
 def test_a_partition_that_cools_forgets_its_heat() -> None:

@@ -6,9 +6,6 @@ from hypothesis import strategies as st
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.bucket import TokenBucket
 from keyheat.model.nodes import Caller, MaximumBucket
-from keyheat.model.resources import TableCapacity
-from keyheat.model.table import TableModel
-from keyheat.words import Capacity
 
 NODES = DEFAULT.maximum_nodes
 
@@ -37,13 +34,6 @@ def test_a_connection_stays_with_its_node() -> None:
     assert not bucket.take(351, 0.5)
 
 
-def test_small_requests_find_the_bucket_empty_after_a_large_one() -> None:
-    bucket = maximum(10)
-    assert bucket.take(11, 0.0)
-    assert not bucket.take(1, 0.05)
-    assert bucket.take(1, 0.1)
-
-
 @given(st.lists(st.tuples(st.floats(0, 2), st.floats(0.5, 20)), max_size=60))
 def test_what_fits_into_a_second_is_held_to_the_unit(asked: list[tuple[float, float]]) -> None:
     bucket, plain, now_s = maximum(20), TokenBucket.full(rate=20, depth=20, now_s=0.0), 0.0
@@ -62,10 +52,3 @@ def test_a_changed_maximum_keeps_what_its_nodes_have_spent() -> None:
     assert raised.large_units == 100
     assert not raised.allows(351, 0.5)
     assert maximum(1).resized(rate=400, depth=400, now_s=0.0).take(1, 0.0)
-
-
-def test_a_scaled_table_has_the_same_large_requests() -> None:
-    capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", max_on_demand=Capacity(None, 80))
-    model = TableModel(capacity, now_s=0.0, scale=0.01)
-    served = [model.admit_write(b"one-item", 1.0, quarter / 4) is None for quarter in range(400)]
-    assert 79 <= sum(served) <= 82  # 80 a second, of which the scale leaves 0.8

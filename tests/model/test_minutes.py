@@ -3,12 +3,10 @@
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from keyheat.model import limits
 from keyheat.model.keyspace import position
-from keyheat.model.meter import KEPT_SECONDS, LaneMeter, MinuteTallies, MinuteTally
+from keyheat.model.meter import LaneMeter
 from keyheat.model.minutes import Datapoint, MetricSeries
 from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
@@ -103,18 +101,6 @@ def test_settings_have_one_point_per_five_minutes() -> None:
     assert all(s.period_s == limits.SETTING_PERIOD_S for s in series if s.metric.startswith("Provisioned"))
 
 
-def test_weeks_of_a_young_table_take_no_longer_than_its_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[MinuteTally] = []
-
-    def counted(*numbers: float) -> MinuteTally:
-        made.append(MinuteTally(*numbers))
-        return made[-1]
-
-    monkeypatch.setattr("keyheat.model.minutes.MinuteTally", counted)
-    model(100).minutes.series("orders", T0 - 14 * 86_400, T0 + 900)
-    assert len(made) < 50
-
-
 def test_each_billing_mode_has_its_own_settings() -> None:
     capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", max_on_demand=Capacity(None, 80))
     series = TableModel(capacity, now_s=T0).minutes.series("orders", T0, T0 + 300)
@@ -157,47 +143,6 @@ def test_the_window_starts_at_a_minute_and_excludes_its_end(
     series = model().minutes.series("orders", T0 + start_s, T0 + end_s)
     found = points(series, "ConsumedWriteCapacityUnits") or ()
     assert [point.start_s - T0 for point in found] == minutes
-
-
-def test_reading_changes_nothing() -> None:
-    table = model()
-    for n in range(1_500):
-        table.admit_write(KEY, 1.0, T0 + n / 700)
-        if n % 100 == 0:
-            table.minutes.series("orders", T0, T0 + 60)
-            table.decisions.rows()
-    once = table.minutes.series("orders", T0, T0 + 60)
-    assert once == table.minutes.series("orders", T0, T0 + 60)
-    (point,) = points(once, "ConsumedWriteCapacityUnits") or ()
-    assert point.sum == sum(row["consumed"] for row in table.decisions.rows())
-
-
-def test_minutes_are_forgotten_after_fifteen_days() -> None:
-    track = MinuteTallies()
-    for day in range(40):
-        track.add(1.0, T0 + day * 86_400)
-    assert len(track.tallies) == 16
-    assert min(track.tallies) * 60 == T0 + 24 * 86_400
-
-
-def test_decisions_are_bounded() -> None:
-    table = model()
-    for second in range(KEPT_SECONDS + 50):
-        table.admit_write(KEY, 1.0, T0 + second)
-    rows = table.decisions.rows()
-    assert len(rows) == KEPT_SECONDS
-    assert rows[-1]["second"] == T0 + KEPT_SECONDS + 49
-
-
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.integers(0, 50))
-def test_merging_tallies_is_counting_all_of_them(values: list[float], cut: int) -> None:
-    whole, left, right = MinuteTally(), MinuteTally(), MinuteTally()
-    for number, value in enumerate(values):
-        whole.add(value)
-        (left if number < cut else right).add(value)
-    left.merge(right)
-    assert (left.count, left.minimum, left.maximum) == (whole.count, whole.minimum, whole.maximum)
-    assert left.sum == pytest.approx(whole.sum, abs=1e-6)
 
 
 def test_many_at_once_are_counted_as_one_by_one() -> None:

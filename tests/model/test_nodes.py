@@ -1,6 +1,5 @@
 """Small tables: capacity handed out in chunks to admission nodes, and indexes that rest."""
 
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -42,11 +41,6 @@ def test_a_node_with_any_token_admits_a_large_request_and_then_owes() -> None:
     assert small.take(350, 0.0)
     assert not small.allows(1, 0.5)
     assert small.allows(350, 10.0)
-
-
-def test_nobody_in_particular_finds_the_node_with_the_most_tokens() -> None:
-    small = bucket(5)
-    assert [small.take(1, 0.0) for _ in range(1_000)].count(True) == CHUNK * NODES
 
 
 @pytest.mark.parametrize("rate", [0.5, 1, 5, 12, 24.9, 25, 100])
@@ -116,17 +110,3 @@ def test_an_empty_index_rests_until_it_has_drained_by_so_many_units() -> None:
     assert index.held(20.0) == 20
     assert [index.take(1, 20.0) for _ in range(30)].count(True) == 20
     assert not index.take(1, 30.0)
-
-
-def test_an_index_that_is_spent_without_asking_rests_too() -> None:
-    index = Backlog(bucket=TokenBucket.full(rate=1, depth=100, now_s=0), rest=(20, 20), rng=Random(1))
-    index.spend(100.5, 0.0)
-    assert index.held(20.0) == 0
-    index.spend(0.0, 30.0)
-    assert index.held(30.0) == pytest.approx(29.5)
-
-
-def test_more_nodes_or_none_is_a_parameter() -> None:
-    one = replace(DEFAULT, nodes_below_units_per_s=0.0)
-    whole = provisioned_bucket(None, 5, behaviour=one, scale=1.0, caller=Caller(), rng=Random(1), now_s=0.0)
-    assert isinstance(whole, TokenBucket)

@@ -4,7 +4,6 @@ from collections import Counter
 from random import Random
 
 import pyarrow.compute as pc
-import pytest
 
 from keyheat import runfiles
 from keyheat.model import partition_log
@@ -14,10 +13,7 @@ from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
 from keyheat.runs import parquet
 from keyheat.runs.partitions import known_of, partitions_table
-from keyheat.scenario.scenario import load_scenario
-from keyheat.simulator.simulate import simulate
 from keyheat.words import Capacity
-from tests.rehearsal import SCENARIOS
 
 START_S = 1_800_000_000.0
 CAPACITY = TableCapacity(provisioned=Capacity(9_000, 2_000))
@@ -56,19 +52,6 @@ def test_every_unit_and_every_refusal_is_some_partitions():
     assert total(table, "throttled_reads") == 0
 
 
-def test_each_second_is_its_own():
-    model, _ = loaded(3)
-    rows = table_of(model, 3).to_pylist()
-    hot = [row for row in rows if row["write_units"] > 500]
-    assert [int(row["at"].timestamp() - START_S) for row in hot] == [0, 1, 2]
-    assert len({row["partition"] for row in hot}) == 1
-
-
-def test_asking_twice_gives_the_same():
-    model, _ = loaded(3)
-    assert model.partition_record() == model.partition_record()
-
-
 def test_a_split_gives_two_new_numbers_and_loses_nothing():
     keys = TableCapacity(provisioned=Capacity(3_000, 4_000), warm=Capacity(1, 1))
     model, counted = loaded(60, capacity=keys, behaviour=Behaviour(split_heat_s=(2.0, 3.0)))
@@ -80,13 +63,6 @@ def test_a_split_gives_two_new_numbers_and_loses_nothing():
     begins = {row["partition"]: row["from_share"] for row in rows}
     assert all(begins[child] >= begins[parent] for child, parent in parents.items())
     assert sum(row["write_units"] for row in rows) == counted["written"]
-
-
-def test_a_partition_that_was_never_asked_is_there():
-    model = TableModel(CAPACITY, now_s=START_S)
-    rows = table_of(model, 10).to_pylist()
-    assert [row["partition"] for row in rows] == list(range(model.partition_count()))
-    assert {row["write_units"] for row in rows} == {0.0}
 
 
 def test_refusals_of_an_index_that_holds_back_are_its_partitions():
@@ -113,27 +89,6 @@ def test_a_long_record_joins_steps_and_keeps_every_unit(monkeypatch):
     table = table_of(model, 40)
     assert set(table["seconds"].to_pylist()) == {said[0]["step_s"]}
     assert total(table, "write_units") == counted["written"]
-
-
-def test_the_file_is_bounded_too():
-    model, counted = loaded(40)
-    table = table_of(model, 40, most=40)
-    assert len(table) <= 40 + model.partition_count()
-    assert total(table, "write_units") == counted["written"]
-
-
-def test_a_simulated_run_counts_as_its_meters_do():
-    simulation = simulate(load_scenario(SCENARIOS / "country-index.toml"))
-    model = next(iter(simulation.models.values()))
-    table = partitions_table(known_of(model.partition_record()), simulation.started_s, simulation.ended_s)
-    for index in (None, "by-country"):
-        mine = [row for row in table.to_pylist() if row["index"] == index]
-        seconds = [
-            row for row in model.decisions.rows() if (row["index"], row["direction"]) == (index, "write")
-        ]
-        assert sum(row["write_units"] for row in mine) == pytest.approx(sum(s["consumed"] for s in seconds))
-        refused = sum(s["refused"].get(Cause.KEY_RANGE.value, 0) for s in seconds)
-        assert sum(row["throttled_writes"] for row in mine) == pytest.approx(refused, abs=5)
 
 
 def test_what_is_written_is_read_again(tmp_path):

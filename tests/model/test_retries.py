@@ -12,7 +12,7 @@ import pytest
 from botocore.retries import adaptive, bucket, quota, standard, throttling
 
 from keyheat.model.resources import Cause
-from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, modes_of, policy_named
+from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, policy_named
 from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
 
 NEW = policy_named("boto3-2026")
@@ -156,11 +156,6 @@ def test_net_before_2026_draws_a_pause_before_it_is_cut() -> None:
     for paid_tokens, left_tokens in ((5.0, 5.0), (0.0, 6.0)):
         quota.give_back(net.given_back(paid_tokens))
         assert quota.tokens == left_tokens
-
-
-def test_net_before_2026_has_no_adaptive_mode_that_holds_back_until_there_is_a_token() -> None:
-    assert modes_of("dotnet-v4-2025") == ("standard",)
-    assert modes_of("dotnet-v4") == ("standard", "adaptive")
 
 
 def test_the_adaptive_rate_is_that_by_which_net_tests_its_own() -> None:

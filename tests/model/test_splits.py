@@ -72,22 +72,10 @@ def test_a_local_index_keeps_a_collection_whole() -> None:
     assert sum(served) == pytest.approx(10 * 30 * MINUTES, rel=0.01)
 
 
-def test_a_partition_well_below_its_ceiling_does_not_split() -> None:
-    model = TableModel(ON_DEMAND, now_s=T0, scale=SCALE)
-    assert all(drive(model, random_sort_key, per_s=6, seconds=30 * MINUTES))
-    assert model.partition_count() == 4
-
-
 def test_a_partition_near_its_ceiling_splits_before_it_throttles() -> None:
     model = TableModel(ON_DEMAND, now_s=T0, scale=SCALE)
     assert all(drive(model, random_sort_key, per_s=9, seconds=11 * MINUTES))
     assert model.partition_count() == 5
-
-
-def test_a_split_takes_minutes() -> None:
-    model = TableModel(ON_DEMAND, now_s=T0, scale=SCALE)
-    drive(model, random_sort_key, per_s=18, seconds=3.9 * MINUTES)
-    assert model.partition_count() == 4
 
 
 def test_an_on_demand_table_grows_past_its_peak_within_minutes() -> None:
@@ -100,12 +88,6 @@ def test_an_on_demand_table_grows_past_its_peak_within_minutes() -> None:
     assert model.warm_throughput()[1] >= 7_000
     later = drive(model, even_keys, per_s=60, seconds=2 * MINUTES, start_s=20 * MINUTES)
     assert sum(later) / len(later) > 0.95
-
-
-def test_a_table_within_half_its_capability_does_not_grow() -> None:
-    model = TableModel(ON_DEMAND, now_s=T0, scale=SCALE)
-    drive(model, even_keys, per_s=19, seconds=30 * MINUTES)
-    assert model.warm_throughput() == (12_000, 4_000)
 
 
 def test_every_refusal_of_a_cold_on_demand_table_is_a_key_range_refusal() -> None:

@@ -3,18 +3,14 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from keyheat.scenario.changes import applied
 from keyheat.scenario.scenario import FORMAT, ScenarioError, scenario_from_dict
-from keyheat.scenario.spec.rules import broken_rules
-from keyheat.scenario.spec.tables import ChangeSpec, requests_of
+from keyheat.scenario.spec.tables import requests_of
 from keyheat.simulator.capacity import capacity_of
 from keyheat.words import Capacity
 
 INDEX = {"name": "by-day", "partition_key": "day", "provisioned": {"read": 50, "write": 200}}
-LOCAL = {"name": "by-size", "partition_key": "pk", "sort_key": "size", "local": True}
 PROVISIONED = {
     "name": "orders",
     "sort_key": "sk",
@@ -87,13 +83,6 @@ def test_a_step_that_cannot_be_is_refused(steps: list[dict[str, Any]], wrong: st
     assert errors_of(*steps) == [wrong]
 
 
-def test_a_local_index_has_no_capacity_to_change() -> None:
-    table = {**PROVISIONED, "indexes": [LOCAL]}
-    assert errors_of(at(1, index="by-size", provisioned={"write": 9}), **table) == [
-        "'by-size' is a local index, which shares the table's capacity @ $.timeline[0].index"
-    ]
-
-
 def test_a_table_goes_on_demand_only_so_often() -> None:
     steps = [
         one
@@ -150,52 +139,6 @@ def test_all_mistakes_are_said_at_once_with_those_of_fields() -> None:
 )
 def test_auto_scaling_agrees_with_the_table(bounds: dict[str, int], wrong: str) -> None:
     assert errors_of(**PROVISIONED, auto_scaling={"write": bounds}) == [wrong]
-
-
-def test_an_on_demand_table_has_nothing_to_scale() -> None:
-    scaling = {"auto_scaling": {"write": {"min": 5, "max": 50}}}
-    assert errors_of(**ON_DEMAND, **scaling) == [
-        "PAY_PER_REQUEST mode has no capacity to scale @ $.table.auto_scaling"
-    ]
-    later = at(60, billing_mode="PROVISIONED", provisioned={"read": 5, "write": 5})
-    assert scenario_from_dict(raw(later, **ON_DEMAND, **scaling), "x").table.scaled
-
-
-def test_a_companion_is_not_scaled() -> None:
-    scaled = {"name": "beside", "provisioned": {"read": 5, "write": 5}}
-    scaled["auto_scaling"] = {"read": {"min": 5, "max": 50}}  # type: ignore[assignment]
-    with pytest.raises(ScenarioError) as caught:
-        scenario_from_dict({**raw(), "companions": [scaled]}, "x")
-    assert caught.value.errors == ["only the scenario's own table is scaled @ $.companions[0].auto_scaling"]
-
-
-Anything = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 9_000) | st.text(max_size=3) | st.just("PAY_PER_REQUEST"),
-    lambda inner: (
-        st.lists(inner, max_size=2)
-        | st.dictionaries(
-            st.sampled_from(["read", "write", "at_s", "index", "provisioned", "warm", "min"]), inner
-        )
-    ),
-    max_leaves=6,
-)
-Step = st.fixed_dictionaries(
-    {}, optional={name: Anything for name in ("at_s", "index", "billing_mode", "provisioned", "warm")}
-)
-
-
-@pytest.mark.slow
-@given(st.lists(Step | Anything, max_size=4), Anything, Anything)
-def test_whatever_a_file_holds_is_checked_without_a_crash(
-    steps: list[Any], scaling: Any, indexes: Any
-) -> None:
-    table = {**PROVISIONED, "auto_scaling": scaling, "indexes": indexes}
-    assert all(" @ $" in line for line in broken_rules({**raw(), "table": table, "timeline": steps}))
-
-
-def test_steps_of_one_moment_are_one_request() -> None:
-    steps = [ChangeSpec.model_validate(step) for step in (at(1, provisioned={"write": 9}), *BACK)]
-    assert requests_of(steps) == [(1.0, (steps[0],)), (60.0, (steps[1], steps[2]))]
 
 
 def test_what_a_step_does_not_name_stays() -> None:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from keyheat.analysis.report.run import ReportRun
+from keyheat.show.html import html_of
+from keyheat.show.report import report_answer
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
 
@@ -38,6 +41,11 @@ def a_run(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture
 def generated_at() -> datetime:
     return GENERATED_AT
+
+
+def page_of(run: ReportRun, at: datetime = GENERATED_AT) -> str:
+    """A report without plotly.js, which is not ours; spaces that glue a number to its unit are plain."""
+    return html_of(report_answer(run), at, library="/* plotly.js */").replace("\u00a0", " ")
 
 
 BLOCKS = "article|aside|dd|dt|div|footer|h[1-6]|header|li|main|p|section|summary|table|tr"

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import load_run
-from keyheat.analysis.report.seconds import read_record
-from keyheat.pages.run.hero import hero_of
-from keyheat.pages.run.report import ticket, write_report
+from keyheat.show.markdown import markdown_of
+from keyheat.show.report import write_report
+from keyheat.show.run import run_answer
 from tests.pages.axe import violations
 from tests.pages.conftest import GENERATED_AT
 
@@ -37,25 +36,22 @@ def test_headings_have_links_that_a_keyboard_reaches(visit, address):
 
 
 def of(run_dir):
-    run = load_run(run_dir)
-    record = read_record(run)
-    return hero_of(run, record, facts_of(run, record))
+    return run_answer(load_run(run_dir), shared=True)
 
 
 @pytest.mark.slow
 def test_a_ticket_has_the_verdict_its_numbers_and_what_to_do(samples):
     hero = of(samples["hotkey"])
-    text = ticket(hero)
-    assert text.startswith(
-        "**hotkey: Partition limit** (as the scenario expects)\n\nWrites were throttled by a partition limit"
-    )
-    assert all(answer.question in text for answer in hero.answers)
-    assert "2026-11-20" in text.splitlines()[-1]
+    text = markdown_of(hero, whole=False)
+    assert text.startswith("## hotkey: Partition limit (as the scenario expects)\n")
+    assert "**Writes were throttled by a partition limit" in text
+    assert all(fact.name in text for fact in hero.facts)
+    assert "2026-11-20" in text
 
 
 def test_what_users_wrote_is_plain_in_a_ticket(samples):
     hero = of(samples["hotkey"])
-    text = ticket(replace(hero, title="<b>[x](y)|\n# @all"))
+    text = markdown_of(replace(hero, title="<b>[x](y)|\n# @all"), whole=False)
     assert "\n# @all" not in text
     assert "<b>" not in text.replace("\\<", "")
     assert "[x]" not in text
@@ -69,6 +65,6 @@ def test_the_button_copies_the_ticket(browser, samples, address):
     page.goto(address)
     page.get_by_role("button", name="Copy as Markdown").click()
     assert page.inner_text("#copied") == "Copied."
-    assert page.evaluate("navigator.clipboard.readText()") == ticket(hero)
+    assert page.evaluate("navigator.clipboard.readText()") == markdown_of(hero, whole=False)
     assert page.evaluate("document.activeElement.id") == "copy"
     context.close()

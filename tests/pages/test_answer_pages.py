@@ -8,13 +8,12 @@ import pytest
 
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import proof_of, tried
-from keyheat.pages.page import save
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes
 from keyheat.show.figures import fix_figure
 from keyheat.show.fix import Fix, fix_answer
-from keyheat.show.html import html_of
+from keyheat.show.html import html_of, save
 from tests.pages.made_answers import made_answers
 
 pytestmark = pytest.mark.browser

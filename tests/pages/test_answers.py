@@ -9,12 +9,12 @@ import pytest
 
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, evidence_alone, load_run
-from keyheat.analysis.report.seconds import read_record
-from keyheat.pages.charts.generator import generator_summary
 from keyheat.runs.formats import Cure, CureStep, GeneratorFacts, MonthlyBill, Recommendation
-from keyheat.wording.advice import cards
-from keyheat.wording.answers import Answer, answers_of
-from keyheat.wording.verdict import verdict_sentence
+from keyheat.show.advice import cards
+from keyheat.show.answer import Fact
+from keyheat.show.charts.generator import generator_words
+from keyheat.show.questions import first_facts
+from keyheat.show.verdict import verdict_sentence
 from keyheat.words import WRITE
 
 Story = Callable[[str], ReportRun]
@@ -25,8 +25,8 @@ def story(samples: dict[str, Path]) -> Story:
     return lambda name: load_run(samples[name])
 
 
-def asked(run: ReportRun, **how: bool) -> dict[str, Answer]:
-    return {one.id: one for one in answers_of(run, facts_of(run, read_record(run)), **how)}
+def asked(run: ReportRun, **how: bool) -> dict[str, Fact]:
+    return {one.id: one for one in first_facts(run, facts_of(run), **how)}
 
 
 def with_diagnosis(run: ReportRun, **fields: object) -> ReportRun:
@@ -43,13 +43,13 @@ CURE = Cure(
 def test_the_questions_of_a_hot_key(story: Story) -> None:
     found = asked(with_diagnosis(story("hotkey"), cure=CURE))
     assert list(found) == ["since", "bad", "now", "do", "cost", "sure"]
-    assert found["since"].said.endswith(" to the end")
-    assert found["bad"].said.endswith(" % of attempts")
-    assert (found["now"].question, found["now"].said) == ("Now", "Retry with jitter, or queue")
-    assert (found["do"].question, found["do"].said) == ("For good", "Shard the hot key (4 shards)")
+    assert found["since"].value.endswith(" to the end")
+    assert found["bad"].value.endswith(" % of attempts")
+    assert (found["now"].name, found["now"].value) == ("Now", "Retry with jitter, or queue")
+    assert (found["do"].name, found["do"].value) == ("For good", "Shard the hot key (4 shards)")
     assert found["do"].beside == ("Simulated: no attempt throttled then, instead of 40 %.",)
-    assert found["cost"].said == "$22.78 → $546 a month"
-    assert found["sure"].said == "98 %"
+    assert found["cost"].value == "$22.78 → $546 a month"
+    assert found["sure"].value == "98 %"
 
 
 def test_what_ended_says_how_long_before_the_run_did(story: Story) -> None:
@@ -60,7 +60,7 @@ def test_what_ended_says_how_long_before_the_run_did(story: Story) -> None:
     later = run.manifest.model_copy(update={"ended_at": labels[-1].end + timedelta(seconds=40)})
     found = asked(replace(run, manifest=later))["since"]
     assert found.beside[-1] == "ended 40 s before the run did"
-    assert " to the end" not in found.said
+    assert " to the end" not in found.value
 
 
 def test_a_command_on_a_page_says_no_more_of_the_machine(
@@ -79,7 +79,7 @@ def test_what_saved_burst_carried_is_not_to_be_fixed_by_a_command_that_refuses_i
     run = story("sharded")
     scaling = Recommendation(action="auto_scaling", kind="cure", why="", expected="", units=900)
     found = asked(with_diagnosis(run, recommendations=(scaling,)))["do"]
-    assert (found.said, found.command) == ("Turn on auto scaling (900 units/s)", None)
+    assert (found.value, found.command) == ("Turn on auto scaling (900 units/s)", None)
 
 
 def test_advice_that_no_rerun_can_show_has_no_command(story: Story) -> None:
@@ -98,13 +98,13 @@ def test_what_cannot_be_known_is_not_said_to_be_none(story: Story) -> None:
     run = story("undetermined")
     assert run.evidence is not None
     nothing = asked(evidence_alone(run.evidence, run.diagnosis.model_copy(update={"labels": ()})))
-    assert nothing["since"].said == "–", "a client saw throttles, and no label says when"
+    assert nothing["since"].value == "–", "a client saw throttles, and no label says when"
     assert "cost" not in nothing
 
 
 def test_a_run_that_the_generator_spoiled_is_to_be_made_again(story: Story) -> None:
     found = asked(story("generator-bound"))["do"]
-    assert found.said == "Run it again with a generator that keeps up"
+    assert found.value == "Run it again with a generator that keeps up"
     assert found.command is None
 
 
@@ -165,9 +165,7 @@ def test_the_share_of_a_limit_is_of_the_throttles_whose_limit_is_told(
 
 def test_the_parts_of_two_limits_are_of_the_throttles_whose_limit_is_told(story: Story) -> None:
     run = story("hotkey")
-    facts = replace(
-        facts_of(run, read_record(run)), labelled=1_000, run_throttles=1_000, beside=(("were reads", 0.4),)
-    )
+    facts = replace(facts_of(run), labelled=1_000, run_throttles=1_000, beside=(("were reads", 0.4),))
     told = verdict_sentence(run.diagnosis.verdict, facts, GeneratorFacts(bound=False))
     assert told.endswith("That is 60 % of the throttles; 40 % were reads.")
     more = replace(facts, run_throttles=50_000)
@@ -189,7 +187,7 @@ def test_what_is_held_back_is_not_sent(story: Story, held_back_per_s: float, sai
         update={"asked_per_s": 2_000.0, "achieved_per_s": 1_200.0, "held_back_per_s": held_back_per_s}
     )
     held = replace(run, manifest=run.manifest.model_copy(update={"generator": health}))
-    assert said in generator_summary(held)
+    assert said in generator_words(held)
 
 
 def test_resources_that_need_the_same_share_a_card() -> None:

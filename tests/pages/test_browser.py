@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from keyheat.pages.run.report import write_report
+from keyheat.show.report import write_report
 from tests.browsing import CONTRASTS, all_drawn, drawn
 from tests.pages.conftest import GENERATED_AT
 from tools.gallery import MADE_UP
@@ -27,7 +27,7 @@ def test_the_links_of_an_index_lead_to_its_reports(visit, samples, tmp_path):
     assert page.url == (next(iter(samples.values())) / "report.html").as_uri()
 
 
-MARKS = """() => [...document.querySelectorAll("#chart-latency .xtick text")]
+MARKS = """() => [...document.querySelectorAll("#chart-latency-by-percentile .xtick text")]
     .map(text => text.getBoundingClientRect()).filter(box => box.width)
     .map(({left, right, top}) => [left, right, top])"""
 
@@ -43,9 +43,11 @@ def test_percentiles_stand_side_by_side_on_a_phone(visit, report):
 
 def test_the_page_follows_the_system_from_light_to_dark(visit, report):
     page = visit(report)
-    page.locator("#chart-seconds-0").scroll_into_view_if_needed()  # what nobody looks at waits
-    area = "document.querySelector('#chart-seconds-0 .js-fill')"
-    page.wait_for_selector("#chart-seconds-0 .js-fill", state="attached")
+    page.locator(
+        "#chart-second-by-second-table-writes"
+    ).scroll_into_view_if_needed()  # what nobody looks at waits
+    area = "document.querySelector('#chart-second-by-second-table-writes .js-fill')"
+    page.wait_for_selector("#chart-second-by-second-table-writes .js-fill", state="attached")
     light = page.evaluate(f"getComputedStyle({area}).fill")
     page.emulate_media(color_scheme="dark")
     changed = f"() => {area} && getComputedStyle({area}).fill !== '{light}'"
@@ -82,4 +84,4 @@ def test_hostile_words_do_not_run(visit, a_run, generated_at):
     assert drawn(page)
     assert page.wrong == []
     assert page.locator("img").count() == 0
-    assert "<img src=x" in page.locator("#chart-keys").text_content()
+    assert "<img src=x" in page.locator("#chart-hottest-keys-writes").text_content()

@@ -19,8 +19,8 @@ from rich.text import Text
 from keyheat.cli.main import main
 from keyheat.load.run.progress import RunProgress, tell
 from keyheat.masking import plain, plain_json, speak_plainly
+from keyheat.show.layout import Strip
 from keyheat.terminal.console import PlainConsole, print_json
-from keyheat.terminal.layout import Strip
 from keyheat.terminal.progress import NAMED, SAID, Bar, Countdown, LoadBar, Working
 from tests.outside import PATIENCE_S
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from keyheat.pages.run.counts import WORDS, counts_of, listed, shown, word_of
-from keyheat.pages.run.report import write_report
+from keyheat.show.counts import WORDS, counts_of, listed, shown, word_of
+from keyheat.show.report import write_report
 
 RIGHT = {"reads.checked": 400.0, "reads.items": 20_000.0, "reads.missing": 0.0, "reads.units": 1234.5}
 
@@ -18,12 +18,12 @@ def test_nothing_counted_is_nothing_shown():
 def test_right_reads_are_said_in_a_sentence():
     counts = counts_of(RIGHT)
     assert counts.wrong == ()
-    assert counts.right == (
+    assert counts.lines == (
         "400 reads checked against what was written: nothing missing, nothing twice, all in order.",
     )
     (table,) = counts.tables
-    assert table.caption == "Reads that were checked"
-    assert table.rows[-1] == ("consumed by checked reads", "1,234 RCU")
+    assert table.title == "Reads that were checked"
+    assert table.cells[-1] == ["consumed by checked reads", "1,234 RCU"]
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,14 @@ def test_right_reads_are_said_in_a_sentence():
 def test_wrong_reads_come_first_and_are_never_called_right(counted, words):
     counts = counts_of(RIGHT | counted)
     assert counts.wrong == (f"Wrong reads: of what 400 checked reads should have got, {words}.",)
-    assert counts.right == ()
+    assert counts.lines == ()
 
 
 def test_orders_and_cache_are_said_as_ratios():
     counts = counts_of(
         {"orders.placed": 200, "orders.units": 900, "orders.counted": 199, "cache.hits": 3, "cache.misses": 1}
     )
-    assert counts.right == (
+    assert counts.lines == (
         "One order took 4.5 units.",
         "199 of 200 orders were in the totals when the load ended.",
         "The cache answered 75 % of the reads.",
@@ -56,13 +56,13 @@ def test_tables_beside_the_judged_one_are_rows():
         {"tables.by.day.accepted": 10, "tables.by.day.write_units": 12.0, "tables.meta.throttled": 2}
     )
     (table,) = counts.tables
-    assert table.rows == (("by.day", "10", "0", "0", "12", "0"), ("meta", "0", "2", "0", "0", "0"))
+    assert table.cells == [["by.day", "10", "0", "0", "12", "0"], ["meta", "0", "2", "0", "0", "0"]]
 
 
 def test_names_that_we_do_not_know_are_shown_as_they_are():
     counts = counts_of({"pigeons.sent_home": 2.5})
-    assert counts.tables[0].rows == (("pigeons: sent home", "2.5"),)
-    assert counts.tables[0].caption == "Further numbers"
+    assert counts.tables[0].cells == [["pigeons: sent home", "2.5"]]
+    assert counts.tables[0].title == "Further numbers"
 
 
 def test_the_order_is_the_storys_and_not_the_alphabets():

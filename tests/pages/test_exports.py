@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from keyheat.analysis.report.run import load_run
 from keyheat.cli.pages import report
-from keyheat.pages.run.report import KeysNotRecorded, write_exports
+from keyheat.show.exports import KeysNotRecorded, write_exports
 
 SEVERAL = {"seconds-table-write", "constraints", "heat-of-keys-write",
            "hottest-keys-write", "partitions-table-write", "latency", "generator"}  # fmt: skip

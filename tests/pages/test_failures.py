@@ -7,8 +7,8 @@ import pytest
 from keyheat.analysis.report.run import load_run
 from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
 from keyheat.numbers import percent
-from keyheat.pages.run.counts import MEANINGS, failure_table
-from keyheat.pages.run.report import write_report
+from keyheat.show.counts import MEANINGS, failure_table
+from keyheat.show.report import write_report
 
 
 def with_failures(run_dir, kinds):
@@ -26,10 +26,10 @@ def test_nothing_failed_is_no_table(a_run):
 def test_kinds_are_rows_with_what_they_mean(a_run):
     run = load_run(with_failures(a_run(), {"cut_off": 3, "timeout": 40, "HTTP502": 3}))
     table = failure_table(run)
-    assert [row[:2] for row in table.rows] == [("timeout", "40"), ("HTTP502", "3"), ("cut_off", "3")]
-    assert table.rows[0][3] == MEANINGS["timeout"]
-    assert table.rows[1][3] == ""
-    assert table.rows[0][2] == percent(40 / run.totals.attempts)
+    assert [tuple(row[:2]) for row in table.cells] == [("timeout", "40"), ("HTTP502", "3"), ("cut_off", "3")]
+    assert table.cells[0][3] == MEANINGS["timeout"]
+    assert table.cells[1][3] == ""
+    assert table.cells[0][2] == percent(40 / run.totals.attempts)
 
 
 def test_every_kind_of_a_transport_has_words():

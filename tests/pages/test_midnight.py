@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from keyheat.numbers import clock, moment
-from keyheat.pages.charts.figures import times
-from keyheat.wording.constraints import saying
+from keyheat.show.charts.base import time_axis
+from keyheat.show.constraints import saying
 
 BEGAN = datetime(2026, 11, 20, 18, tzinfo=UTC)
 HOT = {*range(300, 360), *range(1_500, 1_560)}  # minutes: 23:00 to 24:00, and the same hour of the next day
@@ -45,8 +45,8 @@ def test_moments_have_their_date_where_midnight_lies_between():
     begin_s, hour_s = BEGAN.timestamp(), 3_600
     assert saying(begin_s, begin_s + hour_s) is clock
     assert saying(begin_s, begin_s + 6 * hour_s) is moment
-    assert times(begin_s, begin_s + 6 * hour_s)["tickformat"] == "%H:%M"  # it ends at midnight
-    assert times(begin_s, begin_s + 7 * hour_s)["tickformat"] == "%H:%M\n%Y-%m-%d"
+    assert time_axis(begin_s, begin_s + 6 * hour_s)["tickformat"] == "%H:%M"  # it ends at midnight
+    assert time_axis(begin_s, begin_s + 7 * hour_s)["tickformat"] == "%H:%M\n%Y-%m-%d"
 
 
 def test_the_terminal_says_on_which_day(verb, evidence):

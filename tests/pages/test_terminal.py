@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from keyheat.analysis.report.run import load_run
+from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.runs.formats import Diagnosis, Label
 from keyheat.scenario.scenario import scenario_from_dict
-from keyheat.terminal.diagnosis import outcome, summary
+from keyheat.show.outcome import outcome
+from keyheat.show.run import run_answer
+from keyheat.show.text import text_of
 from tests.conftest import Golden
 from tools.samples.cases import CASES
 
@@ -20,7 +22,9 @@ LABEL = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z", "resour
 
 def printed(diagnosis, run=None, width=80):
     out = StringIO()
-    Console(file=out, width=width, highlight=False, soft_wrap=True).print(summary(diagnosis, run))
+    Console(file=out, width=width, highlight=False, soft_wrap=True).print(
+        text_of(run_answer(run or ReportRun(diagnosis=diagnosis)))
+    )
     return out.getvalue()
 
 
@@ -70,7 +74,7 @@ def test_the_longest_words_are_whole_in_eighty_columns(samples):
 
 def test_of_many_labels_the_first_are_listed(samples):
     labels = (Label.model_validate(LABEL),) * 500
-    assert "and 480 more labels" in printed(a_diagnosis(samples, labels=labels))
+    assert "and 180 more rows" in printed(a_diagnosis(samples, labels=labels))
 
 
 def test_what_a_file_says_is_no_markup(samples):

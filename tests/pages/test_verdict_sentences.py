@@ -2,7 +2,7 @@ import pytest
 
 from keyheat.analysis.report.facts import Facts
 from keyheat.runs.formats import GeneratorFacts, HotKey, Verdict
-from keyheat.wording.verdict import verdict_sentence
+from keyheat.show.verdict import verdict_sentence
 from keyheat.words import Resource
 
 KEY = HotKey(key="sha256:1f3a", share=0.9, throttles=2460, units_per_s=1803.0)

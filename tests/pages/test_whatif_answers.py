@@ -230,13 +230,3 @@ def test_what_an_adaptive_client_sends_late_feeds_on_no_retries() -> None:
     assert [one for one in found_in([NONE, later]) if "feeds on" in one] == []
     assert "take 5 ms at p50 and 1.5 s at p99" in next(found_in([NONE, later]))
     assert "feeds on" in next(found_in([NONE, replace(later, policy=BUSY.policy)]))
-
-
-def test_a_legend_names_what_is_drawn_in_the_colours_of_the_page(generated_at: datetime) -> None:
-    page = html_of(made_answers()["retries"], generated_at)
-    swatches = re.findall(r'class="mark (\w+)" style="--mark:var\(--([\w-]+)\)"></i>([^<]+)<', page)
-    assert ("bar", "accent", "accepted") in swatches
-    assert ("stripe", "muted", "still waiting") in swatches
-    assert ("dash", "ink", "demand") in swatches
-    page = html_of(made_answers()["shards"], generated_at)
-    assert "the answer" in page

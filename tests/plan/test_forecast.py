@@ -8,7 +8,6 @@ import pytest
 from keyheat.plan.forecast import Forecast, forecast, shards_needed
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import load_scenario, scenario_from_dict
-from keyheat.scenario.trace import TraceError
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 
@@ -112,11 +111,6 @@ def test_a_trace_is_added_up_row_by_row(tmp_path: Path) -> None:
     assert plan.hot_key is not None
     assert plan.hot_key.share == 0.75
     assert plan.on_demand_dollars == pytest.approx((4 * 0.625 + 1 * 0.125) / 1e6)
-
-
-def test_a_trace_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(TraceError):
-        forecast(load_scenario(SCENARIOS / "replay.toml"), load_prices(), margin=1.5, folder=tmp_path)
 
 
 @pytest.mark.parametrize(

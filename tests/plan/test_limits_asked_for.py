@@ -46,12 +46,6 @@ def test_every_shipped_scenario_is_foretold_as_it_expects(name: str) -> None:
         assert found == ({scenario.expects} if scenario.expects != "none" else set())
 
 
-def test_a_limit_is_named_with_what_is_asked_of_it() -> None:
-    (one,) = told(shipped("country-index"))
-    assert (one.constraint, one.name, one.index, one.direction) == ("partition", "index by-country", True, W)
-    assert (one.asked_per_s, one.limit_per_s) == (pytest.approx(2_499, abs=1), 1_000)
-
-
 def test_a_burst_lasts_for_300_seconds_of_what_was_provisioned() -> None:
     (one,) = told(shipped("too-small"))
     assert (one.constraint, one.from_s) == ("table", 15)  # 12,000 units saved, 760 too many each second
@@ -112,12 +106,6 @@ def test_the_quota_of_a_table_counts_its_indexes() -> None:
     assert (account.constraint, account.limit_per_s) == ("account", 5_000)
     assert account.asked_per_s == pytest.approx(2 * 2_940)
     assert "account" not in {one.constraint for one in told(scenario, unknown_quotas("no answer"))}
-
-
-def test_limits_of_aws_are_not_scaled() -> None:
-    scenario = load_scenario(SCENARIOS / "dynamic-sharding-one.toml")
-    assert told(scenario)
-    assert not told(scenario, scale=1.0)
 
 
 AMPLE = {"read": 100, "write": 40_000}

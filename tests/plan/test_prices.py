@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.plan.prices import DEFAULT, consumed_dollars, load_prices, per_million, provisioned_dollars
+from keyheat.plan.prices import DEFAULT, load_prices, provisioned_dollars
 from keyheat.runfiles import FileProblem
 
 
@@ -15,26 +15,10 @@ def test_the_shipped_list_says_where_and_when_it_holds_and_where_it_is_from() ->
     assert prices.sources
 
 
-def test_two_thousand_writes_a_second_for_a_quarter_of_an_hour() -> None:
-    dollars = consumed_dollars(load_prices().on_demand, write_units=2_000 * 900)
-    assert dollars == pytest.approx(1.125)
-
-
-def test_reads_cost_a_fifth_of_writes() -> None:
-    prices = load_prices().on_demand
-    reads, writes = consumed_dollars(prices, read_units=5e6), consumed_dollars(prices, write_units=1e6)
-    assert reads == pytest.approx(writes)
-
-
 def test_provisioned_capacity_is_paid_by_the_hour_whether_used_or_not() -> None:
     prices = load_prices().provisioned
     assert provisioned_dollars(prices, 3600, write_per_s=4_000) == pytest.approx(2.6)
     assert provisioned_dollars(prices, 1800, write_per_s=4_000, read_per_s=500) == pytest.approx(1.3325)
-
-
-def test_a_million_of_nothing_has_no_price() -> None:
-    assert per_million(5.0, 0) is None
-    assert per_million(5.0, 2_000_000) == 2.5
 
 
 def test_a_list_of_capacity_alone_is_still_one(tmp_path: Path) -> None:

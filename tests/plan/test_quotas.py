@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas, over_quota, quotas_of, unknown_quotas
+from keyheat.plan.quotas import DEFAULT_QUOTAS, over_quota, quotas_of
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.words import Capacity
 
@@ -29,20 +27,6 @@ def test_an_answer_of_aws_is_read() -> None:
     found = quotas_of(ANSWER)
     assert (found.table, found.account) == (Capacity(40_000, 3_000), Capacity(80_000, 5_000))
     assert (found.source, found.problem) == ("account", None)
-
-
-@pytest.mark.parametrize(
-    "answer", [{}, {"TableMaxReadCapacityUnits": 0}, {"AccountMaxReadCapacityUnits": "a"}]
-)
-def test_an_answer_without_numbers_leaves_the_quotas_unknown(answer: dict[str, Any]) -> None:
-    found = quotas_of(answer)
-    assert found.source == "unknown"
-    assert over_quota(scenario("hotkey"), found) == ()
-
-
-def test_no_shipped_scenario_is_more_than_a_new_account_has() -> None:
-    for path in SCENARIOS.glob("*.toml"):
-        assert over_quota(load_scenario(path), DEFAULT_QUOTAS) == (), path
 
 
 def test_a_table_counts_together_with_its_indexes() -> None:
@@ -72,9 +56,3 @@ def test_maxima_and_warm_throughput_are_bound_by_the_quota_of_a_table() -> None:
     maximum, warm = sorted(over_quota(asked, DEFAULT_QUOTAS))
     assert "a maximum of 50,000 RCU/s" in maximum
     assert "warm throughput of 60,000 WCU/s" in warm
-
-
-def test_nothing_is_held_against_a_quota_that_nobody_knows() -> None:
-    assert over_quota(load_scenario(SCENARIOS / "country-index.toml"), unknown_quotas("no answer")) == ()
-    half = Quotas(table=Capacity(None, 3_000), account=Capacity(), source="account")
-    assert len(over_quota(load_scenario(SCENARIOS / "country-index.toml"), half)) == 1

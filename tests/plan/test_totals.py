@@ -6,7 +6,7 @@ import pytest
 
 from keyheat.plan import totals as module
 from keyheat.plan.totals import LoadTotals, ResourceSide, SideTotals, expected
-from keyheat.scenario.scenario import load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.words import Direction
@@ -99,21 +99,6 @@ def test_a_simulation_that_throttles_nothing_consumes_what_was_expected(name: st
         assert asked.total() == pytest.approx(consumed, rel=0.03, abs=20), key
 
 
-def test_the_same_seed_gives_the_same_answer() -> None:
-    one, other = sent("random-suffix"), sent("random-suffix")
-    assert [(key, asked.hottest) for key, asked in one.sides.items()] == [
-        (key, asked.hottest) for key, asked in other.sides.items()
-    ]
-
-
-def test_units_from_a_second_on() -> None:
-    asked = side(sent("pre-warmed"), W)
-    assert asked.total() == pytest.approx(120_000)
-    assert asked.total(60) == pytest.approx(96_000)
-    demand = asked.demand(120)
-    assert (demand.mean_per_s, demand.peak_per_s) == (pytest.approx(1_000), pytest.approx(1_600))
-
-
 def test_the_judged_table_comes_first_and_its_writes_before_its_reads() -> None:
     keys = list(sent("country-index").sides)
     table = "keyheat-country-index"
@@ -123,11 +108,6 @@ def test_the_judged_table_comes_first_and_its_writes_before_its_reads() -> None:
         ResourceSide(table, "by-country", R),
     ]
     assert [key.unit for key in keys] == ["WCU", "WCU", "RCU"]
-
-
-def test_a_load_test_that_nobody_knows_is_not_guessed() -> None:
-    raw = load_scenario(SCENARIOS / "hotkey.toml").model_dump(mode="json")
-    assert expected(scenario_from_dict(raw | {"loadtest": "mine"}, "mine")) is None
 
 
 def test_a_load_of_days_goes_on_as_its_first_hour_does(monkeypatch: pytest.MonkeyPatch) -> None:

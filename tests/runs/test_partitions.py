@@ -53,10 +53,6 @@ def test_a_split_has_two_children_and_a_roll_over_one() -> None:
     assert sum(map(is_open, shards)) == 3
 
 
-def test_the_children_of_a_parent_that_is_trimmed_still_show_the_split() -> None:
-    assert len(splits([shard(at(3, "b"), "gone"), shard(at(3, "c"), "gone")])) == 1
-
-
 def test_a_split_of_before_is_left_out_and_a_split_of_a_child_is_another_one() -> None:
     shards = [
         shard("a", closed=True), shard("b", "a", closed=True), shard("c", "a"), shard("d", "b"),
@@ -64,10 +60,6 @@ def test_a_split_of_before_is_left_out_and_a_split_of_a_child_is_another_one() -
     ]  # fmt: skip
     assert [split.shard_id for split in splits(shards)] == ["a", "b"]
     assert [split.shard_id for split in splits(shards, but={"a"})] == ["b"]
-
-
-def test_a_parent_that_is_still_open_has_not_split_yet() -> None:
-    assert splits([shard("a"), shard("b", "a"), shard("c", "a")]) == ()
 
 
 @pytest.mark.parametrize(
@@ -97,10 +89,6 @@ class Paged:
         if len(rest) > self.page:
             told["LastEvaluatedShardId"] = rest[self.page - 1]
         return {"StreamDescription": told}
-
-
-def test_pages_are_put_together() -> None:
-    assert len(all_shards(Paged(250, 100), "arn")) == 250
 
 
 def test_a_stream_without_end_is_given_up() -> None:

@@ -2,7 +2,6 @@
 
 import json
 from copy import deepcopy
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -163,10 +162,6 @@ WRONG: list[tuple[str, Any, str]] = [
 ]
 
 
-def test_the_good_evidence_is_good(tmp_path: Path) -> None:
-    assert len(read(GOOD, tmp_path).series) == 2
-
-
 @pytest.mark.parametrize(("place", "value", "message"), WRONG, ids=[f"{p}={v!r:.20}" for p, v, _ in WRONG])
 def test_what_cannot_be_true_is_refused_with_its_place(
     place: str, value: Any, message: str, tmp_path: Path
@@ -201,16 +196,6 @@ TAKEN: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(("place", "value"), TAKEN)
 def test_what_may_be_true_is_taken(place: str, value: Any, tmp_path: Path) -> None:
     read(changed((place, value)), tmp_path)
-
-
-def test_points_come_in_any_order_and_twice(tmp_path: Path) -> None:
-    content = changed(("series.0.points", points(("12:02:00", 3), ("12:00:00", 1), ("12:02:00", 3.0))))
-    found = read(content, tmp_path).series[0].points
-    assert [(at.minute, value) for at, value in found] == [(0, 1), (2, 3)]
-
-
-def test_the_same_second_twice_counts_once(tmp_path: Path) -> None:
-    assert len(read(changed(("seconds.1", GOOD["seconds"][0])), tmp_path).seconds or ()) == 1
 
 
 def test_a_period_that_began_before_the_window_still_speaks_of_it(tmp_path: Path) -> None:
@@ -261,22 +246,3 @@ def test_deep_nesting_is_refused(tmp_path: Path) -> None:
         )
         with pytest.raises(FileProblem):
             read_evidence(path)
-
-
-@pytest.mark.slow
-def test_many_points_are_read_whole(tmp_path: Path) -> None:
-    start = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-    moments = [f"{start + timedelta(minutes=minute):%FT%TZ}" for minute in range(15 * 1_440)]
-    content = changed(
-        ("window.end", f"{start + timedelta(days=15):%FT%TZ}"),
-        ("series.0.points", [[moment, place % 7] for place, moment in enumerate(moments)][::-1]),
-    )
-    found = read(content, tmp_path).series[0].points
-    assert len(found) == 15 * 1_440
-    assert [value for _, value in found[:9]] == [0, 1, 2, 3, 4, 5, 6, 0, 1]
-
-
-def test_more_indexes_than_any_table_has_are_refused(tmp_path: Path) -> None:
-    names = [{"name": f"by_{number}"} for number in range(1_001)]
-    said = refusal(changed(("table.indexes", names)), tmp_path)
-    assert "1,001 indexes are too many: at most 1,000 are read @ $" in said

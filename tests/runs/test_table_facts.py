@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from keyheat.runs.formats import TableFacts
-from keyheat.runs.table_facts import mode_of, table_facts
+from keyheat.runs.table_facts import table_facts
 from keyheat.validation import mistakes
 from keyheat.words import Capacity
 
@@ -16,7 +16,6 @@ TABLE: dict[str, Any] = {
     "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 7},
 }
 ON_DEMAND = {"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}}
-NOTHING = {"ProvisionedThroughput": {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}}
 
 
 def test_a_table_as_it_is_described() -> None:
@@ -47,13 +46,6 @@ def test_a_rate_that_is_not_set_is_none_and_never_zero(
     said: dict[str, int], maximum: Capacity | None
 ) -> None:
     assert table_facts({**TABLE, **ON_DEMAND, "OnDemandThroughput": said}).max_on_demand == maximum
-
-
-def test_an_on_demand_table_has_nothing_provisioned_whether_it_says_its_mode_or_not() -> None:
-    for described in ({**TABLE, **ON_DEMAND, **NOTHING}, {**TABLE, **NOTHING}):
-        assert mode_of(described) == table_facts(described).billing_mode == "PAY_PER_REQUEST"
-        assert table_facts(described).provisioned is None
-    assert mode_of(TABLE) == "PROVISIONED"
 
 
 def test_a_capacity_from_a_file_is_checked_side_by_side() -> None:

@@ -52,11 +52,3 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path, text, said):
         client(tmp_path / "a.toml", text)
     assert said in str(error.value)
     assert "a.toml" in str(error.value)
-
-
-def test_a_part_that_is_no_table_is_not_taken_for_a_number(tmp_path):
-    file = tmp_path / "a.toml"
-    file.write_text(f'client = "boto3-2026"\n{HOTKEY.read_text()}')
-    with pytest.raises(ScenarioError) as error:
-        load_scenario(file)
-    assert "should have fields with names, got 'boto3-2026' @ $.client" in str(error.value)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.scenario.scenario import Scenario, load_scenario
-from keyheat.scenario.variants import changes, overridden, with_demand, with_files_of, with_own_tables
+from keyheat.scenario.variants import changes, overridden, with_demand
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 
@@ -29,27 +29,6 @@ def test_a_demand_is_in_the_unit_of_the_target(field: str, unit: str) -> None:
     steered = ('load.arrivals="constant"', "load.requests_per_s=", f"load.{field}=300")
     made = with_demand(scenario_of("too-small", *steered), 40.5, 60)
     assert (made.load.target_per_s, made.load.target_unit) == (40.5, unit)
-
-
-def test_a_demand_changes_nothing_else() -> None:
-    scenario = scenario_of("hotkey")
-    assert said(scenario, with_demand(scenario, 500, 60)) == {
-        "load.duration_s": ("50", "60"), "load.requests_per_s": ("250", "500"),
-    }  # fmt: skip
-
-
-def test_every_table_gets_the_ending_and_who_names_one_finds_it() -> None:
-    made = with_own_tables(scenario_of("dynamic-sharding"), "-after-1")
-    assert made.table.name.endswith("-after-1")
-    assert made.dynamic_sharding is not None
-    assert made.dynamic_sharding.table == made.companions[0].name
-    assert made.name == "dynamic-sharding-after-1"
-
-
-def test_a_trace_is_found_from_everywhere() -> None:
-    made = with_files_of(scenario_of("replay"), SCENARIOS)
-    assert made.keys.trace_path(Path("/nowhere")).exists()
-    assert with_files_of(scenario_of("hotkey"), SCENARIOS) == scenario_of("hotkey")
 
 
 def test_differences_are_fields_with_their_paths() -> None:

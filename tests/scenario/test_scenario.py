@@ -13,12 +13,10 @@ from pydantic import ValidationError
 from keyheat.scenario.keys import DateKey, HotSet, KeyPattern, Sequence, SingleHotKey, Uniform, Weighted, Zipf
 from keyheat.scenario.scenario import (
     FORMAT,
-    SCENARIOS,
     Scenario,
     ScenarioError,
     json_schema,
     load_scenario,
-    scenario_file,
     scenario_from_dict,
 )
 from keyheat.scenario.sizes import ChoiceSize, FixedSize, ItemSize, LognormalSize, UniformSize
@@ -184,11 +182,6 @@ def test_every_mistake_at_once_with_its_path(case: str, raw: dict[str, Any], exp
     assert paths(errors_of(raw)) == expected, case
 
 
-def test_a_message_says_what_was_given() -> None:
-    (error,) = errors_of(right(load={"users": -3}))
-    assert error == "Input should be greater than or equal to 1, got -3 @ $.load.users"
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [("a = ", "not TOML"), ("format = 1\nformat = 2", "not TOML"), ("", r"missing @ \$\.format")],
@@ -197,12 +190,6 @@ def test_text_that_is_not_a_scenario(tmp_path: Path, text: str, message: str) ->
     (tmp_path / "x.toml").write_text(text)
     with pytest.raises(ScenarioError, match=message):
         load_scenario(tmp_path / "x.toml")
-
-
-def test_a_load_test_in_place_of_a_scenario_says_where_it_is_named(tmp_path: Path) -> None:
-    (tmp_path / "shipments.py").touch()
-    with pytest.raises(ScenarioError, match=r'write loadtest = "\./shipments\.py" in one'):
-        scenario_file(tmp_path / "shipments.py")
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -390,13 +377,6 @@ def test_a_mix_of_operations_that_makes_no_sense_is_refused(mix: Any, expected: 
     assert paths(errors_of(right(loadtest="operations", load=load))) == expected
 
 
-def test_the_weights_of_a_mix_are_those_that_are_sent() -> None:
-    load = {"operations": {"put": 3, "batch_get": 0.5, "get": 0}}
-    mix = scenario_from_dict(right(loadtest="operations", load=load), "x").load.operations
-    assert mix is not None
-    assert mix.weights() == {"put": 3.0, "batch_get": 0.5}
-
-
 REPLAY = {"kind": "replay", "trace": "traces/shop.csv"}
 
 
@@ -429,9 +409,3 @@ def test_a_replay_says_which_trace_and_nothing_of_how_much() -> None:
 )
 def test_a_replay_that_makes_no_sense_is_refused(changes: dict[str, Any], expected: list[str]) -> None:
     assert paths(errors_of(right(**changes))) == expected
-
-
-def test_a_folder_of_the_same_name_is_no_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "hotkey").mkdir()
-    monkeypatch.chdir(tmp_path)
-    assert scenario_file("hotkey") == SCENARIOS / "hotkey.toml"

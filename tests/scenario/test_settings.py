@@ -65,11 +65,6 @@ def test_the_total_is_that_of_the_tasks_as_they_are_set(
     assert overridden(paced, settings, "it").load.requests_per_s == total
 
 
-def test_another_target_takes_the_place_of_the_tasks_total(paced: Scenario) -> None:
-    settings = ["load.write_units_per_s=900", "load.arrivals='constant'"]
-    assert overridden(paced, settings, "it").load.target_unit == "WCU"
-
-
 def test_what_was_expected_is_not_expected_of_another_scenario(scenario: Scenario) -> None:
     assert scenario.expects == "partition"
     assert overridden(scenario, [], "it") is scenario
@@ -98,9 +93,3 @@ def test_a_wrong_setting_is_explained(scenario: Scenario, setting: str, said: st
     with pytest.raises(ScenarioError) as raised:
         overridden(scenario, ["keys.shards=2", setting], "it")
     assert any(said in error for error in raised.value.errors), raised.value.errors
-
-
-def test_all_wrong_settings_are_said_at_once(scenario: Scenario) -> None:
-    with pytest.raises(ScenarioError) as raised:
-        overridden(scenario, ["nonsense", "keys.shards=many", "load.users[2]=3"], "it")
-    assert len(raised.value.errors) == 3

@@ -54,18 +54,6 @@ def test_what_a_whole_load_asks_for(name: str, end_s: float, total: float) -> No
     assert SHAPES[name].total(end_s) == pytest.approx(total)
 
 
-def test_rates_change_where_the_breakpoints_are() -> None:
-    made = SHAPES["steps"]
-    assert made.breakpoints == (0.0, 20.0, 30.0, 60.0)
-    assert [made.rate(t_s) for t_s in (-1, 0, 19.9, 20, 30, 59, 60, 1_000)] == [0, 10, 10, 0, 50, 50, 50, 50]
-    assert made.highest_per_s == 50
-
-
-def test_a_sine_is_low_at_midnight_and_high_at_noon() -> None:
-    day = shape.sine(100.0, 900.0, period_s=24, duration_s=48)
-    assert [round(day.rate(hour)) for hour in (0, 6, 12, 18, 24, 36)] == [100, 500, 900, 500, 100, 900]
-
-
 def test_after_its_end_the_last_rate_holds_and_a_last_rate_of_none_asks_for_no_more() -> None:
     assert SHAPES["constant"].total(70) == pytest.approx(2_800)
     assert SHAPES["constant"].at(2_800) == pytest.approx(70)
@@ -162,8 +150,3 @@ def test_a_shape_that_cannot_be_sent_is_refused_with_every_mistake(
         scenario(**load)
     found = [error.rpartition(" @ ")[2] for error in caught.value.errors]
     assert sorted(found) == sorted(expected), caught.value.errors
-
-
-def test_a_step_without_an_end_is_told_so() -> None:
-    with pytest.raises(ScenarioError, match="a step needs an end: for_s"):
-        scenario(shape={"kind": "steps", "steps": [{"per_s": 1}]})

@@ -3,8 +3,6 @@
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from keyheat.model.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
 from keyheat.model.units import read_units, write_units
@@ -51,17 +49,3 @@ def test_the_mean_of_the_units_is_not_the_units_of_the_mean() -> None:
     mostly_small = ChoiceSize((100, 10_000), (3, 1))
     assert write_units(0, round(mostly_small.mean_bytes)) == 3
     assert mean_units(mostly_small, WRITE_UNIT_BYTES) == pytest.approx(3.25)
-
-
-@given(low=st.integers(100, 9_000), more=st.integers(0, 9_000))
-def test_the_units_of_evenly_drawn_sizes_are_exact(low: int, more: int) -> None:
-    sizes = range(low, low + more + 1)
-    exact = sum(write_units(0, size) for size in sizes) / len(sizes)
-    assert mean_units(UniformSize(low, low + more), WRITE_UNIT_BYTES) == pytest.approx(exact)
-
-
-def test_a_size_of_no_weight_is_never_drawn() -> None:
-    size = ChoiceSize((100, 300, 500), (0, 1, 0))
-    rng = Random(1)
-    assert {size.draw(rng) for _ in range(100)} == {300}
-    assert (size.least, size.most, size.mean_bytes) == (300, 300, 300)

@@ -82,13 +82,6 @@ def test_a_total_of_ones_own_keeps_the_proportions(raw: dict[str, Any]) -> None:
     assert again == scenario
 
 
-def test_tasks_without_weights_are_read_back_from_a_run(raw: dict[str, Any]) -> None:
-    raw["tasks"] = [{"operation": "put"}]
-    raw["load"]["requests_per_s"] = 690
-    scenario = scenario_from_dict(raw, "orders.toml")
-    assert scenario_from_dict(scenario.model_dump(mode="json"), "run.json") == scenario
-
-
 def mistakes(raw: dict[str, Any]) -> list[str]:
     with pytest.raises(ScenarioError) as caught:
         scenario_from_dict(raw, "orders.toml")
@@ -111,16 +104,3 @@ def test_every_mistake_is_named_at_once(raw: dict[str, Any]) -> None:
         "the table has no index 'by-tpye'; it has: by-type @ $.tasks[2].index",
         "another task says per_s, so this one needs it, too @ $.tasks[3].per_s",
     ]
-
-
-def test_a_global_index_is_not_read_consistently(raw: dict[str, Any]) -> None:
-    raw["tasks"][2]["consistent"] = True
-    assert mistakes(raw) == ["a global index is never read strongly consistent @ $.tasks[2].consistent"]
-
-
-def test_something_is_sent(raw: dict[str, Any]) -> None:
-    raw["tasks"] = [{"operation": "put", "weight": 0}]
-    assert mistakes(raw) == ["at least one task needs a weight above 0 @ $.tasks"]
-    raw["tasks"] = []
-    (said,) = mistakes(raw)
-    assert said.startswith("say what is sent: [[tasks]], or here a weight for each operation")

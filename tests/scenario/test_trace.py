@@ -1,11 +1,8 @@
 """Traces: every mistake by its row before anything starts, and the rows as they are, from CSV or Parquet."""
 
-import itertools
 import shutil
 import subprocess
 import sys
-import tracemalloc
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -16,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from keyheat.scenario.trace import MOST_SHOWN, TraceError, TraceKeys, TraceRow, check_trace, read_trace
+from keyheat.scenario.trace import TraceError, TraceKeys, TraceRow, check_trace, read_trace
 
 ROOT = Path(__file__).parents[2]
 HEADER = "time,operation,key,size_bytes,sort_key\n"
@@ -119,22 +116,6 @@ def test_every_wrong_row_is_named_at_once(tmp_path: Path) -> None:
         list(read_trace(path, has_sort_key=True, least=least))
 
 
-def test_of_very_many_wrong_rows_the_first_are_named_and_all_counted(tmp_path: Path) -> None:
-    errors = errors_of(trace(tmp_path, *["0,scan,a,,"] * 5_000))
-    assert len(errors) == MOST_SHOWN + 1
-    assert errors[-1] == "5,000 of 5,000 rows are wrong"
-
-
-def test_sort_keys_need_a_table_that_has_them(tmp_path: Path) -> None:
-    path = trace(tmp_path, "0,get,a,,1", "0,get,a,,")
-    assert errors_of(path, has_sort_key=False) == ["row 1: it has a sort_key, and the table has none"]
-
-
-def test_a_number_of_seconds_is_no_date(tmp_path: Path) -> None:
-    (error,) = errors_of(trace(tmp_path, "1750000000,get,a,,"))
-    assert error.startswith("row 1: time '1750000000': a number is seconds from the start")
-
-
 @pytest.mark.parametrize(
     ("name", "content", "error"),
     [
@@ -155,34 +136,6 @@ def test_what_is_no_trace_is_said(tmp_path: Path, name: str, content: bytes | No
         path.write_bytes(content)
     errors = errors_of(path)
     assert any(error in line for line in errors), errors
-
-
-def test_a_parquet_file_of_other_types_is_refused_by_row(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    columns: dict[str, Any] = {"time": [True], "operation": [3], "key": [b"a"], "size_bytes": [None]}
-    pa.parquet.write_table(pa.table(columns), path)
-    assert [error.partition(":")[0] for error in errors_of(path)] == ["row 1"] * 3
-
-
-def many_rows(count: int) -> Iterable[str]:
-    rng = Random(1)
-    return (f"{n / 1000:.3f},get,key-{rng.randrange(1000)},," for n in range(count))
-
-
-@pytest.mark.slow
-def test_the_length_of_a_trace_costs_no_memory(tmp_path: Path) -> None:
-    path = trace(tmp_path, *many_rows(60_000))
-    pool = pa.default_memory_pool()
-    before = pool.bytes_allocated()
-    tracemalloc.start()
-    most_of_arrow = 0
-    for _ in itertools.islice(read_trace(path, has_sort_key=True, least=least), 0, None, 1_000):
-        most_of_arrow = max(most_of_arrow, pool.bytes_allocated() - before)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert path.stat().st_size > 1_000_000
-    assert most < 6_000_000
-    assert most_of_arrow < 6_000_000
 
 
 def test_the_keys_of_a_trace_are_drawn_in_its_order_and_again(tmp_path: Path) -> None:

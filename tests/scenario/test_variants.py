@@ -39,12 +39,6 @@ def test_what_was_expected_of_the_scenarios_own_number_is_expected_of_no_other(s
     assert with_shards(sharded, sharded.keys.shards).expects == "none"
 
 
-def test_tables_beside_it_are_its_own_too(sharded: Scenario) -> None:
-    beside = sharded.table.model_copy(update={"name": "totals"})
-    derived = with_shards(sharded.model_copy(update={"companions": (beside,)}), 2)
-    assert [table.name for table in derived.companions] == ["totals-2"]
-
-
 def test_a_scenario_that_finds_its_number_itself_is_refused() -> None:
     with pytest.raises(ScenarioError, match=r"say either how many shards there are, or dynamic_sharding"):
         with_shards(load_scenario(SCENARIOS / "dynamic-sharding.toml"), 4)
@@ -53,18 +47,3 @@ def test_a_scenario_that_finds_its_number_itself_is_refused() -> None:
 def test_a_derived_scenario_is_a_file_that_can_be_read_again(sharded: Scenario, tmp_path: Path) -> None:
     derived = with_shards(sharded, 16)
     assert load_scenario(write_scenario(tmp_path / "shards-16.json", derived)) == derived
-
-
-def test_a_name_that_grows_too_long_is_refused(sharded: Scenario) -> None:
-    with pytest.raises(ScenarioError, match=r"at most 60 characters.* @ \$\.name"):
-        with_shards(sharded.model_copy(update={"name": "x" * 60}), 2)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"), [("{", "not whole JSON"), ("[]", "is an object"), ("{}", r"\$\.name")]
-)
-def test_a_json_file_with_mistakes_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    path = tmp_path / "scenario.json"
-    path.write_text(text)
-    with pytest.raises(ScenarioError, match=words):
-        load_scenario(path)

@@ -1,7 +1,6 @@
 """Shards merged into one collection: order, limits, pages, and the shards of the past."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -55,23 +54,8 @@ def test_shards_are_merged_in_order(limit: int | None, descending: bool) -> None
     assert values(found) == sorted("abcdefghijklmno", reverse=descending)[:limit]
 
 
-def test_numbers_are_ordered_as_numbers() -> None:
-    items = Items("N", {"k#0": ["-3", "2", "100"], "k#1": ["1.5", "20"]})
-    assert values(reader(items, 2, sort_key="sk").read("k")) == ["-3", "1.5", "2", "20", "100"]
-
-
 def test_shards_of_the_past_are_read_too() -> None:
     assert len(reader(Items("S", LETTERS), 1, before=3, sort_key="sk").read("k")) == 15
-
-
-def test_shards_may_be_asked_all_at_once() -> None:
-    with ThreadPoolExecutor(3) as pool:
-        found = reader(Items("S", LETTERS), 3, sort_key="sk", each=pool.map).read("k")
-    assert values(found) == sorted("abcdefghijklmno")
-
-
-def test_without_a_sort_key_there_is_no_order() -> None:
-    assert len(reader(Items("S", LETTERS), 3).read("k", limit=7)) == 7
 
 
 def test_a_key_that_was_never_written_has_no_items_and_costs_no_query() -> None:

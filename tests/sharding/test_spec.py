@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.scenario.scenario import ScenarioError, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 FILE = SCENARIOS / "dynamic-sharding.toml"
@@ -61,12 +61,3 @@ def test_only_a_provisioned_table_is_given_more() -> None:
     del scenario["table"]["provisioned"]
     (said,) = errors(scenario)
     assert said.endswith("@ $.dynamic_sharding.max_write_units")
-
-
-def test_the_three_scenarios_have_the_same_demand() -> None:
-    one, fixed, dynamic = (load_scenario(SCENARIOS / f"dynamic-sharding{which}.toml") for which in
-                           ("-one", "-fixed", ""))  # fmt: skip
-    assert one.load == fixed.load == dynamic.load
-    assert one.table.provisioned == fixed.table.provisioned == dynamic.table.provisioned
-    assert (one.keys.shards, fixed.keys.shards, dynamic.keys.shards) == (1, 5, 1)
-    assert one.keys.share == fixed.keys.share == dynamic.keys.share

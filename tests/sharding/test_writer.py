@@ -213,21 +213,3 @@ def test_capacity_is_asked_for_step_by_step_within_the_bound() -> None:
         units.append(control.units)
     assert units == [150, 150, 200, 200, 200]
     assert control.calls == 2
-
-
-@pytest.mark.parametrize("cause", [Cause.ACCOUNT, Cause.MAX_ON_DEMAND])
-def test_other_limits_do_not_move_with_the_provisioned_capacity(cause: Cause) -> None:
-    control = Control(100)
-    ProvisionedCapacity(control, "t", most_write_units=200)(Throttle(Limit.TABLE, cause))
-    assert control.calls == 0
-
-
-@pytest.mark.parametrize("control", [Control(100, "UPDATING"), Control(100, error="ResourceInUseException")])
-def test_a_table_that_is_being_changed_is_left_alone(control: Control) -> None:
-    ProvisionedCapacity(control, "t", most_write_units=200)(PROVISIONED)
-    assert control.units == 100
-
-
-def test_a_refused_change_is_said() -> None:
-    with pytest.raises(ClientError, match="AccessDenied"):
-        ProvisionedCapacity(Control(1, error="AccessDenied"), "t", most_write_units=9)(PROVISIONED)

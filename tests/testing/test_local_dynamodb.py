@@ -116,17 +116,6 @@ def test_another_region_is_told_apart_and_cleared_too(ddb: Any, local: LocalDyna
     assert there.get_item(TableName="orders", Key=item(1))["Item"] == item(1)
 
 
-def test_what_the_endpoint_does_not_do_it_says_why(local: LocalDynamoDB) -> None:
-    for refused, why in (
-        (lambda: local.decisions("none"), "not found: 'none'"),
-        (lambda: local.advance(-1), "seconds: above 0"),
-        (lambda: local.restore(b"{}"), "no whole snapshot"),
-        (lambda: local.restore(b"x" * 18_000_000), r"too large \(--max-body-bytes\)"),
-    ):
-        with pytest.raises(ValueError, match=why):
-            refused()
-
-
 def test_one_key_is_too_hot_in_earnest_and_one_partition_takes_less(ddb: Any, local: LocalDynamoDB) -> None:
     create(ddb)
     for no in range(10):
@@ -146,14 +135,6 @@ def test_one_key_is_too_hot_in_earnest_and_one_partition_takes_less(ddb: Any, lo
         keyheat.assert_shards_suffice(local.sent(100), shards=2)
     with pytest.raises(TypeError, match="keys cannot be given"):
         keyheat.assert_no_throttles(local.sent(100), keys={"kind": "uniform"})
-
-
-def test_a_hot_key_of_an_index_is_one_too(ddb: Any, local: LocalDynamoDB) -> None:
-    create(ddb)
-    for no in range(50):
-        ddb.put_item(TableName="orders", Item={**item(no, customer="ann"), "day": {"S": f"day-{no}"}})
-    with pytest.raises(keyheat.CheckFailed, match=r"of\s+index by-customer"):
-        local.assert_no_hot_partition(requests_per_s=2_000)
 
 
 def test_refusals_count_although_the_table_is_gone(ddb: Any, local: LocalDynamoDB) -> None:

@@ -45,12 +45,6 @@ def test_entries_of_an_index_go_with_the_writes() -> None:
     assert np.array_equal(entry.keys.points, [key_point(b"b")])
 
 
-def test_keys_too_many_to_tell_apart_are_even() -> None:
-    (flow,) = sent_steadily([row("a", 1, 1.0), row("", 3, 3.0)], requests_per_s=1, seconds=1).second(0)
-    assert flow.keys.even == pytest.approx(0.75)
-    assert flow.keys.shares.sum() == pytest.approx(0.25)
-
-
 def test_only_what_came_since_is_counted() -> None:
     before = [row("a", 2, 2.0, refused={"R": 1})]
     after = [row("a", 5, 6.0, refused={"R": 1, "S": 2}), row("b", 1, 1.0)]

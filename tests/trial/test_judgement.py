@@ -41,24 +41,6 @@ def test_another_behaviour_is_found_and_its_parameter_named(setting: str) -> Non
     assert judgement.unexplained == ()
 
 
-@pytest.mark.nightly
-def test_several_that_explain_it_as_well_are_all_named() -> None:
-    """Fewer nodes look like smaller chunks, or longer pauses."""
-    judgement = judged(observed(["small-table"], "nodes=3"))
-    (found,) = named(judgement)
-    assert "nodes" in found
-    assert len(found) > 1
-    assert not judgement.explanations[0].determined
-
-
-@pytest.mark.nightly
-def test_two_parameters_are_found_one_after_the_other() -> None:
-    settings = ("partition_depth_s=0.8", "quota_depth_s=3")
-    judgement = judged(observed(["hot-key", "maximum-on-demand"], *settings))
-    assert sorted(map(sorted, named(judgement))) == [["partition_depth_s"], ["quota_depth_s"]]
-    assert judgement.unexplained == ()
-
-
 def test_what_no_parameter_explains_is_said() -> None:
     """Throttled from the first second on, for a reason of the account's: nothing of the model's does that."""
     (seen,) = observed(["maximum-on-demand"])
@@ -72,11 +54,6 @@ def test_what_no_parameter_explains_is_said() -> None:
     judgement = judged([other])
     assert judgement.differing == judgement.unexplained == ("maximum-on-demand",)
     assert judgement.explanations == ()
-
-
-def test_a_scenario_that_says_nothing_is_not_compared() -> None:
-    (seen,) = observed(["maximum-on-demand"], "quota_depth_s=3")
-    assert judged([seen.model_copy(update={"state": "generator"})]).compared == ()
 
 
 @pytest.mark.parametrize("attempts", [0, 1, 10**15])

@@ -35,27 +35,12 @@ def test_it_is_counted_from_the_first_request_on() -> None:
     assert one.minutes[1].throttles == {"other": 4}
 
 
-def test_nothing_throttled_is_no_second_and_nothing_sent_is_no_mistake() -> None:
-    assert observation("hot-key", SENT, [], duration_s=70).first_throttle_s is None
-    assert observation("hot-key", [], [], duration_s=20).units_by_10_s == (0.0, 0.0)
-
-
 def test_words_of_others_are_not_copied(tmp_path: Path) -> None:
     """A reason is whatever an endpoint said; a Region whatever somebody has configured."""
     write_trial(tmp_path / "trial.json", trial_of([seen()], region=region_of(SECRET)))
     text = (tmp_path / "trial.json").read_text()
     for word in ("arn:", "orders", "123456789012", "http"):
         assert word not in text
-
-
-@pytest.mark.parametrize("region", ["eu-west-1", "us-gov-east-1", "ap-southeast-2"])
-def test_regions_are_regions(region: str) -> None:
-    assert region_of(region) == region
-
-
-@pytest.mark.parametrize("word", [None, "", "mine", "eu-west-1.example", "EU-WEST-1", "eu-west-123456789012"])
-def test_other_words_are_none(word: str | None) -> None:
-    assert region_of(word) is None
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

@@ -10,12 +10,7 @@ from keyheat.plan.bill import bill_of_run
 from keyheat.plan.prices import load_prices
 from keyheat.simulator.simulate import simulate
 from tools.trial.judgement import SHOWS, _scaled
-from tools.trial.scenarios import FOLDER, NAMES, as_sent, file_of, on_new_table, trial_scenario
-
-
-def test_each_has_a_file_and_no_file_is_left_over() -> None:
-    assert {file_of(name).name for name in NAMES} == {path.name for path in FOLDER.iterdir()}
-    assert [trial_scenario(name).name for name in NAMES] == [f"trial-{name}" for name in NAMES]
+from tools.trial.scenarios import FOLDER, NAMES, trial_scenario
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -37,16 +32,6 @@ def test_all_together_cost_less_than_half_a_dollar() -> None:
     assert not any(bill.unpriced for bill in bills)
 
 
-def test_every_trial_has_tables_of_its_own() -> None:
-    one, other = (on_new_table("hot-key", ending).table.name for ending in ("-1", "-2"))
-    assert one != other
-
-
-def test_the_model_repeats_the_rate_that_was_sent() -> None:
-    assert as_sent("hot-key", 8_700, 0.5).load.requests_per_s == 290
-    assert as_sent("hot-key", 8_700, 0.5).local.scale == 0.5
-
-
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_a_parameter_shows_where_it_is_said_to_and_nowhere_else() -> None:
@@ -64,18 +49,6 @@ def test_a_parameter_shows_where_it_is_said_to_and_nowhere_else() -> None:
             same = all(come(name, one) == usual[name] for one in changed)
             assert same or name in shows, f"{parameter} shows in {name}, and is not said to"
         assert any(come(name, one) != usual[name] for name in shows for one in changed), parameter
-
-
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("burst_s=120", Behaviour(burst_s=120.0)),
-        ("nodes=2", Behaviour(nodes=2)),
-        ("node_grant_s=2,9", Behaviour(node_grant_s=(2.0, 9.0))),
-    ],
-)
-def test_a_behaviour_in_words(setting: str, said: Behaviour) -> None:
-    assert behaving([setting]) == said
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,11 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.run import launch
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
-from keyheat.model.behaviour import behaving
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.jobs import Job
-from keyheat.words import INTERRUPTED
-from tests.browsing import all_drawn
-from tests.pages.axe import violations
 from tests.trial.worlds import observed, trial_of, written_run
 from tools.trial import __main__ as verb_of_trial
-from tools.trial.judgement import judged
-from tools.trial.page import write_page
 from tools.trial.record import read_trial, write_trial
 from tools.trial.scenarios import NAMES
 
@@ -123,28 +116,6 @@ def test_an_endpoint_with_another_behaviour_is_found_by_a_real_load(tool: Tool, 
     assert list(told["explanations"][0]["parameters"]) == ["quota_depth_s"]
 
 
-@pytest.mark.nightly
-def test_the_behaviour_of_the_page_is_undetermined_by_that_scenario_alone() -> None:
-    setting = OTHERWISE.split()[-1]
-    assert behaving([setting]).burst_s == 120
-    (one,) = judged(observed([ON_IT.split()[-1]], setting)).explanations
-    assert {guess.parameter for guess in one.guesses} >= {"burst_s", "burst_at_start_share"}
-
-
-def test_a_trial_that_is_ended_keeps_what_was_measured(
-    tool: Tool, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def make_run(job: Job, _how: object, *, place: tuple[int, int]) -> int:
-        return INTERRUPTED if place[0] == 2 else written_run(job)
-
-    monkeypatch.setattr(verb_of_trial, "make_run", make_run)
-    said = tool(verb_of_trial.trial, "--out", "t")
-    assert said.code == INTERRUPTED
-    shared = read_trial(home / "t" / "trial.json")
-    assert (shared.complete, [one.scenario for one in shared.scenarios]) == (False, ["hot-key"])
-    assert said.says("Not all six scenarios were run")
-
-
 @pytest.mark.parametrize(
     ("state", "words"),
     [
@@ -159,26 +130,6 @@ def test_a_run_that_says_nothing_is_not_compared(
     said = tool(verb_of_trial.trial, "--only", "maximum-on-demand")
     assert said.code == 3
     assert said.says(words)
-
-
-def test_a_run_that_came_to_nothing_is_not_taken_for_agreement(
-    tool: Tool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        verb_of_trial, "make_run", lambda job, _how, place: written_run(job) if place[0] == 1 else 3
-    )
-    said = tool(verb_of_trial.trial, "--only", "maximum-on-demand", "--only", "burst-spent", "--out", "t")
-    assert said.code == 3
-    assert said.line == "keyheat: burst-spent says nothing: it came to no result"
-    assert [one.scenario for one in read_trial(Path("t/trial.json")).scenarios] == ["maximum-on-demand"]
-
-
-def test_what_ends_before_it_begins_leaves_no_page(
-    tool: Tool, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(verb_of_trial, "make_run", lambda *_job, place: 4)
-    assert tool(verb_of_trial.trial, "--out", "t").code == 4
-    assert not list((home / "t").glob("trial.*"))
 
 
 @pytest.mark.opens
@@ -233,11 +184,6 @@ def test_it_is_refused(tool: Tool, loads: list[Job], home: Path, flags: tuple[st
     assert not list(home.rglob("*.json"))
 
 
-def test_more_than_a_dollar_is_wrong_use(tool: Tool) -> None:
-    assert tool(verb_of_trial.trial, "--max-dollars", "2").code == 2
-    assert tool(verb_of_trial.trial, "--only", "nothing").code == 2
-
-
 @pytest.mark.nightly
 @pytest.mark.usefixtures("credentials")
 def test_all_runs_together_are_stopped_at_the_dollars(tool: Tool, loads: list[Job]) -> None:
@@ -247,17 +193,3 @@ def test_all_runs_together_are_stopped_at_the_dollars(tool: Tool, loads: list[Jo
     assert sum(job.scenario.budget.dollars for job in loads) == pytest.approx(0.8)
     shared = read_trial(Path("t/trial.json"))
     assert (shared.target, shared.region) == ("aws", "eu-west-1")
-
-
-@pytest.mark.browser
-@pytest.mark.nightly
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_the_page_is_drawn_and_fetches_nothing(visit: Any, home: Path, dark: bool) -> None:
-    found = trial_of(observed(["maximum-on-demand", "hot-key"], "quota_depth_s=3"))
-    at = datetime(2026, 11, 20, tzinfo=UTC)
-    page = visit(write_page(home / "p.html", found, judged(found.scenarios), at).as_uri(), dark=dark)
-    all_drawn(page)
-    assert page.evaluate("document.querySelectorAll('.chart .trace').length") >= 4
-    assert violations(page) == []
-    assert page.wrong == []
-    assert "quota_depth_s" in page.inner_text(".hero")

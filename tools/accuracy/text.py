@@ -10,7 +10,7 @@ from rich.text import Text
 
 from keyheat.numbers import clock, some
 from keyheat.runs.formats import Label
-from keyheat.terminal.layout import COLOURS, Paragraph
+from keyheat.show.text import COLOURS, Paragraph
 from tools.accuracy.run import SimulatedScenario
 from tools.accuracy.score import BEST, LEFT, Best
 from tools.accuracy.tally import SURE, GradeScore, Share, goal_of

@@ -4,7 +4,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from keyheat.pages.run.report import write_report
+from keyheat.show.report import write_report
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
 

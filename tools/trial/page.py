@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 
 from keyheat.model.behaviour import DEFAULT
 from keyheat.numbers import measured, some, whole
-from keyheat.pages.charts.figures import Chart, PageTable, Swatch, amounts, compact, figure, heading, lay_out
-from keyheat.pages.page import PageAnswer, Stat, figures_json, library, page, said_at, save
-from keyheat.pages.run.sections import Section
-from keyheat.pages.style import LIGHT
+from keyheat.show.answer import Answer, Fact, Figure, Section, Table
+from keyheat.show.charts.base import compact, figure
+from keyheat.show.html import html_of, save
+from keyheat.show.style import LIGHT
 from keyheat.words import capital
 from tools.trial.judgement import SEEDS, Comparison, Explanation, Judgement
 from tools.trial.record import STEP_S, Trial
@@ -19,86 +19,70 @@ from tools.trial.scenarios import trial_scenario
 from tools.trial.words import notes_of, sentence_of, value_words
 
 
-def answer_of(trial: Trial, judgement: Judgement) -> PageAnswer:
-    """The first screen of the page."""
+def answer_of(trial: Trial, judgement: Judgement) -> Answer:
+    """The trial as an answer: how many scenarios agree, then each with its chart and its numbers."""
     differs, compared = len(judgement.differing), len(judgement.compared)
     where = trial.region or {"aws": "AWS", "local": "local table", "endpoint": "endpoint"}[trial.target]
-    stats = [Stat(name="As the model says", value=f"{compared - differs} of {compared}", beside="scenarios")]
-    stats += [_stat(one) for one in judgement.explanations]
-    return PageAnswer(
-        kind="trial",
+    agree = Fact(name="As the model says", value=f"{compared - differs} of {compared}", beside=("scenarios",))
+    return Answer(
         title="Field trial",
-        chip="Nothing compared" if not compared else "Differs" if differs else "As the model says",
-        role="invalid" if not compared else "failed" if differs else "none",
+        label="Nothing compared" if not compared else "Differs" if differs else "As the model says",
+        tone="invalid" if not compared else "failed" if differs else "none",
         sentence=sentence_of(trial, judgement),
         question="Does DynamoDB do here what the model says?",
-        where=f"{where} · {trial.day:%Y-%m-%d} · Keyheat {trial.version}",
-        stats=tuple(stats),
+        context=f"{where} · {trial.day:%Y-%m-%d} · Keyheat {trial.version}",
+        facts=(agree, *map(_fact, judgement.explanations)),
         warnings=tuple(notes_of(trial, judgement)),
+        sections=tuple(map(_section, judgement.compared)),
+        reading=READING,
     )
 
 
-def _stat(one: Explanation) -> Stat:
+def _fact(one: Explanation) -> Fact:
     if not one.determined:
-        return Stat(
-            name="Undetermined", value=some(len(one.guesses), "parameter"), beside="explain it as well"
-        )
+        many = some(len(one.guesses), "parameter")
+        return Fact(name="Undetermined", value=many, beside=("explain it as well",))
     (guess,) = one.guesses
     default = value_words(getattr(DEFAULT, guess.parameter))
-    return Stat(name=guess.parameter, value=value_words(guess.value), beside=f"the model has {default}")
+    beside = (f"the model has {default}",)
+    return Fact(name=guess.parameter, value=value_words(guess.value), beside=beside)
 
 
-def sections_of(judgement: Judgement) -> tuple[Section, ...]:
-    """A section for each scenario: a chart, and every number with its tolerance."""
-    return tuple(
-        Section(
-            id=one.scenario,
-            title=f"{capital(one.scenario)}: {'as the model says' if one.agrees else 'differs'}",
-            short=one.scenario,
-            charts=(_chart(one),),
-            notes=(trial_scenario(one.scenario).question,),
-            tables=(_table(one),),
-        )
-        for one in judgement.compared
-    )
-
-
-def _chart(one: Comparison) -> Chart:
-    made = figure(height=220)
-    sides = (("measured", "accent", one.seen), ("the model", "muted", one.said))
-    lay_out(
-        made, barmode="group", annotations=[heading("admitted write units in 10 s", 1.0)],
-        xaxis=amounts(gridcolor="rgba(0,0,0,0)", rangemode="normal", dtick=STEP_S, title={"text": "seconds"}),
-        yaxis=amounts(),
+def _section(one: Comparison) -> Section:
+    return Section(
+        id=one.scenario, title=f"{capital(one.scenario)}: {'as the model says' if one.agrees else 'differs'}",
+        short=one.scenario, figures=(_figure(one),), lines=(trial_scenario(one.scenario).question,),
+        tables=(_table(one),), page_only=True,
     )  # fmt: skip
+
+
+def _figure(one: Comparison) -> Figure:
+    made = figure(250, ["admitted write units in 10 s"])
+    sides = (("measured", "accent", one.seen), ("the model", "muted", one.said))
     for name, role, side in sides:
-        starts = [place * STEP_S for place in range(len(side.units_by_10_s))]
         made.add_trace(
             go.Bar(
-                x=starts, y=compact(list(side.units_by_10_s)), marker={"color": LIGHT[role]},
+                x=[place * STEP_S for place in range(len(side.units_by_10_s))],
+                y=compact(side.units_by_10_s), marker={"color": LIGHT[role]}, name=name,
                 hovertemplate=f"from %{{x}} s: %{{y:,}} units, {name}<extra></extra>",
             )
         )  # fmt: skip
-    totals = [sum(side.units_by_10_s) for _name, _role, side in sides]
-    return Chart(
-        id=f"chart-{one.scenario}",
-        title="Admitted",
-        summary=f"{whole(totals[0])} units were admitted meanwhile; the model says {whole(totals[1])}.",
-        figure=made,
-        legend=tuple(Swatch(name=name, role=role, mark="bar") for name, role, _side in sides),
-    )
+    made.update_layout(barmode="group")
+    made.update_xaxes(dtick=STEP_S, title={"text": "seconds"})
+    totals = [whole(sum(side.units_by_10_s)) for _name, _role, side in sides]
+    words = f"{totals[0]} units were admitted meanwhile; the model says {totals[1]}."
+    return Figure(title=f"Admitted: {one.scenario}", summary=words, figure=made)
 
 
-def _table(one: Comparison) -> PageTable:
+def _table(one: Comparison) -> Table:
     rows = tuple(
-        (
-            held.name, _number(held.seen), _number(held.said), f"± {_number(held.tolerance)}",
-            "agrees" if held.agrees else "differs",
-        )
+        {
+            "what": held.name, "measured": _number(held.seen), "the model": _number(held.said),
+            "tolerance": f"± {_number(held.tolerance)}", "verdict": "agrees" if held.agrees else "differs",
+        }
         for held in one.held
     )  # fmt: skip
-    columns = ("what", "measured", "the model", "tolerance", "verdict")
-    return PageTable(caption="Numbers", columns=columns, rows=rows, numeric=frozenset({1, 2, 3}))
+    return Table(title="Numbers", rows=rows)
 
 
 def _number(value: float) -> str:
@@ -119,10 +103,4 @@ READING: Final = (
 
 def write_page(path: Path, trial: Trial, judgement: Judgement, generated_at: datetime) -> Path:
     """Write the page; gives its path. Raises `CannotWrite`."""
-    sections = sections_of(judgement)
-    text = page(
-        "answer.html.j2", answer=answer_of(trial, judgement), sections=sections, reading=READING,
-        figures=figures_json([chart for section in sections for chart in section.charts]),
-        generated_at=said_at(generated_at), plotlyjs=library(None),
-    )  # fmt: skip
-    return save(path, text)
+    return save(path, html_of(answer_of(trial, judgement), generated_at))

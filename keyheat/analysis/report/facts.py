@@ -10,9 +10,7 @@ import numpy.typing as npt
 
 from keyheat.analysis.advice.case import demand
 from keyheat.analysis.elsewhere import other_causes
-from keyheat.analysis.report.rates import by_minute, maximum, provisioned
 from keyheat.analysis.report.run import ReportRun
-from keyheat.analysis.report.seconds import SecondsRecord, rows_of
 from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
 from keyheat.analysis.verdict import LEAST_UNSTATED, throttled_elsewhere
@@ -94,17 +92,17 @@ class Facts:
         return self.run_throttles / self.run_attempts if self.run_attempts else None
 
 
-def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
+def facts_of(run: ReportRun) -> Facts:
     """The numbers behind the verdict of a run."""
-    resource = verdict_resource(run, record)
+    resource = verdict_resource(run)
     mine, constraint = run.labels_of(resource), run.diagnosis.verdict.constraint
     decisive = [label for label in mine if label.constraint == constraint]
-    spans = _spans(run, record, decisive)
+    spans = _spans(run, decisive)
     start_s, end_s = (spans[0][0], spans[-1][1]) if spans else (None, None)
     when = WHILE_THROTTLED if decisive else OVER_THE_LOAD
-    consumed, planned = _consumed(run, record, resource, spans, when), _scheduled(run, resource)
+    consumed, planned = _consumed(run, resource, spans, when), _scheduled(run, resource)
     labelled = sum(label.throttles for label in run.diagnosis.labels)
-    attempts, throttled = _attempts(run, record)
+    attempts, throttled = _attempts(run)
     hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
     return Facts(
         resource=resource,
@@ -113,9 +111,9 @@ def facts_of(run: ReportRun, record: SecondsRecord) -> Facts:
         consumed_per_s=consumed,
         consumed_when=when,
         asked_per_s=planned.units_per_s if planned else _asked(run, resource, decisive),
-        provisioned_per_s=provisioned(run, resource).at(start_s or 0),
-        max_on_demand_per_s=maximum(run, resource).at(start_s or 0),
-        throttles=max(_throttled(record, resource), sum(label.throttles for label in mine)),
+        provisioned_per_s=run.provisioned(resource).at(start_s or 0),
+        max_on_demand_per_s=run.maximum(resource).at(start_s or 0),
+        throttles=max(_throttled(run, resource), sum(label.throttles for label in mine)),
         run_throttles=max(throttled, labelled),
         labelled=labelled,
         of_constraint=sum(one.throttles for one in run.diagnosis.labels if one.constraint == constraint),
@@ -155,7 +153,7 @@ def _others(run: ReportRun) -> Iterator[tuple[str, float]]:
             yield f"were {direction}s of {whose(resource)}, by {LIMITS[constraint]}", count / total
 
 
-def verdict_resource(run: ReportRun, record: SecondsRecord) -> Resource:
+def verdict_resource(run: ReportRun) -> Resource:
     """The resource that the verdict speaks of; without one, the one that was asked for most."""
     verdict = run.diagnosis.verdict
     index = index_of(verdict.resource)
@@ -164,8 +162,12 @@ def verdict_resource(run: ReportRun, record: SecondsRecord) -> Resource:
     for advice in run.diagnosis.recommendations:  # what lives on burst, of a run in which nothing throttled
         if verdict.constraint == "none" and advice.resource and advice.direction:
             return Resource(index_of(advice.resource), advice.direction)
-    if record.seconds is not None and len(record.seconds["second"]):
-        consumed = {r: rows_of(record.seconds, r)["consumed"].sum() for r in record.resources()}
+    consumed = {
+        resource: float(rows["consumed_units"].sum())
+        for resource in run.record.resources()
+        if (rows := run.record.of(resource)) is not None
+    }
+    if consumed:
         return max(consumed, key=lambda resource: (resource.index is None, consumed[resource]))
     tracks = run.arranged.tracks if run.arranged else ()
     counted = {
@@ -176,12 +178,12 @@ def verdict_resource(run: ReportRun, record: SecondsRecord) -> Resource:
     return Resource(index, max(counted, key=counted.__getitem__, default=WRITE))
 
 
-def _spans(run: ReportRun, record: SecondsRecord, labels: list[Label]) -> Spans:
+def _spans(run: ReportRun, labels: list[Label]) -> Spans:
     """What the verdict speaks of: the spans of its labels, without the calm between them; else the load, of
     which the seconds in which it began and ended are no part."""
     if labels:
         return joined((label.start.timestamp(), label.end.timestamp()) for label in labels)
-    seconds = record.range()
+    seconds = run.record.range()
     if seconds is not None and run.manifest is not None:
         whole = whole_seconds(run.manifest, seconds[1] - 1)
         if whole[1] - whole[0] >= LEAST_WHOLE_S:
@@ -212,7 +214,7 @@ def _inside(moments: Moments, spans: Spans, width_s: float) -> npt.NDArray[np.bo
     return (place < len(starts)) & begun
 
 
-def consumed_of(run: ReportRun, record: SecondsRecord, facts: Facts, resource: Resource) -> str | None:
+def consumed_of(run: ReportRun, facts: Facts, resource: Resource) -> str | None:
     """The rate that stands for the consumption of a resource, with its unit and its time; None: unknown.
 
     `1,170 WCU/s while throttled`, else `380 WCU/s over the load`.
@@ -221,48 +223,46 @@ def consumed_of(run: ReportRun, record: SecondsRecord, facts: Facts, resource: R
     if resource != facts.resource:
         labels = [label for label in run.labels_of(resource) if label.constraint != "none"]
         when = WHILE_THROTTLED if labels else OVER_THE_LOAD
-        per_s = _consumed(run, record, resource, _spans(run, record, labels), when)
+        per_s = _consumed(run, resource, _spans(run, labels), when)
     return None if per_s is None else f"{rate(per_s, UNITS[resource.direction])} {when}"
 
 
-def _consumed(
-    run: ReportRun, record: SecondsRecord, resource: Resource, spans: Spans, when: str
-) -> float | None:
+def _consumed(run: ReportRun, resource: Resource, spans: Spans, when: str) -> float | None:
     """Mean consumed units per second within the spans: the client's record, else CloudWatch's minutes.
 
     While throttled, the client's throttled seconds alone count, where it knows them.
     """
     if not spans:
         return None
-    if record.seconds is not None and len((mine := rows_of(record.seconds, resource))["second"]):
-        inside = _inside(mine["second"], spans, 1.0)
-        if when == WHILE_THROTTLED and (throttled := inside & (mine["throttled"] > 0)).any():
-            return float(mine["consumed"][throttled].mean())
-        first, last = float(mine["second"].min()), float(mine["second"].max()) + 1
+    rows, track = run.record.of(resource), run.track(resource)
+    if rows is not None and len(rows["second"]):
+        second, consumed = rows["second"], rows["consumed_units"]
+        inside = _inside(second, spans, 1.0)
+        if when == WHILE_THROTTLED and (throttled := inside & (rows["throttled"] > 0)).any():
+            return float(consumed[throttled].mean())
+        first, last = float(second.min()), float(second.max()) + 1
         known_s = sum(max(0.0, min(end_s, last) - max(start_s, first)) for start_s, end_s in spans)
-        return float(mine["consumed"][inside].sum() / known_s) if known_s else None
-    minutes = by_minute(run, resource)
-    if minutes is None or minutes.consumed is None:
+        return float(consumed[inside].sum() / known_s) if known_s else None
+    if track is None or not track.consumed:
         return None
-    moments = np.array(minutes.moments())
-    inside = _inside(moments, spans, minutes.step_s) & ~np.isnan(minutes.consumed)
-    return float(minutes.consumed[inside].mean()) if inside.any() else None
+    inside = _inside(np.array(list(track.consumed)), spans, track.step_s)
+    units = np.array(list(track.consumed.values()))[inside]
+    return float(units.mean() / track.step_s) if len(units) else None
 
 
-def _attempts(run: ReportRun, record: SecondsRecord) -> tuple[int | None, int]:
+def _attempts(run: ReportRun) -> tuple[int | None, int]:
     """Attempts and throttles of the whole run, of the table's rows: an index's repeat them."""
     if run.totals.attempts:
         return run.totals.attempts, run.totals.throttled
-    if record.seconds is None:
-        return None, 0
-    own = [rows_of(record.seconds, Resource(None, direction)) for direction in Direction]
-    attempts, throttled = (sum(int(rows[name].sum()) for rows in own) for name in ("attempts", "throttled"))
+    rows = [rows for side in Direction if (rows := run.record.of(Resource(None, side))) is not None]
+    attempts, throttled = (sum(int(one[name].sum()) for one in rows) for name in ("attempts", "throttled"))
     return attempts or None, throttled
 
 
-def _throttled(record: SecondsRecord, resource: Resource) -> int:
+def _throttled(run: ReportRun, resource: Resource) -> int:
     """Throttles that the client saw of one resource."""
-    return int(rows_of(record.seconds, resource)["throttled"].sum()) if record.seconds is not None else 0
+    rows = run.record.of(resource)
+    return 0 if rows is None else int(rows["throttled"].sum())
 
 
 def _asked(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> float | None:
@@ -270,7 +270,7 @@ def _asked(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> float
 
     None if nobody knows what a request takes.
     """
-    track = run.arranged.track(resource.index, resource.direction) if run.arranged else None
+    track = run.track(resource)
     found = demand(track, labels) if track is not None else None
     if track is None or found is None or (found.by == "cloudwatch" and track.units_per_request is None):
         return None

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from keyheat import runfiles
 from keyheat.analysis.report.latency import OperationLatency, read_latency
-from keyheat.analysis.timeline import EvidenceTimeline, timeline
+from keyheat.analysis.report.seconds import SecondsRecord, read_record
+from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
+from keyheat.evidence.settings import Steps
 from keyheat.runfiles import FILES, FileProblem
-from keyheat.runs.formats import Diagnosis, Evidence, Label, read_diagnosis
+from keyheat.runs.formats import Diagnosis, Evidence, Label, TableFacts, read_diagnosis
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import read_counted_throttles, read_partitions, read_seconds
-from keyheat.words import Resource, has_capacity_model
+from keyheat.words import Capacity, Resource, has_capacity_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +52,39 @@ class ReportRun:
     def arranged(self) -> EvidenceTimeline | None:
         """The evidence by resource and direction, as the analyzer looks at it."""
         return timeline(self.evidence) if self.evidence is not None else None
+
+    @cached_property
+    def record(self) -> SecondsRecord:
+        """What the client saw, second by second."""
+        return read_record(self.evidence, self.seconds, self.throttles)
+
+    @property
+    def table(self) -> TableFacts | None:
+        """What is known of the table, as the evidence has it or else the manifest."""
+        if self.evidence is not None:
+            return self.evidence.table
+        return self.manifest.table if self.manifest is not None else None
+
+    def track(self, resource: Resource) -> EvidenceTrack | None:
+        """What the evidence has of one resource."""
+        return self.arranged.track(resource.index, resource.direction) if self.arranged else None
+
+    def provisioned(self, resource: Resource) -> Steps:
+        """Units/s that are provisioned over time: as published and carried on, else as described."""
+        track = self.track(resource)
+        return track.provisioned if track else self._described(resource, "provisioned")
+
+    def maximum(self, resource: Resource) -> Steps:
+        """The maximum that the owner of an on-demand table has set, over time."""
+        track = self.track(resource)
+        return track.maximum if track else self._described(resource, "max_on_demand")
+
+    def _described(self, resource: Resource, kind: str) -> Steps:
+        """What the manifest says; DynamoDB states 0 for a mode that is not in force."""
+        named = {None: self.table} | {one.name: one for one in (self.table.indexes if self.table else ())}
+        pair: Capacity | None = getattr(named.get(resource.index), kind, None)
+        rate = pair.of(resource.direction) if pair is not None else None
+        return Steps((), (), rate * self.scale if rate else None)
 
     @property
     def simulated(self) -> bool:

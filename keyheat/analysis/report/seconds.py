@@ -1,129 +1,92 @@
-"""What the client saw, second by second: rows side by side, from whichever file of a run has them."""
+"""What the client saw, second by second: columns side by side, from whichever file of a run has them.
 
-from collections.abc import Iterable, Mapping, Sequence
+Arrays and no frames: a diagnosis of evidence alone does without pandas.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from keyheat.analysis.report.run import ReportRun
-from keyheat.words import TABLE, Resource, index_of
+from keyheat.runs.formats import Evidence
+from keyheat.words import Direction, Resource, index_of, label_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-WORDS = frozenset({"index", "direction", "reason"})
-"""Columns of words."""
 Rows = Mapping[str, npt.NDArray[Any]]
-"""Rows side by side: an array for each column, words and None in one of objects."""
+"""An array for each column; seconds are epoch seconds, resources as labels call them."""
+AMOUNTS = ("attempts", "throttled", "consumed_units")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SecondsRecord:
-    """`seconds` (second, index, direction, attempts, throttled, consumed) and `throttles` (second, index,
-    direction, reason, count), each summed up; seconds are epoch seconds. Either is None where unknown."""
+    """`seconds` (second, resource, direction, attempts, throttled, consumed_units) and `throttles` (second,
+    resource, direction). Either is None where unknown."""
 
     seconds: Rows | None
     throttles: Rows | None
 
     def range(self) -> tuple[int, int] | None:
         """The first second and the one after the last."""
-        known = [rows["second"] for rows in self._known() if len(rows["second"])]
-        if not known:
-            return None
-        return int(min(c.min() for c in known)), int(max(c.max() for c in known)) + 1
+        ends = [f(rows["second"]) for rows in self._filled() for f in (np.min, np.max)]
+        return (int(min(ends)), int(max(ends)) + 1) if ends else None
 
     def resources(self) -> list[Resource]:
-        """Every resource that was asked for anything."""
+        """Every resource that was asked for anything, the table first, writes first."""
         pairs = {
-            pair for rows in self._known() for pair in zip(rows["index"], rows["direction"], strict=True)
+            pair for rows in self._filled() for pair in zip(rows["resource"], rows["direction"], strict=True)
         }
-        return [
-            Resource(*pair) for pair in sorted(pairs, key=lambda pair: (pair[0] or "", pair[1] != "write"))
-        ]
+        found = [Resource(index_of(name), Direction(side)) for name, side in pairs]
+        return sorted(found, key=lambda one: (one.index or "", one.direction != "write"))
 
-    def _known(self) -> list[Rows]:
-        return [rows for rows in (self.seconds, self.throttles) if rows is not None]
+    def of(self, resource: Resource) -> Rows | None:
+        """The rows of one resource, one for each second; None where no second is recorded."""
+        if self.seconds is None:
+            return None
+        rows = self.seconds
+        mine = (rows["resource"] == resource.label_name) & (rows["direction"] == resource.direction)
+        second, place = np.unique(rows["second"][mine], return_inverse=True)
+        sums = {name: np.bincount(place, rows[name][mine], len(second)) for name in AMOUNTS}
+        return {"second": second, **sums}
 
-
-def read_record(run: ReportRun) -> SecondsRecord:
-    """The client's record of a run, from whichever file has it."""
-    return SecondsRecord(seconds=_seconds(run), throttles=_throttles(run))
-
-
-def rows_of(rows: Rows, resource: Resource) -> Rows:
-    """The rows of one resource."""
-    mine = (rows["index"] == resource.index) & (rows["direction"] == resource.direction)
-    return {name: column[mine] for name, column in rows.items()}
+    def _filled(self) -> list[Rows]:
+        return [rows for rows in (self.seconds, self.throttles) if rows is not None and len(rows["second"])]
 
 
-def _seconds(run: ReportRun) -> Rows | None:
-    if run.seconds is not None:
-        amounts = {"attempts": "attempts", "throttled": "throttled", "consumed_units": "consumed"}
-        return _of_frame(run.seconds, "second", [], amounts)
-    if run.evidence is None or run.evidence.seconds is None:
-        return None
-    return _summed(
-        ("second", "index", "direction"),
-        ("attempts", "throttled", "consumed"),
-        (
-            ((int(row.second.timestamp()), row.index, row.direction.value),
-             (row.attempts, row.throttled, row.consumed))
-            for row in run.evidence.seconds
-        ),
-    )  # fmt: skip
-
-
-def _throttles(run: ReportRun) -> Rows | None:
-    if run.throttles is not None:
-        return _of_frame(run.throttles, "at", ["reason"], {"count": "count"})
-    if run.evidence is None or run.evidence.throttles is None:
-        return None
-    return _summed(
-        ("second", "index", "direction", "reason"),
-        ("count",),
-        (
-            ((int(row.second.timestamp()), row.index, row.direction.value, row.reason), (row.count,))
-            for row in run.evidence.throttles
-        ),
+def read_record(
+    evidence: Evidence | None, seconds: "pd.DataFrame | None", throttles: "pd.DataFrame | None"
+) -> SecondsRecord:
+    """The client's record, from frames or else from the evidence."""
+    kept = (evidence.seconds, evidence.throttles) if evidence else (None, None)
+    return SecondsRecord(
+        seconds=_of_frame(seconds, "second", AMOUNTS)
+        if seconds is not None
+        else _of_rows(kept[0], lambda row: (row.attempts, row.throttled, row.consumed), AMOUNTS),
+        throttles=_of_frame(throttles, "at", ())
+        if throttles is not None
+        else _of_rows(kept[1], lambda row: (), ()),
     )
 
 
-def _of_frame(rows: "pd.DataFrame", moment: str, further: list[str], amounts: Mapping[str, str]) -> Rows:
-    """The amounts of a frame by second, resource, direction and what is `further` told apart, as arrays."""
-    second = rows[moment].astype("datetime64[s, UTC]").astype("int64")
-    by = ["second", "resource", "direction", *further]
-    grouped = rows.assign(second=second).groupby(by, dropna=False, as_index=False)[list(amounts)].sum()
-    names = {name: grouped[name].astype(object) for name in ("direction", *further)}
+def _of_frame(rows: "pd.DataFrame", moment: str, amounts: tuple[str, ...]) -> Rows:
     return {
-        "second": grouped["second"].to_numpy(np.int64),
-        "index": np.array([index_of(name) for name in grouped["resource"]], dtype=object),
-        **{name: column.where(column.notna(), None).to_numpy() for name, column in names.items()},
-        **{
-            name: grouped[amount].to_numpy(np.float64 if name == "consumed" else np.int64)
-            for amount, name in amounts.items()
-        },
+        "second": rows[moment].astype("datetime64[s, UTC]").astype("int64").to_numpy(),
+        **{name: rows[name].to_numpy(object) for name in ("resource", "direction")},
+        **{name: rows[name].to_numpy(np.float64, na_value=0.0) for name in amounts},
     }
 
 
-def of_table(seconds: "pd.DataFrame") -> "pd.DataFrame":
-    """The attempts on the table itself: those of an index are among them already."""
-    return seconds[seconds["resource"] == TABLE]
-
-
-def _summed(
-    by: Sequence[str], amounts: Sequence[str], rows: Iterable[tuple[tuple[Any, ...], tuple[float, ...]]]
-) -> Rows:
-    """Rows of a key and its amounts, one for each key."""
-    sums: dict[tuple[Any, ...], tuple[float, ...]] = {}
-    for key, found in rows:
-        before = sums.get(key)
-        sums[key] = tuple(map(add, before, found)) if before else found
-    names = (*by, *amounts)
-    columns = list(zip(*((*key, *found) for key, found in sums.items()), strict=True)) or [()] * len(names)
+def _of_rows(rows: Iterable[Any] | None, read: Any, amounts: tuple[str, ...]) -> Rows | None:
+    if rows is None:
+        return None
+    found = list(rows)
+    numbers = np.array([read(row) for row in found], np.float64).reshape(len(found), len(amounts))
     return {
-        name: np.array(column, dtype=object if name in WORDS else float if name == "consumed" else np.int64)
-        for name, column in zip(names, columns, strict=True)
+        "second": np.array([int(row.second.timestamp()) for row in found], np.int64),
+        "resource": np.array([label_of(row.index) for row in found], object),
+        "direction": np.array([row.direction.value for row in found], object),
+        **{name: numbers[:, place] for place, name in enumerate(amounts)},
     }

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from keyheat.endpoint.cloudwatch.insights import describe_insight_rules, get_insight_rule_report
+from keyheat.endpoint.cloudwatch.insights import get_insight_rule_report
 from keyheat.endpoint.cloudwatch.metrics import (
     MINUTE_S,
     SIMPLE_STATISTICS,
@@ -239,7 +239,6 @@ def get_metric_statistics(metrics: Metrics, parameters: Parameters) -> Answer:
 
 
 OPERATIONS: dict[str, Operation] = {
-    "DescribeInsightRules": describe_insight_rules,
     "GetInsightRuleReport": get_insight_rule_report,
     "GetMetricData": get_metric_data,
     "GetMetricStatistics": get_metric_statistics,

@@ -3,7 +3,6 @@
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetInsightRuleReport.html
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +21,8 @@ from keyheat.endpoint.cloudwatch.parameters import (
 )
 from keyheat.endpoint.contributors import InsightRule, KeyCounts
 from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.paging import page
 from keyheat.model.limits import INSIGHT_CONTRIBUTORS
 
-RULES_PER_PAGE = 500
 CONTRIBUTORS = 10  # where a request does not say how many
 STATISTICS = (
     "UniqueContributors", "MaxContributorValue", "SampleCount", "Sum", "Minimum", "Maximum", "Average",
@@ -33,18 +30,6 @@ STATISTICS = (
 ORDERS = ("Sum", "Maximum")
 Periods = Mapping[int, Sequence[KeyCounts]]
 """The minutes that were counted in, by the epoch second at which their period begins."""
-
-
-def describe_insight_rules(metrics: Metrics, parameters: Parameters) -> dict[str, Any]:
-    """DescribeInsightRules, in pages; NextToken is the last name shown."""
-    most = whole(parameters, "MaxResults", RULES_PER_PAGE)
-    if not 1 <= most <= RULES_PER_PAGE:
-        raise invalid(f"The parameter MaxResults must be between 1 and {RULES_PER_PAGE}.")
-    after = optional_text(parameters, "NextToken") or ""
-    if after and not after.startswith("DynamoDB"):
-        raise ServiceError("InvalidNextToken", "The parameter NextToken is invalid.")
-    rules = [_described(rule) for name, rule in sorted(_rules(metrics).items()) if name > after]
-    return page("InsightRules", rules, most, "NextToken", lambda rule: rule["Name"])
 
 
 def get_insight_rule_report(metrics: Metrics, parameters: Parameters) -> dict[str, Any]:
@@ -184,20 +169,6 @@ def _statistics(minutes: Sequence[KeyCounts]) -> Iterator[tuple[str, float]]:
         total / contributors,
     )
     yield from zip(STATISTICS, map(float, values), strict=True)
-
-
-def _described(rule: InsightRule) -> dict[str, Any]:
-    definition = {
-        "Schema": {"Name": "ServiceLogRule", "Version": 1},
-        "AggregateOn": "Count" if rule.throttled else "Sum",
-        "Contribution": {"Keys": rule.labels, "Filters": []},
-    }
-    return {
-        "Name": rule.name,
-        "State": "ENABLED",
-        "Schema": '{"Name": "ServiceLogRule", "Version": 1}',
-        "Definition": json.dumps(definition),
-    }
 
 
 def _time(start_s: int) -> datetime:

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from keyheat.pages.sheets import Sheet
-from keyheat.pages.style import LIGHT
-from keyheat.wording.constraints import crosses_midnight
+from keyheat.show.answer import Table
+from keyheat.show.constraints import crosses_midnight
+from keyheat.show.style import LIGHT
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 Mark = Literal["area", "line", "dash", "dot", "bar", "stripe", "cross", "dots", "level", "heat"]
@@ -46,7 +46,19 @@ class Chart:
     figure: go.Figure
     legend: tuple[Swatch, ...] = ()
     table: PageTable | None = field(default=None)
-    sheet: Sheet | None = None  # what it shows, in full
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading with its charts, and what is to be said where they cannot be drawn."""
+
+    id: str
+    title: str
+    short: str
+    charts: tuple[Chart, ...]
+    notes: tuple[str, ...]
+    wrong: tuple[str, ...] = ()  # what is not right, said before anything else
+    tables: tuple[PageTable, ...] = ()  # shown open: they are what the section is about
 
 
 def figure(*, height: int, **layout: Any) -> go.Figure:
@@ -232,3 +244,11 @@ def rows_of(*columns: Iterable[str]) -> tuple[tuple[str, ...], ...]:
 def joined(parts: Sequence[str]) -> str:
     """Sentences as one paragraph."""
     return " ".join(part for part in parts if part)
+
+
+def page_table(table: Table) -> PageTable:
+    """A table of an answer as pages draw it."""
+    return PageTable(
+        caption=table.title, columns=tuple(table.columns), rows=tuple(map(tuple, table.cells)),
+        numeric=table.amounts,
+    )  # fmt: skip

@@ -12,14 +12,15 @@ from markupsafe import Markup
 
 from keyheat.masking import shown
 from keyheat.numbers import measured, percent, some, span
-from keyheat.pages.page import page, said_at, save, template
+from keyheat.pages.page import page, said_at, template
 from keyheat.pages.runs.found import UnreadPlace
 from keyheat.pages.runs.rows import HistoryRun, RunRow, SuitePlace
 from keyheat.regression.history.problem import HistoryProblem
 from keyheat.regression.history.records import Session
 from keyheat.regression.history.store import History
 from keyheat.runfiles import REPORT
-from keyheat.wording.constraints import target_words
+from keyheat.show.constraints import target_words
+from keyheat.show.html import save
 
 NAME: Final = "runs.html"
 NUMBERS: Final[Mapping[str, tuple[str, Callable[[float], str]]]] = {

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from keyheat.analysis.setup import target_of
 from keyheat.analysis.summary import RunSummary
 from keyheat.runfiles import SIMULATED
-from keyheat.wording.constraints import in_two_words, tone_of
+from keyheat.show.constraints import in_two_words, tone_of
 
 if TYPE_CHECKING:
     from keyheat.pages.runs.found import FoundRun, State

@@ -12,7 +12,7 @@ import pytest
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
-from keyheat.pages.style import DARK, LIGHT
+from keyheat.show.style import DARK, LIGHT
 from tests.load.forked import Load
 from tests.outside import PATIENCE_S, eventually, free_port, get, run_of
 

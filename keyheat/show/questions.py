@@ -4,7 +4,6 @@ much, with what confidence. Page, terminal and ticket have them from here.
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -19,7 +18,7 @@ from keyheat.numbers import NOTHING, UNITS, a_month, measured, milliseconds, per
 from keyheat.runs.formats import Diagnosis, Label, MonthlyBill
 from keyheat.runs.manifest import RetryCost
 from keyheat.shipped import shipped
-from keyheat.wording.advice import (
+from keyheat.show.advice import (
     can_be_tried,
     cure_of,
     cures_now,
@@ -28,26 +27,16 @@ from keyheat.wording.advice import (
     now_of,
     simulated_words,
 )
-from keyheat.wording.constraints import NAMES, SHORT, saying
-from keyheat.wording.verdict import grade_words, sureness
+from keyheat.show.answer import Fact
+from keyheat.show.constraints import NAMES, SHORT, saying
+from keyheat.show.verdict import grade_words, sureness
 from keyheat.words import capital, whose
 
 NOT_YET: Final = "CloudWatch publishes a minute after it ends: ask again in 2 minutes, or add --log FILE."
 """How to learn of the time since the newest minute that is published."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """One question, its answer in a few words, what that rests on, and the command that goes on from it."""
-
-    id: str
-    question: str
-    said: str
-    beside: tuple[str, ...] = ()
-    command: str | None = None
-
-
-def answers_of(run: ReportRun, facts: Facts, *, shared: bool = True) -> tuple[Answer, ...]:
+def first_facts(run: ReportRun, facts: Facts, *, shared: bool = True) -> tuple[Fact, ...]:
     """The answers, in the order in which they are asked; nothing of costs where no change has a price.
 
     What is `shared`, as a page is, says no more of this machine than where its reader stands.
@@ -60,7 +49,7 @@ def answers_of(run: ReportRun, facts: Facts, *, shared: bool = True) -> tuple[An
     return tuple(one for one in found if one is not None)
 
 
-def _calm(run: ReportRun, facts: Facts) -> Iterator[Answer]:
+def _calm(run: ReportRun, facts: Facts) -> Iterator[Fact]:
     """What is worth a word of a table that did not throttle: over which time, and what it used."""
     began_s, ended_s = times_of(run, facts)
     if began_s is not None and ended_s is not None:
@@ -69,14 +58,14 @@ def _calm(run: ReportRun, facts: Facts) -> Iterator[Answer]:
         what = "None of a read or write" if facts.elsewhere else "None"
         beside = (NOT_YET,) if run.evidence is not None and run.evidence.up_to_now else ()
         said = f"{what} from {began} to {ended} UTC"
-        yield Answer(id="bad", question="Throttles", said=said, beside=beside)
+        yield Fact(id="bad", name="Throttles", value=said, beside=beside)
     used = [words for track in (run.arranged.tracks if run.arranged else ()) if (words := _used(track))]
     if used:
-        yield Answer(id="used", question="Used", said=used[0], beside=tuple(used[1:]))
+        yield Fact(id="used", name="Used", value=used[0], beside=tuple(used[1:]))
     if run.evidence is not None and (latency_ms := usual_latency_ms(run.evidence)) is not None:
         said = f"{milliseconds(latency_ms)} at most, in the mean of any minute"
         waits = "A client that waits longer waits for its network, its connections or its own retries."
-        yield Answer(id="sure", question="Latency", said=said, beside=(waits,))
+        yield Fact(id="sure", name="Latency", value=said, beside=(waits,))
 
 
 def _used(track: EvidenceTrack) -> str | None:
@@ -101,27 +90,27 @@ def times_of(run: ReportRun, facts: Facts) -> tuple[float | None, float | None]:
     return facts.start_s, facts.end_s
 
 
-def _since(run: ReportRun, facts: Facts) -> Answer:
-    answer = partial(Answer, id="since", question="Since when")
+def _since(run: ReportRun, facts: Facts) -> Fact:
+    answer = partial(Fact, id="since", name="Since when")
     spans = _spans(run.diagnosis.labels)
     began_s, ended_s = times_of(run, facts)
     if not spans:
         unknown = facts.run_throttles or _throttles_unknown(run, facts)
-        return answer(said=NOTHING if unknown else "Never")
+        return answer(value=NOTHING if unknown else "Never")
     first_s, last_s = spans[0][0], spans[-1][1]
     say, throttled = saying(first_s, last_s), span(_throttled_s(run.diagnosis.labels))
     pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
     whole_span = f"{say(first_s)} to {say(last_s)}{pieces}"
     if began_s is None or ended_s is None:
-        return answer(said=whole_span, beside=(f"throttled for {throttled}",))
+        return answer(value=whole_span, beside=(f"throttled for {throttled}",))
     lasted = span(ended_s - began_s)
     beside = f"throttled for {'all' if throttled == lasted else throttled} of {lasted}"
     if ended_s - last_s <= STILL_S and run.evidence is not None and run.evidence.up_to_now:
-        return answer(said=f"{say(first_s)}, still going on at {say(ended_s)}{pieces}", beside=(beside,))
+        return answer(value=f"{say(first_s)}, still going on at {say(ended_s)}{pieces}", beside=(beside,))
     if ended_s - last_s <= STILL_S:
-        return answer(said=f"{say(first_s)} to the end{pieces}", beside=(beside,))
+        return answer(value=f"{say(first_s)} to the end{pieces}", beside=(beside,))
     over = f"ended {span(ended_s - last_s)} before the {'window' if run.alone else 'run'} did"
-    return answer(said=whole_span, beside=(beside, over))
+    return answer(value=whole_span, beside=(beside, over))
 
 
 def _throttles_unknown(run: ReportRun, facts: Facts) -> bool:
@@ -129,11 +118,11 @@ def _throttles_unknown(run: ReportRun, facts: Facts) -> bool:
     return not facts.run_throttles and run.diagnosis.verdict.constraint == "undetermined"
 
 
-def _how_bad(run: ReportRun, facts: Facts) -> Answer:
-    return Answer(
+def _how_bad(run: ReportRun, facts: Facts) -> Fact:
+    return Fact(
         id="bad",
-        question="How bad",
-        said=_throttled(run, facts),
+        name="How bad",
+        value=_throttled(run, facts),
         beside=tuple(_throttled_beside(run, facts)),
     )
 
@@ -199,17 +188,17 @@ def _with_retries(cost: RetryCost) -> Iterator[str]:
         yield f"each request was held back {held} on average by its client's rate"
 
 
-def _now(diagnosis: Diagnosis) -> Answer | None:
+def _now(diagnosis: Diagnosis) -> Fact | None:
     """Tonight's step, where the cure is another one."""
     now = now_of(diagnosis)
     if now is None or cure_of(diagnosis) is None or cures_now(diagnosis):
         return None
     said = capital(in_short(now))
-    return Answer(id="now", question="Now", said=said, beside=("Eases it; the cause stays.",))
+    return Fact(id="now", name="Now", value=said, beside=("Eases it; the cause stays.",))
 
 
-def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
-    answer = partial(Answer, id="do", question="What to do")
+def _what_to_do(run: ReportRun, *, shared: bool) -> Fact:
+    answer = partial(Fact, id="do", name="What to do")
     diagnosis = run.diagnosis
     verdict, scenario = diagnosis.verdict, _scenario_of(run)
     if (cure := cure_of(diagnosis)) is not None:
@@ -219,27 +208,27 @@ def _what_to_do(run: ReportRun, *, shared: bool) -> Answer:
         question = "What to do" if now_of(diagnosis) is None else "For good"
         question = "Now and for good" if cures_now(diagnosis) else question
         command = folder and f"keyheat fix {folder}"
-        return Answer(id="do", question=question, said=capital(cure), beside=simulated, command=command)
+        return Fact(id="do", name=question, value=capital(cure), beside=simulated, command=command)
     if verdict.rule in SHORT:
         said = "Run it where throttles can come"
-        return answer(said=said, command=scenario and f"keyheat run {scenario}")
+        return answer(value=said, command=scenario and f"keyheat run {scenario}")
     if diagnosis.generator.bound:
         return answer(
-            said="Run it again with a generator that keeps up", beside=diagnosis.generator.checks[:1]
+            value="Run it again with a generator that keeps up", beside=diagnosis.generator.checks[:1]
         )
     if verdict.valid and verdict.constraint == "none":
         command = f"keyheat whatif {scenario} load" if scenario else None
         beside = ("how much more it holds:",) if command else ()
-        return answer(said="Nothing needs to change", beside=beside, command=command)
+        return answer(value="Nothing needs to change", beside=beside, command=command)
     since = run.evidence.table.on_demand_since if run.evidence else None
     if verdict.constraint == "table" and since is not None:
-        return answer(said=f"Nothing more: the table is on demand since {since:%F %R} UTC")
+        return answer(value=f"Nothing more: the table is on demand since {since:%F %R} UTC")
     now = now_of(diagnosis)
     if verdict.settled_by and (now is None or now.action == "collect_evidence"):
-        return answer(said="Get the evidence that settles it", beside=(verdict.settled_by,))
+        return answer(value="Get the evidence that settles it", beside=(verdict.settled_by,))
     if now is not None:
-        return Answer(id="do", question="Now", said=capital(in_short(now)), beside=(now.why,))
-    return answer(said="That cannot be told before there is more evidence")
+        return Fact(id="do", name="Now", value=capital(in_short(now)), beside=(now.why,))
+    return answer(value="That cannot be told before there is more evidence")
 
 
 def _scenario_of(run: ReportRun) -> str | None:
@@ -263,8 +252,8 @@ def _as_typed(folder: Path | None, *, shared: bool) -> str | None:
     return shlex.quote(path.name if shared else str(path))
 
 
-def _cost(diagnosis: Diagnosis) -> Answer | None:
-    answer = partial(Answer, id="cost", question="What it costs")
+def _cost(diagnosis: Diagnosis) -> Fact | None:
+    answer = partial(Fact, id="cost", name="What it costs")
     bills = (
         diagnosis.cure.bill if diagnosis.cure else None,
         *(one.bill for one in diagnosis.recommendations),
@@ -274,7 +263,7 @@ def _cost(diagnosis: Diagnosis) -> Answer | None:
         return None
     before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
     said = f"{before} a month, as before" if before == after else f"{before} → {after} a month"
-    return answer(said=said, beside=(_priced(bill),))
+    return answer(value=said, beside=(_priced(bill),))
 
 
 def _priced(bill: MonthlyBill) -> str:
@@ -282,7 +271,7 @@ def _priced(bill: MonthlyBill) -> str:
     return f"if the load goes on {how_long_a_day(bill)}{more}; {bill.prices}"
 
 
-def _how_sure(run: ReportRun, facts: Facts) -> Answer:
+def _how_sure(run: ReportRun, facts: Facts) -> Fact:
     verdict, source = run.diagnosis.verdict, run.diagnosis.source
     minutes = f"from {some(run.diagnosis.coverage.minutes, 'minute')} of evidence"
     if verdict.grade != "none":
@@ -294,6 +283,4 @@ def _how_sure(run: ReportRun, facts: Facts) -> Answer:
         by = few if facts.run_throttles else "there is no throttle to explain"
     else:
         by = "no reasons, and nothing to infer the cause from"
-    return Answer(
-        id="sure", question="Confidence", said=sureness(verdict), beside=(capital(f"{by}, {minutes}"),)
-    )
+    return Fact(id="sure", name="Confidence", value=sureness(verdict), beside=(capital(f"{by}, {minutes}"),))

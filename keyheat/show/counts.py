@@ -1,17 +1,13 @@
-"""What was counted over a run, as tables: by the load test itself, failures by kind, throttles by reason."""
+"""What was counted over a run, as tables: by the load test itself, and failures by their kind."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from keyheat.analysis.checks import WRONG
 from keyheat.analysis.report.run import ReportRun
-from keyheat.analysis.report.seconds import SecondsRecord
-from keyheat.numbers import NOTHING, clock, measured, percent, some, whole
-from keyheat.pages.charts.figures import PageTable, shortened
-from keyheat.runs.metrics import constraint_of
-from keyheat.wording.constraints import NAMES, saying
-from keyheat.words import label_of
+from keyheat.numbers import NOTHING, measured, percent, some, whole
+from keyheat.show.answer import Section, Table
 
 ELSEWHERE: Final = ("arrivals", "retries")  # groups that the section on the load generator shows
 TABLES: Final = "tables."
@@ -91,24 +87,22 @@ WORDS: Final[Mapping[str, CountedName]] = {
     "replication.waiting": CountedName("of them waiting at once, at the most: so late copies came"),
     "replication.conflicts": CountedName("writes refused while another Region wrote the same item"),
 }
-OUTCOMES: Final = ("accepted", "throttled", "error", "write_units", "read_units")
+COLUMNS: Final = {
+    "accepted": "accepted", "throttled": "throttled", "error": "failed", "write_units": "WCU",
+    "read_units": "RCU",
+}  # fmt: skip
+OUTCOMES: Final = tuple(COLUMNS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadTestCounts:
-    """What a run counted: what is wrong and what is right in sentences, then every number in tables."""
-
-    wrong: tuple[str, ...]
-    right: tuple[str, ...]
-    tables: tuple[PageTable, ...]
-
-
-def counts_of(counted: Mapping[str, float]) -> LoadTestCounts | None:
-    """What the section shows; None where there is nothing for it."""
-    tables = [*_groups(counted), *_beside(counted)]
+def counts_of(counted: Mapping[str, float]) -> Section | None:
+    """What is wrong and what is right in sentences, then every number; None if nothing was counted."""
+    tables = (*_groups(counted), *_beside(counted))
     if not tables:
         return None
-    return LoadTestCounts(wrong=tuple(_wrong(counted)), right=tuple(_right(counted)), tables=tuple(tables))
+    return Section(
+        id="counted", title="What the load test counted", short="Counted", page_only=True,
+        wrong=tuple(_wrong(counted)), lines=tuple(_right(counted)), tables=tables,
+    )  # fmt: skip
 
 
 def is_wrong(name: str, number: float) -> bool:
@@ -184,35 +178,32 @@ def _orders(counted: Mapping[str, float], placed: float) -> list[str]:
     return said
 
 
-def _groups(counted: Mapping[str, float]) -> list[PageTable]:
+def _groups(counted: Mapping[str, float]) -> list[Table]:
     found: dict[str, list[str]] = {}
     for name in listed(counted):
         group = name.partition(".")[0]
         if not name.startswith(TABLES):
             found.setdefault(GROUPS.get(group, "Further numbers"), []).append(name)
     return [
-        _table(title, [(word_of(name).words, shown(name, counted[name])) for name in names])
+        Table(
+            title=title,
+            rows=tuple({"what": word_of(name).words, "number": shown(name, counted[name])} for name in names),
+        )
         for title, names in found.items()
     ]
 
 
-def _table(title: str, rows: Sequence[tuple[str, str]]) -> PageTable:
-    return PageTable(caption=title, columns=("what", "number"), rows=tuple(rows), numeric=frozenset({1}))
-
-
-def _beside(counted: Mapping[str, float]) -> list[PageTable]:
+def _beside(counted: Mapping[str, float]) -> list[Table]:
     """The tables beside the judged one, a row each."""
     names = sorted(
         {name.removeprefix(TABLES).rpartition(".")[0] for name in counted if name.startswith(TABLES)}
     )
-    if not names:
-        return []
     rows = tuple(
-        (name, *(whole(counted.get(f"{TABLES}{name}.{what}", 0.0)) for what in OUTCOMES)) for name in names
+        {"table": name}
+        | {COLUMNS[what]: whole(counted.get(f"{TABLES}{name}.{what}", 0.0)) for what in OUTCOMES}
+        for name in names
     )
-    columns = ("table", "accepted", "throttled", "failed", "WCU", "RCU")
-    caption = "Tables beside the judged one"
-    return [PageTable(caption=caption, columns=columns, rows=rows, numeric=frozenset(range(1, 6)))]
+    return [Table(title="Tables beside the judged one", rows=rows)] if rows else []
 
 
 MEANINGS: Final[Mapping[str, str]] = {
@@ -239,71 +230,15 @@ MEANINGS: Final[Mapping[str, str]] = {
 """What each kind means; a kind without words is an error code of the service."""
 
 
-def failure_table(run: ReportRun) -> PageTable | None:
+def failure_table(run: ReportRun) -> Table | None:
     """Every kind with its count and its share of all attempts, most frequent first; None: nothing failed."""
     kinds, attempts = run.totals.errors_by_kind, run.totals.attempts
-    if not kinds:
-        return None
-    ordered = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
-    return PageTable(
-        caption="Requests that failed for another reason than a throttle",
-        columns=("kind", "requests", "of all", "meaning"),
-        rows=tuple(
-            (
-                shortened(kind, 80),
-                whole(count),
-                percent(count / attempts) if attempts else "",
-                MEANINGS.get(kind, ""),
-            )
-            for kind, count in ordered
-        ),
-        numeric=frozenset({1, 2}),
-    )
-
-
-NO_REASON = "(none given)"
-
-
-def reason_table(record: SecondsRecord) -> PageTable | None:
-    """Every reason with its count, share, first and last second; None without throttle records."""
-    if record.throttles is None:
-        return None
-    found: dict[tuple[str | None, str | None, str], list[tuple[int, int]]] = {}
-    throttles = record.throttles
-    for second, count, *key in zip(
-        *(throttles[name].tolist() for name in ("second", "count", "reason", "index", "direction")),
-        strict=True,
-    ):
-        found.setdefault((key[0], key[1], key[2]), []).append((second, count))
-    counts = {key: sum(count for _second, count in rows) for key, rows in found.items()}
-    total = sum(counts.values())
-    ordered = sorted(found.items(), key=lambda item: (-counts[item[0]], str(item[0][0]), str(item[0][1])))
-    seconds = throttles["second"]
-    say = saying(int(seconds.min()), int(seconds.max())) if len(seconds) else clock
-    return PageTable(
-        caption="Throttles by the reason that DynamoDB gave",
-        columns=(
-            "reason",
-            "resource",
-            "direction",
-            "constraint",
-            "count",
-            "share",
-            "first (UTC)",
-            "last (UTC)",
-        ),
-        rows=tuple(
-            (
-                shortened(reason or NO_REASON, 80),
-                shortened(label_of(index), 80),
-                direction,
-                NAMES[constraint_of(reason) or "undetermined"].lower(),
-                whole(counts[reason, index, direction]),
-                percent(counts[reason, index, direction] / total),
-                say(min(rows)[0]),
-                say(max(rows)[0]),
-            )
-            for (reason, index, direction), rows in ordered
-        ),
-        numeric=frozenset({4, 5}),
-    )
+    rows = tuple(
+        {
+            "kind": kind[:80], "requests": whole(count),
+            "of all": percent(count / attempts) if attempts else "", "meaning": MEANINGS.get(kind, ""),
+        }
+        for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    )  # fmt: skip
+    title = "Requests that failed for another reason than a throttle"
+    return Table(title=title, rows=rows) if rows else None

@@ -1,4 +1,4 @@
-"""Words that pages and terminals share: of limits, targets and moments."""
+"""The words of limits, targets and moments."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, get_args
@@ -7,6 +7,7 @@ from keyheat.numbers import clock, moment
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.endpoints import NO_CAPACITY_MODEL
 from keyheat.runs.formats import Verdict
+from keyheat.show.answer import Tone
 from keyheat.words import LIMITS, Constraint, whose
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ SHORT: dict[str | None, str] = {NO_CAPACITY_MODEL: "No capacity model"}
 """The verdict that rests on the endpoint alone, by rule."""
 
 
-BURST: Final = "burst"
+BURST: Final[Tone] = "burst"
 """The tone of a run that did not throttle only because saved burst carried it."""
 
 
@@ -41,7 +42,7 @@ def in_two_words(verdict: "Verdict | RunSummary", *, on_burst: bool, throttles: 
     return NAMES[verdict.constraint] if verdict.valid else "Not valid"
 
 
-def tone_of(verdict: "Verdict | RunSummary", *, on_burst: bool) -> str:
+def tone_of(verdict: "Verdict | RunSummary", *, on_burst: bool) -> Tone:
     """What the colour of a verdict says: a constraint, `burst` or `invalid`."""
     if not verdict.valid:
         return "invalid"

@@ -6,10 +6,12 @@ at a glance, without colour and on paper; what is hot, what went well, what fail
 no limit is told have none of these hues.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from keyheat.words import Constraint
 
+FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 LIGHT = {
     "page": "#fafaf8",
     "card": "#ffffff",
@@ -83,12 +85,39 @@ def colour_of(constraint: Constraint) -> str:
 def pattern(constraint: Constraint) -> dict[str, Any]:
     """The pattern of a constraint, drawn in the ground's colour over the constraint's own."""
     return {
-        "shape": PATTERNS[constraint],
-        "fillmode": "overlay",
-        "fgcolor": LIGHT["card"],
-        "size": 6,
-        "solidity": 0.25,
-    }
+        "shape": PATTERNS[constraint], "fillmode": "overlay", "fgcolor": LIGHT["card"],
+        "size": 6, "solidity": 0.25,
+    }  # fmt: skip
+
+
+_AXIS: Final = {
+    "automargin": True,
+    "linecolor": LIGHT["line"],
+    "zerolinecolor": LIGHT["line"],
+    "tickfont": {"color": LIGHT["muted"]},
+    "exponentformat": "none",
+    "ticks": "",
+    "separatethousands": True,
+}
+TEMPLATE: Final[Mapping[str, Any]] = {
+    "layout": {
+        "font": {"family": FONT, "size": 12, "color": LIGHT["ink"]},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "margin": {"l": 8, "r": 12, "t": 50, "b": 8, "autoexpand": True},
+        "hoverlabel": {"bgcolor": LIGHT["card"], "bordercolor": LIGHT["line"],
+                       "font": {"color": LIGHT["ink"]}},
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yref": "container",
+                   "yanchor": "top", "traceorder": "normal"},
+        "separators": ".,",
+        "bargap": 0.15,
+        "xaxis": {**_AXIS, "gridcolor": "rgba(0,0,0,0)", "nticks": 7, "ticklabelstandoff": 5,
+                  "hoverformat": "%Y-%m-%d %H:%M:%S UTC"},
+        "yaxis": {**_AXIS, "gridcolor": LIGHT["line"], "nticks": 6, "rangemode": "tozero",
+                  "fixedrange": True},
+    },
+}  # fmt: skip
+"""How every chart is drawn, in the light colours: the page's script swaps them as it does a chart's own."""
 
 
 def dark_partners() -> dict[str, str]:

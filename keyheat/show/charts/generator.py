@@ -1,0 +1,146 @@
+"""What the load generator sent against the demand, and what it says of itself."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from keyheat.analysis.report.run import ReportRun
+from keyheat.numbers import measured, milliseconds, percent, rate, some, span, whole
+from keyheat.runs.manifest import Manifest
+from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
+from keyheat.scenario.shape import LoadShape
+from keyheat.show.answer import Figure
+from keyheat.show.charts.base import (
+    MOST_POINTS,
+    coarser,
+    compact,
+    figure,
+    iso,
+    limit_line,
+    stepped,
+    time_axis,
+    width_for,
+)
+from keyheat.show.style import LIGHT
+from keyheat.terms import DEMAND, P99, titled
+from keyheat.words import TABLE
+
+OUTCOMES: Final = {"accepted": "accent", "throttled": "throttled", "errors": "error"}
+
+
+def sent_per_s(run: ReportRun) -> pd.DataFrame | None:
+    """Attempts on the table by outcome, second by second; None without seconds. An index's repeat them."""
+    limits = run.record.range()
+    if run.seconds is None or run.seconds.empty or limits is None:
+        return None
+    rows = run.seconds[run.seconds["resource"] == TABLE]
+    sums = rows.groupby(rows["second"].astype("int64"))[list(OUTCOMES)].sum().astype("float64")
+    return sums.reindex(range(*limits), fill_value=0.0)
+
+
+def generator_figure(run: ReportRun) -> Figure | None:
+    """Attempts per second as they were sent, by outcome, against the demand of the scenario."""
+    finest = sent_per_s(run)
+    if finest is None:
+        return None
+    step_s = width_for(len(finest), MOST_POINTS)
+    sent, made = coarser(finest, step_s), figure(300, ["attempts per second"])
+    start_s, end_s = int(finest.index[0]), int(finest.index[-1]) + 1
+    for name, role in OUTCOMES.items():
+        if sent[name].any():
+            made.add_trace(
+                go.Scatter(
+                    **stepped(sent[name], step_s), name=name, stackgroup="attempts",
+                    line={"color": LIGHT[role], "width": 1},
+                    fillcolor=LIGHT["soft" if role == "accent" else role],
+                    hovertemplate=f"%{{x}}<br>%{{y:,}} a second {name}<extra></extra>",
+                )
+            )  # fmt: skip
+    if (line := _demand(run, start_s, end_s)) is not None:
+        made.add_trace(line)
+    made.update_xaxes(time_axis(start_s, end_s))
+    title = "What was sent, on a virtual clock" if run.simulated else "What the load generator sent"
+    return Figure(title=title, summary=generator_words(run, step_s), figure=made)
+
+
+def _demand(run: ReportRun, start_s: int, end_s: int) -> go.Scatter | None:
+    """The demand over time, if it is in requests."""
+    health, shape = run.health, _shape(run)
+    if not health.asked_per_s or health.target_unit != "requests":
+        return None
+    name = f"{DEMAND}: {rate(health.asked_per_s, 'requests')}"
+    line = limit_line(start_s, end_s, health.asked_per_s, name, "ink")
+    if shape is None or run.manifest is None:
+        return line
+    began_s = run.manifest.started_at.timestamp()
+    corners = [
+        corner
+        for piece in shape.pieces
+        for corner in ((piece.start_s, piece.from_per_s), (piece.end_s, piece.to_per_s))
+    ]
+    times, rates = zip(*corners, strict=True)
+    return line.update(x=[iso(began_s + at_s) for at_s in times], y=compact(rates))
+
+
+def _shape(run: ReportRun) -> LoadShape | None:
+    """The shape of the load; None if it had none, or if it is not known."""
+    try:
+        scenario = scenario_from_dict(dict((run.manifest and run.manifest.scenario) or {}), "run.json")
+    except ScenarioError:
+        return None
+    return scenario.load.rate_shape() if scenario.load.shape is not None else None
+
+
+def generator_words(run: ReportRun, step_s: int = 1) -> str:
+    """Whether the generator kept up, with what it measured of itself."""
+    return " ".join(_sentences(run, step_s))
+
+
+def _sentences(run: ReportRun, step_s: int) -> Iterator[str]:
+    health, manifest = run.health, run.manifest
+    if step_s > 1:
+        yield f"Means of {span(step_s)}."
+    if health.asked_per_s and health.achieved_per_s is not None:
+        sent = f"{measured(health.achieved_per_s)} ({percent(health.achieved_per_s / health.asked_per_s)})"
+        kept = f"; {measured(health.held_back_per_s)} held back by the client's own rate until the load ended"
+        asked = rate(health.asked_per_s, health.target_unit)
+        yield f"{titled(DEMAND)} {asked}, sent {sent}{kept if health.held_back_per_s else ''}."
+    if health.cpu_percent_max is not None:
+        yield f"Its busiest process used {measured(health.cpu_percent_max)} % of a core at most."
+    if health.loop_lag_ms_max is not None:
+        yield f"Its loop was late by {milliseconds(health.loop_lag_ms_max)} at most."
+    if health.late_ms_p99 is not None:
+        yield f"Requests left {milliseconds(health.late_ms_p99)} late ({P99})."
+    if manifest is not None and "arrivals.late" in manifest.counted:
+        late, dropped = (int(manifest.counted.get(f"arrivals.{name}", 0)) for name in ("late", "dropped"))
+        was = "was" if dropped == 1 else "were"
+        yield (
+            f"{some(late, 'arrival')} started more than 10 ms late; "
+            f"{some(dropped, 'arrival')} could not start within a second, and {was} dropped."
+        )
+    if manifest is not None:
+        yield from _retried(manifest)
+    if run.totals.errors:
+        kinds = ", ".join(
+            f"{name} {whole(count)}" for name, count in sorted(run.totals.errors_by_kind.items())
+        )
+        yield f"{some(run.totals.errors, 'request')} failed for another reason ({kinds})."
+
+
+def _retried(manifest: Manifest) -> Iterator[str]:
+    """What retries took, and what they did not save."""
+    cost = manifest.retry_cost
+    if cost is None:
+        return
+    words = [f"{measured(cost.amplification)} attempts for each of {some(cost.requests, 'request')}"]
+    if cost.again:
+        words.append(f"{some(cost.again, 'retry', 'retries')} after pauses of {span(cost.backoff_s)} in all")
+    if cost.held_s:
+        each = milliseconds(cost.held_each_s * 1000)
+        words.append(f"requests held back for {span(cost.held_s)} in all, {each} each on average")
+    if cost.waiting:
+        words.append(f"{whole(cost.waiting)} still waiting when the load ended")
+    share = f"{some(cost.given_up, 'request')} ({percent(cost.given_up_share)})" if cost.given_up else "none"
+    yield f"What retries cost: {', '.join(words)}; {share} given up."

@@ -1,0 +1,230 @@
+"""Where the heat was: which keys, and which partitions, were hot when."""
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from keyheat.analysis.report.run import ReportRun
+from keyheat.numbers import UNITS, measured, percent, some, span, whole
+from keyheat.runs.frames import keys_of
+from keyheat.show.answer import Figure, Table
+from keyheat.show.charts.base import color_bar, figure, heat_map, highest, row_axis, shortened, time_axis
+from keyheat.show.constraints import saying
+from keyheat.show.style import LIGHT
+from keyheat.terms import DEMAND
+from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource, index_of, key_name
+
+MOST_KEYS: Final = 12
+MOST_ROWS: Final = 120  # of the table below a chart
+MOST_COLUMNS: Final = 720
+MOST_PARTITIONS, NAMED_PARTITIONS = 96, 32
+COLD: Final = 0.02  # of what one partition admits: below it there is no heat to show
+REFUSED: Final = [[0.0, LIGHT["throttles0"]], [0.4, LIGHT["throttles1"]], [1.0, LIGHT["partition"]]]
+
+
+def key_windows(run: ReportRun, direction: Direction) -> pd.DataFrame | None:
+    """Units per second of the hottest keys by window, a column for each key; None without two windows.
+
+    Keys stand in the order in which they were first hot; rows are by epoch second.
+    """
+    keys = keys_of(run.keys) if run.keys is not None else None
+    found = None if keys is None else keys[keys["window"].notna() & (keys["direction"] == direction)]
+    if found is None or found["window"].nunique() < 2:
+        return None
+    start_s = found["window"].astype("datetime64[us, UTC]").astype("int64") / 1e6
+    width_s = float(found["window_s"].iloc[0])
+    first_s, end_s = float(start_s.min()), float((start_s + found["window_s"].astype("float64")).max())
+    column = ((start_s - first_s) // width_s).astype("int64")
+    rates = found.assign(column=column, rate=found["units"].astype("float64") / width_s).pivot_table(
+        index="column", columns="key", values="rate", aggfunc="sum"
+    )
+    rates = rates.reindex(range(max(1, round((end_s - first_s) / width_s)))).fillna(0.0)
+    total = rates.sum().nlargest(MOST_KEYS)
+    rates = rates[list(total[total >= COLD * total.max()].index)]
+    rates.index = first_s + rates.index * width_s
+    first_hot = (rates >= rates.max() / 2).idxmax().to_dict()
+    return rates[sorted(rates, key=lambda key: (first_hot[key], str(key)))]
+
+
+def key_heat_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Figure | None:
+    """A row for each key, a column for each window; None if no key came near what one partition admits."""
+    finest = key_windows(run, direction)
+    if finest is None or highest(finest) < COLD * ceiling_per_s:
+        return None
+    rates, step_s = _fitting(finest)
+    assert run.keys is not None
+    shown = {use.key: use.shown for uses in run.keys.overall.values() for use in uses}
+    names = [key_name(key, shown.get(key), 8).removeprefix("sha256:") for key in map(str, rates)]
+    made = figure(104 + 26 * len(names))
+    most = max(highest(rates), ceiling_per_s)  # so that an even load looks as cool as it is
+    made.add_trace(heat_map(rates, step_s, most, UNITS[direction]))
+    made.update_xaxes(time_axis(rates.index[0], rates.index[-1] + step_s))
+    made.update_yaxes(row_axis(names))
+    return Figure(
+        title=f"Where the heat was, {direction}s", summary=_key_sentences(rates, step_s, names), figure=made,
+        table=_hottest_table(rates, names, direction),
+    )  # fmt: skip
+
+
+def _fitting(rates: pd.DataFrame) -> tuple[pd.DataFrame, float]:
+    """The rates in as many columns as can be seen, and how long one is."""
+    step_s = float(rates.index[1] - rates.index[0]) if len(rates) > 1 else 1.0
+    each = -(-len(rates) // MOST_COLUMNS)
+    means = rates.groupby(pd.RangeIndex(len(rates)) // each).mean()
+    return means.set_index(rates.index[0] + means.index * step_s * each), step_s * each
+
+
+def _key_sentences(rates: pd.DataFrame, step_s: float, names: list[str]) -> str:
+    hottest = rates.to_numpy().argmax(axis=1)
+    moved = pd.Series(hottest, rates.index).diff().fillna(0).ne(0) & (rates.max(axis=1) > 0)
+    moments = list(rates.index[moved])
+    say = saying(rates.index[0], rates.index[-1])
+    if highest(rates) < 3 * np.nanmedian(rates[rates > 0]) and len(moments) > len(rates) / 3:
+        words = "No key stands out: the load is spread."
+    elif not moments:
+        words = f"One key, {names[hottest[0]]}, was the hottest from beginning to end."
+    elif len(moments) <= 12:
+        words = (
+            f"The heat moved to another key {some(len(moments), 'time')}, at {', '.join(map(say, moments))}."
+        )
+    else:
+        words = f"The hottest key changed {some(len(moments), 'time')}."
+    return f"The stronger the colour, the hotter; {measured(step_s)} s to a column. {words}"
+
+
+def _hottest_table(rates: pd.DataFrame, names: list[str], direction: Direction) -> Table:
+    each = -(-len(rates) // MOST_ROWS)
+    means = rates.groupby(pd.RangeIndex(len(rates)) // each).mean().set_index(rates.index[::each])
+    say = saying(rates.index[0], rates.index[-1])
+    hottest = means.to_numpy().argmax(axis=1)
+    rows = tuple(
+        {
+            "from (UTC)": say(at_s), "key": shortened(names[place], 40),
+            f"{DEMAND}, {UNITS[direction]}/s": measured(most),
+        }
+        for at_s, place, most in zip(means.index, hottest, means.max(axis=1), strict=True)
+    )  # fmt: skip
+    return Table(title="Hottest key of each window", rows=rows, folded=True)
+
+
+def partition_resources(rows: pd.DataFrame) -> list[Resource]:
+    """The resources and directions in which any partition was asked for anything, the table first."""
+    if rows.empty:
+        return []
+    sums = rows.groupby("resource").sum(numeric_only=True)
+    return [
+        Resource(index_of(name), side)
+        for name in sorted(sums.index, key=lambda name: (name != TABLE, name))
+        for side in WRITES_FIRST
+        if sums.loc[name, f"{side}_units"] or sums.loc[name, f"throttled_{side}s"]
+    ]
+
+
+def partition_rates(rows: pd.DataFrame, resource: Resource, worth: float) -> tuple[Any, Any, Any]:
+    """Units and throttles per second by partition, by epoch second, and the partitions by their number.
+
+    Partitions stand in the order of their keys; before one came to be, and after it split, its rates are
+    unknown. A partition counts eventually consistent reads for less: `worth` is what one of its units is.
+    """
+    mine = rows[rows["resource"] == resource.label_name]
+    at, step_s = mine["at"].astype("int64"), int(mine["seconds"].iloc[0])
+    born = mine.drop_duplicates("partition").set_index("partition")[["parent", "since", "from_share"]]
+    born = born.assign(since=born["since"].astype("int64").astype("float64")).sort_values(
+        ["from_share", "since"]
+    )
+    ends = born.dropna(subset="parent").groupby("parent")["since"].min()
+    born["until"] = ends.reindex(born.index).astype("float64").fillna(float("inf"))
+    steps = range(at.min(), at.max() + 1, step_s)
+    units, refused = (
+        mine.astype({name: "float64"})
+        .pivot_table(index=at - (at - at.min()) % step_s, columns="partition", values=name, aggfunc="sum")
+        .reindex(index=steps, columns=born.index)
+        .fillna(0.0)
+        / step_s
+        for name in (f"{resource.direction}_units", f"throttled_{resource.direction}s")
+    )
+    moments = units.index.to_numpy()[:, None]
+    alive = (moments + step_s > born["since"].to_numpy()) & (moments <= born["until"].to_numpy())
+    return units.where(alive) * worth, refused.where(alive), born
+
+
+def partition_figure(
+    rows: pd.DataFrame, resource: Resource, ceiling_per_s: float, worth: float = 1.0
+) -> Figure:
+    """A row for each partition: what it served as heat, and over it what it refused."""
+    units, refused, born = partition_rates(rows, resource, worth)
+    step_s = float(units.index[1] - units.index[0]) if len(units) > 1 else 1.0
+    end_s = units.index[-1] + step_s
+    busiest = set((units.sum() + refused.sum()).nlargest(MOST_PARTITIONS).index)
+    shown = [number for number in born.index if number in busiest]
+    heat, width_s = _fitting(units[shown])
+    made = figure(104 + max(120, len(shown) * (22 if len(shown) <= NAMED_PARTITIONS else 8)))
+    unit, gap = UNITS[resource.direction], 2 if len(shown) <= NAMED_PARTITIONS else 0
+    most = max(highest(heat), ceiling_per_s)
+    made.add_trace(heat_map(heat, width_s, most, unit, ygap=gap))
+    if highest(refused):
+        made.add_trace(_refusals(_fitting(refused[shown])[0], width_s, gap))
+    made.update_xaxes(time_axis(units.index[0], end_s))
+    names = [f"{number}: from {percent(born.loc[number, 'from_share'])}" for number in shown]
+    axis, every = row_axis(names), -(-len(names) // NAMED_PARTITIONS)
+    made.update_yaxes({**axis, "tickvals": axis["tickvals"][::every], "ticktext": axis["ticktext"][::every]})
+    return Figure(
+        title=f"Partitions: {resource.title}", figure=made,
+        summary=_partition_sentences(units, refused * step_s, born, step_s, len(shown)),
+        table=_partition_table(units, refused * step_s, born, unit, step_s),
+    )  # fmt: skip
+
+
+def _refusals(refused: pd.DataFrame, step_s: float, gap: int) -> go.Heatmap:
+    """What each partition refused, in the colour of the partition limit."""
+    most = highest(refused)
+    return heat_map(
+        refused.where(refused > 0), step_s, most, "throttled", ygap=gap,
+        colorscale=REFUSED, colorbar=color_bar(most, "throttled", 0.52),
+        hovertemplate="%{x}<br>%{z:,} throttled a second<extra></extra>",
+    )  # fmt: skip
+
+
+def _partition_sentences(
+    units: pd.DataFrame, refused: pd.DataFrame, born: pd.DataFrame, step_s: float, shown: int
+) -> str:
+    totals, lost, parents = units.sum(), refused.sum(), born["parent"].dropna()
+    present = len(born) - parents.nunique()
+    words = [f"{some(present, 'partition')}; {span(step_s)} to a step."]
+    if total := totals.sum():
+        share = percent(totals.max() / total)
+        words.append(f"The busiest, partition {totals.idxmax()}, served {share} of all units.")
+    if lost.any():
+        worst = percent(lost.max() / lost.sum())
+        words.append(f"{some(round(lost.sum()), 'throttle')}, {worst} of them on partition {lost.idxmax()}.")
+    else:
+        words.append("No partition throttled.")
+    splits = sorted(set(born.loc[parents.index, "since"][lambda since: since >= units.index[0]]))
+    if splits:
+        moments = ", ".join(map(saying(units.index[0], units.index[-1]), splits[:6]))
+        words.append(f"{some(len(splits), 'split')} (at {moments}{', ...' if len(splits) > 6 else ''}).")
+    if shown < len(born):
+        words.append(f"The {shown} busiest are drawn.")
+    return " ".join(words)
+
+
+def _partition_table(
+    units: pd.DataFrame, refused: pd.DataFrame, born: pd.DataFrame, unit: str, step_s: float
+) -> Table:
+    say = saying(units.index[0], units.index[-1])
+    totals = units.sum()
+    rows = tuple(
+        {
+            "partition": str(number), "its hashes begin at": percent(born.loc[number, "from_share"]),
+            "split from": _split_words(born.loc[number], say), unit: measured(totals[number] * step_s),
+            f"most, {unit}/s": measured(units[number].max()), "throttles": whole(refused[number].sum()),
+        }
+        for number in totals.sort_values(ascending=False, kind="stable").index[:MOST_PARTITIONS]
+    )  # fmt: skip
+    return Table(title="Partitions, the busiest first", rows=rows, folded=True)
+
+
+def _split_words(partition: pd.Series, say: Any) -> str:
+    return "" if pd.isna(partition["parent"]) else f"{partition['parent']}, at {say(partition['since'])}"

@@ -1,0 +1,187 @@
+"""Rates over time of one resource, as a frame: charts, tables and CSV files are made from it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.timeline import Cells
+from keyheat.runs.formats import Evidence, Label
+from keyheat.runs.frames import frame as frame_of
+from keyheat.runs.frames import seconds_of, throttles_of
+from keyheat.show.charts.base import coarser, width_for
+from keyheat.show.constraints import SHOWN
+from keyheat.words import Constraint, Resource
+
+MINUTE_S: Final = 60
+MOST_MINUTES: Final = 1_440
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rates:
+    """Rates per second in steps of `step_s`; of the last step, which may be shorter, up to `end_s`.
+
+    `frame` is indexed by the epoch second at which a step begins. Its columns are `consumed`, `attempts`,
+    `provisioned`, as far as they are known at all, and each constraint that throttled. NaN is unknown.
+    """
+
+    resource: Resource
+    frame: pd.DataFrame
+    step_s: int
+    end_s: int
+
+    @property
+    def start_s(self) -> int:
+        return int(self.frame.index[0])
+
+    @property
+    def constraints(self) -> list[Constraint]:
+        """The limits that throttled, in the order in which pages show them."""
+        return [constraint for constraint in SHOWN if constraint in self.frame]
+
+    def known(self, column: str) -> bool:
+        """Whether a column has any value."""
+        return column in self.frame and bool(self.frame[column].notna().any())
+
+    def most(self, column: str) -> float:
+        """The highest value of a column, 0 if nothing of it is known."""
+        return float(self.frame[column].max()) if self.known(column) else 0.0
+
+    def counts(self, column: str) -> pd.Series:
+        """What happened in each step."""
+        ends = np.append(self.frame.index[1:], self.end_s)
+        counted: pd.Series = self.frame[column] * (ends - self.frame.index)
+        return counted
+
+    def within(self, points: int) -> "Rates":
+        """The same in at most `points` steps of a length that a person can name."""
+        step_s = width_for(self.end_s - self.start_s, points)
+        if step_s <= self.step_s:
+            return self
+        step_s = -(-step_s // self.step_s) * self.step_s
+        return replace(self, frame=coarser(self.frame, step_s), step_s=step_s)
+
+
+def client_rates(run: ReportRun, resource: Resource) -> Rates | None:
+    """What the client saw of one resource, second by second; None if it kept no record."""
+    limits = run.record.range()
+    if limits is None:
+        return None
+    seconds = pd.RangeIndex(*limits)
+    frame = pd.DataFrame(index=seconds)
+    rows = _rows_of(client_seconds(run), resource)
+    if rows is not None and len(rows):
+        sums = rows.groupby(_epoch_s(rows["second"]))[["consumed_units", "attempts"]].sum()
+        frame[["consumed", "attempts"]] = sums.astype("float64").reindex(seconds, fill_value=0.0)
+    throttled = client_throttles(run, resource)
+    counts = throttled.pivot_table(index="second", columns="constraint", values="count", aggfunc="sum")
+    frame = frame.join(counts.astype("float64").reindex(seconds).fillna(0.0))
+    return Rates(resource=resource, frame=_with_provisioned(frame, run, resource), step_s=1, end_s=limits[1])
+
+
+def published_rates(run: ReportRun, resource: Resource) -> Rates | None:
+    """What CloudWatch published of one resource, by its periods; None if it published nothing of it."""
+    track = run.track(resource)
+    if run.evidence is None or track is None or not track.consumed:
+        return None
+    start_s, end_s = _whole_minutes(run.evidence)
+    step_s = max(track.step_s, width_for(end_s - start_s, MOST_MINUTES), MINUTE_S)
+    published: dict[str, Cells] = {
+        "consumed": track.consumed,
+        "events": track.events or {},
+    }
+    published |= {str(name): cells for name, cells in track.causes.items()}
+    cells = pd.DataFrame({name: pd.Series(cells, dtype="float64") for name, cells in published.items()})
+    cells = cells[(cells.index >= start_s) & (cells.index < end_s)]
+    steps = cells.groupby((cells.index - start_s) // step_s).sum(min_count=1)
+    lengths = np.diff([*range(start_s, end_s, step_s), end_s])
+    frame = steps.reindex(range(len(lengths))).div(lengths, axis=0)
+    frame.index = start_s + frame.index * step_s
+    named = [name for name in track.causes if frame[name].sum()]
+    frame[list(track.causes)] = frame[list(track.causes)].fillna(0.0)
+    rest = (frame["events"].fillna(0.0) - frame[list(track.causes)].sum(axis=1)).clip(lower=0.0)
+    frame = frame[["consumed", *named]]
+    if (rest * lengths).sum() >= 1:
+        frame = frame.assign(undetermined=rest)
+    return Rates(resource=resource, frame=_with_provisioned(frame, run, resource), step_s=step_s, end_s=end_s)
+
+
+def published_resources(run: ReportRun) -> list[Resource]:
+    """Every resource of which CloudWatch published consumption above zero, or throttles."""
+    return [
+        Resource(track.index, track.direction)
+        for track in (run.arranged.tracks if run.arranged else ())
+        if any(
+            counted and any(counted.values())
+            for counted in (track.consumed, track.events, *track.causes.values())
+        )
+    ]
+
+
+def client_seconds(run: ReportRun) -> pd.DataFrame | None:
+    """The frame of seconds, of the run or else of its evidence."""
+    if run.seconds is not None or run.evidence is None or run.evidence.seconds is None:
+        return run.seconds
+    return seconds_of(run.evidence.seconds)
+
+
+def client_throttles(run: ReportRun, resource: Resource | None = None) -> pd.DataFrame:
+    """Throttles by second, resource, direction, reason and constraint; of those without a reason, what the
+    label of their second says. Of a run that kept no throttles, those of its seconds.
+    """
+    kept = run.throttles
+    if kept is None and run.evidence is not None and run.evidence.throttles is not None:
+        kept = throttles_of(run.evidence)
+    if kept is None:
+        seconds = client_seconds(run)
+        kept = _as_throttles(seconds) if seconds is not None else frame_of("throttles", [])
+    rows = kept if resource is None else _rows_of(kept, resource)
+    found = rows.assign(second=_epoch_s(rows["at"]), constraint=rows["constraint"].astype(object))
+    found = found[found["count"] > 0]
+    unnamed = found["constraint"].isna()
+    if unnamed.any():
+        found.loc[unnamed, "constraint"] = [
+            _label_at(run.diagnosis.labels, row) for row in found[unnamed].itertuples()
+        ]
+    return found
+
+
+def _as_throttles(seconds: pd.DataFrame) -> pd.DataFrame:
+    return frame_of("throttles", seconds.rename(columns={"second": "at", "throttled": "count"}))
+
+
+def _label_at(labels: Iterable[Label], row: Any) -> Constraint:
+    """What throttles without a reason are put down to: the label of their resource and second."""
+    for label in labels:
+        if (
+            (label.resource, label.direction) == (row.resource, row.direction)
+            and label.start.timestamp() <= row.second < label.end.timestamp()
+            and label.constraint != "none"
+        ):
+            return label.constraint
+    return "undetermined"
+
+
+def _rows_of(rows: pd.DataFrame | None, resource: Resource) -> Any:
+    if rows is None:
+        return None
+    return rows[(rows["resource"] == resource.label_name) & (rows["direction"] == resource.direction)]
+
+
+def _epoch_s(moments: pd.Series) -> pd.Series:
+    return moments.astype("datetime64[s, UTC]").astype("int64")
+
+
+def _with_provisioned(frame: pd.DataFrame, run: ReportRun, resource: Resource) -> pd.DataFrame:
+    """The frame with the capacity that held at each step, if any is known."""
+    steps = run.provisioned(resource)
+    units = [steps.at(second) or np.nan for second in frame.index]
+    return frame.assign(provisioned=units) if np.isfinite(units).any() else frame
+
+
+def _whole_minutes(evidence: Evidence) -> tuple[int, int]:
+    start_s, end_s = (int(at.timestamp()) for at in (evidence.window.start, evidence.window.end))
+    return start_s // MINUTE_S * MINUTE_S, -(-end_s // MINUTE_S) * MINUTE_S

@@ -1,0 +1,314 @@
+"""The report of one run: its answer with charts and numbers, as a page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from keyheat.analysis.report.facts import Facts, ceiling_of, consumed_of, facts_of
+from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.rules import RULES
+from keyheat.evidence.settings import partition_ceiling
+from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
+from keyheat.numbers import NOTHING, percent, span, whole
+from keyheat.runfiles import REPORT
+from keyheat.runs.metrics import constraint_of
+from keyheat.show.answer import Answer, Figure, Section, Table
+from keyheat.show.charts.base import rows_of, shortened
+from keyheat.show.charts.capacity import capacity_figure, change_sentences, changes_of, picture_of
+from keyheat.show.charts.generator import generator_figure, generator_words
+from keyheat.show.charts.heat import key_heat_figure, partition_figure, partition_resources
+from keyheat.show.charts.keys import key_figure, throttled_key_table
+from keyheat.show.charts.labels import label_figure
+from keyheat.show.charts.latency import latency_figure
+from keyheat.show.charts.rates import (
+    Rates,
+    client_rates,
+    client_throttles,
+    published_rates,
+    published_resources,
+)
+from keyheat.show.constraints import NAMES, saying
+from keyheat.show.counts import counts_of, failure_table
+from keyheat.show.html import html_of, save
+from keyheat.show.partitions import partition_words
+from keyheat.show.run import run_answer
+from keyheat.words import READ, WRITE, Resource
+
+MOST_RESOURCES: Final = 42  # a table and twenty indexes, reads and writes
+LEAST_MINUTES_S: Final = 180  # of load, below which a minute's mean says less than its seconds
+TOO_SHORT: Final = (
+    "No minute-by-minute chart: the load lasted {}, and a minute's mean takes in time without it."
+)
+NOT_TOLD: Final = "Which partition served what is not known: DynamoDB does not tell."
+SHOWN: Final = (
+    "run_id", "status", "target", "endpoint", "endpoint_url", "region", "scale", "transport", "seed",
+    "started_at", "ended_at", "processes", "users", "scenario_path",
+)  # fmt: skip
+"""What the page tells of `run.json`."""
+
+
+def write_report(run_dir: Path, generated_at: datetime) -> Path:
+    """Write `report.html` into a run directory, whole or not at all, and return its path.
+
+    Raises `FileProblem` if there is no readable `diagnosis.json`, or the directory cannot be written.
+    """
+    return save(run_dir / REPORT, html_of(report_answer(load_run(run_dir)), generated_at))
+
+
+def report_answer(run: ReportRun) -> Answer:
+    """The answer of a run with every chart that its files allow, the verdict's resource first."""
+    answer, facts = run_answer(run, shared=True), facts_of(run)
+    return replace(
+        answer, picture=_picture(run, facts), sections=tuple(_with_charts(run, facts, answer.sections))
+    )
+
+
+def card_of(run: ReportRun) -> Answer:
+    """The first screen of a report, for a page over several runs."""
+    return replace(run_answer(run, shared=True), picture=_picture(run, facts_of(run)), sections=())
+
+
+def _picture(run: ReportRun, facts: Facts) -> Any:
+    rates = client_rates(run, facts.resource) or published_rates(run, facts.resource)
+    partition = run.diagnosis.verdict.constraint == "partition"
+    return picture_of(rates, facts, partition=partition) if rates is not None else None
+
+
+def _with_charts(run: ReportRun, facts: Facts, sections: Sequence[Section]) -> Iterator[Section]:
+    """The sections of the answer, the charts between them."""
+    for section in sections:
+        if section.id == "labels":
+            figure = label_figure(run.diagnosis, run.record.range())
+            tables = (replace(section.tables[0], folded=True), *_tables(rule_table(run)))
+            section = replace(section, figures=(figure,) if figure else (), tables=tables)
+        yield section
+    yield from _capacity(run, facts)
+    if not run.alone:  # else others sent the load: nothing is known of its keys, latencies and generator
+        yield _keys(run, facts)
+        yield _partitions(run, facts)
+        yield from filter(None, [counts_of(run.manifest.counted) if run.manifest else None])
+        yield _latency(run)
+        yield _generator(run)
+    yield Section(
+        id="numbers", title="The numbers", short="Numbers", page_only=True, tables=tuple(_numbers(run))
+    )
+
+
+def _section(
+    id: str, title: str, short: str, figures: Sequence[Figure | None], lines: Sequence[str] = ()
+) -> Section:
+    drawn = tuple(figure for figure in figures if figure is not None)
+    return Section(id=id, title=title, short=short, figures=drawn, lines=tuple(lines), page_only=True)
+
+
+def _tables(*tables: Table | None) -> tuple[Table, ...]:
+    return tuple(table for table in tables if table is not None)
+
+
+def rates_of(run: ReportRun, first: Resource | None = None) -> list[tuple[Rates | None, Rates | None]]:
+    """Of each resource what the client saw and what CloudWatch published, the `first` one first."""
+    seen, published = run.record.resources(), published_resources(run)
+    resources = sorted(
+        {*seen, *published}, key=lambda one: (one != first, one.index or "", one.direction != WRITE)
+    )
+    short = bool(seen) and _lasts_s(run) < LEAST_MINUTES_S
+    return [
+        (
+            client_rates(run, one) if one in seen else None,
+            published_rates(run, one) if one in published and not (short and one in seen) else None,
+        )
+        for one in resources
+    ]
+
+
+def _capacity(run: ReportRun, facts: Facts) -> Iterator[Section]:
+    """The table, and each of its indexes; first what the verdict is about."""
+    found = rates_of(run, facts.resource)
+    figures: dict[bool, list[Figure]] = {True: [], False: []}
+    for client, published in found[:MOST_RESOURCES]:
+        for rates in filter(None, (client, published)):
+            figures[rates.resource.index is None].append(
+                _of_resource(run, facts, rates, alone=rates is client or client is None)
+            )
+    table = _section(
+        "capacity", "Consumed against provisioned", "Capacity", figures[True], [*_capacity_lines(run, found)]
+    )
+    lines = ["An index is a resource of its own: it has its own capacity, partitions and throttles."]
+    indexes = _section("indexes", "Index by index", "Indexes", figures[False], lines)
+    sections = (table, indexes) if facts.resource.index is None else (indexes, table)
+    yield from (one for one in sections if one is table or one.figures)
+
+
+def _of_resource(run: ReportRun, facts: Facts, rates: Rates, *, alone: bool) -> Figure:
+    """A chart of a resource; its rate in words stands below the first one."""
+    resource = rates.resource
+    of_partition = run.diagnosis.verdict.constraint == "partition" and resource == facts.resource
+    each = "Second by second" if rates.step_s == 1 else "Minute by minute"
+    return capacity_figure(
+        rates, f"{each}: {resource.title}", ceiling_per_s=facts.ceiling_per_s if of_partition else None,
+        consumed=consumed_of(run, facts, resource) if alone else None,
+        changes_s=changes_of(run, resource) if rates.step_s == 1 else (),
+    )  # fmt: skip
+
+
+def _lasts_s(run: ReportRun) -> float:
+    """How long the client sent, by its record."""
+    limits = run.record.range()
+    return limits[1] - limits[0] if limits else 0.0
+
+
+def _capacity_lines(run: ReportRun, found: Sequence[tuple[Rates | None, Rates | None]]) -> Iterator[str]:
+    """What is not drawn, and why; what is known of partitions and of changes of capacity."""
+    seen, published = run.record.resources(), published_resources(run)
+    if not seen and not run.alone:
+        yield "No second-by-second chart: seconds.parquet and throttles.parquet are missing."
+    if not published:
+        alone = "the evidence has no consumption of this time"
+        reason = alone if run.alone else "CloudWatch published nothing for this time"
+        yield f"No minute-by-minute chart: {'evidence.json is missing' if run.evidence is None else reason}."
+    elif seen and _lasts_s(run) < LEAST_MINUTES_S:
+        yield TOO_SHORT.format(span(_lasts_s(run)))
+    if len(found) > MOST_RESOURCES:
+        yield f"The {MOST_RESOURCES} first resources are drawn; keyheat report --csv writes them all."
+    if run.evidence and run.evidence.partitions:
+        yield from filter(None, [partition_words(run.evidence.partitions)])
+    yield from change_sentences(run)
+
+
+def _keys(run: ReportRun, facts: Facts) -> Section:
+    """The hottest keys and where the heat was, writes and reads; first those of the verdict."""
+    first = facts.resource.direction
+    sides = (first, READ if first == WRITE else WRITE)
+    ceilings = {
+        side: facts.ceiling_per_s if side == first else ceiling_of(run, Resource(None, side))
+        for side in sides
+    }
+    heat = [key_heat_figure(run, side, ceilings[side]) for side in sides]
+    keys = [key_figure(run, side, ceilings[side]) for side in sides]
+    lines = []
+    if facts.resource.index is not None and first == "write":
+        met = f"Which keys of {facts.resource.place} the writes met on is not recorded."
+        lines.append(f"These are the table's keys. {met}")
+    if run.keys is None:
+        lines.append("keys.json is missing, so where the heat was over time cannot be shown.")
+    elif not any(heat):
+        lines.append("No key came near what one partition admits in any window, so there is no heat to show.")
+    if not any(keys):
+        lines.append("No keys were recorded.")
+    figures = [figure for pair in zip(heat, keys, strict=True) for figure in pair]
+    return _section("keys", "Keys over time", "Keys", figures, lines)
+
+
+def _partitions(run: ReportRun, facts: Facts) -> Section:
+    """What each partition served and refused, if that is known."""
+    rows, local = run.partitions, run.manifest is not None and (run.manifest.local or run.manifest.simulated)
+    figures, lines = [], []
+    if rows is None:
+        lines.append("partitions.parquet is missing or damaged." if local else NOT_TOLD)
+    else:
+        resources = sorted(partition_resources(rows), key=lambda one: one != facts.resource)
+        for resource in resources[:MOST_RESOURCES]:
+            worth = _unit_worth(run, rows, resource)
+            ceiling = partition_ceiling(resource.direction, run.scale) * worth
+            figures.append(partition_figure(rows, resource, ceiling, worth))
+        lines += [] if figures else ["No partition was asked for anything."]
+    return _section("partitions", "Partitions over time", "Partitions", figures, lines)
+
+
+def _unit_worth(run: ReportRun, partitions: pd.DataFrame, resource: Resource) -> float:
+    """Units that one recorded with a partition stands for: it bears half as many eventually consistent reads
+    again, so that each of them counts two thirds there.
+    """
+    rows = run.record.of(resource)
+    if resource.direction == WRITE or rows is None:
+        return 1.0
+    counted = float(partitions.loc[partitions["resource"] == resource.label_name, "read_units"].sum())
+    consumed = float(rows["consumed_units"].sum())
+    return min(max(consumed / counted, 1.0), 1 / EVENTUAL_READ_WEIGHT) if counted else 1.0
+
+
+def _latency(run: ReportRun) -> Section:
+    lines = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
+    if run.latency == ():
+        lines.append("A simulation has no latencies." if run.simulated else "latency.hdr holds no requests.")
+    return _section("latency", "Latency", "Latency", [latency_figure(run.latency or ())], lines)
+
+
+def _generator(run: ReportRun) -> Section:
+    figure = generator_figure(run)
+    unknown = generator_words(run) or "seconds.parquet is missing: what was sent is not known."
+    lines = [*([] if figure else [unknown]), *run.diagnosis.generator.checks]
+    section = _section("generator", "The load generator", "Generator", [figure], lines)
+    return replace(section, tables=_tables(failure_table(run)))
+
+
+def rule_table(run: ReportRun) -> Table | None:
+    """The rules that decided the labels, what each means and when it fires."""
+    by_rule: dict[str, list[int]] = {}
+    for label in run.diagnosis.labels:
+        if label.rule is not None:
+            by_rule.setdefault(label.rule, []).append(label.throttles)
+    rows = tuple(
+        {
+            "rule": shortened(rule, 60), "it means": RULES[rule].meaning if rule in RULES else NOTHING,
+            "it fires when": RULES[rule].trigger.replace("`", "") if rule in RULES else NOTHING,
+            "labels": whole(len(throttles)), "throttles": whole(sum(throttles)),
+        }
+        for rule, throttles in sorted(by_rule.items(), key=lambda item: -sum(item[1]))
+    )  # fmt: skip
+    return Table(title="The rules that decided", rows=rows, folded=True) if rows else None
+
+
+def _numbers(run: ReportRun) -> Iterator[Table]:
+    """Throttles by reason and by key; the scenario, the table and the versions, as names and values."""
+    yield from _tables(reason_table(run), throttled_key_table(run))
+    manifest, blocks = run.manifest, dict[str, dict[str, Any]]()
+    if manifest is not None:
+        blocks["Scenario"] = flat(dict(manifest.scenario or {}))
+        blocks["Run"] = {name: getattr(manifest, name) for name in SHOWN}
+        blocks["Versions"] = dict(manifest.versions)
+    if run.table is not None:
+        blocks["Table"] = flat(run.table.model_dump(mode="json"))
+    for title, block in blocks.items():
+        known = {name: value for name, value in block.items() if value not in (None, "", [], ())}
+        rows = tuple({"name": name, "value": str(value)} for name, value in known.items())
+        yield Table(title=title, rows=rows, folded=True)
+
+
+def flat(content: Any, before: str = "") -> dict[str, Any]:
+    """Nested values under dotted names: {"load": {"users": 50}} -> {"load.users": 50}."""
+    if isinstance(content, dict):
+        pairs = [(f"{before}.{name}" if before else str(name), value) for name, value in content.items()]
+    elif isinstance(content, list) and any(isinstance(value, dict | list) for value in content):
+        pairs = [(f"{before}[{place}]", value) for place, value in enumerate(content)]
+    else:
+        return {before: content}
+    return {name: value for path, inner in pairs for name, value in flat(inner, path).items()}
+
+
+def reason_table(run: ReportRun) -> Table | None:
+    """Every reason with its count, share, first and last second; None without throttle records."""
+    if run.record.throttles is None:
+        return None
+    throttles = client_throttles(run)
+    by = throttles.assign(reason=throttles["reason"].fillna("(none given)"))
+    groups = by.groupby(["reason", "resource", "direction"]).agg(
+        count=("count", "sum"), first=("second", "min"), last=("second", "max")
+    )
+    groups = groups.sort_values("count", ascending=False, kind="stable").reset_index()
+    say = saying(groups["first"].min(), groups["last"].max()) if len(groups) else str
+    rows = tuple(
+        {
+            "reason": shortened(row.reason, 80), "resource": shortened(row.resource, 80),
+            "direction": row.direction, "count": whole(row.count),
+            "constraint": NAMES[constraint_of(row.reason) or "undetermined"].lower(),
+            "share": percent(row.count / groups["count"].sum()), "first (UTC)": say(row.first),
+            "last (UTC)": say(row.last),
+        }
+        for row in rows_of(groups)
+    )  # fmt: skip
+    return Table(title="Throttles by the reason that DynamoDB gave", rows=rows, folded=True)

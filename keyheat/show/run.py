@@ -1,0 +1,198 @@
+"""A run, or evidence alone, as an answer: the verdict, what a reader asks next, what to do, and why.
+
+A terminal shows it as it is; `keyheat.show.report` adds the charts and the numbers for a page.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from keyheat.analysis.report.facts import Facts, facts_of
+from keyheat.analysis.report.run import ReportRun
+from keyheat.model import limits
+from keyheat.numbers import clock, moment, percent, span, whole
+from keyheat.runs.formats import Diagnosis, Label, Recommendation, ThresholdResult, diagnosis_json
+from keyheat.show.advice import AdviceCard, amount_words, cards, outlook, side_words
+from keyheat.show.answer import Answer, Fact, Section, Table
+from keyheat.show.constraints import NAMES, crosses_midnight, in_two_words, target_words, tone_of
+from keyheat.show.questions import first_facts, times_of
+from keyheat.show.verdict import about, expectation, is_as_expected, numbers, rival_words, verdict_sentence
+from keyheat.terms import CONFIDENCE, THROTTLED_BY
+from keyheat.words import capital, sentence
+
+MOST_SPANS: Final = 200
+ADVICE: Final = {
+    "mitigation": ("now", "What to do now", "Now"),
+    "cure": ("cure", "What to do for good", "For good"),
+    "insufficient": ("not-enough", "What was simulated, and is not enough", ""),
+}
+MODES: Final[Mapping[str | None, str]] = {"PROVISIONED": "provisioned", "PAY_PER_REQUEST": "on-demand"}
+
+
+def run_answer(run: ReportRun, *, shared: bool = False) -> Answer:
+    """The answer. What is `shared`, as a page is, says no more of this machine than its reader needs."""
+    diagnosis, facts = run.diagnosis, facts_of(run)
+    verdict, expects = diagnosis.verdict, run.manifest.expects if run.manifest else None
+    return Answer(
+        title=title_of(run),
+        label=in_two_words(verdict, on_burst=facts.on_burst, throttles=facts.run_throttles),
+        tone=tone_of(verdict, on_burst=facts.on_burst),
+        sentence=verdict_sentence(verdict, facts, diagnosis.generator),
+        context=_context(run, facts),
+        question=(run.manifest.question if run.manifest else None) or "",
+        remark=expectation(expects, verdict) if expects else "",
+        surprise=expects is not None and not is_as_expected(expects, verdict),
+        facts=first_facts(run, facts, shared=shared),
+        warnings=tuple(_warnings(run)),
+        sections=tuple(sections_of(run)),
+        data=diagnosis_json(diagnosis),
+    )
+
+
+def title_of(run: ReportRun) -> str:
+    """The name of a run: its scenario, else its table."""
+    return (run.manifest.name if run.manifest else None) or (run.table.name if run.table else None) or "run"
+
+
+def _context(run: ReportRun, facts: Facts) -> str:
+    """Which table, how it is paid for, where it is, when and for how long it was loaded."""
+    as_it_was = ", loaded as it was" if run.manifest and run.manifest.existing else ""
+    target = run.manifest.target if run.manifest else None
+    start_s, end_s = times_of(run, facts)
+    when = "" if start_s is None or end_s is None else f"{moment(start_s)} UTC, {span(end_s - start_s)}"
+    table = (f"table {run.table.name}{as_it_was}", MODES.get(run.table.billing_mode, "")) if run.table else ()
+    return " · ".join(filter(None, (*table, target and target_words(target), when)))
+
+
+def _warnings(run: ReportRun) -> Iterator[str]:
+    """What to know before a number is relied on."""
+    manifest = run.manifest
+    if manifest is not None and manifest.stopped_by is not None:
+        yield f"{sentence(manifest.stopped_by.words)} What was recorded until then holds."
+    elif manifest is not None and manifest.status != "finished":
+        how = "interrupted" if manifest.status == "interrupted" else "not finished"
+        yield f"The run was {how}: it shows what was recorded until then."
+    if manifest is not None and manifest.company is not None:
+        yield manifest.company
+    if run.simulated:
+        yield "Simulated on a virtual clock: no request was sent, and there are no latencies."
+    yield from map(sentence, run.health.missing)
+    yield from map(sentence, manifest.table_notes if manifest else ())
+    if not run.units_hold:
+        yield "Units, shares and costs are not to be relied on: this endpoint may count units in its own way."
+    if run.scale != 1:
+        word, place = ("Simulated", "simulated") if run.simulated else ("Rehearsed", "local")
+        admits = whole(limits.PARTITION_WRITE_UNITS_PER_S * run.scale)
+        yield (
+            f"{word} at scale {run.scale:g}: the {place} table multiplies every rate limit by it, "
+            f"so one partition admits {admits} WCU/s here."
+        )
+
+
+def sections_of(run: ReportRun) -> Iterator[Section]:
+    """What to do, why, what was limited when, what else was found, what is broken or missing."""
+    diagnosis = run.diagnosis
+    yield from _advice(run)
+    why = diagnosis.verdict.because or ("The diagnosis gives no reasons.",)
+    yield Section(id="evidence", title="Why", short="Why", lines=tuple(why))
+    if rivals := rival_words(diagnosis.verdict):
+        yield Section(id="rivals", title="What else it may be, and what that takes", lines=rivals)
+    if spans := span_table(diagnosis.labels):
+        title = "What was limited, and when (UTC)"
+        yield Section(id="labels", title=title, short="Limits", tables=(spans,))
+    yield from _findings(diagnosis)
+    if diagnosis.thresholds:
+        broken = tuple(f"Broken: {_threshold(one)}" for one in diagnosis.thresholds if one.broken)
+        yield Section(
+            id="thresholds", title="Thresholds", short="Thresholds", wrong=broken,
+            lines=(
+                *(
+                    f"Held: {_threshold(one)}"
+                    for one in diagnosis.thresholds
+                    if one.decided and not one.broken
+                ),
+                *undecided(diagnosis),
+            ),
+        )  # fmt: skip
+    files = (f"`{one.name}` {one.why}" for one in run.missing)
+    if missing := (*files, *diagnosis.coverage.missing):
+        yield Section(id="missing", title="Missing", short="Missing", lines=missing)
+
+
+def _advice(run: ReportRun) -> Iterator[Section]:
+    """A section for what eases it, for what cures it, and for what was tried and is not enough."""
+    advice = run.diagnosis.recommendations
+    for kind, (name, title, short) in ADVICE.items():
+        if steps := tuple(_step(card) for card in cards(one for one in advice if one.kind == kind)):
+            yield Section(id=name, title=title, short=short, facts=steps)
+
+
+def _step(card: AdviceCard) -> Fact:
+    """One thing to do: why, what the simulator says of it, and what comes of it."""
+    expected = tuple(f"Expected: {line}" for line in card.expected)
+    if card.several:
+        return Fact(name=card.title, value="", beside=(*map(_of_resource, card.of), *expected))
+    (one,) = card.of
+    amount = amount_words(one)
+    simulated = tuple(filter(None, [outlook(one)]))
+    return Fact(
+        name=f"{card.title}: {amount}" if amount else card.title,
+        value=one.why,
+        beside=(*simulated, *expected),
+    )
+
+
+def _of_resource(one: Recommendation) -> str:
+    amount = amount_words(one)
+    return f"{capital(side_words(one))}{f', {amount}' if amount else ''}: {one.why} {outlook(one)}".strip()
+
+
+def span_table(labels: tuple[Label, ...]) -> Table | None:
+    """The spans with most throttles, in order of time; without any, all of them. None without labels."""
+    throttled = [label for label in labels if label.throttles]
+    most = sorted(throttled or labels, key=lambda one: -one.throttles)[:MOST_SPANS]
+    if not most:
+        return None
+    ends = (min(one.start for one in labels).timestamp(), max(one.end for one in labels).timestamp())
+    days = crosses_midnight(*ends)
+    rows = tuple(
+        {
+            "from": _when(one.start.timestamp(), days), "to": _when(one.end.timestamp(), days),
+            "resource": f"{one.resource} {one.direction}s", THROTTLED_BY: NAMES[one.constraint].lower(),
+            "throttles": whole(one.throttles),
+            CONFIDENCE: f"{percent(one.confidence)} {one.grade.removeprefix('cause_')}",
+        }
+        for one in sorted(most, key=lambda one: (one.start, one.resource, one.direction))
+    )  # fmt: skip
+    return Table(title="Spans with throttles" if throttled else "Spans", rows=rows)
+
+
+def _when(epoch_s: float, days: bool) -> str:
+    """A moment; of a run over midnight with its day, `11-20 23:59`: more does not fit into 80 columns."""
+    return moment(epoch_s)[5:16] if days else clock(epoch_s)
+
+
+def _findings(diagnosis: Diagnosis) -> Iterator[Section]:
+    """What other analyzers found, and which of them failed."""
+    wrong = tuple(f"An analyzer failed: {problem}" for problem in diagnosis.problems)
+    rows = tuple(
+        Fact(
+            name=f"{one.analyzer}: {one.label} ({about(one)}; {CONFIDENCE} {percent(one.confidence)})",
+            value=" ".join(one.because), beside=tuple(filter(None, [numbers(one)])),
+        )
+        for one in diagnosis.findings
+    )  # fmt: skip
+    if wrong or rows:
+        yield Section(id="findings", title="What else was found", short="Findings", wrong=wrong, facts=rows)
+
+
+def _threshold(one: ThresholdResult) -> str:
+    return f"{one.name}: {one.measured} measured, {one.allowed} allowed"
+
+
+def undecided(diagnosis: Diagnosis) -> list[str]:
+    """The thresholds that a run of this kind cannot measure, a line each."""
+    return [
+        f"{one.name}, {one.allowed}, is not decided: {one.measured}"
+        for one in diagnosis.thresholds
+        if not one.decided
+    ]

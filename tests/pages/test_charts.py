@@ -1,0 +1,324 @@
+"""Charts and the frames they are made from: nothing unknown is zero, and every count is kept."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pytest
+
+from keyheat.analysis.report.facts import verdict_resource
+from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.rules import RULES
+from keyheat.runs.formats import Diagnosis, Evidence
+from keyheat.runs.frames import of_partitions
+from keyheat.runs.manifest import CapacityChange
+from keyheat.runs.parquet import PARTITIONS_SCHEMA
+from keyheat.show.charts.base import MOST_POINTS, compact, width_for
+from keyheat.show.charts.capacity import capacity_figure, change_sentences, changes_of
+from keyheat.show.charts.heat import partition_figure, partition_rates, partition_resources
+from keyheat.show.charts.keys import throttled_key_table
+from keyheat.show.charts.rates import Rates, client_rates, published_rates
+from keyheat.show.report import rule_table
+from keyheat.words import Resource
+from tests.made_runs import load_evidence
+from tests.pages.conftest import page_of
+
+START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+TABLE, READS, INDEX = Resource(None, "write"), Resource(None, "read"), Resource("by-day", "write")
+DIAGNOSIS = {
+    "verdict": {"constraint": "partition", "resource": "table", "direction": "write", "grade": "inferred",
+                "confidence": 0.8, "valid": True, "because": []},
+    "labels": [{"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z", "resource": "table",
+                "direction": "write", "constraint": "partition", "throttles": 7, "grade": "inferred",
+                "confidence": 0.8, "because": []}],
+    "generator": {"bound": False}, "coverage": {"minutes": 2},
+}  # fmt: skip
+
+
+def evidence_run(**evidence: Any) -> ReportRun:
+    content = {
+        "table": {"name": "orders", "provisioned": {"read": 10, "write": 500}},
+        "window": {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:03:00Z"},
+        "series": [],
+        **evidence,
+    }
+    return ReportRun(diagnosis=Diagnosis.model_validate(DIAGNOSIS), evidence=Evidence.model_validate(content))
+
+
+def series(metric: str, *points: tuple[int, float], **more: Any) -> dict[str, Any]:
+    at = [[f"2026-11-20T12:0{minute}:00Z", value] for minute, value in points]
+    return {"metric": metric, "statistic": "Sum", "period_s": 60, "points": at, **more}
+
+
+CONSUMED = series("ConsumedWriteCapacityUnits", (0, 600.0))
+
+
+def published(run: ReportRun) -> Rates:
+    rates = published_rates(run, TABLE)
+    assert rates is not None
+    return rates
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (1_234.4, 1_234), (0.123449, 0.1234), (0.0, 0), (2e-300, 2e-300), (1_234_567_890, 1_235_000_000),
+        (float("nan"), None), (float("inf"), None),
+    ],
+)  # fmt: skip
+def test_a_number_has_four_digits_however_small_it_is(number: float, shown: float | None) -> None:
+    assert compact([number, 1.0]) == [shown, 1]
+
+
+@pytest.mark.parametrize(
+    ("length_s", "width_s"), [(1, 1), (1800, 1), (1801, 2), (18_000, 10), (86_400, 60), (604_800, 600)]
+)
+def test_steps_have_a_length_that_a_person_can_name(length_s: int, width_s: int) -> None:
+    assert width_for(length_s) == width_s
+    assert -(-(10**9) // width_for(10**9)) <= MOST_POINTS
+
+
+def test_the_files_of_a_client_and_its_evidence_tell_the_same(samples: dict[str, Path]) -> None:
+    whole = load_run(samples["hotkey"])
+    bare = ReportRun(diagnosis=whole.diagnosis, evidence=whole.evidence)
+    of_files, of_evidence = (client_rates(run, TABLE) for run in (whole, bare))
+    assert of_files is not None
+    assert of_evidence is not None
+    assert of_files.constraints == of_evidence.constraints == ["partition"]
+    for name in ("consumed", "partition"):
+        assert of_files.frame[name].tolist() == of_evidence.frame[name].tolist()
+
+
+@pytest.mark.parametrize("points", [60, 7])
+def test_longer_steps_keep_every_count(samples: dict[str, Path], points: int) -> None:
+    finest = client_rates(load_run(samples["hotkey"]), TABLE)
+    assert finest is not None
+    drawn = finest.within(points)
+    assert len(drawn.frame) <= points
+    for name in ("consumed", "partition"):
+        assert drawn.counts(name).sum() == pytest.approx(finest.frame[name].sum())
+
+
+def test_throttles_without_a_reason_take_the_label_of_their_second() -> None:
+    rows = [
+        {"second": f"2026-11-20T12:0{minute}:05Z", "direction": "write", "reason": None, "count": 7}
+        for minute in (0, 2)
+    ]
+    rates = client_rates(evidence_run(throttles=rows), TABLE)
+    assert rates is not None
+    assert {name: rates.frame[name].sum() for name in rates.constraints} == {
+        "partition": 7,
+        "undetermined": 7,
+    }
+    assert not rates.known("consumed")
+
+
+def test_a_gap_in_cloudwatch_is_unknown_and_not_zero() -> None:
+    rates = published(evidence_run(series=[series("ConsumedWriteCapacityUnits", (0, 600.0), (2, 1200.0))]))
+    assert compact(rates.frame["consumed"]) == [10, None, 20]
+
+
+def test_events_that_no_cause_metric_names_are_undetermined() -> None:
+    named = series("WriteKeyRangeThroughputThrottleEvents", (0, 60.0))
+    rates = published(evidence_run(series=[CONSUMED, series("WriteThrottleEvents", (0, 100.0)), named]))
+    counts = {name: rates.counts(name).sum() for name in rates.constraints}
+    assert counts == pytest.approx({"partition": 60, "undetermined": 40})
+
+
+ON_DEMAND = {"name": "orders", "billing_mode": "PAY_PER_REQUEST", "provisioned": {"read": 0, "write": 0}}
+CHANGED = series("ProvisionedWriteCapacityUnits", (0, 100.0), (2, 300.0), period_s=300, statistic="Maximum")
+
+
+@pytest.mark.parametrize(
+    ("more", "provisioned"),
+    [
+        ({"series": [CONSUMED, CHANGED]}, [100, 100, 300]),
+        ({"series": [CONSUMED], "scale": 0.1}, [50, 50, 50]),
+        ({"series": [CONSUMED], "table": ON_DEMAND}, None),
+    ],
+)
+def test_provisioned_capacity_is_what_held_at_each_moment(
+    more: dict[str, Any], provisioned: list[int] | None
+) -> None:
+    frame = published(evidence_run(**more)).frame
+    assert (list(frame["provisioned"]) if "provisioned" in frame else None) == provisioned
+
+
+def test_a_resource_without_any_record_has_no_rates() -> None:
+    assert client_rates(evidence_run(), TABLE) is None
+    assert published_rates(evidence_run(), TABLE) is None
+
+
+def test_evidence_without_throttles_is_about_the_side_that_consumed_most() -> None:
+    run = evidence_run(
+        series=[
+            series("ConsumedReadCapacityUnits", (0, 600.0)),
+            series("ConsumedWriteCapacityUnits", (0, 0.0)),
+        ]
+    )
+    calm = {"constraint": "none", "resource": None, "direction": None}
+    verdict = run.diagnosis.verdict.model_copy(update=calm)
+    run = replace(run, diagnosis=run.diagnosis.model_copy(update={"verdict": verdict, "labels": ()}))
+    assert verdict_resource(run) == READS
+
+
+def change(**fields: Any) -> CapacityChange:
+    made = {"at_s": 5.0, "by": "timeline", "what": "provisioned.write", "from": 400, "to": 1_286, **fields}
+    return CapacityChange.model_validate(made)
+
+
+@pytest.fixture
+def changed(samples: dict[str, Path]) -> Callable[..., ReportRun]:
+    """The made-up run of a hot key, with changes of capacity that were made to it."""
+    run = load_run(samples["hotkey"])
+    assert run.manifest is not None
+    manifest = run.manifest
+    return lambda *changes: replace(run, manifest=manifest.model_copy(update={"timeline": changes}))
+
+
+def test_a_change_is_a_line_from_when_it_held(changed: Callable[..., ReportRun]) -> None:
+    mode = change(what="billing_mode", to="PAY_PER_REQUEST", in_force_s=9.5, **{"from": "PROVISIONED"})
+    run = changed(
+        change(in_force_s=8.5), change(in_force_s=None), change(index="by-day", in_force_s=9.0), mode
+    )
+    start_s = START.timestamp()
+    assert changes_of(run, TABLE) == [start_s + 8.5, start_s + 9.5]
+    assert changes_of(run, INDEX) == [start_s + 9.0, start_s + 9.5]
+    assert changes_of(run, READS) == [start_s + 9.5]
+    rates = client_rates(run, TABLE)
+    assert rates is not None
+    made = capacity_figure(rates, "x", ceiling_per_s=None, consumed=None, changes_s=changes_of(run, TABLE))
+    shapes = made.figure.layout.shapes
+    assert [shape.x0 for shape in shapes] == ["2026-11-20T12:00:08.500", "2026-11-20T12:00:09.500"]
+    assert [shape.showlegend for shape in shapes] == [True, False]
+
+
+def test_every_change_is_said(changed: Callable[..., ReportRun]) -> None:
+    words = change_sentences(
+        changed(
+            change(by="auto scaling", because="81 % and 90 %", in_force_s=8.0),
+            change(index="by-day", what="warm.read", to=9_000, **{"from": None}),
+            change(refused="4 decreases today"),
+            change(what="billing_mode", to="PAY_PER_REQUEST", in_force_s=9.0, **{"from": "PROVISIONED"}),
+        )
+    )
+    assert [line.partition(" UTC: ")[2] for line in words] == [
+        "auto scaling asks for 1,286 WCU/s provisioned for the table instead of 400 (81 % and 90 %); "
+        "in force at 12:00:08.",
+        "the timeline asks for 9,000 RCU/s of warm throughput for index by-day; not in force by the end of "
+        "the run.",
+        "the timeline asks for 1,286 WCU/s provisioned for the table instead of 400; refused: 4 decreases "
+        "today.",
+        "the timeline asks for PAY_PER_REQUEST mode of the table instead of PROVISIONED; in force at "
+        "12:00:09.",
+    ]
+    assert change_sentences(changed()) == []
+
+
+def partitions(*cells: tuple[Any, ...]) -> Any:
+    """Rows of (second, index, partition, parent, since, from share, units written, throttled writes)."""
+    start_s = int(START.timestamp())
+    full = [
+        (start_s + at, 1, index, number, parent, start_s + since, share, 0.0, float(units), 0, lost)
+        for at, index, number, parent, since, share, units, lost in cells
+    ]
+    arrays = [
+        pa.array(column, pa.int64() if pa.types.is_timestamp(field.type) else field.type).cast(field.type)
+        for field, column in zip(PARTITIONS_SCHEMA, zip(*full, strict=True), strict=True)
+    ]
+    return of_partitions(pa.Table.from_arrays(arrays, schema=PARTITIONS_SCHEMA))
+
+
+SPLIT = partitions(
+    (0, None, 0, None, 0, 0.0, 900, 50), (1, None, 0, None, 0, 0.0, 900, 60),
+    (0, None, 1, None, 0, 0.5, 10, 0), (3, None, 1, None, 0, 0.5, 10, 0),
+    (2, None, 2, 0, 2, 0.0, 500, 0), (3, None, 2, 0, 2, 0.0, 510, 0),
+    (2, None, 3, 0, 2, 0.25, 400, 0), (3, "by-day", 0, None, 0, 0.0, 7, 0),
+)  # fmt: skip
+
+
+def test_partitions_are_rows_of_keys_in_their_order_for_as_long_as_they_live() -> None:
+    assert partition_resources(SPLIT) == [TABLE, INDEX]
+    units, _refused, _born = partition_rates(SPLIT, TABLE, 1.0)
+    assert {number: compact(units[number]) for number in units} == {
+        0: [900, 900, 0, None], 2: [None, None, 500, 510], 3: [None, None, 400, 0], 1: [10, 0, 0, 10],
+    }  # fmt: skip
+    assert list(units) == [0, 2, 3, 1]
+
+
+def test_what_partitions_refused_and_their_splits_are_shown() -> None:
+    made = partition_figure(SPLIT, TABLE, 1_000)
+    _units, refused = made.figure.data
+    assert list(refused.z[0]) == [50, 60, None, None]
+    assert "3 partitions; 1 s to a step." in made.summary
+    assert "110 throttles, 100 % of them on partition 0." in made.summary
+    assert "1 split (at 12:00:02)." in made.summary
+    calm = partition_figure(SPLIT, INDEX, 1_000)
+    assert len(calm.figure.data) == 1
+    assert "No partition throttled." in calm.summary
+
+
+def section(text: str, name: str) -> str:
+    found = text[text.index(f'<section id="{name}">') :]
+    return found[: found.index("</section>")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spoil", ["missing", "cut short"])
+def test_a_missing_or_damaged_file_is_said_and_the_rest_is_shown(a_run: Any, spoil: str) -> None:
+    run_dir = a_run()
+    path = run_dir / "partitions.parquet"
+    content = path.read_bytes()
+    path.unlink() if spoil == "missing" else path.write_bytes(content[: len(content) // 2])
+    text = page_of(load_run(run_dir))
+    assert "partitions.parquet is missing or damaged." in section(text, "partitions").lower()
+    assert "<code>partitions.parquet</code>" in section(text, "missing")
+
+
+@pytest.mark.slow
+def test_of_a_run_on_aws_one_line_says_that_partitions_are_not_known(a_run: Any) -> None:
+    run_dir = a_run(without=("partitions.parquet",))
+    manifest = orjson.loads((run_dir / "run.json").read_bytes())
+    (run_dir / "run.json").write_bytes(orjson.dumps({**manifest, "target": "aws"}))
+    text = page_of(load_run(run_dir))
+    assert "Which partition served what is not known: DynamoDB does not tell." in section(text, "partitions")
+    assert "<code>partitions.parquet</code>" not in text
+
+
+def test_a_report_says_what_its_rules_mean() -> None:
+    root = Path(__file__).parents[2]
+    run = load_evidence(root / "tests/analysis/examples/minutes-burst-spent.json")
+    (label, *_) = run.diagnosis.labels
+    unknown = label.model_copy(update={"rule": "of-a-later-version", "throttles": 1})
+    diagnosis = run.diagnosis.model_copy(update={"labels": (label, unknown)})
+    table = rule_table(replace(run, diagnosis=diagnosis))
+    assert table is not None
+    first, second = table.cells
+    assert first[0] == label.rule
+    assert RULES[str(label.rule)].meaning in first
+    assert second[0] == "of-a-later-version"
+
+
+def use(key: str, throttles: int, **more: Any) -> dict[str, Any]:
+    return {"key": key, "shown": None, "units": 50.0, "throttles": throttles, "share": 0.5, **more}
+
+
+def test_the_most_throttled_keys_come_first(a_run: Callable[[], Path]) -> None:
+    folder = a_run()
+    assert throttled_key_table(load_run(folder)) is None, "the record does not say"
+    keys = orjson.loads((folder / "keys.json").read_bytes())
+    keys["by_throttles"] = {
+        "write": [use("sha256:00000000000000aa", 7, consumed_units=43.0), use("sha256:00000000000000bb", 0)],
+        "read": [use("sha256:00000000000000cc", 900, shown="sensor-1")],
+    }
+    (folder / "keys.json").write_bytes(orjson.dumps(keys))
+    table = throttled_key_table(load_run(folder))
+    assert table is not None
+    assert table.cells == [
+        ["sensor-1", "read", "900", "50", "–"],
+        ["sha256:000000000000", "write", "7", "50", "43"],
+    ]
