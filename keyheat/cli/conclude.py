@@ -1,20 +1,26 @@
-"""What every verb that makes runs does at their end: label, print the outcome, tell them as JSON."""
+"""What all verbs that make runs share: how a run is simulated, labelled, and told in words or JSON."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from keyheat.cli.options import run_place, series_place
 from keyheat.masking import shown
+from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
-from keyheat.simulator.jobs import Job, made
-from keyheat.terminal.console import err, in_words, out, print_json, strong
+from keyheat.runs.claims import hold
+from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.jobs import Job, clear, made
+from keyheat.terminal.console import bars, err, in_words, out, print_json, strong
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
 if TYPE_CHECKING:
     from keyheat.plan.prices import Billing, Prices
     from keyheat.runs.formats import Diagnosis
+    from keyheat.simulator.flow import Traffic
 
 FORMAT: Final = "keyheat.runs/1"
 NOT_STARTED: Final = (WRONG_USE, REFUSED, INTERRUPTED)  # after these, no further run of a series is tried
@@ -119,3 +125,68 @@ def side_by_side(jobs: Sequence[Job], prices: "Prices") -> str | None:
     write_comparison(page, runs, prices, datetime.now(UTC))
     out.print(strong("\nSide by side: ", page))
     return str(page)
+
+
+def jobs_in(
+    loaded: Sequence[tuple[Scenario, Path]],
+    folder: Path | None,
+    *,
+    series: str,
+    ending: str = "",
+    settings: tuple[str, ...] = (),
+) -> list[Job]:
+    """One run in its own folder, or several below one."""
+    if len(loaded) == 1:
+        ((scenario, path),) = loaded
+        return [Job(scenario, path, run_place(folder, f"{scenario.name}{ending}"), settings)]
+    folder = series_place(folder, series)
+    return [Job(scenario, path, folder / scenario.name, settings) for scenario, path in loaded]
+
+
+def simulated(
+    job: Job,
+    how: How,
+    *,
+    seed: int | None = None,
+    sent: "Traffic | None" = None,
+    behaviour: Behaviour = DEFAULT,
+) -> "Diagnosis":
+    """Simulate a scenario to its report; the seed is the scenario's unless another is given.
+
+    `sent` takes the place of what the scenario's load test sends.
+    """
+    from keyheat.evidence.simulated import evidence_of
+    from keyheat.runs.formats import write_evidence
+    from keyheat.show.report import write_report
+    from keyheat.show.run import undecided
+    from keyheat.simulator.alterations import spread_traffic
+    from keyheat.simulator.folder import under_way, write_run
+    from keyheat.simulator.rehearsal.ask import assumptions_of
+    from keyheat.simulator.simulate import simulate
+    from keyheat.terminal.progress import Simulating
+
+    scenario, folder, path = job.scenario, job.path.parent, str(job.path)
+    seed = scenario.seed if seed is None else seed
+    traffic, notes = (sent, ()) if sent is not None else spread_traffic(scenario, seed, folder)
+    notes = (*notes, *assumptions_of(scenario, folder))
+    warn = partial(err.print, "keyheat:")
+    with hold(job.folder), Simulating(scenario.name, scenario.load.duration_s, bars) as bar:
+        clear(job.folder)
+        with under_way(scenario, seed, job.folder, path, warn) as watch:
+            simulation = simulate(
+                scenario, seed=seed, traffic=traffic, folder=folder, behaviour=behaviour, progress=bar.show,
+                seen=watch.seen, with_retries=True,
+            )  # fmt: skip
+            bar.analyzing()
+            named = how.show_keys or (sent is None and scenario.invents_keys)
+            write_run(simulation, job.folder, scenario_path=path, show_keys=named, notes=notes)
+            watch.analyzing()
+            write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
+            diagnosis = diagnosed(job.folder, how.further, how.billing)
+            if how.report:
+                write_report(job.folder, datetime.now(UTC))
+    if not how.quiet:
+        say_outcome(job, diagnosis)
+        for line in (*notes, *undecided(diagnosis)):
+            out.print(f"{'':<13}{line}")
+    return diagnosis

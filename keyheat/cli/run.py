@@ -12,13 +12,14 @@ from keyheat.cli.conclude import (
     How,
     diagnosed,
     exit_code_of,
+    jobs_in,
     say_outcome,
     side_by_side,
+    simulated,
     tell_runs,
 )
 from keyheat.cli.guards import Guards, agreed, guarded
 from keyheat.cli.options import a_path, a_scenario, changed, in_json, price_list, some_prices
-from keyheat.cli.simulate import jobs_in, simulated
 from keyheat.flags import option, takes
 from keyheat.load.run import launch
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP

@@ -4,59 +4,48 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import plotly.graph_objects as go
 
 from keyheat.analysis.advice.proof import Tried
-from keyheat.analysis.report.bins import joined_up, width_for
 from keyheat.numbers import exact_percent, percent, rate
-from keyheat.pages.charts.figures import (
-    amounts,
-    compact,
-    figure,
-    heading,
-    held,
-    lay_out,
-    level,
-    named_rows,
-    safe,
-)
 from keyheat.show.answer import Figure
+from keyheat.show.charts.base import compact, figure, named_rows, safe, width_for
 from keyheat.show.steps import Found, number, share_words
 from keyheat.show.style import LIGHT
 from keyheat.simulator.retrying import RetriedRun, best_of, usual_of
 from keyheat.terms import CONFLICT, DEMAND, GIVEN_UP
 
-HEIGHT, ROW_PX, AROUND_PX = 250, 46, 56
+HEIGHT, ROW_PX, AROUND_PX = 250, 46, 96
 MOST_POINTS: Final = 600
-PLAIN: Final = "rgba(0,0,0,0)"
 
 
 def search_figure(found: Found) -> Figure:
     """The throttled share of each number that was tried, against what is allowed; the answer is green."""
     steps, answer = found.search.in_order, found.search.answer
     allowed = found.search.question.share_most
-    made = figure(height=HEIGHT)
-    lay_out(
-        made, annotations=[heading("% of the attempts throttled", 1.0)], yaxis=amounts(),
-        shapes=[level(allowed * 100, "ink", "dash") | {"name": f"allowed: {exact_percent(allowed)}"}],
-        xaxis=amounts(
-            type="category", gridcolor=PLAIN, ticklabelstandoff=8,
-            title={"text": found.unit, "font": {"size": 11}},
-        ),
+    made = figure(HEIGHT, ["% of the attempts throttled"])
+    made.add_hline(
+        allowed * 100, line={"color": LIGHT["ink"], "dash": "dash", "width": 1.5},
+        name=f"allowed: {exact_percent(allowed)}",
     )  # fmt: skip
-    sides = [("throttled", "throttled", [step for step in steps if step is not answer])]
-    if answer is not None:
-        sides.append(("the answer", "good", [step for step in steps if step.value == answer.value]))
-    made.update_xaxes(categoryorder="array", categoryarray=[number(step.value) for step in steps])
-    for name, role, drawn in sides:
-        made.add_trace(
-            go.Scatter(
-                name=name, x=[number(step.value) for step in drawn],
-                y=compact([step.share * 100 for step in drawn]), mode="markers", cliponaxis=False,
-                marker={"size": 12, "color": LIGHT[role]}, customdata=list(map(share_words, drawn)),
-                hovertemplate=f"%{{x}} {found.unit}: %{{customdata}} throttled<extra></extra>",
-            )
-        )  # fmt: skip
+    rest = [step for step in steps if answer is None or step.value != answer.value]
+    at = [step for step in steps if step not in rest]
+    for name, role, drawn in (("throttled", "throttled", rest), ("the answer", "good", at)):
+        if drawn:
+            made.add_trace(
+                go.Scatter(
+                    name=name, x=[number(step.value) for step in drawn],
+                    y=compact([step.share * 100 for step in drawn]), mode="markers", cliponaxis=False,
+                    marker={"size": 12, "color": LIGHT[role]}, customdata=list(map(share_words, drawn)),
+                    hovertemplate=f"%{{x}} {found.unit}: %{{customdata}} throttled<extra></extra>",
+                )
+            )  # fmt: skip
+    made.update_xaxes(
+        type="category", showgrid=False, ticklabelstandoff=8, title_text=found.unit,
+        categoryorder="array", categoryarray=[number(step.value) for step in steps],
+    )  # fmt: skip
+    made.update_yaxes(rangemode="tozero")
     worst = max(step.share for step in steps)
     summary = f"At most {percent(worst)} of the attempts throttled." if worst else "Nothing throttled."
     if answer is not None:
@@ -76,17 +65,16 @@ LEGIBLE: Final = 0.1  # part of all requests from which on there is room for a n
 
 def retry_figures(runs: Sequence[RetriedRun]) -> Iterator[Figure]:
     """What becomes of the requests under each policy, and what the usual and the best one send."""
-    made = figure(height=AROUND_PX + ROW_PX * len(runs), barmode="stack")
-    places, names, rows = named_rows([run.policy.name for run in runs])
-    lay_out(
-        made, bargap=0.5, annotations=[heading("% of the requests", 1.0), *names],
-        xaxis=amounts(range=[0, 100], nticks=6), yaxis=rows,
-    )  # fmt: skip
+    names = [run.policy.name for run in runs]
+    places, notes, rows = named_rows(names)
+    made = figure(AROUND_PX + ROW_PX * len(runs))
+    made.update_layout(barmode="stack", bargap=0.5, annotations=notes, yaxis=rows)
+    made.update_xaxes(range=[0, 100], title_text="% of the requests")
     counts = zip(*((run.accepted, run.given_up, run.conflicts, run.waiting) for run in runs), strict=True)
     for fate, of_runs in zip(FATES, counts, strict=True):
         if any(of_runs):
             shares = [count / run.requests for count, run in zip(of_runs, runs, strict=True)]
-            made.add_trace(_fate(fate, shares, [run.policy.name for run in runs], places))
+            made.add_trace(_fate(fate, shares, names, places))
     lost = "; ".join(f"{run.policy.name}: {percent(run.lost / run.requests)}" for run in runs if run.lost)
     summary = f"Given up or still waiting: {lost or 'none'}."
     yield Figure(title="What becomes of the requests", summary=summary, figure=made)
@@ -109,51 +97,49 @@ def _fate(fate: tuple[str, ...], shares: Sequence[float], names: Sequence[str], 
 
 def _attempts_figure(runs: Sequence[RetriedRun]) -> Figure:
     """Attempts a second over the load and after it: without retries, and with two policies."""
-    length_s = max(len(run.attempts_per_s) for run in runs)
-    width_s, usual, best = width_for(length_s, MOST_POINTS), usual_of(runs), best_of(runs)
+    usual, best = usual_of(runs), best_of(runs)
     drawn = {DEMAND: (runs[0], "ink", "dash"), usual.policy.name: (usual, "throttled", "solid")}
     if best is not usual:
         drawn[best.policy.name] = (best, "accent", "solid")
-    made = figure(height=HEIGHT)
-    lay_out(
-        made, annotations=[heading("attempts per second", 1.0)], yaxis=amounts(nticks=4),
-        xaxis=amounts(range=[0, length_s], ticksuffix=" s", gridcolor=PLAIN, ticklabelstandoff=5),
-    )  # fmt: skip
-    for name, (run, role, dash) in drawn.items():
-        values = held(joined_up(np.array(run.attempts_per_s, np.float64), width_s))
-        made.add_trace(_line(name, values, width_s, role, dash))
-    most = max(drawn.values(), key=lambda one: max(one[0].attempts_per_s))[0]
+    made = _over_time(
+        "attempts per second",
+        [(name, role, dash, np.array(run.attempts_per_s)) for name, (run, role, dash) in drawn.items()],
+    )
+    most = max((run for run, _role, _dash in drawn.values()), key=lambda run: max(run.attempts_per_s))
     summary = f"At most {rate(max(most.attempts_per_s), 'attempts')}, with {most.policy.name}."
     return Figure(title="Attempts over time", summary=summary, figure=made)
-
-
-def _line(
-    name: str, values: Sequence[float | int | None], width_s: float, role: str, dash: str
-) -> go.Scatter:
-    return go.Scatter(
-        name=name, x0=0, dx=width_s, y=values, mode="lines",
-        line={"color": LIGHT[role], "width": 2, "shape": "hv", "dash": dash},
-        hovertemplate=f"after %{{x:,}} s: %{{y:,}} a second, {safe(name)}<extra></extra>",
-    )  # fmt: skip
 
 
 def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
     """Throttles per second of the first run of each side; nothing if a side has no run."""
     if not all(sides):
         return
-    values = [
-        one[0].measured.write.by_second.throttled + one[0].measured.read.by_second.throttled for one in sides
-    ]
-    length_s = max(map(len, values))
-    width_s = width_for(length_s, MOST_POINTS)
-    made = figure(height=HEIGHT)
-    lay_out(
-        made, annotations=[heading("throttles per second", 1.0)], yaxis=amounts(nticks=4),
-        xaxis=amounts(range=[0, length_s], ticksuffix=" s", gridcolor=PLAIN, ticklabelstandoff=5),
-    )  # fmt: skip
-    for name, role, dash, line in zip(
-        ("before", "after"), ("muted", "good"), ("dash", "solid"), values, strict=True
-    ):
-        made.add_trace(_line(name, held(joined_up(line, width_s)), width_s, role, dash))
-    before, after = (rate(float(line.max()), "throttles") for line in values)
-    yield Figure(title="Throttles over time", summary=f"At most {before} before, {after} after.", figure=made)
+    before, after = (
+        side[0].measured.write.by_second.throttled + side[0].measured.read.by_second.throttled
+        for side in sides
+    )
+    lines = [("before", "muted", "dash", before), ("after", "good", "solid", after)]
+    first, then = (rate(float(line.max(initial=0.0)), "throttles") for line in (before, after))
+    yield Figure(
+        title="Throttles over time",
+        summary=f"At most {first} before, {then} after.",
+        figure=_over_time("throttles per second", lines),
+    )
+
+
+def _over_time(heading: str, lines: Sequence[tuple[str, str, str, npt.NDArray[Any]]]) -> go.Figure:
+    """Lines over the seconds since a run began, each a name, a role of the palette, a dash and its values."""
+    made = figure(HEIGHT, [heading])
+    width_s = width_for(max(len(values) for *_, values in lines), MOST_POINTS)
+    for name, role, dash, values in lines:
+        means = [float(values[at : at + width_s].mean()) for at in range(0, len(values), width_s)]
+        made.add_trace(
+            go.Scatter(
+                name=name, x0=0, dx=width_s, y=compact([*means, *means[-1:]]), mode="lines",
+                line={"color": LIGHT[role], "width": 2, "shape": "hv", "dash": dash},
+                hovertemplate=f"after %{{x:,}} s: %{{y:,}} a second, {safe(name)}<extra></extra>",
+            )
+        )  # fmt: skip
+    made.update_xaxes(ticksuffix=" s", showgrid=False, ticklabelstandoff=5)
+    made.update_yaxes(rangemode="tozero")
+    return made
