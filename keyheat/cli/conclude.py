@@ -118,8 +118,7 @@ def side_by_side(jobs: Sequence[Job], prices: "Prices") -> str | None:
     runs = [job.folder for job in jobs if made(job)]
     if len(jobs) == 1 or not runs:
         return None
-    from keyheat.pages.comparison import write_comparison  # half a second, once the runs are over
-    from keyheat.pages.series import INDEX
+    from keyheat.show.compare import INDEX, write_comparison  # half a second, once the runs are over
 
     page = jobs[0].folder.parent / INDEX
     write_comparison(page, runs, prices, datetime.now(UTC))

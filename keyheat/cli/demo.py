@@ -41,7 +41,7 @@ def demo(folder: Path, scale: float) -> int:
     They run at the same time on two cores or more. If the machine cannot send a load, demand and table are
     halved, and it runs again.
     """
-    from keyheat.pages.series import RunEntry, write_index
+    from keyheat.show.compare import write_index
 
     folder = same_place(folder)
     jobs = _jobs(DEMO, folder, scale)
@@ -59,8 +59,8 @@ def demo(folder: Path, scale: float) -> int:
         return INTERRUPTED
     # A slow machine is no failure of the demo: an invalid verdict says so itself.
     code = max(DONE if name in spoiled else ended for name, ended in codes.items())
-    entries = [RunEntry.of_run(folder / name) for name in DEMO]
-    index = write_index(folder, entries, datetime.now(UTC), title="Partition or table? Four answers")
+    runs = [folder / name for name in DEMO]
+    index = write_index(folder, runs, datetime.now(UTC), title="Partition or table? Four answers")
     tell_runs([*jobs.values()], [*codes.values()], code, page=str(index))
     out.print(strong("\nAll four side by side: ", index))
     return code

@@ -9,6 +9,7 @@ from typing import IO, Any, Final
 
 import pandas as pd
 
+from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.masking import as_cell
 from keyheat.runfiles import check_no_link, write_atomically
@@ -16,7 +17,7 @@ from keyheat.runs.frames import labels_of
 from keyheat.show.charts.generator import sent_per_s
 from keyheat.show.charts.heat import key_windows, partition_rates, partition_resources
 from keyheat.show.charts.keys import hottest_keys
-from keyheat.show.charts.rates import Rates
+from keyheat.show.charts.rates import LIMITS, Rates
 from keyheat.show.report import rates_of
 from keyheat.words import WRITES_FIRST
 
@@ -56,10 +57,9 @@ def _write(body: bytes, file: IO[bytes]) -> None:
 
 def exports_of(run: ReportRun) -> Iterator[tuple[str, pd.DataFrame]]:
     """The frame of every chart with its name, in the order of the page."""
-    for client, published in rates_of(run):
-        for what, rates in (("seconds", client), ("minutes", published)):
-            if rates is not None:
-                yield f"{what}-{rates.resource.slug}", _timed(_capacity(rates))
+    for rates in rates_of(run, facts_of(run)):
+        what = "seconds" if rates.step_s == 1 else "minutes"
+        yield f"{what}-{rates.resource.slug}", _timed(_capacity(rates))
     if run.diagnosis.labels:
         labels = labels_of(run.diagnosis).rename(columns={"start": "from_utc", "end": "to_utc"})
         yield "constraints", labels.drop(columns=["grade", "because"])
@@ -87,8 +87,8 @@ def exports_of(run: ReportRun) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _capacity(rates: Rates) -> pd.DataFrame:
     side = rates.resource.direction
-    units: Mapping[Any, str] = {name: f"{name}_{side}_units_per_s" for name in ("consumed", "provisioned")}
-    return rates.frame.drop(columns="attempts", errors="ignore").rename(
+    units: Mapping[Any, str] = {name: f"{name}_{side}_units_per_s" for name in ("consumed", *LIMITS)}
+    return rates.frame.drop(columns=["attempts", "ceiling"], errors="ignore").rename(
         columns=lambda name: units.get(name, f"throttled_{name}_per_s")
     )
 

@@ -172,8 +172,7 @@ def _when(epoch_s: float, days: bool) -> str:
 
 
 def _findings(diagnosis: Diagnosis) -> Iterator[Section]:
-    """What other analyzers found, and which of them failed."""
-    wrong = tuple(f"An analyzer failed: {problem}" for problem in diagnosis.problems)
+    """What other analyzers found, and on a page which of them failed: a verb says that by itself."""
     rows = tuple(
         Fact(
             name=f"{one.analyzer}: {one.label} ({about(one)}; {CONFIDENCE} {percent(one.confidence)})",
@@ -181,8 +180,11 @@ def _findings(diagnosis: Diagnosis) -> Iterator[Section]:
         )
         for one in diagnosis.findings
     )  # fmt: skip
-    if wrong or rows:
-        yield Section(id="findings", title="What else was found", short="Findings", wrong=wrong, facts=rows)
+    if rows:
+        yield Section(id="findings", title="What else was found", short="Findings", facts=rows)
+    if diagnosis.problems:
+        title = "Analyzers that failed"
+        yield Section(id="failed", title=title, short="Failed", wrong=diagnosis.problems, page_only=True)
 
 
 def _threshold(one: ThresholdResult) -> str:

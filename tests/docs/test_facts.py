@@ -17,6 +17,7 @@ from benchmarks import _pool, regression
 from benchmarks._nights import MONTH
 from keyheat import words as codes
 from keyheat.analysis.advice.actions import ACTIONS
+from keyheat.analysis.found import DEPTH
 from keyheat.analysis.measures import ABSENCES, MEASURES
 from keyheat.analysis.report.bins import MOST_POINTS
 from keyheat.analysis.rules import LEANING, MEASURED, RULES
@@ -39,12 +40,11 @@ from keyheat.load.transport.failures import (
 from keyheat.load.transport.retries import RetriedCall
 from keyheat.metrics import prometheus_text
 from keyheat.model.partition_log import MOST_CELLS
-from keyheat.pages.runs.found import DEPTH
-from keyheat.regression import change_points
-from keyheat.regression.exports.metrics import metrics
-from keyheat.regression.outcome import EXIT_CODES
+from keyheat.regression import trend
+from keyheat.regression.exports import metrics
+from keyheat.regression.outcome import EXIT_CODES, LEAST_EFFECTS, Gate
 from keyheat.regression.suite import SUITES, find_suite
-from keyheat.regression.suite_spec import LEAST_EFFECTS, CaseSpec, GateSpec, RunSpec, SuiteSpec
+from keyheat.regression.suite_spec import CaseSpec, RunSpec, SuiteSpec
 from keyheat.runs.formats import Finding
 from keyheat.runs.frames import FRAMES
 from keyheat.runs.partitions import MOST_ROWS
@@ -399,7 +399,7 @@ def test_every_rule_has_its_line_and_its_anchor() -> None:
         ("pytest.md", {name for name in keyheat.__all__ if name.startswith("assert_")}),
         (
             "suites.md",
-            {name for spec in (SuiteSpec, CaseSpec, GateSpec, RunSpec) for name in spec.model_fields},
+            {name for spec in (SuiteSpec, CaseSpec, Gate, RunSpec) for name in spec.model_fields},
         ),
     ],
 )
@@ -418,7 +418,7 @@ def test_numbers_are_those_of_the_code() -> None:
     same, less = len(runs["same", "hotkey"]), len(runs["less", "hotkey"])
     assert (MONTH.nights, MONTH.repetitions, MONTH.spread) == (30, 3, 0.03)
     assert list(MONTH.changes) == [9, 15, 22]
-    assert (change_points.SIGNIFICANCE, change_points.FAR, change_points.LEAST) == (0.01, 4.0, 3)
+    assert (trend.SIGNIFICANCE, trend.FAR, trend.LEAST) == (0.01, 4.0, 3)
     for page, phrase in (
         ("report-in-detail.md", "longer than half an hour"),
         ("runs.md", "six deep"),

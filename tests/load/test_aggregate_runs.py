@@ -78,8 +78,10 @@ def test_the_totals_are_what_the_orders_come_to(
         _none, kept = totals_in(endpoint, f"{table}-totals", run["run_id"])
         assert kept <= truth
         assert kept.total() == counted["orders.counted"]
-        assert kept or run["generator"]["bound"]  # a machine too slow to come to a flush
-        assert beside == {f"tables.{table}-totals.write_units": counted["totals.updates"]}
+        if "totals.updates" in counted:
+            assert beside == {f"tables.{table}-totals.write_units": counted["totals.updates"]}
+        else:  # a machine too slow to come to a flush
+            assert (kept, beside, run["generator"]["bound"]) == (Totals(), {}, True)
     assert not [line for line in run["generator"]["checks"] if "stream" in line or "total" in line]
 
 
