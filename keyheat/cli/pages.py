@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from keyheat.cli.conclude import say_problems
 from keyheat.cli.options import (
     OUT,
     a_file,
@@ -18,7 +19,6 @@ from keyheat.cli.options import (
     price_list,
     some_prices,
 )
-from keyheat.cli.run import say_problems
 from keyheat.masking import shown
 from keyheat.numbers import some
 from keyheat.terminal.console import answer, bars, err, in_words, out, print_json, strong
