@@ -38,7 +38,6 @@ from keyheat.show.style import LIGHT
 from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.words import TABLE, capital
 
-NAME: Final = "compare.html"
 INDEX: Final = "index.html"
 MOST_NAMED: Final = 5  # runs of one kind that the first sentence names
 MOST_POINTS: Final = 240
@@ -127,6 +126,7 @@ def comparison_answer(runs: Sequence[ComparedRun], prices: Prices | None, out_di
     """The answer; without prices it has cards alone. Links are relative to `out_dir`."""
     throttled = [run for run in runs if run.throttled]
     invalid = [run for run in runs if not run.valid]
+    calm = f"{len(throttled)} of {len(runs)} throttled" if throttled else "None throttled"
     questions = {run.card.question for run in runs if run.card}
     cards = [run.card_from(out_dir) for run in runs]
     stated = [card for card in cards if card.remark]
@@ -134,7 +134,7 @@ def comparison_answer(runs: Sequence[ComparedRun], prices: Prices | None, out_di
     drawn = _figure(runs) if prices is not None else None
     return Answer(
         title=f"{some(len(runs), 'run')} side by side",
-        label=_label(len(runs), len(throttled), len(invalid)),
+        label=f"{some(len(invalid), 'run')} not valid" if invalid else calm,
         tone=_tone(runs, throttled),
         sentence=sentence_of(runs),
         question=questions.pop() if len(questions) == 1 else "",
@@ -153,14 +153,12 @@ def sentence_of(runs: Sequence[ComparedRun]) -> str:
     throttled = [run for run in runs if run.throttled]
     calm = [run for run in runs if run.valid and not run.throttled and run.tone in ("none", BURST)]
     silent = [run for run in runs if run not in throttled and run not in calm]
+    on_burst = [f"{one.label} (on saved burst)" if one.tone == BURST else one.label for one in calm]
+    why = [f"{one.label} ({one.card.label.lower() if one.card else 'no diagnosis'})" for one in silent]
     words = {
         "Throttled": _listed([*map(_by_what, throttled)]),
-        "Not throttled": _listed(
-            [f"{one.label} (on saved burst)" if one.tone == BURST else one.label for one in calm]
-        ),
-        "Not known": _listed(
-            [f"{one.label} ({one.card.label.lower() if one.card else 'no diagnosis'})" for one in silent]
-        ),
+        "Not throttled": _listed(on_burst),
+        "Not known": _listed(why),
     }
     return " ".join(f"{what}: {which}." for what, which in words.items() if which)
 
@@ -176,12 +174,6 @@ def _by_what(one: ComparedRun) -> str:
     verdict, share = one.run.diagnosis.verdict, one.throttled_share
     part = f" ({percent(share)})" if share is not None else ""
     return f"{one.label} by {limit_of(verdict.constraint, verdict.resource)}{part}"
-
-
-def _label(runs: int, throttled: int, invalid: int) -> str:
-    if invalid:
-        return f"{some(invalid, 'run')} not valid"
-    return f"{throttled} of {runs} throttled" if throttled else "None throttled"
 
 
 def _tone(runs: Sequence[ComparedRun], throttled: Sequence[ComparedRun]) -> Tone:
