@@ -168,10 +168,10 @@ def trends_of(
     order = {name: place for place, name in enumerate(MEASURES)}
     made = [
         Trend(
-            case=str(of_case), measure=MEASURES[str(name)], regressed=tuple(worse.get((of_case, name), ())),
-            sessions=tuple(map(int, series.index.get_level_values("session"))), values=tuple(series),
+            case=of_case, measure=MEASURES[name], regressed=tuple(worse.get((of_case, name), ())),
+            sessions=tuple(map(int, medians[of_case, name].index)), values=tuple(medians[of_case, name]),
         )
-        for (of_case, name), series in medians.groupby(level=["case", "measure"])
+        for of_case, name in dict.fromkeys(zip(frame["case"], frame["measure"], strict=True))
         if case in (None, of_case) and measure in (None, name)
     ]  # fmt: skip
     return tuple(sorted(made, key=lambda one: (one.case, order[one.measure.name])))
