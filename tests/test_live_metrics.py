@@ -58,7 +58,7 @@ item_bytes = 60_000
 arrivals = "poisson"
 """
 FAULTS = {"rules": [{"name": "lost", "operations": ["PutItem"], "share": 0.05, "error": 503}]}
-RETRIES = {"AWS_RETRY_MODE": "standard", "AWS_MAX_ATTEMPTS": "2"}
+RETRIES = ("--set", "client.sdk='boto3-2026'", "--set", "client.attempts=2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +101,10 @@ def loaded(locust_server: LocustServer, tmp_path_factory: pytest.TempPathFactory
         put(f"{endpoint.url}/_keyheat/faults", FAULTS)
         web = free_port()
         words = (
-            *HOTKEY, *MADE, "--host", endpoint.url, "--retries", "sdk",
+            *HOTKEY, *MADE, "--host", endpoint.url, *RETRIES,
             "--prometheus-port", str(port), "--web-port", str(web),
         )  # fmt: skip
-        stack.callback(locust_server.start(words, folder, a_readers_environment() | RETRIES).close)
+        stack.callback(locust_server.start(words, folder, a_readers_environment()).close)
         during = eventually(lambda: seen(port, "failures"))
         get(f"http://127.0.0.1:{web}/stop", b"")
         run = eventually(lambda: over(folder))

@@ -37,7 +37,6 @@ LOCAL = "local"
 )
 @click.option("--region", help="Region of --target aws  [default: as the AWS SDK finds it]")
 @click.option("--profile", help="AWS profile  [default: as the AWS SDK finds it]")
-@click.option("--throttled-keys", is_flag=True, help="include the price of Contributor Insights")
 @click.option("--markdown", type=a_path, metavar="FILE", help="write Markdown for a pull request, too")
 @some_prices
 def plan(
@@ -46,7 +45,6 @@ def plan(
     target: str,
     region: str | None,
     profile: str | None,
-    throttled_keys: bool,
     markdown: Path | None,
     prices: Path,
 ) -> int:
@@ -77,7 +75,6 @@ def plan(
         margin=load_thresholds().recommend.shard_margin,
         folder=path.parent,
         metric_requests=most_metrics(indexes),
-        throttled_keys=throttled_keys,
         quotas=told.quotas,
         scale=told.scale,
         region=told.region,

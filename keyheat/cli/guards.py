@@ -40,9 +40,7 @@ class SafetyRefusal(click.ClickException):
 guarded = takes("guards", Guards)
 
 
-def agreed(
-    jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path, throttled_keys: bool = False
-) -> list[str]:
+def agreed(jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path) -> list[str]:
     """Options for the processes that load, once all runs may start; local runs always may.
 
     Elsewhere each run has to be within its budget, and a person agrees once to all of them. Raises
@@ -54,7 +52,7 @@ def agreed(
     if found is None or found.local:
         return guards.arguments(agreed=False)
     credentials_for(found)  # without credentials there is nothing to agree to
-    plans = [plan_of(job, found, guards, prices, throttled_keys=throttled_keys) for job in jobs]
+    plans = [plan_of(job, found, guards, prices) for job in jobs]
     undertakings = [undertaking(plan, found, guards) for plan in plans]
     reasons = [
         (f"{one.scenario.name}: " if len(jobs) > 1 else "") + line
@@ -122,7 +120,7 @@ def target_of(word: str) -> Target | None:
         raise TargetError(str(error) if ":" in word else f"{error}, nor is it local or aws") from error
 
 
-def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled_keys: bool) -> ScenarioPlan:
+def plan_of(job: Job, target: Target, guards: Guards, prices: Path) -> ScenarioPlan:
     """The plan of one run, as `keyheat plan` has it, on the table that it loads."""
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.evidence.cloudwatch import most_metrics
@@ -135,7 +133,6 @@ def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled
         margin=load_thresholds().recommend.shard_margin,
         folder=job.path.parent,
         metric_requests=most_metrics([index.name for index in scenario.table.indexes if not index.local]),
-        throttled_keys=throttled_keys,
         existing=guards.table is not None,
         clean_up=guards.clean_up,
         table_bytes=table_bytes,

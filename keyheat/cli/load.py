@@ -54,11 +54,6 @@ no_collect = click.option(
     help=RETRIES_HELP,
 )
 @click.option(
-    "--throttled-keys",
-    is_flag=True,
-    help="have Contributor Insights name throttled keys (costs on AWS)",
-)
-@click.option(
     "--prometheus-port", type=int, metavar="PORT", help="serve metrics for Prometheus during the load"
 )
 @no_collect
@@ -72,7 +67,6 @@ def run(
     folder: Path | None,
     transport: str,
     retries: str,
-    throttled_keys: bool,
     prometheus_port: int | None,
     quick: bool,
     guards: Guards,
@@ -85,14 +79,11 @@ def run(
     loaded = find_scenarios(scenarios, settings)
     for one, path in loaded:
         check_shards(one, path.parent)
-    if throttled_keys and quick:
-        raise click.UsageError("use either --throttled-keys or --no-collect: collecting reads the keys")
     options = ["--transport", transport, "--retries", retries, "--prices", str(prices)]
-    options += ["--throttled-keys"] if throttled_keys else []
     options += [f"--prometheus-port={prometheus_port}"] if prometheus_port is not None else []
     listed = price_list(prices)
     jobs = _jobs(loaded, folder, series="compare", settings=settings)
-    options += agreed(jobs, target, guards, prices=prices, throttled_keys=throttled_keys)
+    options += agreed(jobs, target, guards, prices=prices)
     codes = in_turn(jobs, How(target=target, options=tuple(options), quick=quick))
     code = codes[-1] if codes[-1] in NOT_STARTED else max(codes)
     tell_runs(jobs, codes, code, page=_side_by_side(jobs, listed))

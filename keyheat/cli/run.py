@@ -3,7 +3,7 @@
 Every verb that needs a run makes it here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from keyheat.plan.prices import Billing
     from keyheat.runs.formats import Diagnosis
     from keyheat.simulator.flow import Traffic
-    from keyheat.simulator.folder import SimulationWatch
 
 SAID = "keyheat: "  # begins what a run says to a person
 LAST_LINES = 40  # of what a child printed: more than a traceback has
@@ -239,7 +238,7 @@ def simulated(
     with (
         hold(job.folder),
         Simulating(scenario.name, scenario.load.duration_s, bars) as bar,
-        _under_way(job, seed) as watch,
+        _under_way(job, seed) as written,
     ):
         simulation = simulate(
             scenario,
@@ -248,13 +247,12 @@ def simulated(
             folder=folder,
             behaviour=behaviour,
             progress=bar.show,
-            seen=watch.seen,
             with_retries=True,
         )
         bar.analyzing()
         named = how.show_keys or (sent is None and scenario.invents_keys)
         write_run(simulation, job.folder, scenario_path=str(job.path), show_keys=named, notes=notes)
-        watch.analyzing()
+        written()
         write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
         diagnosis = diagnosed(job.folder, how.further, how.billing)
         if how.report:
@@ -266,12 +264,12 @@ def simulated(
     return diagnosis
 
 
-def _under_way(job: Job, seed: int) -> "AbstractContextManager[SimulationWatch]":
+def _under_way(job: Job, seed: int) -> "AbstractContextManager[Callable[[], None]]":
     """An empty folder that says that the run is going on."""
     from keyheat.simulator.folder import under_way
 
     clear(job.folder)
-    return under_way(job.scenario, seed, job.folder, str(job.path), lambda words: err.print(f"{SAID}{words}"))
+    return under_way(job.scenario, seed, job.folder, str(job.path))
 
 
 def _shown(folder: Path) -> str:

@@ -21,7 +21,7 @@ from keyheat.terminal.console import answer, bars, err, in_words, out, print_jso
 from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
 if TYPE_CHECKING:
-    from keyheat.load.tables.cleaning import CleaningState, Leftovers
+    from keyheat.load.tables.cleaning import Cleaned, Leftovers
     from keyheat.load.tables.orphans import Orphan, OrphanSearch, OrphanSearchResult
 
 ATTEMPTS = 10
@@ -52,7 +52,7 @@ def clean(
 ) -> int:
     """Delete the items of the run in DIR from an existing table, and no other item.
 
-    The whole table is read to find them. After an interrupt, the same command continues.
+    The whole table is read to find them. After an interrupt, the same command begins again.
 
     With --orphans, find tables of earlier runs by their tags and delete expired ones, but never a table
     without Keyheat's tags, nor a protected one.
@@ -96,7 +96,7 @@ def _clean(
     yes: bool,
     most_per_s: float | None,
 ) -> int:
-    from keyheat.load.tables.cleaning import Cleaner, UnitPace, begun, cost_in_words, usual_pace
+    from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, cost_in_words, usual_pace
     from keyheat.load.tables.description import described
     from keyheat.terminal.progress import CleaningBar
 
@@ -110,40 +110,36 @@ def _clean(
     if not (left.target.local or yes or says_yes("Delete them?")):
         err.print("keyheat: refused: say --yes to have them deleted")
         return REFUSED
-    size_bytes = description.get("TableSizeBytes", 0)
-    cleaned = begun(folder, run_id=left.run_id, table=left.table, size_bytes=size_bytes)
-    with CleaningBar(cleaned.table, cleaned.segments, bars) as bar:
-        cleaner = Cleaner(
-            client=client,
-            description=description,
-            cleaned=cleaned,
-            pace=UnitPace(units_per_s=pace),
-            note=lambda now: bar.show(len(now.done), now.deleted),
-        )
+    cleaned, code = Cleaned(left.run_id, left.table), DONE
+    items = max(1, description.get("ItemCount", 0))
+    pages = Cleaner(
+        client=client, description=description, cleaned=cleaned, pace=UnitPace(units_per_s=pace)
+    ).clean()
+    with CleaningBar(cleaned.table, items, bars) as bar:
         try:
-            cleaner.clean(lambda now: now.save(folder))
+            for _page in pages:
+                bar.show(min(items, cleaned.looked_at), cleaned.deleted)
         except KeyboardInterrupt:
             code = INTERRUPTED
-        else:
-            code = DONE
-    answer(lambda: asdict(cleaned) | {"finished": cleaned.finished}, lambda: _cleaned_text(cleaned))
+        finally:
+            pages.close()
+    answer(lambda: asdict(cleaned), lambda: _cleaned_text(cleaned))
     _say_rest(cleaned, folder)
     return code
 
 
-def _cleaned_text(cleaned: "CleaningState") -> str:
+def _cleaned_text(cleaned: "Cleaned") -> str:
     return (
         f"{cleaned.deleted:,} items of run {cleaned.run_id} deleted from table {cleaned.table}, "
         f"for {cleaned.read_units:,.0f} read and {cleaned.write_units:,.0f} write units"
     )
 
 
-def _say_rest(cleaned: "CleaningState", folder: Path) -> None:
+def _say_rest(cleaned: "Cleaned", folder: Path) -> None:
     if cleaned.left and in_words():
         err.print(f"{cleaned.left:,} were somebody else's by then, and are left as they are")
     if not cleaned.finished and in_words():
-        done, of = len(cleaned.done), cleaned.segments
-        err.print(f"{done:,} of {of:,} parts of the table are done. {_how_to_go_on(folder)}")
+        err.print(f"the table is not looked through yet. {_how_to_go_on(folder)}")
 
 
 def _how_to_go_on(folder: Path) -> str:

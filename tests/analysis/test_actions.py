@@ -156,7 +156,7 @@ BY_HAND: list[tuple[Case, str]] = [
     *(
         (asked("hotkey", action), word)
         for action, word in {
-            "back_off": "--retries sdk",
+            "back_off": "client.sdk",
             "change_retries": "keyheat whatif NAME retries",
             "queue_writes": "sends the same later",
             "ramp": "another demand",

@@ -12,7 +12,7 @@ import pytest
 from keyheat.analysis.analyzers import PLACED, answers, our_own
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Finding
+from keyheat.runs.formats import Finding, read_diagnosis
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.runs.run import Run
 from keyheat.shipped import shipped
@@ -187,11 +187,6 @@ def test_the_other_verbs_that_make_a_diagnosis_ask_as_well(verb: Callable[..., A
     asked = verb("report", run, "--with", good)
     assert asked.code == 2
     assert "keyheat analyze" in asked.err
-
-
-def test_a_page_without_findings_has_no_section_for_them() -> None:
-    run = load_evidence(ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json")
-    assert "What else was found" not in [section.title for section in report_answer(run).sections]
 
 
 def test_the_generator_is_asked_of_a_run_of_ours_alone(numbers: Thresholds) -> None:

@@ -124,6 +124,6 @@ def test_a_span_lasts_until_something_was_seen_again(numbers: Thresholds) -> Non
 def test_writes_that_met_another_one_met_the_table(kind: str) -> None:
     record = Record()
     attempt = Attempt("PutItem", "write", "k", sent_s=EPOCH_S + 0.5, late_us=0, service_us=1)
-    record.failed(attempt, kind)
+    record.add(attempt._replace(outcome="error", reason=kind))
     row = record.seconds.table().to_pylist()[0]
     assert (row["errors"], row["unmet"]) == (1, int(kind not in CONTENTION_ERRORS))

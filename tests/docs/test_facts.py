@@ -15,14 +15,11 @@ from benchmarks._nights import MONTH
 from keyheat.analysis.advice.actions import ACTIONS
 from keyheat.analysis.found import DEPTH
 from keyheat.analysis.measures import ABSENCES, MEASURES
-from keyheat.analysis.report.bins import MOST_POINTS
 from keyheat.analysis.rules import LEANING, MEASURED, RULES
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.metrics import METRICS
 from keyheat.load.live.metrics import LOAD_METRICS
-from keyheat.load.tables.insights import InsightsState
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.boto import SdkRetries
 from keyheat.load.transport.failures import (
     BAD_HTTP,
     CREDENTIALS,
@@ -32,9 +29,10 @@ from keyheat.load.transport.failures import (
     NO_UNITS,
     NOT_AN_ANSWER,
 )
-from keyheat.load.transport.retries import RetriedCall
+from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.metrics import prometheus_text
 from keyheat.model.partition_log import MOST_CELLS
+from keyheat.model.retries import policy_of
 from keyheat.regression import trend
 from keyheat.regression.exports import metrics
 from keyheat.regression.outcome import EXIT_CODES, LEAST_EFFECTS, Gate
@@ -44,6 +42,7 @@ from keyheat.runs.frames import FRAMES
 from keyheat.runs.partitions import MOST_ROWS
 from keyheat.runs.run import Run
 from keyheat.scenario.scenario import json_schema
+from keyheat.show.charts.base import MOST_POINTS
 from keyheat.terms import MEANINGS
 from keyheat.words import THROTTLE_CODES
 from tests.clients.page import kept, page_of
@@ -268,7 +267,7 @@ def test_kinds_of_failures_are_all_there_and_retried_or_not_as_the_page_says() -
     }
     seen = {fault.seen_as for fault in FAULTS.values() if fault.seen_as}
     assert OF_TRANSPORTS | set(OF_SERVICES) | {KILLED} | seen == set(documented)
-    retries = SdkRetries("us-east-1")
+    retries = PolicyRetries(policy_of("boto3-2026"), clock=lambda: 0.0)
     for kind in documented.keys() - {KILLED}:
         answer = OF_SERVICES.get(kind) or Answer(0, b"", 0.0, failure=kind)
         again = retries.delay_s(RetriedCall("PutItem"), answer) is not None
@@ -334,9 +333,5 @@ def test_numbers_are_those_of_the_code() -> None:
         ("files.md", f"at most {MOST_CELLS:,} rows of a resource, the file has at most {MOST_ROWS:,}"),
         ("regression-statistics.md", f"{same + less} valid runs of 6 s of `hotkey`"),
         ("regression-statistics.md", f"{same} alike and {less} whose hot key"),
-        *(
-            ("contributor-insights.md", InsightsState("TABLE", index, "DISABLED", None).put_back_by_hand)
-            for index in (None, "INDEX")
-        ),
     ):
         assert phrase in TEXTS[page], phrase

@@ -108,7 +108,7 @@ def test_an_element_of_a_list_may_be_far_behind() -> None:
         ("SET #l = list_append(#l, :list)", {"list": {"L": [{"N": "1"}, {"S": "x"}, {"N": "9"}]}}),
         ("SET #l = list_append(:list, #l)", {"list": {"L": [{"N": "9"}, {"N": "1"}, {"S": "x"}]}}),
         ("SET #l[0] = :x, #l[9] = :a", {"list": {"L": [{"S": "x"}, {"S": "x"}, {"S": "a"}]}}),
-        ("SET s = n, n = :two", {"s": {"N": "10"}, "n": {"N": "2"}}),
+        ("SET n = :two, s = n", {"s": {"N": "10"}, "n": {"N": "2"}}),  # of the item as it was
         ("SET #m.fresh = :x", {"map": {"M": {**ITEM["map"]["M"], "fresh": {"S": "x"}}}}),
         ("REMOVE #l[0], #l[1]", {"list": {"L": []}}),
         ("REMOVE #l[0] SET #l[1] = :a", {"list": {"L": [{"S": "a"}]}}),

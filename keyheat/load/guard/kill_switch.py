@@ -141,7 +141,6 @@ class KillSwitch:
 
 
 def _say(line: str) -> None:
-    """To whoever still reads it."""
     with suppress(OSError):
         os.write(STDERR, f"keyheat: {line}\n".encode())
 
