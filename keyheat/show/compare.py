@@ -41,6 +41,7 @@ from keyheat.words import TABLE, capital
 INDEX: Final = "index.html"
 MOST_NAMED: Final = 5  # runs of one kind that the first sentence names
 MOST_POINTS: Final = 240
+MOST_DRAWN: Final = 8  # runs below each other in one figure
 PANEL_PX: Final = 150
 TIMED: Final = {ACCEPTED: SERVICE_TIME, RESPONSE: RESPONSE_TIME, "logical": "whole operation"}
 """Latency outcomes that are compared."""
@@ -218,7 +219,8 @@ def warnings_of(runs: Sequence[ComparedRun]) -> Iterator[str]:
 
 def _figure(runs: Sequence[ComparedRun]) -> Figure | None:
     """Requests per second of each run, below each other on the same axes."""
-    found = [(one, rates) for one in runs if (rates := rates_of(one)) is not None]
+    drawable = [(one, rates) for one in runs if (rates := rates_of(one)) is not None]
+    found = drawable[:MOST_DRAWN]
     if not found:
         return None
     longest_s = max(len(rates) for _, rates in found)
@@ -233,11 +235,12 @@ def _figure(runs: Sequence[ComparedRun]) -> Figure | None:
                 x=[int(at) * step_s for at in step.index], y=compact(step[name]), name=name, mode="lines",
                 stackgroup="requests", line={"color": colour, "width": 1, "shape": "hv"},
                 hovertemplate=f"after %{{x}} s: %{{y:,}} a second {name}<extra></extra>",
-                showlegend=place == 1, row=place, col=1,
+                showlegend=place == 1, xaxis=f"x{place}", yaxis=f"y{place}",
             )  # fmt: skip
     drawn.update_yaxes(range=[0, top], nticks=4)
     drawn.update_xaxes(range=[0, longest_s], ticksuffix=" s")
     words = ". ".join(f"{one.label}: {_counts(rates)}" for one, rates in found)
+    words += f". {len(drawable) - len(found)} more are in the tables" if len(drawable) > len(found) else ""
     return Figure(title="Requests per second", summary=f"{words}.", figure=drawn)
 
 
