@@ -8,8 +8,8 @@ import pytest
 
 from keyheat.cli import demo
 from keyheat.cli.run import How
-from keyheat.load.run.jobs import Job
 from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.jobs import Job
 from keyheat.words import DONE, INTERRUPTED, INVALID
 from tests.outside import check_verdict
 from tests.rehearsal import SCENARIOS, a_twentieth

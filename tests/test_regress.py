@@ -11,8 +11,8 @@ import pytest
 
 import keyheat.cli.suite
 from keyheat.cli.run import How
-from keyheat.load.run.jobs import Job
 from keyheat.regression.history import History, Session
+from keyheat.simulator.jobs import Job
 from tools.samples.cases import CASES
 from tools.samples.make import make_run as make_sample
 

@@ -13,9 +13,9 @@ import click
 
 from keyheat.cli.options import OUT, a_path, in_json, same_place
 from keyheat.cli.run import SAID, How, in_turn, loaded_together, tell_runs
-from keyheat.load.run.jobs import Job, clear, find_scenario, made
 from keyheat.runfiles import DIAGNOSIS, FILES
 from keyheat.scenario.variants import at_scale, write_scenario
+from keyheat.simulator.jobs import Job, clear, find_scenario, made
 from keyheat.terminal.console import err, out, strong
 from keyheat.words import DONE, INTERRUPTED
 

@@ -26,13 +26,13 @@ from keyheat.cli.options import (
 )
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, simulated
 from keyheat.load.guard.options import Guards
-from keyheat.load.run.jobs import Job, made
 from keyheat.masking import shown
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED, write_json
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import changes, with_own_tables, write_scenario
 from keyheat.show.questions import throttled_words
+from keyheat.simulator.jobs import Job, made
 from keyheat.terminal.console import answer, out, strong
 from keyheat.words import BROKEN, DONE, INVALID
 

@@ -22,11 +22,11 @@ from keyheat.cli.options import (
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, in_turn, say_problems, simulated, tell_runs
 from keyheat.load.guard.options import Guards
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
-from keyheat.load.run.jobs import Job, find_scenarios, made
 from keyheat.plan.prices import Billing, Prices
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.alterations import check_shards
+from keyheat.simulator.jobs import Job, find_scenarios, made
 from keyheat.terminal.console import out, strong
 
 no_collect = click.option(

@@ -214,9 +214,6 @@ def warnings_of(runs: Sequence[ComparedRun]) -> Iterator[str]:
         yield "The runs went to different places, and some to a local table."
 
 
-# Requests per second
-
-
 def _figure(runs: Sequence[ComparedRun]) -> Figure | None:
     """Requests per second of each run, below each other on the same axes."""
     drawable = [(one, rates) for one in runs if (rates := rates_of(one)) is not None]
@@ -259,9 +256,6 @@ def _counts(rates: pd.DataFrame) -> str:
     share = f" ({percent(refused / (accepted + refused))})" if refused else ""
     throttled = f"{whole(refused)} throttled" if refused else "none throttled"
     return f"{some(round(accepted), 'request')} accepted, {throttled}{share}"
-
-
-# Every measure
 
 
 def _numbers(runs: Sequence[ComparedRun]) -> Section:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.run.jobs import find_scenario
 from keyheat.model.retries import policy_named
 from keyheat.model.table import Op
+from keyheat.simulator.jobs import find_scenario
 from keyheat.simulator.requests import RequestQueue
 from keyheat.simulator.retrying import demand_of, retried
 from keyheat.simulator.simulate import Simulation, simulate
