@@ -221,8 +221,7 @@ def _by_seed(items: Sequence[Item]) -> Mapping[int | None, Sequence[Item]]:
 def _pairs(before: Sequence[Item], after: Sequence[Item]) -> list[tuple[Sequence[Item], Sequence[Item]]]:
     """What both sides have of each seed that was run on both."""
     first, last = _by_seed(before), _by_seed(after)
-    both = sorted(seed for seed in first.keys() & last.keys() if seed is not None)
-    return [(first[seed], last[seed]) for seed in both]
+    return [(first[seed], last[seed]) for seed in first if seed is not None and seed in last]
 
 
 def _alike(side: Side) -> bool:

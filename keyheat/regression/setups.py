@@ -78,8 +78,8 @@ def _is_suspect(path: str, case: SuiteCase) -> bool:
 def _changes_between(before: RunSummary, after: RunSummary) -> Iterator[tuple[str, str, str]]:
     first, last = before.setup, after.setup
     if (first.scenario is None) != (last.scenario is None):
-        known = [NOT_KNOWN if side.scenario is None else "known" for side in (first, last)]
-        yield SCENARIO, known[0], known[1]
+        was, now = (NOT_KNOWN if side.scenario is None else "known" for side in (first, last))
+        yield SCENARIO, was, now
         first, last = (side.model_copy(update={"scenario": None}) for side in (first, last))
     yield from _changes(_document(first), _document(last), "")
 

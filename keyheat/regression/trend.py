@@ -164,16 +164,14 @@ def trends_of(
         for one in outcome.findings if outcome else ():
             if one.decision == "worse":
                 worse.setdefault((one.case, one.gate.measure), []).append(session.id)
-    medians = frame.groupby(["case", "measure", "session"], as_index=False)["value"].median()
-    made = []
-    for of_case, name in medians[["case", "measure"]].drop_duplicates().itertuples(index=False):
-        if case in (None, of_case) and measure in (None, name):
-            mine = medians[(medians["case"] == of_case) & (medians["measure"] == name)]
-            made.append(
-                Trend(
-                    case=of_case, measure=MEASURES[name], regressed=tuple(worse.get((of_case, name), ())),
-                    sessions=tuple(map(int, mine["session"])), values=tuple(mine["value"]),
-                )
-            )  # fmt: skip
-    order = list(MEASURES)
-    return tuple(sorted(made, key=lambda one: (one.case, order.index(one.measure.name))))
+    medians = frame.groupby(["case", "measure", "session"])["value"].median()
+    order = {name: place for place, name in enumerate(MEASURES)}
+    made = [
+        Trend(
+            case=of_case, measure=MEASURES[name], regressed=tuple(worse.get((of_case, name), ())),
+            sessions=tuple(map(int, medians[of_case, name].index)), values=tuple(medians[of_case, name]),
+        )
+        for of_case, name in dict.fromkeys(zip(frame["case"], frame["measure"], strict=True))
+        if case in (None, of_case) and measure in (None, name)
+    ]  # fmt: skip
+    return tuple(sorted(made, key=lambda one: (one.case, order[one.measure.name])))
