@@ -1,6 +1,7 @@
 """An answer as JSON, for another program, and the schema of it."""
 
 from dataclasses import asdict
+from pathlib import PurePath
 from typing import Any, Final
 
 import orjson
@@ -26,5 +27,7 @@ def json_of(answer: Answer) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """What orjson does not know: a figure, a set."""
+    """What orjson does not know: a figure, a path, a set."""
+    if isinstance(value, PurePath):
+        return str(value)
     return orjson.loads(value.to_json()) if hasattr(value, "to_json") else sorted(value)
