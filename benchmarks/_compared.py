@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from random import Random
 
 from keyheat.analysis.summary import RunSummary
-from keyheat.regression.gates.judge import judge
-from keyheat.regression.outcome import Gate, GateFinding
-from keyheat.regression.suite_spec import DEFAULT_GATES, statistical
+from keyheat.regression.compare import judge
+from keyheat.regression.outcome import Gate, GateFinding, is_noisy
+from keyheat.regression.suite import DEFAULT_GATES
 
 WRITES = "accepted_units_per_s.write"
 REPETITIONS = 5
-GATES: Sequence[Gate] = tuple(gate for gate in DEFAULT_GATES if statistical(gate))
+GATES: Sequence[Gate] = tuple(filter(is_noisy, DEFAULT_GATES))
 
 Runs = Mapping[str, Sequence[RunSummary]]  # by case
 Sides = tuple[Runs, Runs]
@@ -43,7 +43,7 @@ def counted(comparisons: Iterable[Sides], *, paired: bool = False) -> Counted:
 
 
 def _findings(before: Runs, after: Runs, paired: bool) -> tuple[GateFinding, ...]:
-    return judge(dict.fromkeys(after, GATES), before, after, paired=paired)
+    return judge(dict.fromkeys(after, GATES), before, after, in_turns=paired)
 
 
 def interleaved(runs: Sequence[RunSummary], rng: Random) -> Two:

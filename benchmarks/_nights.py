@@ -132,17 +132,17 @@ def changes_on(days: tuple[int, int, int], write: float, lowered: float, hot: fl
     capacity = Change(
         what="capacity lowered",
         settings={"table.provisioned.write": lowered},
-        named=f"Changed: provisioned writes {write:,} → {lowered:,} (orders).",
+        named=f"Changed: table.provisioned.write {write:,} → {lowered:,} (orders).",
     )
     key = Change(
         what="a hot key",
         settings={"keys.share": hot},
-        named=f"Changed: scenario keys.share {COLD} → {hot} (orders).",
+        named=f"Changed: keys.share {COLD} → {hot} (orders).",
     )
     added = Change(
         what="an index added",
         settings={"table.indexes": [index]},
-        named="Changed: table.indexes.by-customer none → global, keyed by customer, ALL (orders).",
+        named="Changed: table.indexes.by-customer none → ",
         stays=True,
     )
     return dict(zip(days, (capacity, key, added), strict=True))

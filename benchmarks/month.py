@@ -25,12 +25,12 @@ from benchmarks._nights import LOCAL, MONTH, Night, Plan, nights_of
 from benchmarks._table import Row, show
 from keyheat.cli.suite import SessionOptions, SuiteSession
 from keyheat.load.guard.options import Consent
-from keyheat.pages.runs.index import Runs, remembered, write_runs
-from keyheat.pages.runs.rows import rows_of
-from keyheat.regression.history.store import History
+from keyheat.regression.history import History
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.suite_spec import RunSpec
 from keyheat.runfiles import write_json
+from keyheat.show.html import html_of, save
+from keyheat.show.runs import kept_runs, rows_of, runs_answer
 from keyheat.terminal.console import be_quiet
 
 MOST_ALARMS: Final = 0.01  # of the nights: a suite is confident by 99 %
@@ -100,7 +100,7 @@ def _of(number: int, night: Night, outcome: SessionOutcome) -> NightSaid:
         expected=night.expected,
         verdict=outcome.verdict,
         because=outcome.because,
-        named=change is None or change.named in outcome.because,
+        named=change is None or any(change.named in line for line in outcome.because),
     )
 
 
@@ -134,10 +134,9 @@ def counted(said: Sequence[NightSaid]) -> list[Row]:
 
 def write_page(folder: Path) -> Path:
     """The page of a month: its runs, night by night."""
-    known, problems = remembered(folder / "history.sqlite", lambda: FIRST)
-    runs = Runs(rows=rows_of((), known), problems=problems, folders=(folder,))
-    write_runs(folder / "month.html", runs, FIRST + timedelta(days=MONTH.nights))
-    return folder / "month.html"
+    known, problems = kept_runs(folder / "history.sqlite", lambda: FIRST)
+    made = runs_answer(rows_of((), known), problems, [folder], folder)
+    return save(folder / "month.html", html_of(made, FIRST + timedelta(days=MONTH.nights)))
 
 
 def main(arguments: Sequence[str]) -> int:

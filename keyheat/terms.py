@@ -45,10 +45,6 @@ MEANINGS: Final = {
 """What each is, in a sentence."""
 
 
-OF_RETRIES: Final = (GOODPUT, AMPLIFICATION, GIVEN_UP, CONFLICT, RETRY_QUOTA, ADAPTIVE_MODE)
-"""What only those need to know whose client sends again."""
-
-
 def titled(term: str) -> str:
     """A term as a heading; percentiles are written small everywhere."""
     return term if term[1].isdigit() else term[0].upper() + term[1:]

@@ -41,9 +41,7 @@ def summary(
             "duration_s": 60.0,
             "seed": 1,
             "status": "finished",
-            "setup": Setup(
-                target=target, machine=machine, machine_says="2 cores, 8 GiB", scenario=scenario * 2
-            ),
+            "setup": Setup(target=target, machine=machine, scenario={"name": scenario}),
             "valid": valid,
             "constraint": constraint,
             "resource": "table" if limited else None,

@@ -216,13 +216,11 @@ def a_diagnosis(constraint: str = "partition", resource: str | None = "table", *
 SETUP = Setup(
     target="local",
     region="us-east-1",
-    machine="0123456789abcdef",
-    machine_says="2 cores, 24 GiB",
-    table={"billing_mode": "PROVISIONED", "provisioned.write": 4_000.0},
-    scenario="fedcba9876543210",
+    machine="2 cores, 24 GiB",
+    scenario=SCENARIO,
     versions={"keyheat": "0.1.0", "python": "3.11.7", "locust": "2.47.0"},
 )
-SIMULATED = SETUP.model_copy(update={"target": "simulated", "machine": None, "machine_says": None})
+SIMULATED = SETUP.model_copy(update={"target": "simulated", "machine": None})
 PARTITION = "table write partition"
 MEASURES = {
     "units_per_operation.write": 1.0,

@@ -8,8 +8,8 @@ import pytest
 
 from keyheat.cli import demo
 from keyheat.cli.run import How
-from keyheat.load.run.jobs import Job
 from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.jobs import Job
 from keyheat.words import DONE, INTERRUPTED, INVALID
 from tests.outside import check_verdict
 from tests.rehearsal import SCENARIOS, a_twentieth
@@ -29,8 +29,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> Loads:
     monkeypatch.setattr(demo, "loaded_together", load)
     monkeypatch.setattr("keyheat.load.record.generator.machine", lambda: {"cores": 2})
     monkeypatch.setattr(demo, "in_turn", load)
-    monkeypatch.setattr("keyheat.pages.series.RunEntry.of_run", lambda folder: folder)
-    monkeypatch.setattr("keyheat.pages.series.write_index", lambda folder, *_, **__: folder / "index.html")
+    monkeypatch.setattr("keyheat.show.compare.write_index", lambda folder, *_, **__: folder / "index.html")
     return made
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from keyheat.cli import fix as verb_of_fix
-from keyheat.load.run.jobs import Job
+from keyheat.simulator.jobs import Job
 from tests.loaded_runs import written_run
 
 pytestmark = pytest.mark.slow
@@ -37,8 +37,8 @@ def words(command: str) -> list[str]:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A simulated run directory of a shipped scenario, made once: `runs("hotkey")`."""
     from keyheat.cli.run import How, simulated
-    from keyheat.load.run.jobs import find_scenario
     from keyheat.scenario.variants import overridden
+    from keyheat.simulator.jobs import find_scenario
 
     folder, made = tmp_path_factory.mktemp("runs"), {}
 

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "intake": {"model", "scenario", "runs"},
     "load": {"model", "scenario", "intake", "simulator", "plan", "endpoint", "sharding", "runs"},
     "analysis": {"model", "scenario", "simulator", "plan", "runs", "evidence"},
-    "regression": {"model", "scenario", "simulator", "runs", "analysis"},
+    "regression": {"scenario", "simulator", "runs", "analysis"},
     "pages": {
         "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression", "show",
     },
@@ -36,7 +36,8 @@ MAY_IMPORT = {
         "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression", "show",
     },
     "show": {
-        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "pages", "terminal",
+        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression", "pages",
+        "terminal",
     },
     "testing": {
         "model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "show",

@@ -23,20 +23,20 @@ from keyheat.analysis.report.run import load_run as load_page
 from keyheat.analysis.summarize import read_summary
 from keyheat.cli.main import main
 from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
-from keyheat.pages.series import RunColumn, groups_of
 from keyheat.plan.prices import Billing, load_prices
-from keyheat.regression.history.records import Kept
+from keyheat.regression.history import Kept
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.formats import write_diagnosis
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import scenario_from_dict
+from keyheat.show.compare import ComparedRun, groups_of
+from keyheat.show.history import run_row
 from keyheat.show.html import html_of, save
 from keyheat.show.outcome import outcome
 from keyheat.show.report import report_answer, write_report
 from keyheat.show.run import run_answer
 from keyheat.show.text import text_of as terminal_of
 from keyheat.simulator.questions import load_question
-from keyheat.terminal.regression import _runs as suite_rows
 from keyheat.words import WRITE
 from tests.made_runs import load_evidence
 from tools.samples.cases import CASES
@@ -110,18 +110,11 @@ def by_the_terminal(run: Path) -> Shown:
 
 
 def by_compare(run: Path) -> Shown:
-    rows = {row.name: row.cells[0] for g in groups_of([column(run)]) for row in g.rows}
+    groups = groups_of([column(run)]).values()
+    rows = {name: cells[0] for measures in groups for name, cells in measures.items()}
     yield "accepted", "compare", rows["Accepted writes"]
     yield "share", "compare", rows["Throttled, of the writes"]
     yield "throttles", "compare", rows["Throttled requests"]
-
-
-def by_the_cards(run: Path) -> Shown:
-    """The index of a few runs side by side, such as `keyheat demo` makes."""
-    said = column(run).entry.throttled
-    if found := re.match(r"([\d,]+), (.*) of all", said):
-        yield "throttles", "cards", found[1]
-        yield "share", "cards", found[2]
 
 
 def by_a_fix(run: Path) -> Shown:
@@ -144,14 +137,11 @@ def by_a_search(run: Path) -> Shown:
 
 def by_a_suite(run: Path) -> Shown:
     kept = Kept(
-        case="c", repetition=0, side="candidate", summary=read_summary(run), folder_url="",
-        at=datetime.now(UTC),
-    )  # fmt: skip
-    out = io.StringIO()
-    Console(file=out, width=200).print(suite_rows([kept]))
-    cells = re.split(r" {2,}", out.getvalue().splitlines()[-1].strip())
-    yield "accepted", "suite", f"{cells[3]} WCU/s"
-    yield "share", "suite", cells[4]
+        case="c", repetition=0, side="after", summary=read_summary(run), folder_url="", at=datetime.now(UTC)
+    )
+    row = run_row(kept)
+    yield "accepted", "suite", f"{row['accepted/s']} WCU/s"
+    yield "share", "suite", row["throttled"]
 
 
 def by_a_notebook(run: Path) -> Shown:
@@ -173,12 +163,12 @@ def by_the_index(run: Path, capsys: pytest.CaptureFixture[str]) -> Shown:
     yield "lasted", "runs", span(summary["duration_s"])
 
 
-def column(run: Path) -> RunColumn:
-    return RunColumn.of_run(run, load_prices())
+def column(run: Path) -> ComparedRun:
+    return ComparedRun.read(run, load_prices())
 
 
 OUTPUTS: tuple[Callable[[Path], Shown], ...] = (
-    by_summary, by_the_page, by_the_terminal, by_compare, by_the_cards, by_a_fix, by_a_search,
+    by_summary, by_the_page, by_the_terminal, by_compare, by_a_fix, by_a_search,
     by_a_suite, by_a_notebook,
 )  # fmt: skip
 

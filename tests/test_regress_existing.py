@@ -11,7 +11,6 @@ import pytest
 import keyheat.cli.suite
 from keyheat.cli.run import How, diagnosed, make_run
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.run.jobs import Job
 from keyheat.load.tables.control import creation
 from keyheat.load.tables.existing import look_at, on_table
 from keyheat.load.transport.boto import make_client
@@ -19,6 +18,7 @@ from keyheat.load.transport.target import Target, target_at
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.spec.tables import TableSpec
+from keyheat.simulator.jobs import Job
 from tests.conftest import Said
 
 pytestmark = pytest.mark.opens
@@ -112,10 +112,10 @@ def loaded(job: Job, target: Target, name: str, warm: float | None) -> int:
 
 
 def test_a_night_without_a_change_is_compared_and_another_table_is_not(night: Callable[..., Said]) -> None:
-    assert night().out.startswith("nightly has a new baseline: 2 valid runs.\n")
+    assert night().says("nightly has a new baseline: 2 valid runs.")
     second = night()
     assert (second.code, second.err.count("was measured on another setup")) == (0, 0)
-    assert second.out.startswith("nightly is as good as it was: all 2 gates held.\n")
+    assert second.says("nightly is as good as it was: all 2 gates held.")
     nowhere = night("nowhere")
     assert nowhere.code == 2
     assert "there is no table nowhere at" in nowhere.err, "before anything is sent"
@@ -134,8 +134,8 @@ def test_what_really_changed_is_refused_and_nothing_else_is_told(night: Callable
     said = night("orders", "load.item_bytes=16_000")
     assert said.code == 2
     (told,) = (line.strip() for line in said.err.splitlines() if line.startswith("  too-small"))
-    assert told == "too-small: scenario load.item_bytes 8,000 → 16,000"
+    assert told == "too-small: load.item_bytes 8,000 → 16,000"
     forced = night("orders", "load.item_bytes=16_000", options=("--force",))
     assert forced.code == 1
-    assert forced.says("too-small: scenario load.item_bytes 8,000 → 16,000")
+    assert forced.says("too-small: load.item_bytes 8,000 → 16,000")
     assert not forced.says("partition_key was")

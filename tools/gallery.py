@@ -19,24 +19,23 @@ from typing import Any, Final, Literal
 
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import proof_of, tried
+from keyheat.analysis.found import find_runs
 from keyheat.cli.main import main as keyheat
 from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
-from keyheat.pages.comparison import write_comparison
-from keyheat.pages.regression import write_regression
-from keyheat.pages.runs.found import find_runs
-from keyheat.pages.runs.index import Runs, write_runs
-from keyheat.pages.runs.rows import rows_of
-from keyheat.pages.series import RunColumn, RunEntry, write_index
 from keyheat.plan.prices import Billing, load_prices
+from keyheat.regression.outcome import SessionOutcome
 from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
+from keyheat.show.compare import ComparedRun, write_comparison, write_index
 from keyheat.show.fix import Fix
 from keyheat.show.fix_page import write_fix
 from keyheat.show.html import html_of, save
+from keyheat.show.regression import outcome_answer
 from keyheat.show.report import report_answer, write_report
+from keyheat.show.runs import rows_of, runs_answer
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, load_evidence, summary, written
 from tests.pages.made_answers import made_answers
@@ -83,7 +82,7 @@ def _evidence(folder: Path, runs: Mapping[str, Path]) -> Path:
 
 
 def _index(folder: Path, runs: Mapping[str, Path]) -> Path:
-    return write_index(folder, [RunEntry.of_run(run) for run in runs.values()], AT)
+    return write_index(folder, [*runs.values()], AT, title="Every made-up run")
 
 
 def _compare(folder: Path, runs: Mapping[str, Path]) -> Path:
@@ -111,7 +110,7 @@ def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
         proof=proof_of(("partition", "table", "write"), tries[:1], tries[1:]),
         target="local",
     )  # fmt: skip
-    columns = [RunColumn.of_run(runs[name], prices) for name in names]
+    columns = [ComparedRun.read(runs[name], prices) for name in names]
     return write_fix(folder / "fix.html", fix, columns, prices, AT)
 
 
@@ -122,8 +121,11 @@ def _runs(folder: Path, runs: Mapping[str, Path]) -> Path:
         written(place / f"b-{hour}", summary("beta", hours=hour, constraint="none", share=0.0))
     found, problems = find_runs([place], 0.0)
     path = folder / "runs.html"
-    write_runs(path, Runs(rows=rows_of(found), problems=tuple(problems), folders=(place,)), FIRST)
-    return path
+    return save(path, html_of(runs_answer(rows_of(found), problems, [place], folder), FIRST))
+
+
+def _regression(name: str, outcome: SessionOutcome) -> MakePage:
+    return lambda folder, runs: save(folder / f"{name}.html", html_of(outcome_answer(outcome, folder), AT))
 
 
 def _trial(folder: Path, runs: Mapping[str, Path]) -> Path:
@@ -169,8 +171,8 @@ MADE_UP: Final[Mapping[str, MakePage]] = {
     "compare": _compare,
     "fix": _fix,
     **{f"whatif-{question}": _whatif(question) for question in ("shards", "capacity", "load", "retries")},
-    "regression-good": lambda folder, runs: write_regression(folder / "good.html", GOOD, AT),
-    "regression-worse": lambda folder, runs: write_regression(folder / "worse.html", REGRESSED, AT),
+    "regression-good": _regression("good", GOOD),
+    "regression-worse": _regression("worse", REGRESSED),
     "runs": _runs,
     "live": _live,
     "trial": _trial,

@@ -13,9 +13,9 @@ import click
 
 from keyheat.cli.options import OUT, a_path, in_json, same_place
 from keyheat.cli.run import SAID, How, in_turn, loaded_together, tell_runs
-from keyheat.load.run.jobs import Job, clear, find_scenario, made
 from keyheat.runfiles import DIAGNOSIS, FILES
 from keyheat.scenario.variants import at_scale, write_scenario
+from keyheat.simulator.jobs import Job, clear, find_scenario, made
 from keyheat.terminal.console import err, out, strong
 from keyheat.words import DONE, INTERRUPTED
 
@@ -40,7 +40,7 @@ def demo(folder: Path, scale: float) -> int:
     They run at the same time on two cores or more. If the machine cannot send a load, demand and table are
     halved, and it runs again.
     """
-    from keyheat.pages.series import RunEntry, write_index
+    from keyheat.show.compare import write_index
 
     folder = same_place(folder)
     jobs = _jobs(DEMO, folder, scale)
@@ -58,8 +58,8 @@ def demo(folder: Path, scale: float) -> int:
         return INTERRUPTED
     # A slow machine is no failure of the demo: an invalid verdict says so itself.
     code = max(DONE if name in spoiled else ended for name, ended in codes.items())
-    entries = [RunEntry.of_run(folder / name) for name in DEMO]
-    index = write_index(folder, entries, datetime.now(UTC), title="Partition or table? Four answers")
+    runs = [folder / name for name in DEMO]
+    index = write_index(folder, runs, datetime.now(UTC), title="Partition or table? Four answers")
     tell_runs([*jobs.values()], [*codes.values()], code, page=str(index))
     out.print(strong("\nAll four side by side: ", index))
     return code

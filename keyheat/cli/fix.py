@@ -26,13 +26,13 @@ from keyheat.cli.options import (
 )
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, simulated
 from keyheat.load.guard.options import Guards
-from keyheat.load.run.jobs import Job, made
 from keyheat.masking import shown
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED, write_json
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import changes, with_own_tables, write_scenario
 from keyheat.show.questions import throttled_words
+from keyheat.simulator.jobs import Job, made
 from keyheat.terminal.console import answer, out, strong
 from keyheat.words import BROKEN, DONE, INVALID
 
@@ -150,7 +150,7 @@ def _announce(scenario: Scenario, remedy: Applied, place: Path) -> None:
 
 def _told(start: Start, remedy: Applied, turns: Sequence[Turn], place: Path, billing: Billing) -> int:
     """Compare both sides, write the page and print the answer; gives the exit code."""
-    from keyheat.pages.series import RunColumn
+    from keyheat.show.compare import ComparedRun
     from keyheat.show.data import FORMAT, json_of
     from keyheat.show.fix import Fix, fix_answer
     from keyheat.show.fix_page import NAME, write_fix
@@ -171,7 +171,7 @@ def _told(start: Start, remedy: Applied, turns: Sequence[Turn], place: Path, bil
         observed=throttled_words(start.diagnosis.labels) if start.sent is not None else "",
     )
     columns = [
-        RunColumn.of_run(turn.job.folder, prices)
+        ComparedRun.read(turn.job.folder, prices)
         for turn in sorted(turns, key=lambda turn: turn.side != BEFORE)
     ]
     page = write_fix(place / NAME, found, columns, prices, datetime.now(UTC))

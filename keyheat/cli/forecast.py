@@ -15,7 +15,7 @@ from keyheat.cli.options import (
     price_list,
     some_prices,
 )
-from keyheat.load.run.jobs import find_scenario
+from keyheat.simulator.jobs import find_scenario
 from keyheat.terminal.console import answer
 from keyheat.words import DONE
 

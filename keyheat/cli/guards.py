@@ -13,12 +13,12 @@ from keyheat.flags import takes
 from keyheat.load.guard.budget import WrongBudget, budget_of, over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
 from keyheat.load.guard.options import Guards as Guards
-from keyheat.load.run.jobs import Job
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from keyheat.plan.plan import ScenarioPlan
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import BudgetSpec
+from keyheat.simulator.jobs import Job
 from keyheat.terminal.console import err
 from keyheat.words import REFUSED
 

@@ -1,20 +1,20 @@
 """The verb history: sessions of suites, baselines among them, and trends of measures."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from keyheat.cli.options import a_path, in_json
-from keyheat.masking import shown
 from keyheat.numbers import some
 from keyheat.terminal.console import answer
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
-    from keyheat.regression.history.records import Session
-    from keyheat.regression.history.store import History
+    from keyheat.regression.history import History, Session
+    from keyheat.show.answer import Answer
 
 FORMAT: Final = "keyheat.history/1"
 HISTORY: Final = Path("reports") / "history.sqlite"
@@ -59,52 +59,27 @@ def verb(name: str, what: str) -> Callable[[Callable[..., int]], click.Command]:
     "--last", type=click.IntRange(1), default=LAST_LISTED, show_default=True, help="number of sessions"
 )
 def list_sessions(file: Path, suite: str | None, last: int) -> int:
-    """List sessions, the newest first. A session is lost once its process is gone; its runs are kept."""
-    if not file.exists():
-        return _none(file)
-    from keyheat.terminal.regression import SessionRow, list_text
+    """List sessions, the newest first; one without a verdict is running, or was killed."""
+    from keyheat.show.history import sessions_answer
 
-    with _opened(file) as kept:
-        found = kept.sessions(suite, last)
-        pins = kept.pins()
-        good = {one.suite: kept.last_good(one.suite) for one in found}
-        listed = [
-            SessionRow(
-                session=one,
-                runs=kept.count(one),
-                pins=tuple(pin.name for pin in pins if pin.session == one.id),
-                baseline=one == good[one.suite],
-            )
-            for one in found
-        ]
-    if not found:
-        return _none(file)
-    answer(lambda: _json(file, sessions=listed), lambda: list_text(listed))
-    return DONE
-
-
-def _none(file: Path) -> int:
-    answer(
-        lambda: _json(file, sessions=[]),
-        lambda: f"{shown(file)} has no sessions yet. The first one: keyheat regress SUITE",
-    )
-    return DONE
+    sessions: tuple[Session, ...] = ()
+    good: set[int] = set()
+    if file.exists():
+        with _opened(file) as kept:
+            sessions = kept.sessions(suite, last)
+            good = {one.id for suite in {one.suite for one in sessions} if (one := kept.last_good(suite))}
+    return _print(sessions_answer(file, sessions, good))
 
 
 @verb("show", "the session")
 @click.argument("session")
 def show(file: Path, session: str) -> int:
     """Show SESSION, by its number or pinned name: its runs, and the findings of its gates."""
-    from keyheat.terminal.regression import session_text
+    from keyheat.show.history import session_answer
 
     with _opened(file) as kept:
-        found = _named(kept, session)
-        runs, findings, pins = kept.runs(found, side=None), kept.findings(found), kept.pins()
-    answer(
-        lambda: _json(file, session=found, runs=runs, findings=findings),
-        lambda: session_text(found, runs, findings, pins),
-    )
-    return DONE
+        named = kept.named(session)
+        return _print(session_answer(file, named, kept.runs(named, side=None), kept.outcome(named)))
 
 
 @verb("pin", "the pin")
@@ -113,12 +88,11 @@ def show(file: Path, session: str) -> int:
 def pin(file: Path, name: str, session: str) -> int:
     """Pin SESSION as NAME, for keyheat regress --baseline NAME; a pinned session is not pruned."""
     with _opened(file) as kept:
-        found = _named(kept, session)
-        before = kept.pin(name, found)
-    moved = f"; it was session {before.id}" if before is not None and before != found else ""
+        named = kept.named(session)
+        kept.pin(name, named)
     answer(
-        lambda: _json(file, pin=name, session=found.id, before=None if before is None else before.id),
-        lambda: f"{name} is session {found.id} of {found.suite}{moved}",
+        lambda: _json(file, pin=name, session=named.id),
+        lambda: f"{name} is session {named.id} of {named.suite}",
     )
     return DONE
 
@@ -130,20 +104,29 @@ def pin(file: Path, name: str, session: str) -> int:
 @click.option(
     "--last", type=click.IntRange(1), default=LAST_DRAWN, show_default=True, help="number of sessions"
 )
-def trend(file: Path, suite: str, case: str | None, measure: str | None, last: int) -> int:
-    """Draw the measures of SUITE over its sessions, with regressions and changes marked.
+@click.option("--out", "page", type=a_path, help="write a page with charts")
+def trend(file: Path, suite: str, case: str | None, measure: str | None, last: int, page: Path | None) -> int:
+    """Show the measures of SUITE over its sessions, with regressions and changes marked.
 
     A change is a session from which on a measure stays at another level.
     """
-    from keyheat.regression.history.trend import trends_of
-    from keyheat.terminal.regression import trend_text, trends_text
+    from keyheat.regression.trend import trends_of
+    from keyheat.show.history import trends_answer
 
     with _opened(file) as kept:
         trends = trends_of(kept, suite, last, case, measure)
-    answer(
-        lambda: _json(file, suite=suite, trends=trends),
-        lambda: trend_text(trends[0]) if len(trends) == 1 else trends_text(trends),
-    )
+    made = trends_answer(file, suite, trends, drawn=page is not None)
+    if page is not None:
+        from keyheat.show.html import html_of, save
+
+        save(page, html_of(made, datetime.now(UTC)))
+    return _print(made)
+
+
+def _print(made: "Answer") -> int:
+    from keyheat.show.text import text_of
+
+    answer(lambda: dict(made.data), lambda: text_of(made))
     return DONE
 
 
@@ -154,37 +137,24 @@ def trend(file: Path, suite: str, case: str | None, measure: str | None, last: i
 def prune(file: Path, keep: int) -> int:
     """Delete old sessions of each suite, except pinned, running and last good ones."""
     with _opened(file) as kept:
-        pruned = kept.prune(keep)
-    answer(
-        lambda: _json(file, sessions=pruned.sessions, left=pruned.unreferred),
-        lambda: "\n".join(
-            (
-                f"{some(len(pruned.sessions), 'session')} taken out",
-                *(["The history no longer refers to these run directories:"] if pruned.unreferred else []),
-                *(f"  {url}" for url in pruned.unreferred),
-            )
-        ),
-    )
+        sessions, unreferred = kept.prune(keep)
+    lines = [f"{some(len(sessions), 'session')} deleted"]
+    if unreferred:
+        lines += [
+            "The history no longer refers to these run directories:",
+            *(f"  {url}" for url in unreferred),
+        ]
+    answer(lambda: _json(file, sessions=sessions, left=unreferred), lambda: "\n".join(lines))
     return DONE
 
 
 def _opened(file: Path) -> "History":
     """A history that is there already."""
-    from keyheat.regression.history.store import History
+    from keyheat.regression.history import History
 
     if not file.exists():
         raise click.UsageError(f"there is no history {file}; keyheat regress SUITE begins one")
     return History.open(file)
-
-
-def _named(kept: "History", session: str) -> "Session":
-    """A session by its number, or by the name it is pinned by."""
-    if session.isdecimal():
-        return kept.session(int(session))
-    if (found := kept.pinned(session)) is None:
-        names = ", ".join(one.name for one in kept.pins()) or "none"
-        raise click.UsageError(f"no session is pinned as {session!r}; pinned names: {names}")
-    return found
 
 
 def _json(file: Path, **content: Any) -> dict[str, Any]:

@@ -22,11 +22,11 @@ from keyheat.cli.options import (
 from keyheat.cli.run import NOT_STARTED, How, exit_code_of, in_turn, say_problems, simulated, tell_runs
 from keyheat.load.guard.options import Guards
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
-from keyheat.load.run.jobs import Job, find_scenarios, made
 from keyheat.plan.prices import Billing, Prices
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.alterations import check_shards
+from keyheat.simulator.jobs import Job, find_scenarios, made
 from keyheat.terminal.console import out, strong
 
 no_collect = click.option(
@@ -111,8 +111,7 @@ def _side_by_side(jobs: Sequence[Job], prices: Prices) -> str | None:
     runs = [job.folder for job in jobs if made(job)]
     if len(jobs) == 1 or not runs:
         return None
-    from keyheat.pages.comparison import write_comparison  # half a second, once the loads are over
-    from keyheat.pages.series import INDEX
+    from keyheat.show.compare import INDEX, write_comparison  # half a second, once the loads are over
 
     page = jobs[0].folder.parent / INDEX
     write_comparison(page, runs, prices, datetime.now(UTC))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--evidence", type=a_file, help="draw an evidence file without a run; with --out")
 @click.option("--out", "file", type=a_path, help="page of the evidence file")
 @click.option(
-    "--csv", "place", type=a_path, metavar="FOLDER", help="write the numbers of each chart as CSV files"
+    "--csv", "place", type=a_path, metavar="FOLDER", help="write the numbers of the run as CSV files"
 )
 @click.option("--show-keys", is_flag=True, help="write keys of the run, with --csv")
 @further_analyzers
@@ -49,7 +49,7 @@ def report(
 ) -> int:
     """Write report.html from the files of a run, or a page about an evidence file.
 
-    With --csv it writes the numbers of the charts instead: per second, with units in column names.
+    With --csv it writes the frames of the run instead, with units in column names.
     """
     from keyheat.show.report import write_report
 
@@ -97,7 +97,7 @@ def _draw_evidence(evidence: Path, file: Path, now: datetime, further: Sequence[
 @some_prices
 def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
     """Write one page over several runs: verdicts, throughput, latency, cost and counts side by side."""
-    from keyheat.pages.comparison import write_comparison
+    from keyheat.show.compare import write_comparison
 
     listed = price_list(prices)
     with Working(f"drawing {len(folders)} runs", bars):
@@ -107,11 +107,11 @@ def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
 
 
 def _write_csv(folder: Path, place: Path, *, show_keys: bool) -> int:
-    """Write what each chart of a run shows as a file."""
+    """Write each frame of a run as a file."""
     from keyheat.show.exports import KeysNotRecorded, write_exports
 
     try:
-        with Working("writing what the charts show", bars):
+        with Working("writing the frames", bars):
             written = write_exports(folder, place, show_keys=show_keys)
     except KeysNotRecorded as problem:
         raise click.UsageError(str(problem)) from problem
@@ -140,27 +140,26 @@ a_history = click.option(
 @in_json("the runs with their summaries")
 def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None) -> int:
     """List all runs below FOLDER [default: reports/out] and in the history, on one page."""
-    from keyheat.pages.runs.found import find_runs
-    from keyheat.pages.runs.index import NAME, Runs, for_programs, remembered, write_runs
-    from keyheat.pages.runs.rows import rows_of
-    from keyheat.regression.history.store import default_path, utc_now
+    from keyheat.analysis.found import find_runs
+    from keyheat.regression.history import default_path, utc_now
+    from keyheat.show.html import html_of, save
+    from keyheat.show.runs import NAME, kept_runs, rows_of, runs_answer
 
     searched = _there(folders)
     kept = history or default_path()
     found, problems = find_runs(searched, time.time(), _told)
-    known, forgotten = remembered(kept, utc_now)
-    everything = Runs(
-        rows=rows_of(found, known), problems=(*problems, *forgotten), folders=searched, history=kept
-    )
+    known, forgotten = kept_runs(kept, utc_now)
+    rows, problems = rows_of(found, known), [*problems, *forgotten]
+    written = file or searched[0] / NAME
+    made = runs_answer(rows, problems, [*searched, *([kept] if kept.exists() else [])], written.parent)
     if not in_words():
-        print_json(for_programs(everything.rows, everything.problems))
+        print_json(made.data)
     if file is not None or in_words():
-        written = file or searched[0] / NAME
-        write_runs(written, everything, datetime.now(UTC))
-        for problem in everything.problems:
+        save(written, html_of(made, datetime.now(UTC)))
+        for problem in problems:
             err.print(f"keyheat: {shown(problem.place)}: {problem.why}")
-        out.print(strong(f"{some(len(everything.rows), 'run')}: ", written))
-    return INVALID if everything.problems else DONE
+        out.print(strong(f"{some(len(rows), 'run')}: ", written))
+    return INVALID if problems else DONE
 
 
 def _there(folders: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -51,15 +51,15 @@ def regress(
 
     Exit code 1: a gate failed, or a threshold. 3: a run is invalid, so nothing is decided.
     """
-    from keyheat.cli.session_outcome import tell
+    from keyheat.cli.session_outcome import comment, tell
     from keyheat.regression.exports import Exports
-    from keyheat.regression.history.store import History
+    from keyheat.regression.history import History
     from keyheat.regression.suite import find_suite
 
     github = GITHUB in exports
     step = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
     files = tuple(file for file in exports if file != GITHUB)
-    wanted = Exports(files=files, step_summary=Path(step) if step else None)
+    wanted = Exports(files=files, step_summary=Path(step) if step else None, markdown=comment)
     if options.new_baseline and options.baseline:
         raise click.UsageError("use either --new-baseline or --baseline")
     loaded = find_suite(suite or "")

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keyheat.load.run import launch
-from keyheat.load.run.jobs import Job, clear, made
 from keyheat.masking import masked, shown
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT, SIMULATED, FileProblem
 from keyheat.runs.claims import hold
+from keyheat.simulator.jobs import Job, clear, made
 from keyheat.terminal.console import bars, err, in_words, out, print_json
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 

@@ -1,22 +1,24 @@
 """Report the outcome of a session: its pages, exports, text and exit code."""
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from keyheat.masking import shown
-from keyheat.pages.regression import NAME, write_regression
-from keyheat.regression.exports import Exports, content, write_summary
-from keyheat.regression.exports.markdown import annotations
+from keyheat.regression.exports import Exports, annotations, content, write_summary
 from keyheat.regression.outcome import RunMade, SessionOutcome
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, FileProblem
+from keyheat.show.html import html_of, save
+from keyheat.show.markdown import markdown_of
+from keyheat.show.regression import outcome_answer
 from keyheat.show.report import write_report
-from keyheat.terminal.console import answer, err, in_words, print_lines
-from keyheat.terminal.regression import regression_text
+from keyheat.show.text import text_of
+from keyheat.terminal.console import answer, err, in_words, out, print_lines, strong
 
 SUMMARY: Final = "regression.json"
+PAGE: Final = "regression.html"
 
 
 def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: bool) -> int:
@@ -29,7 +31,9 @@ def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: boo
         _say_why_not(outcome)
     else:
         outcome = _written(outcome, wanted, now)
-        answer(lambda: content(outcome), lambda: regression_text(outcome, shown(Path(outcome.folder) / NAME)))
+        answer(lambda: content(outcome), lambda: text_of(outcome_answer(outcome)))
+        if in_words():
+            out.print(strong("\nAll of it: ", Path(outcome.folder) / PAGE))
     if github:
         print_lines(annotations(outcome), to_stderr=not in_words())
     for problem in outcome.problems:
@@ -37,11 +41,18 @@ def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: boo
     return outcome.exit_code
 
 
+def comment(outcome: SessionOutcome) -> str:
+    """The outcome for a pull request; the first line names the suite, so that a comment can be replaced."""
+    suite = re.sub("[^A-Za-z0-9_.-]", "-", outcome.suite)
+    return f"<!-- keyheat regress {suite} -->\n{markdown_of(outcome_answer(outcome))}"
+
+
 def _written(outcome: SessionOutcome, wanted: Exports, now: datetime) -> SessionOutcome:
     """Write pages, exports and the file of a session; gives the outcome with what could not be written."""
     folder = Path(outcome.folder)
     outcome, unwritten = with_reports(outcome, folder, now)
-    unwritten += _attempt(lambda: write_regression(folder / NAME, outcome, now))
+    page = html_of(outcome_answer(outcome, folder), now)
+    unwritten += _attempt(lambda: save(folder / PAGE, page))
     outcome = wanted.write(outcome.model_copy(update={"problems": (*outcome.problems, *unwritten)}))
     unsaid = _attempt(lambda: write_summary(folder / SUMMARY, outcome))
     return outcome.model_copy(update={"problems": (*outcome.problems, *unsaid)})

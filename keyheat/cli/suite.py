@@ -1,16 +1,15 @@
-"""One session of a suite: check it, make its runs, keep each one, compare."""
+"""One session of a suite: check it, agree to it, make its runs, keep each one, compare."""
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Final
 
-from keyheat.analysis.summarize import read_summary
 from keyheat.analysis.summary import RunSummary
 from keyheat.cli.guards import agreed, on_existing, target_of
 from keyheat.cli.options import a_path, price_list, series_place
@@ -19,25 +18,26 @@ from keyheat.flags import option, values_of
 from keyheat.load.guard.options import Consent, Guards
 from keyheat.load.guard.signals import HUNG_UP, heard, let_go
 from keyheat.load.record.generator import machine
-from keyheat.load.run.jobs import Job, made
 from keyheat.masking import shown
 from keyheat.plan.prices import DEFAULT as PRICES
-from keyheat.regression.baseline import baseline_of, differences_foreseen, scenarios_of
-from keyheat.regression.history.records import Session
-from keyheat.regression.history.store import History, default_path
+from keyheat.regression.history import History, default_path
 from keyheat.regression.outcome import RunMade, SessionOutcome
+from keyheat.regression.session import (
+    NotStarted,
+    PlannedRun,
+    baseline_of,
+    forbidden_from_the_start,
+    kept_session,
+    make_runs,
+    planned,
+    scenarios_of,
+)
 from keyheat.regression.suite import Suite, SuiteCase
-from keyheat.regression.suite_runs import PlannedRun, SessionRuns, planned, run_made
 from keyheat.regression.verdict import Held, not_compared, outcome_of
-from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, SIMULATED
-from keyheat.runs.formats import Diagnosis, read_diagnosis
+from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.jobs import Job, made
 from keyheat.terminal.console import bars
-from keyheat.words import INTERRUPTED, sentence
-
-BOUND: Final = "The load generator was the limit"
-Keep = Callable[[PlannedRun, RunSummary], None]
-"""Keeps a run that was made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,23 +82,20 @@ class SuiteSession:
     def compared(self) -> SessionOutcome:
         """Run the suite and compare it with its baseline.
 
-        Where the baseline was measured on another setup, nothing is sent, and the outcome says so. Raises
+        If the baseline was measured on another setup, nothing is sent, and the outcome says so. Raises
         `ValueError` if the baseline that was named cannot be one.
         """
-        options, history = self.options, self.history
+        options, history, paired = self.options, self.history, self.suite.run.paired
         price_list(self.prices)
-        settled = options.accept or self.suite.run.paired
-        baseline = (
-            None
-            if options.new_baseline
-            else baseline_of(history, self.suite, options.baseline, settled=settled)
-        )
-        paired = self.suite.run.paired and baseline is not None
+        baseline = None
+        if not options.new_baseline:
+            settled = options.accept or paired
+            baseline = baseline_of(history, self.suite, options.baseline, settled=settled)
+        paired = paired and baseline is not None
         suite = self.suite if baseline is None else self._on_its_table()
-        if baseline is not None and not (paired or options.force):
-            existing = suite.run.table is not None
-            if differ := differences_foreseen(baseline, suite, machine(), existing=existing):
-                return not_compared(self.suite, baseline, differ, history=history.path, label=options.label)
+        checked = baseline if not (paired or options.force) else None
+        if checked and (differ := forbidden_from_the_start(checked, suite, machine())):
+            return not_compared(self.suite, checked, differ, history=history.path, label=options.label)
         before = scenarios_of(baseline, self.suite) if paired and baseline is not None else None
         hows = self._agreed(self.suite, before)
         folder = series_place(options.folder, self.suite.name)
@@ -106,12 +103,18 @@ class SuiteSession:
             suite=suite, baseline=baseline, to_accept=self._to_accept(), paired=paired, force=options.force,
             accept=options.accept,
         )  # fmt: skip
-        with self._session() as session:
-            made = make_runs(planned(self.suite, folder, before=before), hows, self._keeper(session))
+        plan = planned(self.suite, folder, before=before)
+        with kept_session(history, self.suite, options.label) as session, terminated_as_interrupted():
+
+            def keep(run: PlannedRun, summary: RunSummary) -> None:
+                url = run.folder.absolute().as_uri()
+                history.add(session, run.case.name, run.repetition, summary, url, run.side)
+
+            made = make_runs(plan, partial(_make, hows, len(plan)), keep, partial(_tell, len(plan)))
             outcome = outcome_of(
                 held, made, session, history=history.path, folder=folder, ended_at=datetime.now(UTC)
             )
-            history.end(session, verdict=outcome.verdict, findings=outcome.findings)
+            history.end(session, outcome.verdict, outcome)
         return outcome
 
     def _on_its_table(self) -> Suite:
@@ -152,96 +155,22 @@ class SuiteSession:
         jobs = [Job(one.scenario, one.case.path, one.folder) for one in plan]
         return (*agreed(jobs, target, self.guards, prices=self.prices), "--prices", str(self.prices))
 
-    @contextmanager
-    def _session(self) -> Iterator[Session]:
-        session = self.history.begin(self.suite.name, self.suite.digest, self.options.label)
-        try:
-            yield session
-        except BaseException as error:
-            if self.history.session(session.id).state == "running":
-                stopped = isinstance(error, KeyboardInterrupt)
-                self.history.end(session, verdict="interrupted" if stopped else "invalid")
-            raise
 
-    def _keeper(self, session: Session) -> Keep:
-        def keep(one: PlannedRun, summary: RunSummary) -> None:
-            self.history.add(
-                session,
-                case=one.case.name,
-                repetition=one.repetition,
-                summary=summary,
-                folder_url=one.folder.absolute().as_uri(),
-                side="baseline" if one.side == "before" else "candidate",
-            )
-
-        return keep
-
-
-def make_runs(plan: Sequence[PlannedRun], hows: Mapping[str, How], keep: Keep) -> SessionRuns:
-    """Make the runs in order, until all are made, one cannot start, or an interrupt.
-
-    `hows` says how, by target. Runs made before an interrupt are kept.
-    """
-    all_made = SessionRuns()
-    with terminated_as_interrupted():
-        try:
-            for number, planned in enumerate(plan, start=1):
-                code = _make(planned, hows[planned.case.target], keep, (number, len(plan)), all_made)
-                if code in NOT_STARTED:
-                    all_made.code = code
-                    break
-        except KeyboardInterrupt:
-            all_made.code = INTERRUPTED
-    return all_made
-
-
-def _make(planned: PlannedRun, how: How, keep: Keep, place: tuple[int, int], all_made: SessionRuns) -> int:
-    """Make one run and keep it; gives its exit code."""
+def _make(hows: Mapping[str, How], count: int, planned: PlannedRun, number: int) -> tuple[bool, float]:
+    """Make one run as its target needs it: whether it has a diagnosis, and its seconds."""
     began_s = time.monotonic()
     job = Job(planned.scenario, planned.write(), planned.folder)
-    code = make_run(job, how, place=place)
+    code = make_run(job, hows[planned.case.target], place=(number, count))
     if code in NOT_STARTED:
-        return code
-    summary = read_summary(job.folder) if made(job) else None
-    took_s = time.monotonic() - began_s
-    if summary is not None:
-        keep(planned, summary)
-        all_made.summaries.append((planned, summary))
-    report = job.folder / REPORT
-    all_made.runs.append(
-        run_made(
-            planned,
-            summary,
-            url=job.folder.absolute().as_uri(),
-            took_s=took_s,
-            problem=_problem(planned, summary),
-            report=report.absolute().as_uri() if report.exists() else None,
-        )
-    )
-    bars.print(_line(place, all_made.runs[-1]))
-    return code
+        raise NotStarted(code)
+    return made(job), time.monotonic() - began_s
 
 
-def _line(place: tuple[int, int], run: RunMade) -> str:
+def _tell(count: int, number: int, run: RunMade) -> None:
     """`2 of 15  hotkey, repetition 1: partition`"""
     side = " (baseline)" if run.side == "before" else ""
-    came = f"{run.constraint}" if run.valid else f"NOT VALID: {run.problem}"
-    return f"{place[0]:>{len(str(place[1]))}} of {place[1]}  {run.name}{side}: {came}"
-
-
-def _problem(planned: PlannedRun, summary: RunSummary | None) -> str | None:
-    """Why a run says nothing about its table; None where it does."""
-    if summary is None:
-        return f"It came to no diagnosis; {planned.folder} has what there is."
-    return None if summary.comparable else _why(read_diagnosis(planned.folder / FILES[DIAGNOSIS]))
-
-
-def _why(diagnosis: Diagnosis) -> str:
-    """Why a run is invalid, in two sentences at most; a generator limit first, then what shows it."""
-    because = diagnosis.verdict.because
-    if diagnosis.generator.bound:
-        because = (BOUND, *diagnosis.generator.checks)
-    return " ".join(map(sentence, because[:2])) or "Its evidence is missing."
+    came = f"{run.constraint}" if run.valid else f"INVALID: {run.problem}"
+    bars.print(f"{number:>{len(str(count))}} of {count}  {run.name}{side}: {came}")
 
 
 @contextmanager

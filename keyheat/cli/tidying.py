@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from keyheat.cli.options import Account, a_folder, in_json, price_list, says_yes, some_prices
-from keyheat.endpoint.options import Within
-from keyheat.flags import takes
+from keyheat.flags import Within, takes
 from keyheat.masking import shown
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import FileProblem

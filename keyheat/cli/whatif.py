@@ -19,13 +19,13 @@ from keyheat.cli.options import (
     some_settings,
 )
 from keyheat.cli.run import NOT_STARTED, How, make_run
-from keyheat.endpoint.options import Within
-from keyheat.load.run.jobs import Job, find_scenario, made
+from keyheat.flags import Within
 from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
 from keyheat.runfiles import SIMULATED, write_json
 from keyheat.scenario.variants import with_files_of, with_index_shards, with_own_tables, write_scenario
 from keyheat.shipped import require
 from keyheat.simulator.alterations import check_shards
+from keyheat.simulator.jobs import Job, find_scenario, made
 from keyheat.terminal.console import answer, bars, err, in_words, out, print_lines, strong
 from keyheat.words import INVALID, WRITE, Direction
 

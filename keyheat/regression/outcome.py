@@ -1,36 +1,56 @@
 """What came of one `keyheat regress`: verdict, cases with their runs, findings, differences; frozen."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, computed_field
 
+from keyheat.analysis.measures import MEASURES
 from keyheat.validation import Part, Quantity, Time
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE, Constraint
 
-CAPACITY: Final = re.compile(
-    r"table\.(indexes\.(?P<index>.+)\.)?"
-    r"(?P<kind>provisioned|max_on_demand|warm|auto_scaling)\.(?P<side>read|write)(\.(?P<field>\w+))?"
-)
-"""The path of a capacity among the facts of a table."""
+LABELS: Final = "labels"  # the gate that is no number
+THROTTLE_SHARE: Final = "throttle_share"
+CAPACITY_USED: Final = "capacity_used"
+LEAST_EFFECTS: Final = {
+    "mean_units_per_operation.write": 0.02,
+    "mean_units_per_operation.read": 0.02,
+    "accepted_units_per_s.write": 0.05,
+    "accepted_units_per_s.read": 0.05,
+    "knee_units_per_s": 0.05,
+    "throttle_share": 0.25,
+    "capacity_used": 0.05,
+    "p50_ms": 0.15,
+    "p99_ms": 0.25,
+    "first_throttle_s": 0.2,
+    "recovery_s": 0.2,
+}
+"""The smallest relative change of each statistical measure that counts, if a gate does not say its own."""
 Decision = Literal["same", "better", "worse", "undecided", "missing"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
-    """One thing that a suite holds on to, for one case.
+class Gate(Part):
+    """One thing that must not get worse, for one case."""
 
-    `measure` is the name of one in the catalogue of measures, or `labels` (the set of constraints that were
-    seen). `least_effect` is the smallest relative change that anybody cares for (0.05: five percent); an
-    exact gate has 0.
-    """
+    measure: str = Field(
+        description="a measure's name, or labels: what was limited",
+        json_schema_extra={"enum": [LABELS, *MEASURES]},  # for editors; a person is told more than that
+    )
+    least_effect: Annotated[float, Field(ge=0, lt=1)] = Field(
+        default_factory=lambda fields: LEAST_EFFECTS.get(fields.get("measure", ""), 0.0),
+        description="the smallest relative change that anybody cares for, 0.05 is five percent; absent: the "
+        "measure's own. Statistical measures only",
+    )
+    confidence: Annotated[float, Field(gt=0.5, lt=1)] = Field(
+        0.99, description="of all statistical gates of the suite together. Statistical measures only"
+    )
 
-    measure: str
-    least_effect: float = 0.0
-    confidence: float = 0.99  # of the interval by which a statistical gate decides
+
+def is_noisy(gate: Gate) -> bool:
+    """Whether it takes several repetitions to decide a gate, unless a seed alone decides the run."""
+    return gate.measure in MEASURES and MEASURES[gate.measure].kind == "statistical"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +82,7 @@ class Difference:
     """One thing in which baseline and candidate differ."""
 
     case: str
-    what: str  # machine, table.provisioned.write, scenario, target, scale ...
+    what: str  # its path: target, machine, load.item_bytes, table.provisioned.write ...
     before: str
     after: str
 
@@ -72,24 +92,16 @@ class Difference:
 
     @property
     def change(self) -> str:
-        """What differs and how: `auto scaling, writes: max 6,000 → 1,500`."""
-        return f"{self.name} {self.before} → {self.after}"
-
-    @property
-    def name(self) -> str:
-        """What differs, the capacity of a table or an index in words."""
-        if (fact := CAPACITY.fullmatch(self.what)) is None:
-            return self.what
-        index = f"index {fact['index']}, " if fact["index"] else ""
-        kind, side = fact["kind"].replace("_", " "), f"{fact['side']}s"
-        field = f", {side}: {fact['field'].replace('_', ' ')}" if fact["field"] else f" {side}"
-        return f"{index}{kind}{field}"
+        """What differs and how: `table.provisioned.write 6,000 → 1,500`."""
+        return f"{self.what} {self.before} → {self.after}"
 
 
 Verdict = Literal[
     "good", "baseline", "unaccepted", "regressed", "invalid", "not_compared", "refused", "interrupted",
 ]  # fmt: skip
 Side = Literal["before", "after"]
+GOOD: Final[tuple[Verdict, ...]] = ("good", "baseline")
+"""Verdicts of sessions that later ones are compared with; `baseline`: the first, with nothing before it."""
 
 EXIT_CODES: Final[Mapping[Verdict, int]] = {
     "good": DONE, "baseline": DONE, "unaccepted": BROKEN, "regressed": BROKEN,
@@ -131,11 +143,6 @@ class CaseMade(Part):
     before: tuple[RunMade, ...] = ()
     after: tuple[RunMade, ...] = ()
 
-    @property
-    def took_s(self) -> float:
-        """Seconds that its runs of this session took, those of a rerun baseline with them."""
-        return sum(run.took_s or 0.0 for run in (*self.before, *self.after))
-
 
 class BaselineUsed(Part):
     """The session that this one was held against."""
@@ -158,7 +165,7 @@ class BaselineUsed(Part):
             return f"pinned as {self.pin!r}"
         if not self.accepted:
             return "the last one, which nobody has accepted yet"
-        return "which was asked for" if self.chosen else "the last good one"
+        return "as requested" if self.chosen else "the last good one"
 
 
 class SessionOutcome(Part):
@@ -215,9 +222,6 @@ class SessionOutcome(Part):
     def of(self, decision: Decision) -> tuple[GateFinding, ...]:
         """Those of them that were decided so."""
         return tuple(finding for finding in self.measured if finding.decision == decision)
-
-    def of_case(self, case: str) -> tuple[GateFinding, ...]:
-        return tuple(finding for finding in self.findings if finding.case == case)
 
 
 def is_idle(finding: GateFinding) -> bool:

@@ -12,7 +12,7 @@ SINGLE: Final = {"units": "unit", "shards": "shard"}
 SHOWN: Final[Mapping[Verdict, str]] = {
     "good": "As good as it was",
     "baseline": "New baseline",
-    "unaccepted": "To be looked at",
+    "unaccepted": "To be reviewed",
     "regressed": "Regressed",
     "invalid": "Not valid",
     "not_compared": "Not compared",
@@ -38,16 +38,14 @@ def headline(outcome: SessionOutcome) -> str:
         case "baseline":
             return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
         case "unaccepted" if outcome.baseline is not None and outcome.baseline.accepted:
-            return (
-                f"{outcome.suite} shows no regression, and has a new case that somebody is to look at first."
-            )
+            return f"{outcome.suite} shows no regression, and has a new case to review first."
         case "unaccepted":
             return f"{outcome.suite} has no baseline yet: review this session, then accept it."
         case "regressed":
             return f"{outcome.suite} regressed: {of_gates if failed else 'thresholds are broken'}."
         case "invalid" if outcome.invalid:
-            bad = f"{len(outcome.invalid)} of {some(_made(outcome), 'run')} say nothing about their tables"
-            return f"{outcome.suite} says too little: {bad}{f'; {of_gates}' if failed else ''}."
+            bad = f"{len(outcome.invalid)} of {some(_made(outcome), 'run')} are invalid"
+            return f"{outcome.suite} is inconclusive: {bad}{f'; {of_gates}' if failed else ''}."
         case "invalid":
             return f"{outcome.suite} cannot be compared with its baseline."
         case "not_compared":
@@ -60,7 +58,7 @@ def headline(outcome: SessionOutcome) -> str:
 
 def _good(gates: int, undecided: int) -> str:
     if not gates:
-        return "was run, and nothing of it could be held against anything"
+        return "ran; there was nothing to compare with"
     if undecided:
         held = f"{gates - undecided} of {some(gates, 'gate')} held"
         return f"shows no regression: {held}, {undecided} could not have seen one"
@@ -80,10 +78,10 @@ def _made(outcome: SessionOutcome) -> int:
 def against(outcome: SessionOutcome) -> str:
     """What it was held against, and whether that was forced."""
     if outcome.baseline is None:
-        return "held against nothing"
+        return "compared with nothing"
     how = ", whose scenarios were run again beside the new ones" if outcome.paired else ""
     forced = "; FORCED: the setups differ" if outcome.forced else ""
-    return f"held against {outcome.baseline.said}{how}{forced}"
+    return f"compared with {outcome.baseline.said}{how}{forced}"
 
 
 def value(of: float | str | None, measure: str) -> str:
@@ -129,30 +127,14 @@ def between(low: float, high: float) -> str:
     return f"{relative(low)} to {relative(high)}"
 
 
-def is_vague(finding: GateFinding) -> bool:
-    """Whether its interval says nothing, so that its change says nothing either."""
-    return finding.low is not None and finding.high is not None and not between(finding.low, finding.high)
-
-
-def interval(finding: GateFinding) -> str:
-    """The interval of a change: -12 % to -8 %; nothing where it has none, or one that says nothing."""
-    if (
-        finding.low is None
-        or finding.high is None
-        or step(finding.before, finding.after, finding.gate.measure)
-    ):
-        return ""
-    return between(finding.low, finding.high)
-
-
 def changed(finding: GateFinding) -> str:
     """The change and its interval: -10 % (-12 % to -8 %); from nearly nothing, the difference.
 
-    Where the interval says nothing, neither does the change.
+    If the interval holds anything at all, the change cannot be told.
     """
     if by := step(finding.before, finding.after, finding.gate.measure):
         return by
-    if is_vague(finding):
-        return DECISIONS["undecided"]
-    within = interval(finding)
-    return f"{relative(finding.change)} ({within})" if within else relative(finding.change)
+    if finding.low is None or finding.high is None:
+        return relative(finding.change)
+    within = between(finding.low, finding.high)
+    return f"{relative(finding.change)} ({within})" if within else DECISIONS["undecided"]

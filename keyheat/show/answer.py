@@ -44,12 +44,13 @@ class Table:
     """Rows under a title, each a value by column; columns are shown as they are named.
 
     `links` has an address for the first cell of each row, None without one. A `folded` table is opened by its
-    reader.
+    reader, a `sortable` one is sorted by its heads and filtered by words.
     """
 
     title: str
     rows: tuple[Mapping[str, Any], ...]
     folded: bool = False
+    sortable: bool = False
     links: tuple[str | None, ...] = ()
 
     @property

@@ -49,15 +49,6 @@ def tone_of(verdict: "Verdict | RunSummary", *, on_burst: bool) -> Tone:
     return BURST if on_burst and verdict.constraint == "none" else verdict.constraint
 
 
-MEANINGS: dict[Constraint, str] = {
-    "partition": "the demand for one key range was more than a partition admits, whatever the table has left",
-    "table": "the demand on the table or index as a whole was more than is provisioned for it",
-    "max_on_demand": "the table's own on-demand maximum was reached",
-    "account": "the account's limit for one table was reached",
-    "undetermined": "there were throttles, and the evidence does not say which limit they met",
-    "none": "nothing was throttled",
-}
-
 assert set(get_args(Constraint)) == set(NAMES) == set(LIMITS)
 
 

@@ -19,7 +19,7 @@ from keyheat.show.answer import Answer, Figure
 from keyheat.show.markdown import markdown_of
 from keyheat.words import capital, glued
 
-SCRIPTS = ("library.js", "page.js", "ticket.js")
+SCRIPTS = ("library.js", "page.js", "ticket.js", "table.js")
 PAGE = "show.html.j2"
 
 

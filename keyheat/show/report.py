@@ -17,14 +17,15 @@ from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.numbers import NOTHING, percent, span, whole
 from keyheat.runfiles import REPORT
 from keyheat.runs.metrics import constraint_of
-from keyheat.show.answer import Answer, Figure, Section, Table
+from keyheat.show.answer import Answer, Figure, Picture, Section, Table
 from keyheat.show.charts.base import rows_of, shortened
-from keyheat.show.charts.capacity import capacity_figure, change_sentences, changes_of, picture_of
+from keyheat.show.charts.capacity import capacity_figure, change_sentences, changes_of
 from keyheat.show.charts.generator import generator_figure, generator_words
 from keyheat.show.charts.heat import key_heat_figure, partition_figure, partition_resources
 from keyheat.show.charts.keys import key_figure, throttled_key_table
 from keyheat.show.charts.labels import label_figure
 from keyheat.show.charts.latency import latency_figure
+from keyheat.show.charts.picture import picture_of
 from keyheat.show.charts.rates import (
     Rates,
     client_rates,
@@ -62,23 +63,27 @@ def write_report(run_dir: Path, generated_at: datetime) -> Path:
 def report_answer(run: ReportRun) -> Answer:
     """The answer of a run with every chart that its files allow, the verdict's resource first."""
     answer, facts = run_answer(run, shared=True), facts_of(run)
-    return replace(
-        answer, picture=_picture(run, facts), sections=tuple(_with_charts(run, facts, answer.sections))
-    )
+    rates = rates_of(run, facts)
+    sections = tuple(_with_charts(run, facts, rates, answer.sections))
+    return replace(answer, picture=_picture(facts, rates), sections=sections)
 
 
 def card_of(run: ReportRun) -> Answer:
     """The first screen of a report, for a page over several runs."""
-    return replace(run_answer(run, shared=True), picture=_picture(run, facts_of(run)), sections=())
+    facts = facts_of(run)
+    picture = _picture(facts, rates_of(run, facts, most=1))
+    return replace(run_answer(run, shared=True), picture=picture, sections=())
 
 
-def _picture(run: ReportRun, facts: Facts) -> Any:
-    rates = client_rates(run, facts.resource) or published_rates(run, facts.resource)
-    partition = run.diagnosis.verdict.constraint == "partition"
-    return picture_of(rates, facts, partition=partition) if rates is not None else None
+def _picture(facts: Facts, rates: Sequence[Rates]) -> Picture | None:
+    """The picture of the verdict's resource, by its seconds if they are known."""
+    mine = (one for one in rates if one.resource == facts.resource)
+    return next((picture_of(one) for one in mine), None)
 
 
-def _with_charts(run: ReportRun, facts: Facts, sections: Sequence[Section]) -> Iterator[Section]:
+def _with_charts(
+    run: ReportRun, facts: Facts, rates: Sequence[Rates], sections: Sequence[Section]
+) -> Iterator[Section]:
     """The sections of the answer, the charts between them."""
     for section in sections:
         if section.id == "labels":
@@ -86,7 +91,7 @@ def _with_charts(run: ReportRun, facts: Facts, sections: Sequence[Section]) -> I
             tables = (replace(section.tables[0], folded=True), *_tables(rule_table(run)))
             section = replace(section, figures=(figure,) if figure else (), tables=tables)
         yield section
-    yield from _capacity(run, facts)
+    yield from _capacity(run, facts, rates)
     if not run.alone:  # else others sent the load: nothing is known of its keys, latencies and generator
         yield _keys(run, facts)
         yield _partitions(run, facts)
@@ -109,50 +114,48 @@ def _tables(*tables: Table | None) -> tuple[Table, ...]:
     return tuple(table for table in tables if table is not None)
 
 
-def rates_of(run: ReportRun, first: Resource | None = None) -> list[tuple[Rates | None, Rates | None]]:
-    """Of each resource what the client saw and what CloudWatch published, the `first` one first."""
+def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[Rates]:
+    """Of each resource what the client saw, then what CloudWatch published; the verdict's comes first.
+
+    A short load has no minutes beside its seconds: their means take in time without it.
+    """
     seen, published = run.record.resources(), published_resources(run)
     resources = sorted(
-        {*seen, *published}, key=lambda one: (one != first, one.index or "", one.direction != WRITE)
+        {*seen, *published}, key=lambda one: (one != facts.resource, one.index or "", one.direction != WRITE)
     )
-    short = bool(seen) and _lasts_s(run) < LEAST_MINUTES_S
-    return [
-        (
-            client_rates(run, one) if one in seen else None,
-            published_rates(run, one) if one in published and not (short and one in seen) else None,
-        )
-        for one in resources
-    ]
+    short = _lasts_s(run) < LEAST_MINUTES_S
+    found: list[Rates | None] = []
+    for one in resources[:most]:
+        found.append(client_rates(run, one) if one in seen else None)
+        found.append(published_rates(run, one) if one in published and not (short and one in seen) else None)
+    return [_under(run, facts, one) for one in found if one is not None]
 
 
-def _capacity(run: ReportRun, facts: Facts) -> Iterator[Section]:
+def _under(run: ReportRun, facts: Facts, rates: Rates) -> Rates:
+    """Rates with what one partition admits, if that limited them."""
+    partition = run.diagnosis.verdict.constraint == "partition" and rates.resource == facts.resource
+    return rates.under(facts.ceiling_per_s) if partition else rates
+
+
+def _capacity(run: ReportRun, facts: Facts, found: Sequence[Rates]) -> Iterator[Section]:
     """The table, and each of its indexes; first what the verdict is about."""
-    found = rates_of(run, facts.resource)
     figures: dict[bool, list[Figure]] = {True: [], False: []}
-    for client, published in found[:MOST_RESOURCES]:
-        for rates in filter(None, (client, published)):
-            figures[rates.resource.index is None].append(
-                _of_resource(run, facts, rates, alone=rates is client or client is None)
-            )
-    table = _section(
-        "capacity", "Consumed against provisioned", "Capacity", figures[True], [*_capacity_lines(run, found)]
-    )
+    told: set[Resource] = set()  # whose rate stands in words below its first chart
+    for rates in found:
+        words = consumed_of(run, facts, rates.resource) if rates.resource not in told else None
+        told.add(rates.resource)
+        each = "Second by second" if rates.step_s == 1 else "Minute by minute"
+        figure = capacity_figure(
+            rates, f"{each}: {rates.resource.title}", consumed=words,
+            changes_s=changes_of(run, rates.resource) if rates.step_s == 1 else (),
+        )  # fmt: skip
+        figures[rates.resource.index is None].append(figure)
+    lines = [*_capacity_lines(run, len(told))]
+    table = _section("capacity", "Consumed against provisioned", "Capacity", figures[True], lines)
     lines = ["An index is a resource of its own: it has its own capacity, partitions and throttles."]
     indexes = _section("indexes", "Index by index", "Indexes", figures[False], lines)
     sections = (table, indexes) if facts.resource.index is None else (indexes, table)
     yield from (one for one in sections if one is table or one.figures)
-
-
-def _of_resource(run: ReportRun, facts: Facts, rates: Rates, *, alone: bool) -> Figure:
-    """A chart of a resource; its rate in words stands below the first one."""
-    resource = rates.resource
-    of_partition = run.diagnosis.verdict.constraint == "partition" and resource == facts.resource
-    each = "Second by second" if rates.step_s == 1 else "Minute by minute"
-    return capacity_figure(
-        rates, f"{each}: {resource.title}", ceiling_per_s=facts.ceiling_per_s if of_partition else None,
-        consumed=consumed_of(run, facts, resource) if alone else None,
-        changes_s=changes_of(run, resource) if rates.step_s == 1 else (),
-    )  # fmt: skip
 
 
 def _lasts_s(run: ReportRun) -> float:
@@ -161,7 +164,7 @@ def _lasts_s(run: ReportRun) -> float:
     return limits[1] - limits[0] if limits else 0.0
 
 
-def _capacity_lines(run: ReportRun, found: Sequence[tuple[Rates | None, Rates | None]]) -> Iterator[str]:
+def _capacity_lines(run: ReportRun, drawn: int) -> Iterator[str]:
     """What is not drawn, and why; what is known of partitions and of changes of capacity."""
     seen, published = run.record.resources(), published_resources(run)
     if not seen and not run.alone:
@@ -172,8 +175,8 @@ def _capacity_lines(run: ReportRun, found: Sequence[tuple[Rates | None, Rates | 
         yield f"No minute-by-minute chart: {'evidence.json is missing' if run.evidence is None else reason}."
     elif seen and _lasts_s(run) < LEAST_MINUTES_S:
         yield TOO_SHORT.format(span(_lasts_s(run)))
-    if len(found) > MOST_RESOURCES:
-        yield f"The {MOST_RESOURCES} first resources are drawn; keyheat report --csv writes them all."
+    if drawn == MOST_RESOURCES:
+        yield f"The {MOST_RESOURCES} first resources are drawn."
     if run.evidence and run.evidence.partitions:
         yield from filter(None, [words(run.evidence.partitions)])
     yield from change_sentences(run)

@@ -21,7 +21,7 @@ from keyheat.pages.charts.figures import (
 )
 from keyheat.show.answer import Figure, Table
 from keyheat.show.style import LIGHT
-from keyheat.simulator.clients import SERVICE_S
+from keyheat.simulator.requests import SERVICE_S
 from keyheat.simulator.retrying import RetriedRun
 from keyheat.terms import CONFLICT, DEMAND, GIVEN_UP, P50, P99, RESPONSE_TIME, titled
 

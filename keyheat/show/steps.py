@@ -29,7 +29,7 @@ from keyheat.terms import DEMAND, P99, THROTTLED_BY
 from keyheat.words import BROKEN, DONE, INVALID, WRITES_FIRST, Constraint, Direction, label_of, whose
 
 if TYPE_CHECKING:
-    from keyheat.pages.series import RunColumn
+    from keyheat.show.compare import ComparedRun
 
 WHOLE_READ: Final = "ReadCollection.logical"
 AT_P99: Final = 3  # place among the percentiles of a report
@@ -81,14 +81,14 @@ class Found:
         return f"{number(value)} {self.unit}{f' for {whose(label_of(index))}' if index else ''}"
 
     @property
-    def columns(self) -> "dict[float, RunColumn]":
+    def columns(self) -> "dict[float, ComparedRun]":
         """The runs that were loaded, by the number that was tried; the one with most throttles of each."""
         if self.simulated:
             return {}
-        from keyheat.pages.series import RunColumn
+        from keyheat.show.compare import ComparedRun
 
         steps = self.search.in_order
-        return {step.value: RunColumn.of_run(step.folder, self.prices) for step in steps if step.folder}
+        return {step.value: ComparedRun.read(step.folder, self.prices) for step in steps if step.folder}
 
 
 def found_of(
@@ -250,7 +250,7 @@ def steps_table(found: Found) -> Table:
     return Table(title="Numbers tried", rows=tuple(rows))
 
 
-def _row(found: Found, step: Step, run: "RunColumn | None") -> dict[str, str]:
+def _row(found: Found, step: Step, run: "ComparedRun | None") -> dict[str, str]:
     search = found.search
     row = {
         found.unit: number(step.value),
@@ -271,9 +271,9 @@ def _sides(search: Search) -> list[Direction]:
     return [side for side in WRITES_FIRST if any(accepted_per_s(search, step, side) for step in search.steps)]
 
 
-def _reading(run: "RunColumn") -> dict[str, str]:
+def _reading(run: "ComparedRun") -> dict[str, str]:
     """What reading a whole collection took in a run: one query for each shard."""
-    latency, result = run.latency(WHOLE_READ), run.measured
+    latency, result = run.latency(WHOLE_READ), run.numbers
     return {
         f"whole read, {P99}": milliseconds(latency.table[AT_P99]) if latency else NOTHING,
         "RCU of one": measured(result.units_per_read if result else None),

@@ -19,7 +19,7 @@ from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from keyheat.evidence import collection, target
-from keyheat.regression.history.store import History
+from keyheat.regression.history import History
 from keyheat.testing.local import LocalDynamoDB
 from tests.docs.page import ROOT, code_of
 from tests.docs.reader import Reader
@@ -206,11 +206,11 @@ def history(repository: Reader) -> Reader:
     times = (datetime(2026, 11, 1, tzinfo=UTC) + timedelta(minutes=10 * step) for step in count())
     with History.open(Path("reports/history.sqlite"), now=lambda: next(times)) as kept:
         for number in range(1, 13):
-            session = kept.begin("nightly", "sha256:0", label=f"v{number}")
+            session = kept.begin("nightly", f"v{number}")
             measures = {"p99_ms": 14.0 if number >= 7 else 10.0}
             summary = a_summary(run_id=f"run-{number}", measures=measures)
-            kept.add(session, case="hotkey", repetition=0, summary=summary, folder_url="file:///nowhere")
-            kept.end(session, verdict="good")
+            kept.add(session, "hotkey", 0, summary, "file:///nowhere")
+            kept.end(session, "good")
     return repository
 
 

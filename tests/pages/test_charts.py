@@ -191,7 +191,7 @@ def test_a_change_is_a_line_from_when_it_held(changed: Callable[..., ReportRun])
     assert changes_of(run, READS) == [start_s + 9.5]
     rates = client_rates(run, TABLE)
     assert rates is not None
-    made = capacity_figure(rates, "x", ceiling_per_s=None, consumed=None, changes_s=changes_of(run, TABLE))
+    made = capacity_figure(rates, "x", consumed=None, changes_s=changes_of(run, TABLE))
     shapes = made.figure.layout.shapes
     assert [shape.x0 for shape in shapes] == ["2026-11-20T12:00:08.500", "2026-11-20T12:00:09.500"]
     assert [shape.showlegend for shape in shapes] == [True, False]
@@ -216,7 +216,7 @@ def test_every_change_is_said(changed: Callable[..., ReportRun]) -> None:
         "the timeline asks for PAY_PER_REQUEST mode of the table instead of PROVISIONED; in force at "
         "12:00:09.",
     ]
-    assert change_sentences(changed()) == []
+    assert list(change_sentences(changed())) == []
 
 
 def partitions(*cells: tuple[Any, ...]) -> Any:

@@ -1,69 +1,31 @@
-"""The page of a regress: the worst first, intervals where they belong, links that lead to the runs."""
+"""The page of a regress: every outcome is drawn, fits a phone, and words from outside stay words."""
 
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from keyheat.pages.regression import EDGE, WIDTH, interval_of, link_to, render, strip_of, write_regression
 from keyheat.regression.outcome import Gate
-from tests.conftest import Golden
-from tests.pages.conftest import text_of
-from tests.regression.outcomes import OUTCOMES, a_finding
+from keyheat.show.html import html_of, save
+from keyheat.show.regression import outcome_answer
+from tests.pages.axe import violations
+from tests.regression.outcomes import OUTCOMES, a_case, a_finding, an_outcome
 
 AT = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
-MIDDLE = WIDTH / 2
-QUARTER = (MIDDLE - EDGE) / 4  # of one side: a least effect
-
-
-@pytest.mark.parametrize("name", OUTCOMES)
-def test_every_outcome_has_a_page_that_fetches_nothing(name: str, golden: Golden) -> None:
-    page = render(OUTCOMES[name], Path("/runs"), AT)
-    assert "<script" not in page
-    assert "src=" not in page
-    golden(Path(__file__).parent / "golden" / f"regression-{name.replace(' ', '-')}.txt", text_of(page))
 
 
 def test_what_is_worse_is_on_the_left_whichever_way_the_measure_goes() -> None:
-    fewer = interval_of(a_finding(change=-0.1, low=-0.15, high=-0.05))  # twice the least effect
-    slower = interval_of(a_finding(gate=Gate(measure="p99_ms", least_effect=0.05), change=0.1, low=0.05,
-                                   high=0.15))  # fmt: skip
-    assert fewer is not None
-    assert slower is not None
-    for one in (fewer, slower):
-        assert (one.low, one.at, one.high) == (
-            pytest.approx(MIDDLE - 3 * QUARTER), pytest.approx(MIDDLE - 2 * QUARTER),
-            pytest.approx(MIDDLE - QUARTER),
-        )  # fmt: skip
-        assert one.zone == (MIDDLE - QUARTER, MIDDLE + QUARTER)
-        assert one.beyond is None
-
-
-@pytest.mark.parametrize(("change", "side"), [(-0.5, "left"), (0.5, "right"), (float("inf"), "right")])
-def test_what_lies_far_out_is_an_arrow_at_the_end(change: float, side: str) -> None:
-    one = interval_of(a_finding(change=change, low=None, high=None))
-    assert one is not None
-    assert one.beyond == side
-    assert one.at == (EDGE if side == "left" else WIDTH - EDGE)
-
-
-def test_a_gate_without_a_change_has_no_drawing() -> None:
-    assert interval_of(a_finding(change=None)) is None
-    exact = interval_of(a_finding(gate=Gate(measure="shards_needed"), change=0.0, low=None, high=None))
-    assert exact is not None
-    assert (exact.zone, exact.at) == (None, MIDDLE)
-
-
-def test_every_run_is_a_point() -> None:
-    strip = strip_of([1.0, 2.0], [3.0], "p99_ms")
-    assert strip is not None
-    assert len(strip.before) == 2
-    assert strip.before[0] < strip.before[1] < strip.after[0]
-    assert strip.said == "before 1 ms, 2 ms; now 3 ms"
-    assert strip_of([], [], "p99_ms") is None
-    alike = strip_of([5.0], [5.0], "p99_ms")
-    assert alike is not None
-    assert alike.before == alike.after
+    slower = Gate(measure="p99_ms", least_effect=0.05)
+    findings = (
+        a_finding(change=-0.1, low=-0.15, high=-0.05),  # twice the least effect
+        a_finding(gate=slower, change=0.1, low=0.05, high=0.15),
+        a_finding(gate=slower, change=0.9, low=0.8, high=float("inf")),
+    )
+    gates = next(one for one in outcome_answer(an_outcome(findings=findings)).sections if one.id == "gates")
+    lines = [one for one in gates.figures[0].figure.data if one.mode == "lines"]
+    assert [sorted(line.x) for line in lines] == [
+        [pytest.approx(-3), pytest.approx(-1)], [pytest.approx(-3), pytest.approx(-1)], [-4, -4],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -77,13 +39,20 @@ def test_every_run_is_a_point() -> None:
     ],
 )
 def test_links_lead_to_the_runs(url: str, link: str | None) -> None:
-    assert link_to(url, Path("/runs/s7")) == link
+    case = a_case(url=url)
+    answer = outcome_answer(an_outcome(cases=(case,)), Path("/runs/s7"))
+    (section,) = (one for one in answer.sections if one.id == "case-hotkey")
+    assert link in section.tables[-1].links
 
 
 @pytest.mark.browser
-def test_hostile_words_are_words(visit, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    page = visit(write_regression(tmp_path / "regression.html", OUTCOMES["hostile"], AT).as_uri(), width=360)
+@pytest.mark.parametrize("name", ["hostile", "regressed"])
+def test_it_can_be_read_on_a_phone_and_hostile_words_are_words(visit, tmp_path: Path, name: str) -> None:  # type: ignore[no-untyped-def]
+    page_file = save(tmp_path / "regression.html", html_of(outcome_answer(OUTCOMES[name], tmp_path), AT))
+    page = visit(page_file.as_uri(), width=390)
     assert page.wrong == []
-    assert page.locator("script").count() == 0
-    assert "<script>x</script>" in page.locator("#verdict").text_content()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    if name == "hostile":
+        assert "<script>x</script>" in page.locator("#verdict").text_content()
+    else:
+        assert violations(page) == []

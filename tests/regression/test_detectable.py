@@ -3,33 +3,32 @@
 import numpy as np
 import pytest
 
-from keyheat.regression.intervals import effect_of, ratio_of, runs_to_tell
+from keyheat.regression.interval import interval_of, repetitions_to_tell
 
 
 @pytest.mark.slow
-def test_the_runs_that_are_needed_are_the_fewest_that_are_enough() -> None:
-    few, many = (
-        runs_to_tell(effect_of(0.1, "lower"), spread=spread, confidence=0.999) for spread in (0.02, 0.05)
-    )
+def test_more_noise_takes_more_runs_and_some_noise_is_too_much() -> None:
+    few, many = (repetitions_to_tell(0.1, spread, 0.999) for spread in (0.02, 0.05))
     assert few is not None
     assert many is not None
     assert 2 < few < many
-    assert runs_to_tell(0.001, spread=1.0, confidence=0.999) is None
+    assert repetitions_to_tell(0.001, 1.0, 0.999) is None
 
 
 def test_one_run_has_no_spread() -> None:
     with pytest.raises(ValueError, match="at least 2 runs"):
-        ratio_of([1.0], [1.0, 2.0], confidence=0.99)
+        interval_of([1.0], [1.0, 2.0], 0.99)
 
 
 @pytest.mark.slow
-def test_an_interval_holds_the_truth_as_often_as_it_says() -> None:
+@pytest.mark.parametrize("paired", [False, True])
+def test_an_interval_holds_the_truth_as_often_as_it_says(paired: bool) -> None:
     rng = np.random.default_rng(6)
-    logs = rng.normal(0, 0.1, (2_000, 2, 4))
-    ratios = [ratio_of(one[0].tolist(), one[1].tolist(), confidence=0.95) for one in np.exp(logs)]
-    assert 0.93 < sum(ratio.low <= 1 <= ratio.high for ratio in ratios) / len(ratios) < 0.975
+    logs = np.exp(rng.normal(0, 0.1, (2_000, 2, 4)))
+    intervals = [interval_of(one[0].tolist(), one[1].tolist(), 0.95, paired=paired) for one in logs]
+    assert 0.93 < sum(one.low <= 0 <= one.high for one in intervals) / len(intervals) < 0.975
 
 
 def test_equal_numbers_have_an_interval_of_no_width() -> None:
-    ratio = ratio_of([5.0, 5.0], [10.0, 10.0], confidence=0.99)
-    assert (ratio.low, ratio.high) == (ratio.ratio, ratio.ratio) == pytest.approx((2.0, 2.0))
+    interval = interval_of([5.0, 5.0], [10.0, 10.0], 0.99)
+    assert (interval.low, interval.high) == (interval.change,) * 2 == pytest.approx((1.0, 1.0))

@@ -9,11 +9,10 @@ import pytest
 
 from keyheat.analysis.setup import Setup
 from keyheat.analysis.summary import RunSummary
-from keyheat.regression.baseline import Baseline
-from keyheat.regression.history.records import Kept
-from keyheat.regression.outcome import BaselineUsed, Side
+from keyheat.regression.history import Kept
+from keyheat.regression.outcome import BaselineUsed, RunMade, Side
+from keyheat.regression.session import Baseline, SessionRuns, planned
 from keyheat.regression.suite import Suite, load_suite
-from keyheat.regression.suite_runs import SessionRuns, planned, run_made
 from keyheat.regression.verdict import Held
 
 AT = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
@@ -49,7 +48,7 @@ def suite(tmp_path: Path) -> Any:
 def a_summary(accepted: float, machine: str = "this one") -> RunSummary:
     return RunSummary(
         run_id=f"run-{accepted}", scenario="hotkey", started_at=AT, duration_s=60.0, status="finished",
-        setup=Setup(target="http://127.0.0.1:8000", region="eu-west-1", scenario="s", machine=machine),
+        setup=Setup(target="http://127.0.0.1:8000", scenario={"name": "s"}, machine=machine),
         valid=True, constraint="partition", grade="reason", confidence=0.9,
         measures={"accepted_units_per_s.write": accepted},
     )  # fmt: skip
@@ -64,14 +63,19 @@ def made(suite: Suite, numbers: dict[str, dict[Side, list[float]]]) -> SessionRu
         if one.repetition < len(of_side):
             summary = a_summary(of_side[one.repetition])
             all_made.summaries.append((one, summary))
-            all_made.runs.append(run_made(one, summary, url="file:///runs", took_s=1.0, problem=None))
+            all_made.runs.append(
+                RunMade(
+                    case=one.case.name, repetition=one.repetition + 1, side=one.side, url="file:///runs",
+                    valid=True, constraint=summary.constraint, labels=("table write partition",),
+                )
+            )  # fmt: skip
     return all_made
 
 
 def baseline(runs: dict[str, list[float]], machine: str = "this one") -> Baseline:
     kept = {
         case: tuple(
-            Kept(case=case, repetition=number, side="candidate", summary=a_summary(accepted, machine),
+            Kept(case=case, repetition=number, side="after", summary=a_summary(accepted, machine),
                  folder_url="file:///gone", at=AT)
             for number, accepted in enumerate(numbers)
         )
@@ -97,7 +101,7 @@ def test_a_new_case_is_held_against_nothing(suite: Any) -> None:
     held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE}))
     judged = held.judged(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
     assert [one.case for one in judged["findings"]] == ["hotkey"]
-    assert "sharded is not in" in judged["because"][0]
+    assert "sharded is new" in judged["because"][0]
     assert judged["verdict"] == "unaccepted", "it throttles where nobody said that it is to"
     accepted = replace(held, accept=True)
     assert (
@@ -136,7 +140,7 @@ def test_a_case_that_left_the_suite_is_named(suite: Any) -> None:
     held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE, "queue": LIKE}))
     judged = held.judged(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
     assert judged["verdict"] == "good"
-    assert "queue is in the baseline, and no more in the suite: nothing watches it now." in judged["because"]
+    assert "queue left the suite and is no longer checked." in judged["because"]
 
 
 def test_another_machine_forbids_what_is_not_forced(suite: Any) -> None:
@@ -188,4 +192,4 @@ def test_a_session_that_was_ended_early_decides_nothing(suite: Any, code: int, v
     assert judged["verdict"] == verdict
     assert "findings" not in judged
     nothing = held.judged(SessionRuns(code=130))
-    assert nothing["because"] == ("It was stopped before its first run was over.",)
+    assert nothing["because"] == ("No run had finished.",)

@@ -16,7 +16,7 @@ WORSE = a_finding()
     ("runs", "findings", "more", "verdict", "says"),
     [
         ([RUN], [HELD], {}, "good", None),
-        ([RUN], [HELD], {"compared": False}, "baseline", "From now on"),
+        ([RUN], [HELD], {"compared": False}, "baseline", "Later sessions"),
         (
             [RUN],
             [HELD, WORSE],
@@ -27,12 +27,12 @@ WORSE = a_finding()
         ([RUN], [LOST, WORSE], {}, "regressed", "hotkey fails 2 gates, by "),
         ([RUN, BROKEN], [HELD], {}, "regressed", "hotkey, repetition 3: p99_ms: 12 ms, allowed 5 ms."),
         ([RUN, BROKEN], [], {"compared": False}, "regressed", "repetition 3: p99_ms"),
-        ([RUN, INVALID], [HELD], {}, "invalid", "repetition 2 says nothing about its table: the load gen"),
+        ([RUN, INVALID], [HELD], {}, "invalid", "repetition 2 is invalid: the load gen"),
         ([RUN, INVALID], [WORSE], {}, "invalid", "fails 1 gate"),
         ([RUN], [], {"forbidden": [OTHER]}, "invalid", "1 thing differs"),
-        ([RUN], [WORSE], {"forbidden": [OTHER]}, "invalid", "--force compares nevertheless"),
+        ([RUN], [WORSE], {"forbidden": [OTHER]}, "invalid", "--force compares anyway"),
         ([RUN], [UNDECIDED], {}, "good", "1 gate could not have seen a regression"),
-        ([RUN], [HELD], {"new_cases": ["sharded"]}, "good", "sharded is not in the baseline"),
+        ([RUN], [HELD], {"new_cases": ["sharded"]}, "good", "sharded is new"),
         ([RUN, BEFORE], [HELD], {}, "good", None),
     ],
 )
@@ -46,5 +46,5 @@ def test_what_is_invalid_is_said_first_and_whose_run_it_was() -> None:
     again = a_run("hotkey", 1, "before", valid=False)
     _verdict, because = verdict_of([again], [WORSE], compared=True)
     assert because[0] == (
-        "hotkey, repetition 1 (the baseline, run again) says nothing about its table: it is not valid."
+        "hotkey, repetition 1 (the baseline, run again) is invalid: its evidence is missing."
     )

@@ -14,9 +14,9 @@ from keyheat.cli.options import a_file, a_path, in_json, price_list, series_plac
 from keyheat.cli.run import NOT_STARTED, How, make_run
 from keyheat.endpoint.options import Within
 from keyheat.load.guard.options import Guards
-from keyheat.load.run.jobs import Job, made
 from keyheat.runs.folder import versions
 from keyheat.scenario.variants import write_scenario
+from keyheat.simulator.jobs import Job, made
 from keyheat.terminal.console import answer, bars, err, out, strong
 from keyheat.terminal.progress import Working
 from keyheat.words import BROKEN, DONE, INVALID

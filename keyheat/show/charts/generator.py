@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 
 from keyheat.analysis.report.run import ReportRun
 from keyheat.numbers import measured, milliseconds, percent, rate, some, span, whole
-from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.scenario.shape import LoadShape
 from keyheat.show.answer import Figure
@@ -60,7 +59,7 @@ def generator_figure(run: ReportRun) -> Figure | None:
             )  # fmt: skip
     if (line := _demand(run, start_s, end_s)) is not None:
         made.add_trace(line)
-    made.update_xaxes(time_axis(start_s, end_s))
+    made.update_xaxes(time_axis(start_s, end_s), overwrite=True)
     title = "What was sent, on a virtual clock" if run.simulated else "What the load generator sent"
     return Figure(title=title, summary=generator_words(run, step_s), figure=made)
 
@@ -120,27 +119,8 @@ def _sentences(run: ReportRun, step_s: int) -> Iterator[str]:
             f"{some(late, 'arrival')} started more than 10 ms late; "
             f"{some(dropped, 'arrival')} could not start within a second, and {was} dropped."
         )
-    if manifest is not None:
-        yield from _retried(manifest)
     if run.totals.errors:
         kinds = ", ".join(
             f"{name} {whole(count)}" for name, count in sorted(run.totals.errors_by_kind.items())
         )
         yield f"{some(run.totals.errors, 'request')} failed for another reason ({kinds})."
-
-
-def _retried(manifest: Manifest) -> Iterator[str]:
-    """What retries took, and what they did not save."""
-    cost = manifest.retry_cost
-    if cost is None:
-        return
-    words = [f"{measured(cost.amplification)} attempts for each of {some(cost.requests, 'request')}"]
-    if cost.again:
-        words.append(f"{some(cost.again, 'retry', 'retries')} after pauses of {span(cost.backoff_s)} in all")
-    if cost.held_s:
-        each = milliseconds(cost.held_each_s * 1000)
-        words.append(f"requests held back for {span(cost.held_s)} in all, {each} each on average")
-    if cost.waiting:
-        words.append(f"{whole(cost.waiting)} still waiting when the load ended")
-    share = f"{some(cost.given_up, 'request')} ({percent(cost.given_up_share)})" if cost.given_up else "none"
-    yield f"What retries cost: {', '.join(words)}; {share} given up."

@@ -17,7 +17,7 @@ from keyheat.terms import DEMAND
 from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource, index_of, key_name
 
 MOST_KEYS: Final = 12
-MOST_ROWS: Final = 120  # of the table below a chart
+MOST_ROWS: Final = 60  # of the table below a chart
 MOST_COLUMNS: Final = 720
 MOST_PARTITIONS, NAMED_PARTITIONS = 96, 32
 COLD: Final = 0.02  # of what one partition admits: below it there is no heat to show
@@ -60,8 +60,8 @@ def key_heat_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) 
     made = figure(104 + 26 * len(names))
     most = max(highest(rates), ceiling_per_s)  # so that an even load looks as cool as it is
     made.add_trace(heat_map(rates, step_s, most, UNITS[direction]))
-    made.update_xaxes(time_axis(rates.index[0], rates.index[-1] + step_s))
-    made.update_yaxes(row_axis(names))
+    made.update_xaxes(time_axis(rates.index[0], rates.index[-1] + step_s), overwrite=True)
+    made.update_yaxes(row_axis(names), overwrite=True)
     return Figure(
         title=f"Where the heat was, {direction}s", summary=_key_sentences(rates, step_s, names), figure=made,
         table=_hottest_table(rates, names, direction),
@@ -166,10 +166,12 @@ def partition_figure(
     made.add_trace(heat_map(heat, width_s, most, unit, ygap=gap))
     if highest(refused):
         made.add_trace(_refusals(_fitting(refused[shown])[0], width_s, gap))
-    made.update_xaxes(time_axis(units.index[0], end_s))
+    made.update_xaxes(time_axis(units.index[0], end_s), overwrite=True)
     names = [f"{number}: from {percent(born.loc[number, 'from_share'])}" for number in shown]
     axis, every = row_axis(names), -(-len(names) // NAMED_PARTITIONS)
-    made.update_yaxes({**axis, "tickvals": axis["tickvals"][::every], "ticktext": axis["ticktext"][::every]})
+    made.update_yaxes(
+        {**axis, "tickvals": axis["tickvals"][::every], "ticktext": axis["ticktext"][::every]}, overwrite=True
+    )
     return Figure(
         title=f"Partitions: {resource.title}", figure=made,
         summary=_partition_sentences(units, refused * step_s, born, step_s, len(shown)),

@@ -9,7 +9,8 @@ from keyheat.analysis.report.run import ReportRun
 from keyheat.numbers import UNITS, measured, percent, rate, some, whole
 from keyheat.runs.frames import keys_of
 from keyheat.show.answer import Figure, Table
-from keyheat.show.charts.base import FAR_ABOVE, compact, figure, named_rows, rows_of, safe, shortened
+from keyheat.show.charts.base import compact, figure, lay_out, named_rows, rows_of, safe, shortened
+from keyheat.show.charts.rates import FAR_ABOVE
 from keyheat.show.style import LIGHT
 from keyheat.terms import DEMAND
 from keyheat.words import Direction, key_name, label_of, whose
@@ -35,7 +36,7 @@ def hottest_keys(run: ReportRun, direction: Direction) -> pd.DataFrame:
     hot = windows[windows["rate"] >= windows.groupby("key")["rate"].transform("max") / 2]
     others = keys[keys["window"].isna()].set_index("key")
     others["units_per_s"] = hot.groupby("key")["rate"].mean()
-    others = others.dropna(subset="units_per_s").reset_index()[COLUMNS]
+    others = others.dropna(subset=["units_per_s", "share"]).reset_index()[COLUMNS]
     found = pd.concat([one.astype(object) for one in (named, others) if len(one)] or [named])
     return found.sort_values(["units_per_s", "key"], ascending=[False, True], ignore_index=True)
 
@@ -62,9 +63,9 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
                 name=f"one partition admits: {whole(ceiling_per_s)} {unit}/s",
             )
         )  # fmt: skip
-    made.update_layout(annotations=notes, barmode="overlay")
-    made.update_xaxes({"rangemode": "tozero", "gridcolor": LIGHT["line"], "nticks": 5})
-    made.update_yaxes(axis)
+    lay_out(made, annotations=notes, barmode="overlay")
+    made.update_xaxes({"rangemode": "tozero", "gridcolor": LIGHT["line"], "nticks": 5}, overwrite=True)
+    made.update_yaxes(axis, overwrite=True)
     return Figure(
         title=f"Hottest keys, {direction}s", summary=_sentence(keys.iloc[0], direction, ceiling_per_s),
         figure=made, table=_table(keys, unit),

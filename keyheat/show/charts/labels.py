@@ -9,7 +9,7 @@ from keyheat.numbers import percent, some, whole
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.frames import labels_of
 from keyheat.show.answer import Figure
-from keyheat.show.charts.base import figure, iso, row_axis, rows_of, safe, time_axis
+from keyheat.show.charts.base import figure, iso, lay_out, row_axis, rows_of, safe, time_axis
 from keyheat.show.constraints import NAMES, SHOWN, saying
 from keyheat.show.style import colour_of, pattern
 
@@ -34,10 +34,10 @@ def label_figure(diagnosis: Diagnosis, load: tuple[int, int] | None) -> Figure |
         if len(mine):
             bars = _joined(mine, (end_s - start_s) / FINEST)
             made.add_trace(_bars(bars, list(owners.index), constraint))
-    made.update_layout(barmode="overlay")
-    made.update_xaxes(time_axis(start_s, end_s))
+    lay_out(made, barmode="overlay")
+    made.update_xaxes(time_axis(start_s, end_s), overwrite=True)
     names = [f"{safe(str(name), 24)}<br>{some(int(count), 'throttle')}" for name, count in owners.items()]
-    made.update_yaxes({**row_axis(list(owners.index)), "ticktext": names})
+    made.update_yaxes({**row_axis(list(owners.index)), "ticktext": names}, overwrite=True)
     return Figure(title="Constraints over time", summary=_sentences(labels), figure=made)
 
 

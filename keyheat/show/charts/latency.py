@@ -39,9 +39,8 @@ def latency_figure(latencies: tuple[OperationLatency, ...]) -> Figure | None:
     shown = [nine for nine in NINES if nine <= max(one.curve[-1][0] for one in drawn) + 1e-9]
     made.update_xaxes(
         tickvals=list(map(_nines, shown)), ticktext=["min", *(f"p{nine:g}" for nine in shown[1:])],
-        hoverformat=None,
-    )  # fmt: skip
-    made.update_yaxes(type="log", rangemode="normal", tickformat=",~r", dtick="D2", nticks=0)
+        hoverformat=None, overwrite=True)  # fmt: skip
+    made.update_yaxes(type="log", rangemode="normal", tickformat=",~r", dtick="D2", nticks=0, overwrite=True)
     words = " ".join(map(_sentence, latencies))
     return Figure(title="Latency by percentile", summary=words, figure=made, table=_table(latencies))
 

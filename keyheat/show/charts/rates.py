@@ -1,6 +1,6 @@
 """Rates over time of one resource, as a frame: charts, tables and CSV files are made from it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -9,13 +9,33 @@ import pandas as pd
 
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.timeline import Cells
+from keyheat.numbers import UNITS, whole
 from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.frames import frame as frame_of
 from keyheat.runs.frames import seconds_of, throttles_of
+from keyheat.show.answer import Mark
 from keyheat.show.charts.base import coarser, width_for
 from keyheat.show.constraints import SHOWN
 from keyheat.words import Constraint, Resource
 
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How a limit is drawn, and what it is called."""
+
+    mark: Mark
+    role: str
+    words: str
+
+
+LIMITS: Final = {
+    "provisioned": Limit("dash", "ink", "provisioned"),
+    "max_on_demand": Limit("dash", "ink", "on-demand maximum"),
+    "ceiling": Limit("dot", "ceiling", "one partition admits"),
+}
+"""The columns of rates that are limits."""
+FAR_ABOVE: Final = 8
+"""A limit this many times above the highest consumption would flatten a chart: words name it instead."""
 MINUTE_S: Final = 60
 MOST_MINUTES: Final = 1_440
 
@@ -24,8 +44,8 @@ MOST_MINUTES: Final = 1_440
 class Rates:
     """Rates per second in steps of `step_s`; of the last step, which may be shorter, up to `end_s`.
 
-    `frame` is indexed by the epoch second at which a step begins. Its columns are `consumed`, `attempts`,
-    `provisioned`, as far as they are known at all, and each constraint that throttled. NaN is unknown.
+    `frame` is indexed by the epoch second at which a step begins. Its columns are `consumed`, `attempts` and
+    those of `LIMITS`, as far as they are known at all, and each constraint that throttled. NaN is unknown.
     """
 
     resource: Resource
@@ -49,6 +69,23 @@ class Rates:
     def most(self, column: str) -> float:
         """The highest value of a column, 0 if nothing of it is known."""
         return float(self.frame[column].max()) if self.known(column) else 0.0
+
+    def limits(self) -> Iterator[tuple[str, Limit]]:
+        """The limits that can be drawn beside what was consumed, by their column."""
+        highest = FAR_ABOVE * self.most("consumed") or np.inf
+        return (
+            (name, one) for name, one in LIMITS.items() if self.known(name) and self.most(name) <= highest
+        )
+
+    def limit_words(self, column: str) -> str:
+        """A limit with its number, or with the least and the most of it: `provisioned: 4,000 WCU/s`."""
+        low, high = whole(float(self.frame[column].min())), whole(self.most(column))
+        amount = low if low == high else f"{low} to {high}"
+        return f"{LIMITS[column].words}: {amount} {UNITS[self.resource.direction]}/s"
+
+    def under(self, ceiling_per_s: float) -> "Rates":
+        """The same with what one partition admits."""
+        return replace(self, frame=self.frame.assign(ceiling=ceiling_per_s))
 
     def counts(self, column: str) -> pd.Series:
         """What happened in each step."""
@@ -79,7 +116,7 @@ def client_rates(run: ReportRun, resource: Resource) -> Rates | None:
     throttled = client_throttles(run, resource)
     counts = throttled.pivot_table(index="second", columns="constraint", values="count", aggfunc="sum")
     frame = frame.join(counts.astype("float64").reindex(seconds).fillna(0.0))
-    return Rates(resource=resource, frame=_with_provisioned(frame, run, resource), step_s=1, end_s=limits[1])
+    return Rates(resource=resource, frame=_with_limits(frame, run, resource), step_s=1, end_s=limits[1])
 
 
 def published_rates(run: ReportRun, resource: Resource) -> Rates | None:
@@ -106,7 +143,7 @@ def published_rates(run: ReportRun, resource: Resource) -> Rates | None:
     frame = frame[["consumed", *named]]
     if (rest * lengths).sum() >= 1:
         frame = frame.assign(undetermined=rest)
-    return Rates(resource=resource, frame=_with_provisioned(frame, run, resource), step_s=step_s, end_s=end_s)
+    return Rates(resource=resource, frame=_with_limits(frame, run, resource), step_s=step_s, end_s=end_s)
 
 
 def published_resources(run: ReportRun) -> list[Resource]:
@@ -175,11 +212,13 @@ def _epoch_s(moments: pd.Series) -> pd.Series:
     return moments.astype("datetime64[s, UTC]").astype("int64")
 
 
-def _with_provisioned(frame: pd.DataFrame, run: ReportRun, resource: Resource) -> pd.DataFrame:
-    """The frame with the capacity that held at each step, if any is known."""
-    steps = run.provisioned(resource)
-    units = [steps.at(second) or np.nan for second in frame.index]
-    return frame.assign(provisioned=units) if np.isfinite(units).any() else frame
+def _with_limits(frame: pd.DataFrame, run: ReportRun, resource: Resource) -> pd.DataFrame:
+    """The frame with the capacity that held at each step, else with the maximum of an on-demand table."""
+    for name, steps in (("provisioned", run.provisioned(resource)), ("max_on_demand", run.maximum(resource))):
+        units = [steps.at(second) or np.nan for second in frame.index]
+        if np.isfinite(units).any():
+            return frame.assign(**{name: units})
+    return frame
 
 
 def _whole_minutes(evidence: Evidence) -> tuple[int, int]:

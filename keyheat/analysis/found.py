@@ -1,0 +1,140 @@
+"""Run directories below a folder: where they are, and how far each has come.
+
+A directory is a run if it holds a manifest or a diagnosis; nothing is looked for below one. What cannot be
+read is a problem with its place, and never the end of the search.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Literal
+
+from keyheat.analysis.setup import target_of
+from keyheat.analysis.summarize import read_summary
+from keyheat.analysis.summary import RunSummary
+from keyheat.inputs import is_text
+from keyheat.masking import plain
+from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, SIMULATED, FileProblem, parsed_json
+from keyheat.runs.folder import is_underway
+from keyheat.runs.manifest import read_manifest
+
+DEPTH: Final = 6  # folders below the one that is searched
+MARKS: Final = (FILES[RUN], FILES[DIAGNOSIS])
+
+State = Literal["done", "under way", "not analyzed", "never ended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadPlace:
+    """A place that could not be read, and why."""
+
+    place: Path
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRun:
+    """A run, from its directory or, without one, from a history; it has a summary once it is done.
+
+    `started_s` is when it was made, in seconds since 1970: the clock of a simulated run is a virtual one.
+    """
+
+    scenario: str
+    question: str
+    target: str
+    started_s: float
+    duration_s: float | None
+    state: State = "done"
+    table: str | None = None
+    summary: RunSummary | None = None
+    folder: Path | None = None
+    report: bool = False
+
+
+def find_runs(
+    folders: Sequence[Path], now_s: float, tell: Callable[[Sequence[Path]], Iterable[Path]] = iter
+) -> tuple[list[FoundRun], list[UnreadPlace]]:
+    """Every run below the folders once, and what could not be read; `now_s` judges signs of life.
+
+    `tell` gives the places one by one, and shows how far that is.
+    """
+    problems: list[UnreadPlace] = []
+    runs: list[FoundRun] = []
+    places = dict.fromkeys(place for folder in folders for place in _runs_below(folder, DEPTH, problems))
+    for place in tell([*places]):
+        try:
+            runs.append(_read(place, now_s))
+        except (FileProblem, OSError) as problem:
+            problems.append(UnreadPlace(place=place, why=str(problem).replace(f"{place}/", "")))
+    return runs, problems
+
+
+def _runs_below(folder: Path, depth: int, problems: list[UnreadPlace]) -> Iterator[Path]:
+    if not is_text(str(folder)):
+        problems.append(UnreadPlace(place=Path(plain(str(folder))), why="its name is not UTF-8; rename it"))
+        return
+    try:
+        with os.scandir(folder) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+        inner = [
+            entry
+            for entry in entries
+            if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+        ]
+    except FileNotFoundError:
+        return  # no run has been made yet, or somebody has just deleted it
+    except OSError as error:
+        problems.append(UnreadPlace(place=folder, why=f"cannot be read: {error.strerror or error}"))
+        return
+    if any(entry.name in MARKS for entry in entries):
+        yield folder
+    elif inner and not depth:
+        problems.append(UnreadPlace(place=folder, why=f"is not searched: it is {DEPTH} folders down"))
+    else:
+        for entry in inner:
+            yield from _runs_below(Path(entry.path), depth - 1, problems)
+
+
+def _read(folder: Path, now_s: float) -> FoundRun:
+    """Read a run directory. Raises `FileProblem`."""
+    made_s = next(path.stat().st_mtime for name in MARKS if (path := folder / name).exists())
+    if (folder / FILES[DIAGNOSIS]).exists():
+        report = (folder / REPORT).exists()
+        return of_summary(read_summary(folder), made_s, folder=folder, table=_table(folder), report=report)
+    manifest, target = (found := read_manifest(folder)), target_of(found)
+    state: State = "never ended" if manifest.status == "running" else "not analyzed"
+    alive = is_underway(folder, now_s)
+    return FoundRun(
+        scenario=manifest.name or folder.name, question=manifest.question or "", target=target,
+        started_s=_when(manifest.started_at, target, made_s), duration_s=manifest.duration_s,
+        state="under way" if alive else state, table=manifest.table.name, folder=folder,
+    )  # fmt: skip
+
+
+def of_summary(
+    summary: RunSummary, made_s: float, *, folder: Path | None = None, table: str | None = None,
+    report: bool = False,
+) -> FoundRun:  # fmt: skip
+    """A run that is done; `made_s` is when it was made or kept."""
+    target = summary.setup.target
+    return FoundRun(
+        scenario=summary.scenario, question=summary.question, target=target, summary=summary,
+        started_s=_when(summary.started_at, target, made_s), duration_s=summary.duration_s,
+        folder=folder, table=table, report=report,
+    )  # fmt: skip
+
+
+def _when(started_at: datetime, target: str, made_s: float) -> float:
+    return made_s if target == SIMULATED else started_at.timestamp()
+
+
+def _table(folder: Path) -> str | None:
+    """The name of the run's table, which a summary does not have."""
+    if not (folder / FILES[RUN]).exists():
+        return None
+    content = parsed_json(folder / FILES[RUN])
+    table = content.get("table") if isinstance(content, dict) else None
+    name = table.get("name") if isinstance(table, dict) else None
+    return name if isinstance(name, str) else None

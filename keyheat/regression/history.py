@@ -1,0 +1,349 @@
+"""The history of suites: one SQLite file that keeps each session, its runs and its outcome.
+
+Every change is one transaction: after kill -9 all runs that were added are there. A session without a verdict
+is running, or was killed; it is never a baseline.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self, TypeVar
+
+import orjson
+
+from keyheat.analysis.summary import RunSummary
+from keyheat.regression.outcome import GOOD, SessionOutcome, Side, Verdict
+from keyheat.runfiles import FileProblem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT: Final = Path("reports/history.sqlite")
+VARIABLE: Final = "KEYHEAT_HISTORY"
+WAIT_S: Final = 30.0
+"""How long another process may hold the file; it does so for milliseconds, unless its disk is slow."""
+RUNNING: Final = timedelta(days=2)
+"""A session without a verdict may be running for so long, and is not pruned."""
+APPLICATION_ID: Final = int.from_bytes(b"KyHt")
+"""Marks the file, so that another program's SQLite file is not taken for a history."""
+TABLES: Final = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS sessions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again after a session is pruned
+    suite TEXT NOT NULL, label TEXT, started_at TEXT NOT NULL, ended_at TEXT, verdict TEXT, outcome TEXT
+);
+CREATE TABLE IF NOT EXISTS runs (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    side TEXT NOT NULL, case_name TEXT NOT NULL, repetition INTEGER NOT NULL,
+    folder_url TEXT NOT NULL, at TEXT NOT NULL, summary TEXT NOT NULL,
+    UNIQUE (session, side, case_name, repetition)
+);
+CREATE INDEX IF NOT EXISTS runs_by_folder ON runs (folder_url);
+CREATE TABLE IF NOT EXISTS pins (name TEXT PRIMARY KEY, session INTEGER NOT NULL REFERENCES sessions);
+PRAGMA application_id = {APPLICATION_ID};
+COMMIT;
+"""
+SESSIONS: Final = """
+    SELECT id, suite, label, started_at, ended_at, verdict,
+        (SELECT count(*) FROM runs WHERE session = id),
+        (SELECT json_group_array(name) FROM pins WHERE session = id)
+    FROM sessions"""
+RUNS: Final = "SELECT case_name, repetition, side, summary, folder_url, at FROM runs"
+MEASURES: Final = """
+    SELECT runs.session, case_name AS "case", taken.key AS measure, taken.value
+    FROM runs JOIN sessions ON sessions.id = runs.session, json_each(summary, '$.measures') AS taken
+    WHERE suite = ? AND verdict IS NOT NULL AND side = 'after' AND json_extract(summary, '$.valid')
+        AND NOT json_extract(summary, '$.generator_bound')"""
+OLD: Final = """
+    SELECT id FROM (
+        SELECT *, row_number() OVER (PARTITION BY suite ORDER BY id DESC) AS age,
+            max(id) FILTER (WHERE verdict IN ('good', 'baseline')) OVER (PARTITION BY suite) AS last_good
+        FROM sessions
+    )
+    WHERE age > ? AND (verdict IS NOT NULL OR started_at < ?)
+        AND id IS NOT last_good AND id NOT IN (SELECT session FROM pins)"""
+"""Sessions beyond the newest of their suite that nothing needs."""
+
+Row = TypeVar("Row")
+
+
+class HistoryProblem(ValueError):
+    """A history that cannot be read or written as requested, and what to do about it."""
+
+
+class Damaged(HistoryProblem, FileProblem):
+    """A history file with lost or changed content."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One regress of a suite; without a verdict it is running, or was killed."""
+
+    id: int
+    suite: str
+    label: str | None
+    started_at: datetime
+    ended_at: datetime | None
+    verdict: Verdict | None
+    runs: int  # that were kept
+    pins: tuple[str, ...]  # names, for --baseline
+
+    @property
+    def good(self) -> bool:
+        """Whether it can be the baseline without being named."""
+        return self.verdict in GOOD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """One run of a session, and the address of its directory."""
+
+    case: str
+    repetition: int  # 0 for the first
+    side: Side
+    summary: RunSummary
+    folder_url: str
+    at: datetime
+
+
+def default_path() -> Path:
+    """The history file without an option."""
+    return Path(os.environ.get(VARIABLE) or DEFAULT)
+
+
+def utc_now() -> datetime:
+    """The time."""
+    return datetime.now(UTC)
+
+
+class History:
+    """All sessions of all suites; a context manager for one thread. Every method raises `HistoryProblem`."""
+
+    def __init__(self, path: Path, now: Callable[[], datetime], wait_s: float) -> None:
+        self.path, self._now = path, now
+        with _problems(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path.absolute(), timeout=wait_s, isolation_level=None)
+            try:
+                self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
+
+    @classmethod
+    def open(
+        cls, path: Path | None = None, now: Callable[[], datetime] = utc_now, *, wait_s: float = WAIT_S
+    ) -> Self:
+        """Open the history at `path`, and create it if it does not exist."""
+        return cls(path or default_path(), now, wait_s)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA foreign_keys = ON")
+        self._db.execute("PRAGMA synchronous = EXTRA")
+        if self._db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
+            return
+        if self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+            raise _no_history(self.path, "it belongs to another program")
+        self._db.executescript(TABLES)
+
+    # sessions
+
+    def begin(self, suite: str, label: str | None = None) -> Session:
+        """Begin a session. Damage to the file is found here, before hours of load and not after."""
+        with self._writing():
+            if (said := self._db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+                raise _damaged(self.path, said)
+            query = "INSERT INTO sessions (suite, label, started_at) VALUES (?, ?, ?)"
+            number = self._db.execute(query, (suite, label, self._at())).lastrowid
+        return self.session(number or 0)
+
+    def add(
+        self, session: Session, case: str, repetition: int, summary: RunSummary, folder_url: str,
+        side: Side = "after",
+    ) -> None:  # fmt: skip
+        """Keep one run of a session that has not ended."""
+        with self._writing():
+            self._must_be_open(session)
+            self._db.execute(
+                "INSERT INTO runs (session, side, case_name, repetition, folder_url, at, summary) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (session.id, side, case, repetition, folder_url, self._at(), summary.model_dump_json()),
+            )
+
+    def end(self, session: Session, verdict: Verdict, outcome: SessionOutcome | None = None) -> None:
+        """End a session; one that failed on the way has no outcome."""
+        kept = outcome.model_dump_json(exclude={"exit_code"}) if outcome else None
+        with self._writing():
+            self._must_be_open(session)
+            self._db.execute(
+                "UPDATE sessions SET ended_at = ?, verdict = ?, outcome = ? WHERE id = ?",
+                (self._at(), verdict, kept, session.id),
+            )
+
+    def sessions(self, suite: str | None = None, limit: int = -1) -> tuple[Session, ...]:
+        """Sessions of a suite, or of all, the newest first."""
+        where = "WHERE ?1 IS NULL OR suite = ?1 ORDER BY id DESC LIMIT ?2"
+        return self._read(_session, f"{SESSIONS} {where}", suite, limit)
+
+    def session(self, number: int) -> Session:
+        """The session of a number."""
+        return self._first(self._read(_session, f"{SESSIONS} WHERE id = ?", number), f"session {number}")
+
+    def named(self, name: str) -> Session:
+        """The session that is pinned by a name, or has it as its number."""
+        pinned = f"{SESSIONS} WHERE id = (SELECT session FROM pins WHERE name = ?1) OR CAST(id AS TEXT) = ?1"
+        return self._first(self._read(_session, pinned, name), f"session {name!r}")
+
+    def latest(self, suite: str, *verdicts: Verdict) -> Session | None:
+        """The newest session of a suite with one of these verdicts."""
+        query = f"{SESSIONS} WHERE suite = ? AND verdict IN (SELECT value FROM json_each(?)) ORDER BY id DESC"
+        return next(iter(self._read(_session, query, suite, orjson.dumps(verdicts).decode())), None)
+
+    def last_good(self, suite: str) -> Session | None:
+        """The session that the next one of a suite is compared with."""
+        return self.latest(suite, *GOOD)
+
+    def runs(self, session: Session, side: Side | None = "after") -> tuple[Kept, ...]:
+        """The runs of a session in the order in which they were made; of both sides if `side` is None."""
+        where = "WHERE session = ?1 AND (?2 IS NULL OR side = ?2) ORDER BY rowid"
+        return self._read(_kept, f"{RUNS} {where}", session.id, side)
+
+    def outcome(self, session: Session) -> SessionOutcome | None:
+        """The outcome of a session; None if it has none."""
+        query = "SELECT outcome FROM sessions WHERE id = ? AND outcome IS NOT NULL"
+        return next(iter(self._read(SessionOutcome.model_validate_json, query, session.id)), None)
+
+    def measures(self, suite: str) -> "pd.DataFrame":
+        """Every measure of every valid run of a suite: `session`, `case`, `measure`, `value`."""
+        import pandas as pd
+
+        with _problems(self.path):
+            return pd.read_sql_query(MEASURES, self._db, params=(suite,))
+
+    # baselines that somebody names, and what is old
+
+    def pin(self, name: str, session: Session) -> None:
+        """Name a session; a session that had the name loses it."""
+        if not name.strip() or name.isdecimal():
+            raise HistoryProblem(f"{name!r} cannot be a session's name: use a word, such as release-2")
+        if session.verdict not in (*GOOD, "regressed"):
+            how = session.verdict or "has not ended"
+            raise HistoryProblem(
+                f"session {session.id} is no baseline ({how}): pin one that is good or regressed"
+            )
+        with self._writing():
+            self._db.execute("INSERT OR REPLACE INTO pins VALUES (?, ?)", (name, session.id))
+
+    def prune(self, keep: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Delete all but the newest `keep` sessions of each suite, except pinned and last good ones.
+
+        Gives the sessions, and the addresses of run directories that no session refers to any more.
+        """
+        with self._writing():
+            old = self._read(int, f"{OLD} ORDER BY id", keep, _text(self._now() - RUNNING))
+            marks = ", ".join(map(str, old))
+            urls = self._read(
+                str, f"SELECT DISTINCT folder_url FROM runs WHERE session IN ({marks}) AND folder_url NOT IN "
+                f"(SELECT folder_url FROM runs WHERE session NOT IN ({marks})) ORDER BY 1",
+            )  # fmt: skip
+            self._db.execute(f"DELETE FROM sessions WHERE id IN ({marks})")
+        return old, urls
+
+    def _must_be_open(self, session: Session) -> None:
+        if not self._read(int, "SELECT id FROM sessions WHERE id = ? AND verdict IS NULL", session.id):
+            raise HistoryProblem(f"session {session.id} of {self.path} has ended, or was pruned")
+
+    def _first(self, rows: tuple[Session, ...], what: str) -> Session:
+        if rows:
+            return rows[0]
+        names = ", ".join(self._read(str, "SELECT name FROM pins ORDER BY name")) or "none"
+        raise HistoryProblem(
+            f"{self.path} has no {what}; pinned names: {names}. keyheat history lists sessions"
+        )
+
+    def _read(self, make: Callable[..., Row], query: str, *values: object) -> tuple[Row, ...]:
+        with _problems(self.path):
+            return tuple(make(*row) for row in self._db.execute(query, values))
+
+    def _at(self) -> str:
+        return _text(self._now())
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction in which nobody else writes; it is rolled back by any exception."""
+        with _problems(self.path), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+
+
+def _session(
+    number: int, suite: str, label: str | None, started_at: str, ended_at: str | None,
+    verdict: Verdict | None, runs: int, pins: str,
+) -> Session:  # fmt: skip
+    return Session(
+        id=number, suite=suite, label=label, started_at=datetime.fromisoformat(started_at),
+        ended_at=datetime.fromisoformat(ended_at) if ended_at else None, verdict=verdict, runs=runs,
+        pins=tuple(orjson.loads(pins)),
+    )  # fmt: skip
+
+
+def _kept(case: str, repetition: int, side: Side, summary: str, url: str, at: str) -> Kept:
+    return Kept(
+        case=case, repetition=repetition, side=side, summary=RunSummary.model_validate_json(summary),
+        folder_url=url, at=datetime.fromisoformat(at),
+    )  # fmt: skip
+
+
+def _text(moment: datetime) -> str:
+    """A moment as it is kept: in UTC, to the microsecond, so that text sorts as time does."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+@contextmanager
+def _problems(path: Path) -> Iterator[None]:
+    """Raise what SQLite says, and rows that cannot be read, as `HistoryProblem`."""
+    try:
+        yield
+    except HistoryProblem:
+        raise
+    except sqlite3.IntegrityError as error:
+        raise HistoryProblem(f"{path} has this run already ({error})") from error
+    except (sqlite3.Error, OSError) as error:
+        raise _problem(path, error) from error
+    except (ValueError, TypeError) as error:
+        raise _damaged(path, "a row cannot be read") from error
+
+
+def _problem(path: Path, error: sqlite3.Error | OSError) -> HistoryProblem:
+    """https://www.sqlite.org/rescode.html; the low byte is the kind of error."""
+    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return HistoryProblem(f"{path} is locked by another process; try again once that has ended")
+        case sqlite3.SQLITE_NOTADB:
+            return _no_history(path, "it is not an SQLite file")
+        case sqlite3.SQLITE_CORRUPT:
+            return _damaged(path, str(error))
+    if str(error).startswith("Could not decode"):  # Python's own error, which has no code
+        return _damaged(path, "text cannot be decoded")
+    return HistoryProblem(f"cannot use the history {path}: {error}. Name another with --history FILE")
+
+
+def _no_history(path: Path, why: str) -> HistoryProblem:
+    return HistoryProblem(f"{path} is no history: {why}. Name another with --history FILE")
+
+
+def _damaged(path: Path, why: str) -> Damaged:
+    return Damaged(
+        f"{path} is damaged ({why}). Restore a copy, or recover what can be read: "
+        f"sqlite3 {path} .recover | sqlite3 recovered.sqlite"
+    )

@@ -1,0 +1,192 @@
+"""The history of suites as answers: its sessions, one of them, and trends of measures."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from keyheat.masking import shown
+from keyheat.numbers import NOTHING, measured, percent, some, span
+from keyheat.regression.history import Kept, Session
+from keyheat.regression.outcome import SessionOutcome
+from keyheat.regression.phrases import relative, value
+from keyheat.regression.trend import Trend
+from keyheat.show.answer import Answer, Fact, Figure, Table
+from keyheat.show.constraints import NAMES
+from keyheat.show.regression import outcome_answer
+
+FORMAT: Final = "keyheat.history/1"
+TICKS: Final = "▁▂▃▄▅▆▇█"
+NARROW: Final = 30  # sessions of a small chart, the newest
+CALM: Final = (0.9, 1.1)  # of the median: a small chart is at least as high as that
+MOST_DRAWN: Final = 24  # trends on a page, those that changed first
+
+
+def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> Answer:
+    """Sessions, the newest first; the next session of a suite is compared with one of `good`."""
+    rows = [
+        {
+            "session": str(one.id), "suite": one.suite, "started, UTC": f"{one.started_at:%Y-%m-%d %H:%M}",
+            "took": NOTHING if one.ended_at is None else span((one.ended_at - one.started_at).seconds),
+            "runs": str(one.runs), "verdict": one.verdict or "not ended",
+            "": ", ".join(_marks(one, good)),
+        }
+        for one in sessions
+    ]  # fmt: skip
+    none = f"{shown(file)} has no sessions yet. The first one: keyheat regress SUITE"
+    return Answer(
+        title="History",
+        sentence=f"{shown(file)}, the newest {some(len(rows), 'session')}." if rows else none,
+        tone="none",
+        tables=(Table(title="Sessions", rows=tuple(rows)),) if rows else (),
+        notes=tuple(
+            f"Session {one.id} has no verdict: it is running, or it was killed. Its {some(one.runs, 'run')} "
+            "can be read; it is never a baseline."
+            for one in sessions
+            if one.verdict is None
+        ),
+        data={"format": FORMAT, "history": str(file), "sessions": [asdict(one) for one in sessions]},
+    )
+
+
+def _marks(one: Session, good: set[int]) -> Iterator[str]:
+    if one.id in good:
+        yield "last good"
+    yield from (f"pinned {name}" for name in one.pins)
+    if one.label:
+        yield one.label
+
+
+def session_answer(
+    file: Path, session: Session, runs: Sequence[Kept], outcome: SessionOutcome | None
+) -> Answer:
+    """One session: its outcome as `keyheat regress` printed it, its runs, and where their files are."""
+    whole = outcome_answer(outcome) if outcome is not None else None
+    rows = [run_row(run) for run in runs]
+    named = (Fact(name="Pinned", value=", ".join(session.pins)),) if session.pins else ()
+    return Answer(
+        title=f"Session {session.id} of {session.suite}",
+        label=session.verdict or "not ended",
+        tone=whole.tone if whole else "invalid",
+        sentence=whole.sentence if whole else "It has no outcome: it was killed, or is running.",
+        context=whole.context if whole else f"Began {session.started_at:%Y-%m-%d %H:%M:%S} UTC.",
+        warnings=whole.warnings if whole else (),
+        facts=(*(whole.facts if whole else ()), *named),
+        sections=whole.sections if whole else (),
+        tables=(Table(title="Runs", rows=tuple(rows)),) if rows else (),
+        notes=tuple(run.folder_url for run in runs),
+        data={
+            "format": FORMAT, "history": str(file), "session": asdict(session),
+            "outcome": whole.data if whole else None,
+            "runs": [asdict(run) | {"summary": run.summary.model_dump(mode="json")} for run in runs],
+        },
+    )  # fmt: skip
+
+
+def run_row(run: Kept) -> dict[str, str]:
+    """A run of a session in its main numbers."""
+    summary = run.summary
+    rates = [summary.measures.get(f"accepted_units_per_s.{side}") for side in ("write", "read")]
+    share = summary.measures.get("throttle_share")
+    return {
+        "case": run.case if run.side == "after" else f"{run.case} (baseline, again)",
+        "run": str(run.repetition + 1),
+        "label": NAMES[summary.constraint] if summary.valid else "Not valid",
+        "accepted/s": measured(next((rate for rate in rates if rate is not None), None)),
+        "throttled": NOTHING if share is None else percent(share),
+        "p99": value(summary.measures.get("p99_ms"), "p99_ms"),
+    }
+
+
+def trends_answer(file: Path, suite: str, trends: Sequence[Trend], *, drawn: bool) -> Answer:
+    """Measures over sessions: a table for each case with small charts, what changed, and figures."""
+    cases = {trend.case: [one for one in trends if one.case == trend.case] for trend in trends}
+    notes = [line for trend in trends for line in _changes(trend)]
+    sessions = sorted({session for trend in trends for session in trend.sessions})
+    changed = sorted(trends, key=lambda one: (not one.regressed, not one.changes, one.constant))
+    return Answer(
+        title=suite,
+        label=f"{some(len(notes), 'change')}" if notes else "No change",
+        tone="invalid" if notes else "none",
+        sentence=f"{some(len(trends), 'measure')} over {some(len(sessions), 'session')}, "
+        f"{sessions[0]} to {sessions[-1]}: {some(len(notes), 'change') if notes else 'none changed'}.",
+        context=shown(file),
+        tables=tuple(_trend_table(case, of_case) for case, of_case in cases.items()),
+        notes=tuple(notes),
+        figures=tuple(_figure(one) for one in changed[:MOST_DRAWN]) if drawn else (),
+        data={"format": FORMAT, "history": str(file), "suite": suite, "trends": [*map(_data, trends)]},
+    )
+
+
+def _trend_table(case: str, trends: Sequence[Trend]) -> Table:
+    rows = [
+        {
+            "measure": one.measure.name,
+            "newest": value(one.values[-1], one.measure.name),
+            "up to the newest session": "the same in every session" if one.constant else _spark(one),
+        }
+        for one in trends
+    ]
+    return Table(title=case, rows=tuple(rows))
+
+
+def _spark(trend: Trend) -> str:
+    """The newest sessions, each as high as its median; noise of one percent stays low."""
+    level = median(trend.values)
+    low, high = min(*trend.values, CALM[0] * level), max(*trend.values, CALM[1] * level)
+    return "".join(
+        TICKS[round((number - low) / (high - low) * (len(TICKS) - 1))] for number in trend.values[-NARROW:]
+    )
+
+
+def _changes(trend: Trend) -> Iterator[str]:
+    """Changes of the level, and regressions."""
+    name = trend.measure.name
+    for one in trend.changes:
+        levels = f"{value(one.before, name)} before, {value(one.after, name)} after"
+        worse = "worse" if trend.is_worse(one) else "not worse"
+        session = trend.sessions[one.index]
+        by = relative(one.change)
+        yield f"{trend.case}: {name} changed with session {session}: {by} ({levels}), {worse}"
+    if trend.regressed:
+        lacking = {one: "" if one in trend.sessions else " (it had no number)" for one in trend.regressed}
+        sessions = ", ".join(f"{one}{why}" for one, why in lacking.items())
+        yield f"{trend.case}: {name} regressed in session {sessions}"
+
+
+def _figure(trend: Trend) -> Figure:
+    """The medians of all sessions, the levels between changes, regressions marked."""
+    from keyheat.show.charts.base import figure
+    from keyheat.show.style import LIGHT
+
+    drawn = figure(220)
+    drawn.add_scatter(
+        x=trend.sessions, y=trend.values, mode="lines+markers", name="median of the runs",
+        line={"color": LIGHT["accent"], "width": 1.5}, marker={"size": 5},
+    )  # fmt: skip
+    bad = [(x, y) for x, y in zip(trend.sessions, trend.values, strict=True) if x in trend.regressed]
+    if bad:
+        drawn.add_scatter(
+            x=[x for x, _ in bad], y=[y for _, y in bad], mode="markers", name="regressed",
+            marker={"color": LIGHT["failed"], "size": 10, "symbol": "x"},
+        )  # fmt: skip
+    for change in trend.changes:
+        drawn.add_vline(
+            x=trend.sessions[change.index] - 0.5, line={"color": LIGHT["ceiling"], "dash": "dash"}
+        )
+    drawn.update_xaxes(title_text="session")
+    drawn.update_yaxes(rangemode="tozero")
+    changes = " ".join(f"{line}." for line in _changes(trend)) or "It did not change."
+    return Figure(title=f"{trend.case}: {trend.measure.name}", summary=changes, figure=drawn)
+
+
+def _data(trend: Trend) -> dict[str, Any]:
+    return {
+        "case": trend.case, "measure": trend.measure.name, "sessions": trend.sessions,
+        "values": trend.values, "regressed": trend.regressed,
+        "changes": [
+            asdict(one) | {"session": trend.sessions[one.index], "worse": trend.is_worse(one)}
+            for one in trend.changes
+        ],
+    }  # fmt: skip

@@ -1,0 +1,218 @@
+"""A session of a suite as an answer: the verdict, what did not hold, then each case with its runs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from os.path import relpath
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, unquote, urlsplit
+
+from keyheat.analysis.measures import MEASURES
+from keyheat.numbers import NOTHING, some, span
+from keyheat.regression.exports import content
+from keyheat.regression.outcome import (
+    CaseMade,
+    GateFinding,
+    RunMade,
+    SessionOutcome,
+    Verdict,
+    is_idle,
+    worst_first,
+)
+from keyheat.regression.phrases import SHOWN, against, changed, decision, headline, value
+from keyheat.show.answer import Answer, Fact, Figure, Section, Table, Tone
+from keyheat.words import capital
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+TONES: Final[Mapping[Verdict, Tone]] = {
+    "good": "none", "baseline": "none", "regressed": "failed", "unaccepted": "invalid", "invalid": "invalid",
+    "not_compared": "invalid", "refused": "invalid", "interrupted": "invalid",
+}  # fmt: skip
+MOST: Final = 20  # gates that are named, and reasons
+MOST_DRAWN: Final = 25
+FAR: Final = 4.0  # least effects on each side, beyond which a change is drawn at the edge
+READING: Final = (
+    ("Change", "Relative to the baseline, with the interval that holds it by the confidence of the suite."),
+    ("Worse", "The interval leaves zero out, and the change is at least the gate's least effect."),
+    ("Cannot be told", "The noise is too large for so few runs. It fails nothing; the reason says how many "
+     "repetitions would do."),
+    ("Missing", "One side has no such number. It fails, for nobody can say that it is as good."),
+)  # fmt: skip
+
+
+def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answer:
+    """The whole answer; links of its page are relative to `folder`, where the page stands."""
+    told = [one for one in worst_first(outcome.measured) if one.decision != "same"]
+    made = outcome.verdict != "not_compared"
+    return Answer(
+        title=outcome.suite,
+        label=SHOWN[outcome.verdict],
+        tone=TONES[outcome.verdict],
+        sentence=headline(outcome),
+        context=f"{capital(against(outcome))}." if made else "Nothing was sent, and no session was begun.",
+        question=outcome.question,
+        warnings=tuple(_shortened(outcome.because)),
+        facts=tuple(_facts(outcome)) if made else (),
+        sections=(
+            *_differences(outcome), *_gates(outcome, told),
+            *(_case(outcome, case, folder) for case in outcome.cases),
+        ),
+        notes=tuple(outcome.problems),
+        reading=READING if outcome.findings else (),
+        data=content(outcome),
+    )  # fmt: skip
+
+
+def _shortened(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:MOST]
+    if len(lines) > MOST:
+        yield f"and {len(lines) - MOST} more"
+
+
+def _facts(outcome: SessionOutcome) -> Iterator[Fact]:
+    gates, failed, undecided = len(outcome.measured), len(outcome.failed), len(outcome.of("undecided"))
+    if gates:
+        beside = f"{undecided} cannot be told" if undecided else "the others held" if failed else "all held"
+        idle = len(outcome.findings) - gates
+        more = (f"{idle} more have nothing to measure",) if idle else ()
+        yield Fact(name="Gates", value=f"{failed} of {gates} failed", beside=(beside, *more))
+    bad = sum(not run.valid for run in outcome.runs)
+    again = sum(len(case.before) for case in outcome.cases) if outcome.paired else 0
+    beside_it = (f"beside {some(again, 'run')} of the baseline's scenarios",) if again else ()
+    valid = f"{bad} invalid" if bad else "all valid" if outcome.runs else "none made"
+    yield Fact(name="Runs", value=some(len(outcome.runs), "run"), beside=(valid, *beside_it))
+    yield Fact(name="Took", value=span(outcome.took_s), beside=(f"from {outcome.started_at:%H:%M} UTC",))
+    label = (outcome.label,) if outcome.label else ()
+    yield Fact(name="Session", value=outcome.session, beside=(f"in {outcome.history}", *label))
+
+
+def _differences(outcome: SessionOutcome) -> Iterator[Section]:
+    if outcome.differences:
+        columns = ("case", "what", "before", "now")
+        rows = [(one.case, one.what, one.before, one.after) for one in outcome.differences]
+        table = Table(title="Setup", rows=tuple(dict(zip(columns, row, strict=True)) for row in rows))
+        yield Section(id="differences", title="What differs from the baseline", tables=(table,))
+
+
+def _gates(outcome: SessionOutcome, told: Sequence[GateFinding]) -> Iterator[Section]:
+    """The gates that did not hold, in a terminal, too; those with an interval as a picture."""
+    if not outcome.findings:
+        return
+    rows = [
+        {"": decision(one), "gate": f"{one.case}: {one.gate.measure}", "why": one.because} for one in told
+    ]
+    held = len(outcome.of("same"))
+    lines = [f"{some(held, 'gate')} {'is' if held == 1 else 'are'} as good as before."] if held else []
+    lines += [f"{len(told) - MOST} more are below."] if len(told) > MOST else []
+    table = Table(title="Gates", rows=tuple(rows[:MOST]))
+    drawn = [one for one in worst_first(outcome.measured) if one.low is not None and one.gate.least_effect]
+    yield Section(
+        id="gates", title="Gates that did not hold" if told else "Gates", short="Gates",
+        tables=(table,) if rows else (), lines=tuple(lines),
+        figures=(_intervals(drawn[:MOST_DRAWN]),) if drawn else (),
+    )  # fmt: skip
+
+
+def _case(outcome: SessionOutcome, case: CaseMade, folder: Path | None) -> Section:
+    """A case: every gate, the worst first, and every run."""
+    findings = worst_first(one for one in outcome.findings if one.case == case.name)
+    rows = [
+        {
+            "gate": one.gate.measure, "decided": decision(one), "change": changed(one),
+            "before": value(one.before, one.gate.measure), "now": value(one.after, one.gate.measure),
+            "why": one.because,
+        }
+        for one in findings
+        if not is_idle(one)
+    ]  # fmt: skip
+    idle = ", ".join(one.gate.measure for one in findings if is_idle(one))
+    scenario = f"Scenario {case.scenario}. " if case.scenario != case.name else ""
+    lines = (f"{scenario}Target: {case.target}. {case.question}".rstrip(),)
+    return Section(
+        id=f"case-{case.name}", title=case.name, short=case.name, page_only=True,
+        lines=(*lines, *([f"Nothing to measure: {idle}."] if idle else [])),
+        tables=(
+            *([Table(title=f"Gates of {case.name}", rows=tuple(rows))] if rows else []),
+            *_runs(case, {one.gate.measure for one in findings if not is_idle(one)}, folder),
+        ),
+    )  # fmt: skip
+
+
+def _runs(case: CaseMade, measures: set[str], folder: Path | None) -> Iterator[Table]:
+    """Every run with the numbers that gates are about; its first cell leads to its report or files."""
+    runs = (*case.before, *case.after)
+    names = [name for name in MEASURES if name in measures]
+    rows = [
+        {
+            "run": f"{run.repetition}, {'before' if run.side == 'before' else 'now'}",
+            "label": ", ".join(run.labels) or run.constraint or NOTHING,
+            "valid": "; ".join(("yes" if run.valid else run.problem or "no", *run.broken)),
+            "took": NOTHING if run.took_s is None else span(run.took_s),
+            **{name: value(run.measures.get(name), name) for name in names},
+        }
+        for run in runs
+    ]  # fmt: skip
+    if rows:
+        links = tuple(_link(run, folder) for run in runs)
+        yield Table(title=f"Runs of {case.name}", rows=tuple(rows), links=links, folded=bool(measures))
+
+
+def _link(run: RunMade, folder: Path | None) -> str | None:
+    """The address of a run as a browser follows it from `folder`; None if it cannot, as an s3 address."""
+    parts = urlsplit(run.report or run.url)
+    if parts.scheme in ("http", "https"):
+        return parts.geturl()
+    if parts.scheme != "file" or folder is None:
+        return None
+    return quote(Path(relpath(unquote(parts.path), folder.absolute())).as_posix())
+
+
+def _intervals(findings: Sequence[GateFinding]) -> Figure:
+    """Changes with their intervals, in least effects: what is worse is on the left, whatever the measure."""
+    from keyheat.show.charts.base import figure, safe
+    from keyheat.show.style import LIGHT
+
+    colours = {"worse": "failed", "missing": "failed", "better": "good", "same": "accent"}
+    drawn = figure(120 + 34 * len(findings))
+    drawn.add_vrect(x0=-1, x1=1, fillcolor=LIGHT["soft"], line_width=0, layer="below")
+    drawn.add_vline(x=0, line={"color": LIGHT["muted"], "width": 1})
+    for place, one in enumerate(findings):
+        at, low, high = (_effects(one, end) for end in (one.change, one.low, one.high))
+        colour = LIGHT[colours.get(one.decision, "ceiling")]
+        drawn.add_scatter(
+            x=[low, high], y=[place, place], mode="lines", line={"color": colour, "width": 3},
+            hoverinfo="skip", showlegend=False,
+        )  # fmt: skip
+        drawn.add_scatter(
+            x=[at], y=[place], mode="markers", marker={"color": colour, "size": 10}, showlegend=False,
+            hovertemplate=f"{safe(one.gate.measure)}: {changed(one)}<extra></extra>",
+        )  # fmt: skip
+    _lay_out(drawn, [f"{one.case}: {one.gate.measure}" for one in findings])
+    return Figure(
+        title="How much each gate changed",
+        summary="Left is worse, whichever way a measure goes. In the band a change is too small to matter; "
+        "the band is as wide for every gate, and a bar is the interval that holds the change.",
+        figure=drawn,
+    )
+
+
+def _effects(one: GateFinding, change: float | None) -> float:
+    """A change in least effects, for the worse to the left, at the edge if it is far."""
+    way = -1.0 if MEASURES[one.gate.measure].better == "lower" else 1.0
+    return max(-FAR, min(FAR, way * (change or 0.0) / one.gate.least_effect))
+
+
+def _lay_out(drawn: "go.Figure", names: Sequence[str]) -> None:
+    from keyheat.show.charts.base import safe
+    from keyheat.show.style import LIGHT
+
+    for place, name in enumerate(names):
+        drawn.add_annotation(
+            text=safe(name), x=0, xref="paper", xanchor="left", y=place, yanchor="bottom", yshift=5,
+            showarrow=False, font={"size": 11, "color": LIGHT["muted"]},
+        )  # fmt: skip
+    drawn.update_yaxes(visible=False, range=[len(names) - 0.5, -0.8])
+    drawn.update_xaxes(
+        range=[-FAR - 0.2, FAR + 0.2], tickvals=[-3, 0, 3], ticktext=["← worse", "no change", "better →"]
+    )

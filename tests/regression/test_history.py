@@ -1,0 +1,258 @@
+"""Sessions, runs and pins are kept as they were added; a file that is not as it should be is refused."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from keyheat.regression.history import Damaged, History, HistoryProblem, Session
+from keyheat.regression.outcome import Verdict
+from keyheat.regression.session import baseline_of
+from tests.make import a_summary
+from tests.regression.outcomes import REGRESSED
+
+AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "be low" / "b?c#d %20.sqlite"
+
+
+@pytest.fixture
+def history(path: Path) -> Iterator[History]:
+    minutes = count()
+    with History.open(path, now=lambda: AT + timedelta(minutes=next(minutes))) as opened:
+        yield opened
+
+
+def a_session(
+    history: History, verdict: Verdict | None = "good", suite: str = "nightly", runs: int = 2
+) -> Session:
+    session = history.begin(suite)
+    for repetition in range(runs):
+        url = f"file:///runs/{session.id}-{repetition}"
+        history.add(session, "hotkey", repetition, a_summary(repetition), url)
+    if verdict is not None:
+        history.end(session, verdict)
+    return history.session(session.id)
+
+
+def filled(path: Path, runs: int = 40) -> Path:
+    with History.open(path) as history:
+        a_session(history, runs=runs)
+    return path
+
+
+def refused(path: Path) -> str:
+    """Why a history is not opened, or begins no session; its file is as it was."""
+    before = path.read_bytes()
+    with pytest.raises(HistoryProblem) as raised, History.open(path, wait_s=0.0) as history:
+        history.begin("nightly")
+    assert path.read_bytes() == before
+    assert str(path) in str(raised.value)
+    return str(raised.value)
+
+
+def test_a_session_is_kept_with_its_runs_and_its_outcome(history: History) -> None:
+    session = history.begin("nightly", "v1.2")
+    assert (session.verdict, session.runs) == (None, 0)
+    summary = a_summary(7, question="Ümläute?", measures={"p99_ms": 0.1 + 0.2})
+    history.add(session, "hotkey", 0, summary, "s3://bucket/run-7")
+    history.add(session, "hotkey", 0, a_summary(8), "file:///x", side="before")
+    history.end(session, "regressed", REGRESSED)
+    (kept,) = history.runs(session)
+    assert (kept.case, kept.repetition, kept.side) == ("hotkey", 0, "after")
+    assert (kept.summary, kept.folder_url) == (summary, "s3://bucket/run-7")
+    assert [run.summary.seed for run in history.runs(session, side=None)] == [7, 8]
+    assert history.outcome(session) == REGRESSED
+    (ended,) = history.sessions()
+    assert (ended.suite, ended.label, ended.verdict, ended.runs) == ("nightly", "v1.2", "regressed", 2)
+    assert ended.ended_at is not None
+    assert AT <= ended.started_at < kept.at < ended.ended_at
+
+
+def test_the_last_good_session_is_the_newest_that_ended_well(history: History) -> None:
+    assert history.last_good("nightly") is None
+    a_session(history, "baseline")
+    good = a_session(history)
+    for verdict in ("regressed", "invalid", "interrupted", "refused", None):
+        a_session(history, verdict)
+    a_session(history, suite="weekly")
+    assert history.last_good("nightly") == good
+    assert [one.id for one in history.sessions("nightly", 2)] == [7, 6], "the newest first"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "settled", "session", "accepted"),
+    [
+        (["unaccepted", "unaccepted", "regressed"], False, 2, False),
+        (["regressed", "invalid"], False, 1, False),
+        (["unaccepted"], True, None, None),
+        (["unaccepted", "baseline", "regressed"], False, 2, True),
+        (["baseline", "unaccepted"], False, 1, True),
+    ],
+)
+def test_what_waits_for_a_review_is_compared_with_until_a_session_is_good(
+    history: History, verdicts: list[Verdict], settled: bool, session: int | None, accepted: bool | None
+) -> None:
+    for verdict in verdicts:
+        a_session(history, verdict)
+    suite: Any = SimpleNamespace(name="nightly")
+    found = baseline_of(history, suite, None, settled=settled)
+    assert (found and int(found.used.session), found and found.used.accepted) == (session, accepted)
+    assert found is None or found.tentative == (frozenset() if accepted else {"hotkey"})
+
+
+def test_nothing_is_added_twice_or_to_a_session_that_is_over(history: History) -> None:
+    session = a_session(history, None, runs=1)
+    with pytest.raises(HistoryProblem, match="has this run already"):
+        history.add(session, "hotkey", 0, a_summary(), "file:///x")
+    history.end(session, "good")
+    with pytest.raises(HistoryProblem, match="has ended"):
+        history.add(session, "hotkey", 1, a_summary(), "file:///x")
+    with pytest.raises(HistoryProblem, match="has ended"):
+        history.end(session, "regressed")
+    assert len(history.runs(session)) == 1
+
+
+def test_a_name_is_given_and_moved_and_must_be_one(history: History) -> None:
+    first, other = a_session(history), a_session(history, "regressed")
+    history.pin("release", first)
+    history.pin("release", other)
+    assert history.named("release") == history.named("2") == history.session(2)
+    assert history.session(2).pins == ("release",)
+    for name in ("", " ", "12"):
+        with pytest.raises(HistoryProblem, match="cannot be a session's name"):
+            history.pin(name, first)
+    for verdict in ("invalid", "interrupted", None):
+        with pytest.raises(HistoryProblem, match="is no baseline"):
+            history.pin("release", a_session(history, verdict))
+    for name in ("nothing", str(2**70)):
+        with pytest.raises(HistoryProblem, match="pinned names: release"):
+            history.named(name)
+
+
+def test_measures_are_those_of_valid_runs_of_sessions_that_are_over(history: History) -> None:
+    session = history.begin("nightly")
+    bound = a_summary(4, generator_bound=True)
+    for place, summary in enumerate((a_summary(1), a_summary(2), a_summary(3, valid=False), bound)):
+        history.add(session, "hotkey", place, summary, "file:///x")
+    history.add(session, "hotkey", 0, a_summary(5), "file:///x", side="before")
+    assert history.measures("nightly").empty, "it goes on"
+    history.end(session, "good")
+    a_session(history, suite="weekly")
+    taken = history.measures("nightly")
+    shares = taken[(taken["case"] == "hotkey") & (taken["measure"] == "throttle_share")]
+    assert list(shares["value"]) == [0.2, 0.2]
+
+
+def test_old_sessions_are_pruned_and_what_is_needed_stays(history: History) -> None:
+    pinned, old, good = (a_session(history) for _ in range(3))
+    weekly = a_session(history, suite="weekly")
+    bad = [a_session(history, "regressed") for _ in range(3)]
+    history.pin("release", pinned)
+    running = a_session(history, None, runs=0)
+    history.add(running, "hotkey", 0, a_summary(), f"file:///runs/{old.id}-1")
+    sessions, unreferred = history.prune(keep=2)
+    gone = [old.id, bad[0].id, bad[1].id]
+    assert sessions == tuple(gone)
+    assert {one.id for one in history.sessions()} == {1, good.id, weekly.id, bad[2].id, running.id}
+    urls = [f"file:///runs/{number}-{repetition}" for number in gone for repetition in range(2)]
+    assert set(unreferred) == {*urls} - {f"file:///runs/{old.id}-1"}
+    assert history.begin("nightly").id == running.id + 1, "numbers are never used again"
+
+
+def test_a_killed_session_is_pruned_once_it_cannot_be_running(path: Path) -> None:
+    with History.open(path, now=lambda: AT) as history:
+        a_session(history, None)
+        a_session(history)
+        assert history.prune(keep=1)[0] == ()
+    with History.open(path, now=lambda: AT + timedelta(days=3)) as history:
+        assert history.prune(keep=1)[0] == (1,)
+
+
+# Files
+
+
+def test_what_is_no_history_is_refused(path: Path, tmp_path: Path) -> None:
+    import sqlite3
+
+    path.parent.mkdir(parents=True)
+    path.write_text("suite,session\n" * 1_000)
+    assert "it is not an SQLite file" in refused(path)
+    path.unlink()
+    with sqlite3.connect(path) as file:
+        file.execute("CREATE TABLE songs (name)")
+    file.close()
+    assert "it belongs to another program" in refused(path)
+    for wrong in (path.parent, path / "below.sqlite"):
+        with pytest.raises(HistoryProblem, match="cannot use the history"):
+            History.open(wrong)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.9])
+def test_a_truncated_history_is_refused(path: Path, share: float) -> None:
+    whole = filled(path).read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+    assert "is damaged" in refused(path)
+    assert "Restore a copy" in refused(path)
+
+
+def test_a_damaged_history_is_found_before_a_session_begins(path: Path) -> None:
+    whole = filled(path).read_bytes()
+    middle = len(whole) // 2 // 4096 * 4096
+    path.write_bytes(whole[:middle] + b"\xff" * 4096 + whole[middle + 4096 :])
+    assert "is damaged" in refused(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE runs SET summary = '{}' WHERE repetition = 1", "UPDATE sessions SET outcome = '[{]'",
+        "UPDATE sessions SET started_at = 'yesterday'", "UPDATE sessions SET started_at = x'ff'",
+        "UPDATE runs SET summary = CAST(x'ff' AS TEXT)",
+    ],
+)  # fmt: skip
+def test_a_row_that_cannot_be_read_is_damage(path: Path, change: str) -> None:
+    with History.open(filled(path, runs=2)) as history:
+        history._db.execute(change)
+        with pytest.raises(Damaged, match="is damaged"):
+            read_all(history)
+
+
+def read_all(history: History) -> None:
+    for session in history.sessions():
+        history.runs(session)
+        history.outcome(session)
+
+
+HOLD = """
+import sqlite3, sys
+file = sqlite3.connect(sys.argv[1], isolation_level=None)
+file.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.opens
+def test_a_history_that_another_process_has_locked_is_refused(path: Path) -> None:
+    command = [sys.executable, "-c", HOLD, str(filled(path))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        assert "is locked by another process" in refused(path)
+        process.stdin.close()
+
+
+def test_a_transaction_that_is_done_outlives_the_power(history: History) -> None:
+    modes = [history._db.execute(f"PRAGMA {name}").fetchone() for name in ("journal_mode", "synchronous")]
+    assert modes == [("delete",), (3,)]

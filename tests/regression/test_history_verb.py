@@ -1,0 +1,146 @@
+"""keyheat history: sessions, names, trends, exports and what is taken out."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.measures import MEASURES
+from keyheat.regression.history import History
+from keyheat.regression.outcome import Gate, GateFinding
+from keyheat.regression.trend import Trend
+from keyheat.show.history import trends_answer
+from tests.make import a_summary
+from tests.regression.outcomes import an_outcome
+
+LIST, SHOW = "keyheat history", "keyheat history show 7"
+PIN = "keyheat history pin release-2 6"
+TREND = "keyheat history trend nightly"
+TREND_OF = f"{TREND} --case hotkey --measure p99_ms"
+PRUNE = "keyheat history prune --keep 100"
+SESSIONS, SLOWER_FROM = 12, 7
+Verb = Callable[..., Any]
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command, where the history is that of the reader."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KEYHEAT_HISTORY", raising=False)
+    return lambda command, *more: verb(*shlex.split(command)[1:], *more)
+
+
+@pytest.fixture
+def kept(run: Run, tmp_path: Path) -> Path:
+    """Twelve sessions: from the seventh on p99 is 14 ms instead of 10, and the last one was killed."""
+    times = (datetime(2026, 11, 1, tzinfo=UTC) + timedelta(minutes=10 * step) for step in count())
+    path = tmp_path / "reports" / "history.sqlite"
+    with History.open(path, now=lambda: next(times)) as history:
+        for number in range(1, SESSIONS + 1):
+            session = history.begin("nightly", f"v{number}")
+            for repetition in range(2):
+                p99_ms = (14.0 if number >= SLOWER_FROM else 10.0) + 0.1 * repetition
+                name = f"run-{number}-{repetition}"
+                summary = a_summary(run_id=name, measures={"p99_ms": p99_ms})
+                url = (tmp_path / "reports" / "out" / name).as_uri()
+                history.add(session, "hotkey", repetition, summary, url)
+            if number == SLOWER_FROM:
+                history.end(session, "regressed", an_outcome("regressed", findings=(worse(),)))
+            elif number != SESSIONS:  # the last one was killed
+                history.end(session, "good")
+    return path
+
+
+def worse() -> GateFinding:
+    return GateFinding(
+        case="hotkey", gate=Gate(measure="p99_ms"), decision="worse", before=10.05, after=14.05,
+        because="Its median rose from 10 to 14 ms.",
+    )  # fmt: skip
+
+
+def test_sessions_are_listed_and_shown(kept: Path, run: Run) -> None:
+    said = run(LIST)
+    rows = [line.split() for line in said.out.splitlines() if re.match(r" *[0-9]+  ", line)]
+    assert [row[0] for row in rows] == [str(number) for number in range(12, 0, -1)]
+    assert "last good" in next(line for line in said.out.splitlines() if line.strip().startswith("11 "))
+    assert said.says("Session 12 has no verdict: it is running, or it was killed.")
+    shown = run(SHOW).out
+    assert "Session 7 of nightly  regressed" in shown
+    assert re.search("worse +hotkey: p99_ms", shown)
+    assert (kept.parent / "out" / "run-7-1").as_uri() in shown.replace("\n    ", "")
+
+
+def test_a_name_is_pinned_and_shown(kept: Path, run: Run) -> None:
+    assert run(PIN).out == "release-2 is session 6 of nightly\n"
+    assert re.search("Pinned +release-2", run("keyheat history show release-2").out)
+    assert "pinned release-2" in run(LIST).out
+    for wrong in ("pin 12 6", "pin '' 6", "show nothing", f"show {2**63}"):
+        assert run(f"keyheat history {wrong}").code == 2
+
+
+def test_a_session_that_failed_for_want_of_a_number_is_named() -> None:
+    lacking = Trend(
+        case="chat", measure=MEASURES["shards_needed"], sessions=(2,), values=(1.0,), regressed=(2, 3)
+    )
+    (note,) = trends_answer(Path("h.sqlite"), "s", [lacking], drawn=False).notes
+    assert note == "chat: shards_needed regressed in session 2, 3 (it had no number)"
+
+
+def test_trends_are_shown_with_what_became_worse(kept: Path, run: Run) -> None:
+    drawn = run(TREND, "--out", "trend.html")
+    assert drawn.says("hotkey: p99_ms changed with session 7: +39.8 %")
+    assert drawn.says("hotkey: p99_ms regressed in session 7")
+    row = next(line for line in drawn.out.splitlines() if line.strip().startswith("p99_ms "))
+    assert row.split()[-1] == "▂▂▂▂▂▂█████"
+    assert "throttle_share" in drawn.out
+    page = Path("trend.html").read_text()
+    assert page.count('class="chart"') == len(
+        {"throttle_share", *re.findall("hotkey: ([a-z_.0-9]+)</h3>", page)}
+    )
+    assert "p99_ms" in run(TREND_OF).out
+    wrong = run("keyheat history trend nightly --case nope")
+    assert wrong.code == 2
+    assert "there are: hotkey" in wrong.err
+
+
+def test_old_sessions_go_and_their_runs_are_named(kept: Path, run: Run) -> None:
+    assert "0 sessions deleted" in run(PRUNE).out
+    first = run(PRUNE.replace("100", "9"))
+    assert first.out.startswith("3 sessions deleted\n")
+    assert f"  {(kept.parent / 'out' / 'run-3-1').as_uri()}" in first.out
+
+
+def test_a_file_that_is_cut_short_is_named(kept: Path, run: Run) -> None:
+    kept.write_bytes(kept.read_bytes()[:-5_000])
+    broken = run(LIST)
+    assert broken.code == 3
+    assert "reports/history.sqlite is damaged" in broken.err
+
+
+@pytest.mark.parametrize("command", [LIST, SHOW, PIN, TREND, PRUNE])
+def test_a_program_is_answered_in_json(kept: Path, run: Run, command: str) -> None:
+    said = run(command, "--json")
+    assert said.code == 0
+    assert json.loads(said.out)["format"] == "keyheat.history/1"
+
+
+def test_a_history_that_has_nothing_says_what_to_do(run: Run) -> None:
+    said = run(LIST)
+    assert said.code == 0
+    assert said.says("reports/history.sqlite has no sessions yet. The first one: keyheat regress SUITE")
+    assert json.loads(run(LIST, "--json").out)["sessions"] == []
+    assert not Path("reports").exists()
+    for command in (SHOW, PIN, TREND, PRUNE):
+        said = run(command)
+        assert said.code == 2
+        assert "keyheat regress SUITE begins one" in said.err
+    History.open(Path("reports/history.sqlite")).__exit__(None, None, None)
+    assert run(LIST).says("has no sessions yet")
+    assert run(TREND).code == 2

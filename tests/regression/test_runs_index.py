@@ -1,0 +1,295 @@
+"""The index of runs: what is found, what is told of it, and how it is ordered."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from platform import node
+
+import psutil
+import pytest
+
+from keyheat.analysis.found import UnreadPlace, find_runs, of_summary
+from keyheat.regression.history import History
+from keyheat.regression.outcome import Gate, GateFinding
+from keyheat.runfiles import write_json
+from keyheat.runs.folder import UNDERWAY, UNDERWAY_NAME
+from keyheat.show.html import html_of, save
+from keyheat.show.runs import RunRow, SuitePlace, kept_runs, rows_of, runs_answer
+from keyheat.words import INVALID
+from tests.made_runs import FIRST, started, summary, written
+from tests.pages.axe import violations
+from tests.regression.outcomes import an_outcome
+
+
+def signs(**more):
+    own = psutil.Process()
+    here = {"host": node(), "pid": own.pid, "born_s": own.create_time()}
+    return here | more
+
+
+def found(folder, now_s=1_001.0):
+    runs, problems = find_runs([folder], now_s)
+    return {run.folder.name: run for run in runs}, problems
+
+
+def made(summaries, folder):
+    """Rows of runs that are in a folder, without the folder."""
+    return rows_of(
+        of_summary(one, 0.0, folder=folder / str(number), report=True) for number, one in enumerate(summaries)
+    )
+
+
+def page_of(rows, problems=(), folder=Path()):
+    return html_of(runs_answer(rows, problems, [Path("here")], folder), FIRST)
+
+
+# ---- what is found
+
+
+def test_runs_are_found_however_they_are_nested_and_nothing_below_one(tmp_path):
+    written(tmp_path / "one", summary())
+    written(tmp_path / "suite" / "case" / "two", summary())
+    written(tmp_path / "one" / "inner", summary())
+    written(tmp_path / ".hidden" / "three", summary())
+    (tmp_path / "again").symlink_to(tmp_path)
+    runs, problems = found(tmp_path)
+    assert (set(runs), problems) == ({"one", "two"}, [])
+    assert runs["one"].table == "table-of-hotkey"
+
+
+def test_a_tree_that_is_too_deep_is_said(tmp_path):
+    written(tmp_path.joinpath(*"abcdefgh") / "run", summary())
+    runs, problems = found(tmp_path)
+    assert runs == {}
+    assert [problem.why for problem in problems] == ["is not searched: it is 6 folders down"]
+
+
+def test_what_cannot_be_read_is_told_and_ends_nothing(tmp_path):
+    written(tmp_path / "good", summary())
+    damaged = started(tmp_path / "damaged", "x")
+    (damaged / "run.json").write_text("{")
+    unsaid = tmp_path / "no-manifest"
+    unsaid.mkdir()
+    (unsaid / "diagnosis.json").write_text("{}")
+    runs, problems = found(tmp_path)
+    assert set(runs) == {"good"}
+    assert {problem.place.name for problem in problems} == {"damaged", "no-manifest"}
+    assert "not whole JSON" in next(one.why for one in problems if one.place == damaged)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_folder_that_is_closed_is_told(tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    assert "cannot be read" in found(tmp_path)[1][0].why
+
+
+def test_a_file_that_is_gone_or_a_link_to_nowhere_hides_no_run(tmp_path):
+    folder = written(tmp_path / "run", summary(), report=False)
+    (folder / "report.html").symlink_to(tmp_path / "nowhere.html")
+    runs, problems = found(tmp_path)
+    assert (set(runs), problems, runs["run"].report) == ({"run"}, [], False)
+
+
+def test_a_folder_that_is_not_there_yet_is_empty(tmp_path):
+    assert found(tmp_path / "later") == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("status", "alive", "state"),
+    [
+        ("running", signs(), "under way"),
+        ("finished", signs(), "under way"),
+        ("running", None, "never ended"),
+        ("running", signs(pid=2**22 + 1), "never ended"),
+        ("running", signs(born_s=1.0), "never ended"),  # its number is another process's by now
+        ("running", signs(host="elsewhere"), "under way"),
+        ("interrupted", None, "not analyzed"),
+    ],
+)
+def test_how_far_a_run_has_come(tmp_path, status, alive, state):
+    folder = started(tmp_path / "run", "hotkey", status=status)
+    if alive is not None:
+        write_json(folder / UNDERWAY_NAME, UNDERWAY, alive)
+    (run,) = found(tmp_path)[0].values()
+    assert run.state == state
+    (row,) = rows_of([run])
+    assert (row.run.scenario, row.run.table) == ("hotkey", "table-of-hotkey")
+
+
+# ---- rows and the history
+
+
+def remembered(one, place=0, at_s=0.0):
+    where = SuitePlace(
+        suite="nightly", case=one.scenario, session=1, repetition=place, baseline=False, worse=()
+    )
+    return RunRow(run=of_summary(one, at_s), url=f"s3://runs/{place}", place=where)
+
+
+def test_a_run_that_the_history_knows_too_is_there_once(tmp_path):
+    folder = written(tmp_path / "a b", summary())
+    known = replace(remembered(summary()), url=folder.as_uri())
+    (row,) = rows_of(found(tmp_path)[0].values(), [known])
+    assert (row.run.folder, row.place.suite, row.run.report) == (folder, "nightly", True)
+    both = rows_of(found(tmp_path)[0].values(), [remembered(summary(hours=2))])
+    assert [(row.run.folder, row.url) for row in both] == [(None, "s3://runs/0"), (folder, None)]
+
+
+def test_simulated_runs_stand_in_the_order_in_which_they_were_made(tmp_path):
+    """Their own clock begins at the same moment each time."""
+    for number, name in enumerate(("second", "first", "third")):
+        folder = written(tmp_path / name, summary(target="simulated", accepted=1_000 + number))
+        made_s = {"first": 1e9, "second": 2e9, "third": 3e9}[name]
+        os.utime(folder / "run.json", (made_s, made_s))
+    known = [
+        remembered(summary(target="simulated"), place, at_s) for place, at_s in enumerate((2.5e9, 0.5e9))
+    ]
+    rows = rows_of(found(tmp_path)[0].values(), known)
+    assert [row.run.started_s for row in rows] == [3e9, 2.5e9, 2e9, 1e9, 0.5e9]
+
+
+def history_of(path, verdicts):
+    with History.open(path, lambda: FIRST) as history:
+        for number, verdict in enumerate(verdicts):
+            session = history.begin("nightly")
+            for repetition in (0, 1):
+                one = summary(hours=10 * number + repetition, accepted=1_000 - 100 * number)
+                history.add(session, "hotkey", repetition, one, f"file:///gone/{number}/{repetition}")
+            gate = Gate(measure="accepted_units_per_s.write")
+            worse = GateFinding(
+                case="hotkey", gate=gate, decision="worse", before=1_000.0, after=800.0, because="less"
+            )
+            findings = (worse,) if verdict == "regressed" else ()
+            history.end(session, verdict, an_outcome(verdict, findings=findings))
+
+
+def test_the_history_says_what_is_baseline_and_what_became_worse(tmp_path):
+    path = tmp_path / "history.sqlite"
+    history_of(path, ["good", "good", "regressed"])
+    rows = rows_of([], kept_runs(path, lambda: FIRST)[0])
+    assert [row.place.worse for row in rows] == [("accepted_units_per_s.write",)] * 2 + [()] * 4
+    assert [row.place.baseline for row in rows] == [False, False, True, True, False, False]
+    text = page_of(rows)
+    assert text.count("gate failed: accepted_units_per_s.write") == 2
+    assert text.count("nightly, session 2, last good") == 2
+
+
+def test_a_history_that_cannot_be_read_is_told(tmp_path):
+    path = tmp_path / "history.sqlite"
+    path.write_bytes(b"no database" * 100)
+    (runs, (problem,)) = kept_runs(path, lambda: FIRST)
+    assert (runs, problem.place) == ((), path)
+    assert kept_runs(tmp_path / "none", lambda: FIRST) == ((), ())
+    assert not (tmp_path / "none").exists()
+
+
+# ---- the page
+
+
+def test_a_row_shows_what_is_known_of_a_run(tmp_path):
+    runs = made([summary(), summary("b", hours=1, valid=False, p99_ms=None)], tmp_path)
+    text = page_of(runs)
+    assert "2 runs of 2 scenarios." in text
+    assert ">–</td>" in text, "no p99"
+    assert "Not valid" in text
+    assert "No run yet in here." in page_of(())
+
+
+@pytest.mark.slow
+def test_two_thousand_runs_are_a_page_that_opens(tmp_path):
+    names = [f"scenario-{number}" for number in range(12)]
+    runs = [summary(names[hour % 12], hours=hour, accepted=1_000 + hour % 7 / 3) for hour in range(2_000)]
+    text = page_of(made(runs, tmp_path))
+    assert len(text) < 2_000 * 1_200
+    assert "src=" not in text
+    assert "connect-src" not in text  # it may not even ask
+
+
+def test_nothing_in_a_run_becomes_markup(tmp_path):
+    name = "</script><img src=x onerror=alert(1)>"
+    text = page_of(made([summary(name)], tmp_path), [UnreadPlace(place=tmp_path / name, why=name)])
+    assert "<img" not in text
+
+
+def test_links_are_relative_to_the_page(tmp_path):
+    folder = written(tmp_path / "runs" / "a b", summary())
+    written(tmp_path / "runs" / "without", summary(hours=-1), report=False)
+    answer = runs_answer(rows_of(found(tmp_path)[0].values()), [], [tmp_path], tmp_path / "pages")
+    assert set(answer.tables[0].links) == {None, "../runs/a%20b/report.html"}
+    assert str(folder) in {row["directory"] for row in answer.tables[0].rows}
+
+
+@pytest.mark.browser
+def test_every_head_sorts_both_ways_and_words_filter(visit, tmp_path):
+    runs = [
+        summary("b", hours=0, accepted=9.0),
+        summary("a", hours=1, accepted=1_000.0, p99_ms=None),
+        summary("c", hours=2, accepted=700.0),
+    ]
+    save(tmp_path / "runs.html", page_of(made(runs, tmp_path)))
+    page = visit((tmp_path / "runs.html").as_uri())
+
+    def seen():
+        cells = page.locator("table.sortable tbody tr:visible td:nth-child(2)").all_inner_texts()
+        return "".join(cell[0] for cell in cells)
+
+    def pressed(head):
+        page.get_by_role("button", name=head).click()
+        return seen()
+
+    assert [pressed("scenario"), pressed("scenario")] == ["abc", "cba"]
+    assert [pressed("WCU/s"), pressed("WCU/s")] == ["bca", "acb"]
+    assert pressed("p99, ms")[-1] == "a", "what is not known comes last"
+    assert [pressed("started"), pressed("started")] == ["bac", "cab"]
+    page.get_by_role("searchbox").fill("1,000 throttle")
+    assert seen() == "a"
+    assert (page.wrong, violations(page)) == ([], [])
+
+
+# ---- the verb
+
+
+def test_the_verb_writes_the_page_into_the_folder(verb, tmp_path):
+    written(tmp_path / "one", summary())
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "run.json").write_text("{")
+    said = verb("runs", tmp_path)
+    assert (said.code, said.says("1 run: ")) == (INVALID, True)
+    assert "not whole JSON" in said.err
+    assert (tmp_path / "runs.html").exists()
+    quiet = verb("runs", tmp_path, "--quiet")
+    assert (quiet.code, quiet.out) == (INVALID, "")
+
+
+@pytest.mark.parametrize("name", ["[red] runs", "a[", "b [x] \\"])
+def test_the_verb_says_a_path_as_it_is(verb, tmp_path, monkeypatch, name):
+    """A name in brackets is no colour, and is not left out."""
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / name / "one", summary())
+    assert verb("runs", tmp_path / name).out == f"1 run: {name}/runs.html\n"
+    closing = tmp_path / name / "[" / "red]"  # "[/red]" would end a colour that nobody began
+    closing.mkdir(parents=True)
+    assert verb("runs", tmp_path / name, "--out", closing / "x.html").code == 0
+
+
+def test_the_verb_tells_programs(verb, tmp_path):
+    written(tmp_path / "one", summary())
+    started(tmp_path / "two", "sharded")
+    told = json.loads(verb("runs", tmp_path, "--json").out)
+    assert told["format"] == "keyheat.index/1"
+    by_name = {run["scenario"]: run for run in told["runs"]}
+    assert by_name["hotkey"]["summary"]["constraint"] == "partition"
+    assert (by_name["sharded"]["state"], by_name["sharded"]["summary"]) == ("never ended", None)
+    assert not (tmp_path / "runs.html").exists()
+    both = verb("runs", tmp_path, "--json", "--out", tmp_path / "all.html")  # JSON, and nothing beside it
+    assert (json.loads(both.out), (tmp_path / "all.html").exists()) == (told, True)
+
+
+def test_the_verb_says_what_to_do_first(verb, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert verb("runs").code == 0
+    assert "keyheat simulate hotkey" in (tmp_path / "reports" / "out" / "runs.html").read_text()
+    said = verb("runs", "nowhere")
+    assert (said.code, "no such folder: nowhere" in said.err) == (2, True)
