@@ -3,9 +3,21 @@
 import functools
 from collections.abc import Callable
 from dataclasses import Field, field, fields
+from math import isfinite
 from typing import Any
 
 import click
+
+
+class Within(click.FloatRange):
+    """A number in a range. `nan` is in none, though no comparison finds it outside; nor is infinity."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. Ends the command where it is none, or outside."""
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            self.fail(f"{value} is no number.", param, ctx)
+        return number
 
 
 def option(help_text: str, *, default: Any = None, flag: str = "", **settings: Any) -> Any:

@@ -2,12 +2,12 @@
 
 import json
 
-from keyheat.cli.run import diagnosed
+from keyheat.cli.conclude import diagnosed
 from keyheat.evidence.simulated import evidence_of
-from keyheat.load.run.jobs import Job
 from keyheat.runfiles import EVIDENCE, FILES, RUN
 from keyheat.runs.formats import write_evidence
 from keyheat.simulator.folder import write_run
+from keyheat.simulator.jobs import Job
 from keyheat.simulator.simulate import simulate
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from keyheat.cli import demo
-from keyheat.cli.run import How
-from keyheat.load.run.jobs import Job
+from keyheat.cli.conclude import How
 from keyheat.scenario.scenario import load_scenario
-from keyheat.words import DONE, INTERRUPTED, INVALID
+from keyheat.simulator.jobs import Job
+from keyheat.words import DONE, INVALID
 from tests.outside import check_verdict
 from tests.rehearsal import SCENARIOS, a_twentieth
 
@@ -65,14 +65,6 @@ def test_a_machine_that_cannot_send_anything_is_no_failure(
     said = verb("demo", "--scale", "0.125", "--out", tmp_path / "demo")
     assert len(loads) == 2, "down to a sixteenth"
     assert said.code == DONE
-
-
-def test_a_demo_that_is_interrupted_ends(
-    verb: Callable[..., Any], loads: Loads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    spoiled_while(monkeypatch, lambda _job: True)
-    monkeypatch.setattr(demo, "loaded_together", lambda jobs, how: [INTERRUPTED for _ in jobs])
-    assert verb("demo", "--out", tmp_path / "demo").code == INTERRUPTED
 
 
 @pytest.mark.long

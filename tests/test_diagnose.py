@@ -312,19 +312,6 @@ def test_what_is_wrong_is_one_sentence_and_nothing_is_written(
     assert not Path("found").exists()
 
 
-def test_a_region_without_tables_is_wrong_use(
-    verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(target, "boto3_clients", lambda **_options: service_app_at().client)
-    said = diagnose(verb)
-    assert (said.code, said.line) == (
-        2,
-        "keyheat: no tables in us-east-1: choose another --region or --profile",
-    )
-    assert not Path("found").exists()
-
-
 def test_all_regions_are_asked_and_those_that_are_not_open_are_said(
     verb: Verb, app: ServiceApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,12 +107,3 @@ def test_auto_scaling_is_told_where_it_would_undo_a_change(verb: Verb, url: str,
     assert "--scalable-dimension dynamodb:table:WriteCapacityUnits --min-capacity 29" in said.out
     assert "Turn on auto scaling" not in said.out
     assert said.says("Keep a higher minimum")
-
-
-def test_a_table_that_is_not_there_names_the_nearest(verb: Verb, url: str, tmp_path: Path) -> None:
-    said = verb(
-        "diagnose", "table-17", "--endpoint-url", url, "--region", "us-east-1", "--out", tmp_path / "no"
-    )
-    assert (said.code, (tmp_path / "no").exists()) == (2, False)
-    assert "no table 'table-17' in us-east-1" in said.line
-    assert "table-117" in said.line

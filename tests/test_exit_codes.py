@@ -74,16 +74,6 @@ def test_2_wrong_use(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not list(tmp_path.iterdir())
 
 
-def test_2_a_scenario_of_ones_own_without_its_ending(
-    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scenario_of(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    said = verb("plan", "changed")
-    assert said.code == 2
-    assert "neither a file nor one of ours: did you mean changed.toml? " in said.line
-
-
 BAD_SCENARIOS = {
     "three mistakes": (
         'share = 0.9 ', "share = 1.5\nhotness = 3\nfirst = 2 ",

@@ -1,11 +1,7 @@
 """The command line: what each verb is for, and the settings that come with it."""
 
 import json
-import signal
-import subprocess
-import sys
 import tomllib
-import urllib.request
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -84,13 +80,6 @@ def test_analyze_takes_an_evidence_file_alone(verb: Verb, sample: Sample, tmp_pa
     assert said.code == 0
     assert json.loads(said.out)["verdict"]["constraint"] == "table"
     assert sorted(evidence.parent.iterdir()) == before
-
-
-@pytest.mark.slow
-def test_analyze_as_json_is_what_the_file_says(verb: Verb, sample: Sample) -> None:
-    run = sample("datekey")
-    printed = json.loads(verb("analyze", run, "--json").out)
-    assert printed == json.loads((run / "diagnosis.json").read_bytes())
 
 
 def test_a_run_is_analyzed_and_drawn_in_one_step(
@@ -251,22 +240,3 @@ def test_the_shipped_settings_are_right() -> None:
         assert (ROOT / "loadtests" / f"{load_scenario(path).loadtest}.py").exists()
     assert load_thresholds() == load_thresholds(ROOT / "configs" / "thresholds.toml")
     assert tomllib.loads((ROOT / "configs" / "thresholds.toml").read_text())
-
-
-@pytest.mark.opens
-def test_local_serves_until_it_is_told_to_stop() -> None:
-    command = [sys.executable, "-m", "keyheat", "local", "--port", "0", "--scale", "0.5"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        url = child.stdout.readline().removeprefix("ready ").strip()
-        with urllib.request.urlopen(f"{url}/_keyheat/health") as said:
-            assert json.load(said) == {"status": "ok", "scale": 0.5}
-        child.send_signal(signal.SIGTERM)
-        assert child.wait() == 0
-
-
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["run", "--help"], ["--version"]])
-def test_help_is_no_mistake(verb: Verb, arguments: list[str]) -> None:
-    said = verb(*arguments)
-    assert said.code == (0 if arguments else 2)
-    assert "keyheat" in said.out + said.err

@@ -13,7 +13,6 @@ import pytest
 
 from keyheat.cli.main import MENU, cli, main
 from keyheat.terminal import console
-from keyheat.terminal.progress import Working
 
 Verb = Callable[..., Any]
 NAMES = [name for verbs in MENU.values() for name in verbs]
@@ -169,14 +168,6 @@ def test_a_shell_is_offered(
 
 
 @pytest.mark.opens
-def test_nothing_is_coloured_where_nobody_looks(sample: Callable[..., Path]) -> None:
-    program = Path(sys.executable).parent / "keyheat"
-    said = subprocess.run([program, "analyze", sample("hotkey")], capture_output=True, check=True)
-    assert said.stdout
-    assert b"\x1b" not in said.stdout + said.stderr
-
-
-@pytest.mark.opens
 @pytest.mark.parametrize(("no_color", "coloured"), [(None, True), ("1", False)])
 def test_a_terminal_gets_colours_unless_it_wants_none(
     sample: Callable[..., Path], no_color: str | None, coloured: bool
@@ -206,9 +197,3 @@ def on_a_terminal(*arguments: str, environment: dict[str, str]) -> bytes:
     os.close(ours)
     assert child.returncode == 0
     return said
-
-
-def test_a_bar_of_unknown_length_leaves_nothing_behind(capsys: pytest.CaptureFixture[str]) -> None:
-    with Working("drawing", console.bars):
-        pass
-    assert capsys.readouterr().err == ""

@@ -1,7 +1,6 @@
 """`keyheat plan`: what a plan says, whom it asks, and what it refuses."""
 
 import json
-import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -68,7 +67,7 @@ def test_a_local_table_is_asked_for_its_quotas(verb: Verb) -> None:
     assert (said.code, said.err) == (0, "")
     assert said.says("Of the account, in this Region")
     assert said.says("At scale 0.5 the local table multiplies every limit by it")  # the endpoint's own scale
-    assert said.says("its indexes 40,000 WCU/s and 40,000 RCU/s; here 4,000 and 3,000 provisioned")
+    assert said.says("a table and its indexes 40,000 WCU/s and 40,000 RCU/s")
 
 
 @pytest.mark.slow
@@ -111,34 +110,6 @@ def test_a_target_that_cannot_be_is_wrong_use(
     assert words in said.err
 
 
-def test_a_plan_of_a_wrong_scenario_says_every_mistake(verb: Verb, tmp_path: Path) -> None:
-    text = (ROOT / "configs" / "scenarios" / "sharded.toml").read_text()
-    path = tmp_path / "wrong.toml"
-    path.write_text(re.sub(r"(?m)^(users|duration_s) = \S+", r"\1 = -1", text))
-    said = verb("plan", path)
-    assert said.code == 2
-    assert "2 errors" in said.err
-    assert "@ $.load.users" in said.err
-    assert "@ $.load.duration_s" in said.err
-
-
-def test_a_price_list_of_ones_own(verb: Verb, tmp_path: Path) -> None:
-    text = (
-        (ROOT / "configs" / "prices.toml")
-        .read_text()
-        .replace('region = "us-east-1"', 'region = "eu-north-1"')
-    )
-    mine = tmp_path / "mine.toml"
-    mine.write_text(text.replace("write_per_million = 0.625", "write_per_million = 6.25"))
-    plan = json.loads(verb("plan", "sharded", "--json", "--prices", mine).out)["data"]
-    other = plan["bill"]["other_mode"][1]
-    assert (plan["bill"]["prices"]["region"], other) == ("eu-north-1", pytest.approx(0.615, abs=0.01))
-    mine.write_text(text.replace("write_per_million = 0.625", "write_per_million = -1"))
-    said = verb("plan", "sharded", "--prices", mine)
-    assert said.code == 2
-    assert "on_demand.write_per_million" in said.err
-
-
 def test_the_workflow_of_ones_own_repository_plans_and_simulates_ones_own_scenario(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,41 +128,3 @@ def test_the_workflow_of_ones_own_repository_plans_and_simulates_ones_own_scenar
     assert all(Path(path).exists() for path in kept)
     assert f"--body-file {kept[0]}" in steps["Say it in the pull request"]["run"]
     assert "pull_request_target" not in workflow[True], "a fork's code would run with our rights"
-
-
-UNSCALED = """
-format = "keyheat.scenario/1"
-name = "orders"
-question = "Does the index follow?"
-loadtest = "hotkey"
-[table]
-name = "orders"
-partition_key = "customer"
-provisioned = { read = 100, write = 400 }
-[table.auto_scaling.write]
-min = 100
-max = 4_000
-[[table.indexes]]
-name = "by-status"
-partition_key = "status"
-provisioned = { read = 100, write = 400 }
-SCALED
-[keys]
-kind = "uniform"
-[load]
-requests_per_s = 100
-duration_s = 60
-"""
-
-
-@pytest.mark.parametrize("scaled", [True, False])
-def test_an_index_that_does_not_scale_with_its_table_is_named(
-    verb: Verb, tmp_path: Path, scaled: bool
-) -> None:
-    own = tmp_path / "orders.toml"
-    policy = "[table.indexes.auto_scaling.write]\nmin = 100\nmax = 4_000" if scaled else ""
-    own.write_text(UNSCALED.replace("SCALED", policy), encoding="utf-8")
-    said = verb("plan", str(own))
-    assert said.code == 0, said.err
-    sentence = "Auto scaling raises the table's write capacity, and not that of index by-status"
-    assert said.says(sentence) is not scaled

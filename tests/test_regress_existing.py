@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import keyheat.cli.suite
-from keyheat.cli.run import How, diagnosed, make_run
+from keyheat.cli.conclude import How, diagnosed
+from keyheat.cli.run import make_run
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.run.jobs import Job
 from keyheat.load.tables.control import creation
 from keyheat.load.tables.existing import look_at, on_table
 from keyheat.load.transport.boto import make_client
@@ -19,6 +19,7 @@ from keyheat.load.transport.target import Target, target_at
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.spec.tables import TableSpec
+from keyheat.simulator.jobs import Job
 from tests.conftest import Said
 
 pytestmark = pytest.mark.opens

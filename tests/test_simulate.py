@@ -10,7 +10,6 @@ import pytest
 
 from keyheat import runfiles
 from keyheat.evidence.simulated import evidence_of
-from keyheat.model.limits import MINUTE_S
 from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
@@ -104,19 +103,6 @@ def test_totals_add_up_over_the_files(tmp_path: Path) -> None:
     assert all(one["key"].startswith("sha256:") for one in keys["overall"]["write"])
 
 
-def test_published_series_are_those_that_collect_asks_for(tmp_path: Path) -> None:
-    evidence = evidence_of(simulate(load_scenario(SCENARIOS / "hotkey.toml")))
-    found = {(one.metric, one.statistic, one.period_s, one.operation): one.points for one in evidence.series}
-    (consumed,) = found["ConsumedWriteCapacityUnits", "Sum", MINUTE_S, None]
-    refused = found["WriteKeyRangeThroughputThrottleEvents", "Sum", MINUTE_S, None][0][1]
-    assert consumed[1] + 8 * refused == 100_000
-    ((_at, provisioned),) = found["ProvisionedWriteCapacityUnits", "Average", 300, None]
-    assert provisioned == 4_000
-    assert found["ThrottledRequests", "Sum", MINUTE_S, "PutItem"][0][1] == refused
-    assert evidence.table.warm is not None
-    assert evidence.table.warm.write == 4_000
-
-
 def test_a_field_is_set_by_its_path(tmp_path: Path, verb: Verb) -> None:
     """Twenty shards take the heat off a key whose load test spreads nothing: it says how it was asked."""
     said = verb("simulate", "hotkey", "--set", "keys.shards=20", "--out", tmp_path)
@@ -125,16 +111,6 @@ def test_a_field_is_set_by_its_path(tmp_path: Path, verb: Verb) -> None:
     assert said.says("hotkey spreads no key by itself: its hot keys are divided among 20 shards")
     assert "expected" not in said.out, "that was expected of another scenario"
     assert runfiles.read_json(tmp_path / "run.json", runfiles.RUN)["scenario"]["keys"]["shards"] == 20
-
-
-def test_all_wrong_settings_are_said_at_once(verb: Verb, tmp_path: Path) -> None:
-    wrong = ("--set", "keys.shards=0", "--set", "table.nme='x'", "--set", "load.users=-1")
-    said = verb("simulate", "hotkey", *wrong, "--out", tmp_path / "out")
-    assert said.code == 2
-    assert "3 errors" in said.err
-    for path in ("$.keys.shards", "$.table.nme", "$.load.users"):
-        assert path in said.err
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

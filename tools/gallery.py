@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from html import escape
 from itertools import groupby, product
@@ -29,9 +29,9 @@ from keyheat.regression.outcome import SessionOutcome
 from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
-from keyheat.show.compare import ComparedRun, write_comparison, write_index
-from keyheat.show.fix import Fix
-from keyheat.show.fix_page import write_fix
+from keyheat.show.compare import write_comparison, write_index
+from keyheat.show.figures import fix_figure
+from keyheat.show.fix import Fix, fix_answer
 from keyheat.show.html import html_of, save
 from keyheat.show.regression import outcome_answer
 from keyheat.show.report import report_answer, write_report
@@ -110,8 +110,8 @@ def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
         proof=proof_of(("partition", "table", "write"), tries[:1], tries[1:]),
         target="local",
     )  # fmt: skip
-    columns = [ComparedRun.read(runs[name], prices) for name in names]
-    return write_fix(folder / "fix.html", fix, columns, prices, AT)
+    answer = replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
+    return save(folder / "fix.html", html_of(answer, AT))
 
 
 def _runs(folder: Path, runs: Mapping[str, Path]) -> Path:

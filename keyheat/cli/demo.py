@@ -11,11 +11,12 @@ from typing import Final
 
 import click
 
+from keyheat.cli.conclude import How, tell_runs
 from keyheat.cli.options import OUT, a_path, in_json, same_place
-from keyheat.cli.run import SAID, How, in_turn, loaded_together, tell_runs
-from keyheat.load.run.jobs import Job, clear, find_scenario, made
+from keyheat.cli.run import SAID, in_turn, loaded_together
 from keyheat.runfiles import DIAGNOSIS, FILES
 from keyheat.scenario.variants import at_scale, write_scenario
+from keyheat.simulator.jobs import Job, clear, find_scenario, made
 from keyheat.terminal.console import err, out, strong
 from keyheat.words import DONE, INTERRUPTED
 

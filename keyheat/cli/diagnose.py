@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from keyheat.cli.answers import as_markdown, give
 from keyheat.cli.options import (
     Account,
     EvidenceFiles,
@@ -26,7 +26,7 @@ from keyheat.masking import from_here
 from keyheat.numbers import dollars, some
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
-from keyheat.terminal.console import answer, bars, in_words, out, print_lines, strong
+from keyheat.terminal.console import bars
 from keyheat.terminal.progress import Working, counted
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from keyheat.evidence.target import Target
     from keyheat.runs.client import Records
     from keyheat.runs.formats import Window
-    from keyheat.show.answer import Answer
     from keyheat.show.diagnosis import DiagnosedTable
     from keyheat.show.survey import SurveyedRegion
 
@@ -86,7 +85,7 @@ class How:
 @takes("files", EvidenceFiles)
 @click.option("--hide-keys", is_flag=True, help="write digests in place of the keys that AWS names")
 @click.option("--out", "place", type=a_path, help="folder of the files  [default: reports/out/diagnose-TIME]")
-@click.option("--markdown", is_flag=True, help="print Markdown, for a ticket or a chat")
+@as_markdown
 @in_json("the answer")
 @some_prices
 def diagnose(
@@ -120,19 +119,25 @@ def diagnose(
         return _by_logs(table, how)
     if table is not None:
         target = how.reach(table)
-        return _answered(_diagnosed(table, how.window_until(target.now), target, how), how)
+        return _answered(_live(table, how.window_until(target.now), target, how), how)
     return _survey(how, all_regions=all_regions)
 
 
-def _diagnosed(
-    table: str, window: "Window", target: "Target", how: How, records: "Records | None" = None
+def _live(
+    table: str,
+    window: "Window",
+    target: "Target",
+    how: How,
+    *,
+    records: "Records | None" = None,
+    announce: Callable[[int], None] | None = None,
 ) -> "DiagnosedTable":
     """One table by its account, with what its clients recorded."""
     from keyheat.cli.table_diagnosis import diagnosed_live
 
     return diagnosed_live(
-        table, window, target, how.billing,
-        announce=announced(target, how.billing), records=records, show_keys=how.show_keys,
+        table, window, target, how.billing, records=records, show_keys=how.show_keys,
+        announce=announce or announced(target, how.billing),
     )  # fmt: skip
 
 
@@ -142,25 +147,24 @@ def _answered(found: "DiagnosedTable", how: How) -> int:
 
     folder = run_place(how.place, f"diagnose-{_file_name(found.table.name)}")
     page = _write(folder, found)
-    _say(diagnosis_answer(replace(found, folder=folder)), page, markdown=how.markdown)
-    return exit_code_of(found.run)
+    answer = diagnosis_answer(replace(found, folder=folder))
+    return give(answer, exit_code_of(found.run), page=page, markdown=how.markdown)
 
 
 def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
-    """One table by files of metrics, and logs beside them: nobody is asked."""
+    """One table by files of metrics, and logs beside them, without an account."""
     from keyheat.cli.table_diagnosis import diagnosed_alone
     from keyheat.evidence.cloudwatch import silent
     from keyheat.evidence.request import EvidenceRequest, evidence_for
 
-    now = datetime.fromtimestamp(time.time(), UTC)
-    start, end = how.window.at(now)
+    start, end = how.window.at(datetime.fromtimestamp(time.time(), UTC))
     request = EvidenceRequest(table=table, start=start, end=end, last=how.window.last, **values_of(how.files))
-    found = evidence_for(request, clock=time.time, progress=silent)
-    return diagnosed_alone(found, how.account.region, how.billing)
+    evidence = evidence_for(request, clock=time.time, progress=silent)
+    return diagnosed_alone(evidence, how.account.region, how.billing)
 
 
 def _by_logs(table: str | None, how: How) -> int:
-    """Each table by what an application logged, and by CloudWatch where that can be asked; gives the code."""
+    """Each table by what an application logged, and by CloudWatch where that answers; gives the code."""
     from keyheat.evidence.logged import read_logs
     from keyheat.evidence.request import logged_table
 
@@ -168,64 +172,65 @@ def _by_logs(table: str | None, how: How) -> int:
     if log.window is None:
         raise ValueError(f"no throttle in {some(log.records, 'record')} of the logs")
     if table is None and len(log.tables) > 1:
-        return _log_survey(log, how)
-    return _answered(_logged(table or logged_table(log), log, how), how)
+        return _log_survey(log, log.window, how)
+    return _answered(_logged(table or logged_table(log), log, log.window, how), how)
 
 
-def _logged(table: str, log: "ThrottleLog", how: How) -> "DiagnosedTable":
+def _logged(table: str, log: "ThrottleLog", logged: "Window", how: How) -> "DiagnosedTable":
     """One table by a log."""
     from keyheat.cli.table_diagnosis import diagnosed_alone
     from keyheat.evidence.collection import from_cli_output
     from keyheat.runs.formats import TableFacts
 
-    assert log.window is not None
     try:
         target = how.reach(table)
     except ValueError as problem:
-        records = log.records_of(table, how.account.region, log.window)
-        alone = from_cli_output((), table=TableFacts(name=table), window=log.window, records=records)
+        records = log.records_of(table, how.account.region, logged)
+        alone = from_cli_output((), table=TableFacts(name=table), window=logged, records=records)
         missing = (f"CloudWatch: {problem}", *alone.missing)
         return diagnosed_alone(alone.model_copy(update={"missing": missing}), how.account.region, how.billing)
     around = None if any(values_of(how.window).values()) else log.around(target.now)
     window = around or how.window_until(target.now)
     records = log.records_of(table, None if target.local else target.region, window)
-    return _diagnosed(table, window, target, how, records)
+    return _live(table, window, target, how, records=records)
 
 
-def _log_survey(log: "ThrottleLog", how: How) -> int:
+def _log_survey(log: "ThrottleLog", window: "Window", how: How) -> int:
     """Diagnose every table that the logs name, the one with most throttles first; gives the exit code."""
     from keyheat.evidence.survey import Survey, SurveyedTable
     from keyheat.show.survey import SurveyedRegion
 
-    assert log.window is not None
     timed = {name: minutes for name in log.tables if (minutes := log.by_minute(name))}
     left = [f"log: throttles of {name} left out: without a time" for name in log.tables if name not in timed]
     if log.unnamed:
         left.append(f"log: {some(log.unnamed, 'throttle')} left out: no ARN says of which table")
     tables = tuple(SurveyedTable(name, throttles=minutes) for name, minutes in timed.items())
-    survey = Survey(window=log.window, tables=tables, period_s=60, missing=tuple(left))
+    survey = Survey(window=window, tables=tables, period_s=60, missing=tuple(left))
     folder = run_place(how.place, "diagnose")
-    diagnosed = tuple(_written(_logged(name, log, how), folder, "") for name in timed)
+    diagnosed = tuple(_written(_logged(name, log, window, how), folder, "") for name in timed)
     regions = [SurveyedRegion(region=how.account.region or "the logs", survey=survey, diagnosed=diagnosed)]
-    return _surveyed(regions, (), log.window, folder, how, up_to_now=False)
+    return _surveyed(regions, (), window, folder, how, up_to_now=False)
 
 
 def _survey(how: How, *, all_regions: bool) -> int:
     """Diagnose every table that throttled, of one Region or of all; gives the exit code."""
+    from keyheat.evidence.survey import survey
+
     regions, missing = _regions(how, all_regions=all_regions)
-    window = how.window_until(regions[0].now)
-    surveyed = [(target, _tables(target, window, how)) for target in regions]
+    window, surveyed = how.window_until(regions[0].now), []
+    for target in regions:
+        with Working(f"surveying {target.region}", bars):
+            found = survey(target, window, sleep=time.sleep, announce=announced(target, how.billing))
+        surveyed.append((target, found))
     if not any(found.tables for _target, found in surveyed):
         names = ", ".join(target.region for target in regions)
         raise ValueError(f"no tables in {names}: choose another --region or --profile")
     folder = run_place(how.place, "diagnose")
-    several = len(regions) > 1
-    found = [
-        _close_look(target, one, window, how, (folder, target.region if several else ""))
-        for target, one in surveyed
+    looks = [
+        _close_look(target, found, window, how, folder, target.region if len(regions) > 1 else "")
+        for target, found in surveyed
     ]
-    up_to_now = window.end > regions[0].now - MINUTE
-    return _surveyed(found, missing, window, folder, how, up_to_now=up_to_now)
+    return _surveyed(looks, missing, window, folder, how, up_to_now=window.end > regions[0].now - MINUTE)
 
 
 def _surveyed(
@@ -241,10 +246,12 @@ def _surveyed(
     from keyheat.show.html import html_of, save
     from keyheat.show.survey import survey_answer, survey_exit_code
 
-    answer_of = partial(survey_answer, window=window, up_to_now=up_to_now, missing=missing)
-    page = save(folder / INDEX, html_of(answer_of([region.on_page for region in found]), datetime.now(UTC)))
-    _say(answer_of(found), page, markdown=how.markdown)
-    return survey_exit_code(found, missing)
+    on_page, answer = (
+        survey_answer(regions, window, up_to_now=up_to_now, missing=missing)
+        for regions in ([region.on_page for region in found], found)
+    )
+    page = save(folder / INDEX, html_of(on_page, datetime.now(UTC)))
+    return give(answer, survey_exit_code(found, missing), page=page, markdown=how.markdown)
 
 
 def _regions(how: How, *, all_regions: bool) -> tuple[list["Target"], list[str]]:
@@ -264,36 +271,23 @@ def _regions(how: How, *, all_regions: bool) -> tuple[list["Target"], list[str]]
     return found, missing
 
 
-def _tables(target: "Target", window: "Window", how: How) -> "Survey":
-    from keyheat.evidence.survey import survey
-
-    with Working(f"surveying {target.region}", bars):
-        return survey(target, window, sleep=time.sleep, announce=announced(target, how.billing))
-
-
 def _close_look(
-    target: "Target", surveyed: "Survey", window: "Window", how: How, place: tuple[Path, str]
+    target: "Target", surveyed: "Survey", window: "Window", how: How, top: Path, below: str
 ) -> "SurveyedRegion":
-    """Diagnose the tables of a Region with throttles or errors, worst first, each into its own folder.
-
-    `place` is the folder of the index page, and below it that of the Region.
-    """
-    from keyheat.cli.table_diagnosis import diagnosed_live
+    """Diagnose the tables of a Region with throttles or errors, worst first, each into its own folder."""
     from keyheat.evidence.cloudwatch import unannounced
     from keyheat.evidence.earlier import most_requested
     from keyheat.show.survey import SurveyedRegion
 
-    announce = announced(target, how.billing)
-    troubled = surveyed.troubled
-    if troubled:
-        announce(sum(most_requested(table.indexes, window, target.now) for table in troubled))
-    diagnosed = []
-    for table in counted(troubled, len(troubled), "table(s) to diagnose", bars):
-        found = diagnosed_live(
-            table.name, window, target, how.billing, announce=unannounced, show_keys=how.show_keys
-        )
-        diagnosed.append(_written(found, *place))
-    return SurveyedRegion(region=target.region, survey=surveyed, diagnosed=tuple(diagnosed))
+    tables = surveyed.troubled
+    if tables:
+        metrics = sum(most_requested(table.indexes, window, target.now) for table in tables)
+        announced(target, how.billing)(metrics)
+    diagnosed = tuple(
+        _written(_live(table.name, window, target, how, announce=unannounced), top, below)
+        for table in counted(tables, len(tables), "tables to diagnose", bars)
+    )
+    return SurveyedRegion(region=target.region, survey=surveyed, diagnosed=diagnosed)
 
 
 def announced(target: "Target", billing: Billing) -> Callable[[int], None]:
@@ -314,9 +308,9 @@ def _file_name(table: str) -> str:
     return re.sub(r"[^\w.-]", "_", table).lstrip(".") or "_"
 
 
-def _written(found: "DiagnosedTable", top: Path, region: str) -> tuple["DiagnosedTable", str]:
+def _written(found: "DiagnosedTable", top: Path, below: str) -> tuple["DiagnosedTable", str]:
     """Write the files of a table below the folder of a survey; gives the link to its page, too."""
-    folder = top / region / _file_name(found.table.name)
+    folder = top / below / _file_name(found.table.name)
     page = _write(folder, found)
     return replace(found, folder=folder), page.relative_to(top).as_posix()
 
@@ -332,17 +326,3 @@ def _write(folder: Path, found: "DiagnosedTable") -> Path:
     write_evidence(folder / FILES[EVIDENCE], found.evidence)
     write_diagnosis(folder / FILES[DIAGNOSIS], found.run.diagnosis)
     return save(folder / REPORT, page_of(replace(found, folder=shown), datetime.now(UTC)))
-
-
-def _say(made: "Answer", page: Path, *, markdown: bool) -> None:
-    """Print the answer in the form that was asked for, and where its page is."""
-    from keyheat.show.data import json_of
-    from keyheat.show.markdown import markdown_of
-    from keyheat.show.text import text_of
-
-    if markdown and in_words():
-        print_lines([markdown_of(made)], to_stderr=False)
-        return
-    answer(lambda: json_of(replace(made, link=str(page))), lambda: text_of(made))
-    if in_words():
-        out.print(strong("\nPage: ", page))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from keyheat.cli.conclude import diagnosed, exit_code_of, say_problems
 from keyheat.cli.options import (
     Account,
     EvidenceFiles,
@@ -23,7 +24,6 @@ from keyheat.cli.options import (
     price_list,
     some_prices,
 )
-from keyheat.cli.run import diagnosed, exit_code_of, say_problems
 from keyheat.flags import takes, values_of
 from keyheat.masking import shown
 from keyheat.plan.prices import Billing

@@ -1,8 +1,7 @@
 """The verb fix: the recommended cure of a diagnosed run, tried beside the run as it was."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from keyheat.analysis.advice.fix import chosen
 from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
 from keyheat.analysis.advice.start import Start, start_of
 from keyheat.analysis.thresholds import load_thresholds
+from keyheat.cli.answers import give, write_answer
+from keyheat.cli.conclude import NOT_STARTED, How, exit_code_of, simulated
 from keyheat.cli.guards import agreed, at_known_endpoint, guarded
-from keyheat.cli.load import no_collect
 from keyheat.cli.options import (
     a_folder,
     a_path,
@@ -24,28 +24,20 @@ from keyheat.cli.options import (
     series_place,
     some_prices,
 )
-from keyheat.cli.run import NOT_STARTED, How, exit_code_of, make_run, simulated
+from keyheat.cli.run import make_run, no_collect
 from keyheat.load.guard.options import Guards
-from keyheat.load.run.jobs import Job, made
 from keyheat.masking import shown
 from keyheat.plan.prices import Billing
-from keyheat.runfiles import SIMULATED, write_json
+from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import changes, with_own_tables, write_scenario
 from keyheat.show.questions import throttled_words
-from keyheat.terminal.console import answer, out, strong
+from keyheat.simulator.jobs import Job, made
+from keyheat.terminal.console import out
 from keyheat.words import BROKEN, DONE, INVALID
 
-BEFORE, AFTER, FIXED = "before", "after", "fixed.json"
+NAME, BEFORE, AFTER, FIXED = "fix", "before", "after", "fixed.json"
 EXIT_CODES = {"fixed": DONE, "not_fixed": BROKEN, "moved": BROKEN, "not_shown": INVALID, "invalid": INVALID}
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One run of one side."""
-
-    side: str
-    job: Job
 
 
 @click.command()
@@ -90,22 +82,22 @@ def fix(
     scenario, target = start.scenario, start.target
     remedy = _remedy(start, action)
     place = series_place(place, f"{scenario.name}-fix")
-    turns = _turns(scenario, remedy.scenario, repetitions, place)
-    jobs = [turn.job for turn in turns]
+    jobs = _turns(scenario, remedy.scenario, repetitions, place)
     options = [] if target == SIMULATED else agreed(jobs, target, guards, prices=prices)
     write_scenario(place / FIXED, remedy.scenario)
     _announce(scenario, remedy, place)
     how = How(target=target, options=(*options, "--prices", str(prices)), quick=quick, billing=billing)
-    for number, turn in enumerate(turns, start=1):
-        write_scenario(turn.job.path, turn.job.scenario)
-        sent = start.sent if turn.side == BEFORE else start.sent_with(remedy, turn.job.scenario)
+    for number, job in enumerate(jobs, start=1):
+        write_scenario(job.path, job.scenario)
+        of_before = job.folder.name.startswith(BEFORE)
+        sent = start.sent if of_before else start.sent_with(remedy, job.scenario)
         if sent is None:
-            code = make_run(turn.job, how, place=(number, len(turns)))
+            code = make_run(job, how, place=(number, len(jobs)))
         else:
-            code = exit_code_of(simulated(turn.job, how, sent=sent(), behaviour=start.behaviour))
-        if code in NOT_STARTED or not made(turn.job):
+            code = exit_code_of(simulated(job, how, sent=sent(), behaviour=start.behaviour))
+        if code in NOT_STARTED or not made(job):
             return code or INVALID
-    return _told(start, remedy, turns, place, billing)
+    return _compare(start, remedy, jobs, place, billing)
 
 
 def _remedy(start: Start, action: str | None) -> Applied:
@@ -127,56 +119,45 @@ def _remedy(start: Start, action: str | None) -> Applied:
     raise ValueError(said)
 
 
-def _turns(before: Scenario, after: Scenario, repetitions: int, place: Path) -> list[Turn]:
+def _turns(before: Scenario, after: Scenario, repetitions: int, place: Path) -> list[Job]:
     """Every run, in its order: before after, after before, before after ... with a seed for each pair."""
-    made: list[Turn] = []
+    jobs = []
     for number in range(repetitions):
         pair = [(BEFORE, before), (AFTER, after)]
         for side, scenario in pair if number % 2 == 0 else reversed(pair):
             name = f"{side}-{number + 1}"
-            one = with_own_tables(scenario, f"-{name}")
-            one = one.model_copy(update={"seed": scenario.seed + number})
-            made.append(Turn(side, Job(one, place / f"{name}.json", place / name)))
-    return made
+            own = with_own_tables(scenario, f"-{name}")
+            own = own.model_copy(update={"seed": scenario.seed + number})
+            jobs.append(Job(own, place / f"{name}.json", place / name))
+    return jobs
 
 
 def _announce(scenario: Scenario, remedy: Applied, place: Path) -> None:
-    """What is tried, and in which fields it differs."""
+    """Print what is tried, and in which fields it differs."""
     out.print(f"Trying {remedy.says}: {shown(place / FIXED)}")
     for change in changes(scenario, remedy.scenario):
         out.print(f"  {change.words}")
     out.print()
 
 
-def _told(start: Start, remedy: Applied, turns: Sequence[Turn], place: Path, billing: Billing) -> int:
+def _compare(start: Start, remedy: Applied, jobs: Sequence[Job], place: Path, billing: Billing) -> int:
     """Compare both sides, write the page and print the answer; gives the exit code."""
-    from keyheat.show.compare import ComparedRun
-    from keyheat.show.data import FORMAT, json_of
+    from keyheat.show.figures import fix_figure
     from keyheat.show.fix import Fix, fix_answer
-    from keyheat.show.fix_page import NAME, write_fix
-    from keyheat.show.text import text_of
 
-    sides = {
-        side: [tried(turn.job.folder, turn.job.scenario, billing) for turn in turns if turn.side == side]
+    before, after = (
+        [tried(job.folder, job.scenario, billing) for job in jobs if job.folder.name.startswith(side)]
         for side in (BEFORE, AFTER)
-    }
-    prices = billing.prices
-    found = Fix(
+    )
+    fix = Fix(
         scenario=start.scenario,
         remedy=remedy,
         changes=changes(start.scenario, remedy.scenario),
-        proof=proof_of(start.limit_of(remedy), sides[BEFORE], sides[AFTER]),
+        proof=proof_of(start.limit_of(remedy), before, after),
         target=start.target,
-        once_dollars=once_dollars(remedy.scenario, prices),
+        once_dollars=once_dollars(remedy.scenario, billing.prices),
         observed=throttled_words(start.diagnosis.labels) if start.sent is not None else "",
     )
-    columns = [
-        ComparedRun.read(turn.job.folder, prices)
-        for turn in sorted(turns, key=lambda turn: turn.side != BEFORE)
-    ]
-    page = write_fix(place / NAME, found, columns, prices, datetime.now(UTC))
-    made = fix_answer(found, page)
-    write_json(place / "fix.json", FORMAT, json_of(made))
-    answer(lambda: json_of(made), lambda: text_of(made))
-    out.print(strong("\nBefore and after: ", page))
-    return EXIT_CODES[found.proof.kind]
+    answer, code = fix_answer(fix), EXIT_CODES[fix.proof.kind]
+    page = write_answer(place, NAME, replace(answer, figures=tuple(fix_figure(fix.sides))), code)
+    return give(replace(answer, parts=()), code, page=page)

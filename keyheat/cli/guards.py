@@ -13,12 +13,13 @@ from keyheat.flags import takes
 from keyheat.load.guard.budget import WrongBudget, budget_of, over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
 from keyheat.load.guard.options import Guards as Guards
-from keyheat.load.run.jobs import Job
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
-from keyheat.plan.plan import ScenarioPlan
+from keyheat.plan.plan import ScenarioPlan, planned
+from keyheat.plan.prices import Prices
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import BudgetSpec
+from keyheat.simulator.jobs import Job
 from keyheat.terminal.console import err
 from keyheat.words import REFUSED
 
@@ -55,9 +56,9 @@ def agreed(jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path) ->
     plans = [plan_of(job, found, guards, prices) for job in jobs]
     undertakings = [undertaking(plan, found, guards) for plan in plans]
     reasons = [
-        (f"{one.scenario.name}: " if len(jobs) > 1 else "") + line
-        for one in undertakings
-        for line in over_budget(one.budget, one.bill, one.scenario.load.duration_s)
+        (f"{asked.scenario.name}: " if len(jobs) > 1 else "") + line
+        for asked in undertakings
+        for line in over_budget(asked.budget, asked.bill, asked.scenario.load.duration_s)
     ]
     if reasons:
         raise SafetyRefusal("\n".join(reasons))
@@ -122,23 +123,22 @@ def target_of(word: str) -> Target | None:
 
 def plan_of(job: Job, target: Target, guards: Guards, prices: Path) -> ScenarioPlan:
     """The plan of one run, as `keyheat plan` has it, on the table that it loads."""
+    scenario, table_bytes = on_existing(job.scenario, target, guards)
+    return plan_for(
+        scenario, job.path.parent, price_list(prices),
+        existing=guards.table is not None, clean_up=guards.clean_up, table_bytes=table_bytes, scale=1.0,
+        region=target.region,
+    )  # fmt: skip
+
+
+def plan_for(scenario: Scenario, folder: Path, prices: Prices, **more: Any) -> ScenarioPlan:
+    """A plan with the margin of our thresholds and the metrics that a collection takes."""
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.evidence.cloudwatch import most_metrics
-    from keyheat.plan.plan import planned
 
-    scenario, table_bytes = on_existing(job.scenario, target, guards)
-    return planned(
-        scenario,
-        price_list(prices),
-        margin=load_thresholds().recommend.shard_margin,
-        folder=job.path.parent,
-        metric_requests=most_metrics([index.name for index in scenario.table.indexes if not index.local]),
-        existing=guards.table is not None,
-        clean_up=guards.clean_up,
-        table_bytes=table_bytes,
-        scale=1.0,
-        region=target.region,
-    )
+    margin = load_thresholds().recommend.shard_margin
+    metrics = most_metrics([index.name for index in scenario.table.indexes if not index.local])
+    return planned(scenario, prices, margin=margin, folder=folder, metric_requests=metrics, **more)
 
 
 def on_existing(scenario: Scenario, target: Target, guards: Guards) -> tuple[Scenario, int]:
@@ -168,12 +168,7 @@ def _budget(scenario: Scenario, guards: Guards) -> BudgetSpec:
 def undertaking(plan: ScenarioPlan, target: Target, guards: Guards) -> Undertaking:
     """What a person is asked to agree to. Raises `UsageError` for invalid caps."""
     return Undertaking(
-        scenario=plan.scenario,
-        target=target,
-        bill=plan.bill,
-        budget=_budget(plan.scenario, guards),
-        duration_s=plan.scenario.load.duration_s,
-        existing=guards.table,
-        keep_table=guards.keep_table,
+        scenario=plan.scenario, target=target, bill=plan.bill, budget=_budget(plan.scenario, guards),
+        duration_s=plan.scenario.load.duration_s, existing=guards.table, keep_table=guards.keep_table,
         clean_up=guards.clean_up,
-    )
+    )  # fmt: skip

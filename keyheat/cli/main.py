@@ -103,14 +103,14 @@ def _add_quiet(verb: click.Command) -> None:
 MENU: Menu = {
     "Run and diagnose": {
         "demo": ("demo", "run four scenarios locally, with four reports (2 minutes)"),
-        "run": ("load", "load a table as a scenario says, then label and report"),
-        "simulate": ("load", "run a scenario on a virtual clock, in seconds"),
+        "run": ("run", "load a table as a scenario says, then label and report"),
+        "simulate": ("simulate", "run a scenario on a virtual clock, in seconds"),
         "local": ("local", "serve a local DynamoDB that throttles like AWS"),
         "diagnose": ("diagnose", "find which limit a table hits, on which key, and the fix"),
     },
     "Design a table": {
         "init": ("init", "write a scenario of your own table, or a suite"),
-        "plan": ("forecast", "estimate demand, throttles and cost before a run"),
+        "plan": ("plan", "estimate demand, throttles and cost before a run"),
         "whatif": ("whatif", "find how many shards, units or load; compare SDK retries"),
         "fix": ("fix", "try a recommended change next to the original run"),
     },
@@ -127,7 +127,7 @@ MENU: Menu = {
     },
     "Housekeeping": {
         "runs": ("pages", "list all runs in one table"),
-        "clean": ("tidying", "delete items of a run, or expired tables of earlier runs"),
+        "clean": ("clean", "delete items of a run, or expired tables of earlier runs"),
         "loadtests": ("about", "list the shipped load tests, or copy one"),
         "schema": ("about", "print the JSON Schema of a file format"),
     },

@@ -12,14 +12,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import click
 from click.shell_completion import CompletionItem
 
-from keyheat.endpoint.options import Within
-from keyheat.flags import option, values_of
-from keyheat.load.run.jobs import new_folder
+from keyheat.flags import Within, option, values_of
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Prices, load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.claims import Claim, claim, hold
 from keyheat.scenario.scenario import SCENARIOS
+from keyheat.simulator.jobs import new_folder
 from keyheat.terminal.console import confirmed, speak_json
 
 OUT = Path("reports") / "out"

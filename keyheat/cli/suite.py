@@ -11,14 +11,14 @@ from pathlib import Path
 from types import FrameType
 
 from keyheat.analysis.summary import RunSummary
+from keyheat.cli.conclude import NOT_STARTED, How
 from keyheat.cli.guards import agreed, on_existing, target_of
 from keyheat.cli.options import a_path, price_list, series_place
-from keyheat.cli.run import NOT_STARTED, How, make_run
+from keyheat.cli.run import make_run
 from keyheat.flags import option, values_of
 from keyheat.load.guard.options import Consent, Guards
 from keyheat.load.guard.signals import HUNG_UP, heard, let_go
 from keyheat.load.record.generator import machine
-from keyheat.load.run.jobs import Job, made
 from keyheat.masking import shown
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.regression.history import History, default_path
@@ -37,6 +37,7 @@ from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.regression.verdict import Held, not_compared, outcome_of
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.jobs import Job, made
 from keyheat.terminal.console import bars
 
 

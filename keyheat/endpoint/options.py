@@ -7,29 +7,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import click
 
-from keyheat.flags import option, takes
+from keyheat.flags import Within, option, takes
 from keyheat.model.behaviour import Behaviour, behaving
 
 MIB = 1024 * 1024
 REGION_NAME = r"[a-z][a-z0-9-]{0,31}"
 """What may be the name of a Region: those of AWS, and words such as `local`, which people set for tests."""
-
-
-class Within(click.FloatRange):
-    """A number in a range. `nan` is in none, though no comparison finds it outside; nor is infinity."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number. Ends the command where it is none, or outside."""
-        number = float(super().convert(value, param, ctx))
-        if not isfinite(number):
-            self.fail(f"{value} is no number.", param, ctx)
-        return number
 
 
 def _behaviour(_context: click.Context, _option: click.Parameter, settings: tuple[str, ...]) -> Behaviour:

@@ -8,7 +8,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.evidence.clients import ClientFactory
 from keyheat.model.limits import STREAM_RETENTION_S
-from keyheat.numbers import some
 from keyheat.runs.formats import PartitionFacts, ShardCounts, TableFacts, Window
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.partitions import Estimate, TooManyShards, all_shards, estimated, is_open, splits
@@ -53,36 +52,6 @@ def looked_at(
             "splits": tuple(at for at in seen if window.start <= at < window.end) if kept else None,
         }
     ), ()
-
-
-def words(facts: PartitionFacts) -> str | None:
-    """All of it in one sentence, as a report says it; None where nothing is known."""
-    parts = [_how_many(facts), _which_split(facts)]
-    said = [part for part in parts if part]
-    return f"{'; '.join(said)}." if said else None
-
-
-def _how_many(facts: PartitionFacts) -> str:
-    shards = facts.open_shards
-    counts = [count for count in (shards.before, shards.after) if count is not None] if shards else []
-    if counts:
-        then = f" when the run began, and {counts[1]:,} when it ended" if len(counts) > 1 else ""
-        return f"The table had about {some(counts[0], 'partition')}{then}, by the open shards of its stream"
-    if facts.estimated is None:
-        return ""
-    because = f": {facts.because}" if facts.because else ""
-    return f"The table had at least {some(facts.estimated, 'partition')}{because}"
-
-
-def _which_split(facts: PartitionFacts) -> str:
-    if not facts.splits:
-        return "" if facts.splits is None else "none split"
-    times = [at for at in facts.splits if at is not None]
-    number = "one" if len(facts.splits) == 1 else f"{len(facts.splits):,}"
-    if not times:
-        return f"{number} split"
-    first, last = (f"{at:%H:%M:%S}" for at in (min(times), max(times)))
-    return f"{number} split, at {first}" if first == last else f"{number} split, from {first} to {last}"
 
 
 def _estimate(table: TableFacts, scale: float) -> Estimate | None:

@@ -1,9 +1,8 @@
-"""A fix before and after, as an answer: the verdict, and every measure on both sides."""
+"""A fix before and after: the verdict, and every measure on both sides."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Applied
@@ -23,17 +22,23 @@ from keyheat.numbers import (
     some,
     whole,
 )
+from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
-from keyheat.show.constraints import target_words
+from keyheat.show.constraints import NAMES, target_words
 from keyheat.show.questions import throttled_words
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.words import LIMITS, title_of, whose
 
-BEFORE, AFTER = "before", "after"
 OTHER_DEMAND: Final = 0.1
-"""By how much the attempts of both sides may differ before it is said."""
+"""By how much the attempts of both sides may differ before the answer says so."""
+LABELS: Final[Mapping[Kind, str]] = {
+    "fixed": "Fixed", "not_fixed": "Not fixed", "moved": "Moved", "not_shown": "Not shown",
+    "invalid": "Not valid",
+}  # fmt: skip
+TONES: Final[Mapping[Kind, Tone]] = {"fixed": "none", "not_shown": "invalid", "invalid": "invalid"}
+"""The others have the colour of the limit that throttles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,40 +53,14 @@ class Fix:
     once_dollars: float | None = None
     observed: str = ""  # how a table throttled that others load, and whose demand was replayed
 
-    def side(self, name: str) -> tuple[Tried, ...]:
-        """The runs of one side."""
-        return self.proof.before if name == BEFORE else self.proof.after
+    @property
+    def sides(self) -> tuple[tuple[Tried, ...], tuple[Tried, ...]]:
+        return self.proof.before, self.proof.after
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BeforeAfter:
-    """One measure on both sides: the median of the repetitions, and their least and most if they differ."""
-
-    name: str
-    before: str
-    after: str
-    ranges: tuple[str, str] = ("", "")
-
-    def cells(self) -> tuple[str, str]:
-        """Both sides with their ranges."""
-        sides = zip((self.before, self.after), self.ranges, strict=True)
-        before, after = (f"{value} ({spread})" if spread else value for value, spread in sides)
-        return before, after
-
-
-LABELS: Final[Mapping[Kind, str]] = {
-    "fixed": "Fixed", "not_fixed": "Not fixed", "moved": "Moved", "not_shown": "Not shown",
-    "invalid": "Not valid",
-}  # fmt: skip
-TONES: Final[Mapping[Kind, Tone]] = {"fixed": "none", "not_shown": "invalid", "invalid": "invalid"}
-"""The others have the colour of the limit that throttles."""
-
-
-def fix_answer(fix: Fix, page: Path) -> Answer:
-    """The verdict, every measure on both sides, and what was changed."""
-    proof, measures = fix.proof, measures_of(fix)
-    columns = ("measure", "before", "after")
-    rows = (dict(zip(columns, (measure.name, *measure.cells()), strict=True)) for measure in measures)
+def fix_answer(fix: Fix) -> Answer:
+    """The verdict, every measure on both sides, what was changed, and each run with its report."""
+    proof, measures = fix.proof, tuple(_measures(fix))
     return Answer(
         title=fix.scenario.name,
         label=LABELS[proof.kind],
@@ -89,16 +68,27 @@ def fix_answer(fix: Fix, page: Path) -> Answer:
         sentence=sentence_of(fix),
         context=f"{target_words(fix.target)}, {some(len(proof.before), 'run')} of each side",
         tables=(
-            Table(title="Before and after", rows=tuple(rows)),
+            Table(title="Before and after", rows=measures),
             Table(title=steps_title(fix.remedy.actions), rows=tuple(map(asdict, fix.changes))),
         ),
         notes=tuple(warnings_of(fix)),
-        link=str(page),
+        parts=tuple(_part(one) for side in fix.sides for one in side),
         data=_data(fix, measures),
     )
 
 
-def _data(fix: Fix, measures: Sequence[BeforeAfter]) -> dict[str, Any]:
+def _part(one: Tried) -> Answer:
+    verdict = one.diagnosis.verdict
+    return Answer(
+        title=one.folder.name,
+        label=NAMES[verdict.constraint] if verdict.valid else "Not valid",
+        tone=verdict.constraint if verdict.valid else "invalid",
+        sentence=f"{whole(one.throttles)} of {some(one.attempts, 'attempt')} throttled.",
+        link=f"{one.folder.name}/{REPORT}",
+    )
+
+
+def _data(fix: Fix, measures: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     proof = fix.proof
     return {
         "verdict": proof.kind, "scenario": fix.scenario.name, "target": fix.target,
@@ -133,84 +123,95 @@ def limit_words(limit: Limit) -> str:
 def steps_title(actions: Sequence[str]) -> str:
     """What was done, each thing once: two capacities are raised under one heading."""
     first, *others = dict.fromkeys(map(title_of, actions))
-    return " and ".join([first, *(one[0].lower() + one[1:] for one in others)])
+    return " and ".join([first, *(title[0].lower() + title[1:] for title in others)])
 
 
 def sentence_of(fix: Fix) -> str:
     """The verdict, with the numbers that carry it."""
-    proof, says = fix.proof, fix.remedy.says
+    proof = fix.proof
     if proof.kind == "invalid":
         which = ", ".join(folder.name for folder in proof.invalid) or "a run"
         return f"Nothing is proved: {which} is invalid."
-    counts = _throttles(fix)
+    limit = limit_words(proof.limit)
+    counts = " → ".join(whole(middle([one.throttles for one in side])) for side in fix.sides)
     if proof.kind == "not_shown":
-        return f"Nothing is proved: rerun unchanged, {limit_words(proof.limit)} hardly throttles ({counts})."
+        return f"Nothing is proved: rerun unchanged, {limit} hardly throttles ({counts})."
+    verdict = f"{LABELS[proof.kind]}: with {fix.remedy.says}"
     if proof.kind == "fixed":
-        return f"Fixed: with {says}, throttles {counts}; {_accepted(fix)}."
+        return f"{verdict}, throttles {counts}; {_accepted(fix)}."
     if proof.on_burst is not None and proof.now is not None:
-        verdict = "Moved" if proof.kind == "moved" else "Not fixed"
         return (
-            f"{verdict}: with {says}, nothing throttles yet, but burst capacity serves it; once that is "
-            f"spent, {limit_words(proof.now)} throttles. {proof.on_burst}"
+            f"{verdict}, nothing throttles yet, but burst capacity serves it; once that is spent, "
+            f"{limit_words(proof.now)} throttles. {proof.on_burst}"
         )
     if proof.kind == "moved" and proof.now is not None:
-        return (
-            f"Moved: with {says}, {limit_words(proof.limit)} throttles no longer, but now "
-            f"{limit_words(proof.now)} does; throttles {counts}."
-        )
-    return f"Not fixed: with {says}, {limit_words(proof.limit)} still throttles; throttles {counts}."
-
-
-def _throttles(fix: Fix) -> str:
-    before, after = (middle([one.throttles for one in fix.side(side)]) for side in (BEFORE, AFTER))
-    return f"{whole(before)} → {whole(after)}"
+        now = limit_words(proof.now)
+        return f"{verdict}, {limit} throttles no longer, but now {now} does; throttles {counts}."
+    return f"{verdict}, {limit} still throttles; throttles {counts}."
 
 
 def _accepted(fix: Fix) -> str:
     """Units of the direction that was throttled."""
     direction = fix.proof.limit[2]
-    rates = ([_traffic(one, direction).units_per_s for one in fix.side(side)] for side in (BEFORE, AFTER))
-    known = ([rate for rate in of_side if rate is not None] for of_side in rates)
-    before, after = (middle(of_side) if of_side else None for of_side in known)
+    before, after = (_values(side, lambda one: _traffic(one, direction).units_per_s) for side in fix.sides)
     unit = UNITS[direction]
-    return f"{rate(before, unit)} → {rate(after, unit)} accepted"
+    first, then = (rate(middle(values) if values else None, unit) for values in (before, after))
+    return f"{first} → {then} accepted"
 
 
-def measures_of(fix: Fix) -> tuple[BeforeAfter, ...]:
-    """Every measure that at least one side has."""
-    made = [
-        _measure(fix, "Throttles", lambda one: one.throttles, whole),
-        _measure(fix, "Throttled attempts", lambda one: one.throttled_share, _share),
-    ]
+def _traffic(one: Tried, direction: str) -> RunTraffic:
+    return one.measured.write if direction == "write" else one.measured.read
+
+
+def _values(side: Sequence[Tried], of: Callable[[Tried], float | None]) -> list[float]:
+    return [value for one in side if (value := of(one)) is not None]
+
+
+def _measures(fix: Fix) -> Iterator[dict[str, str]]:
+    """Every measure that at least one side has: the median of the repetitions, and their range."""
+    for name, before, after in _pairs(fix):
+        if {before, after} != {NOTHING}:
+            yield {"measure": name, "before": before, "after": after}
+
+
+def _pairs(fix: Fix) -> Iterator[tuple[str, str, str]]:
+    def numbers(
+        name: str, of: Callable[[Tried], float | None], say: Callable[[float], str]
+    ) -> tuple[str, str, str]:
+        before, after = (_in_words(_values(side, of), say) for side in fix.sides)
+        return name, before, after
+
+    yield numbers("Throttles", lambda one: one.throttles, whole)
+    yield numbers(
+        "Throttled attempts",
+        lambda one: one.throttled_share,
+        lambda share: percent(share) if share else "none",
+    )
     if fix.observed:
-        before, after = (throttled_words(fix.side(side)[0].diagnosis.labels) for side in (BEFORE, AFTER))
-        made.append(BeforeAfter(name="While throttled, replayed", before=before, after=after))
-        made.append(BeforeAfter(name="While throttled, observed", before=fix.observed, after=NOTHING))
-    for direction in ("write", "read"):
-        made += _of_direction(fix, direction)
-    made += _latencies(fix)
-    made.append(_measure(fix, "Dollars per month", lambda one: one.dollars_per_month, a_month))
-    made += _reading(fix)
-    labels = (_labels(fix.proof.before), _labels(fix.proof.after))
-    made.append(BeforeAfter(name=titled(THROTTLED_BY), before=labels[0], after=labels[1]))
-    return tuple(one for one in made if {one.before, one.after} != {NOTHING})
+        before, after = (throttled_words(side[0].diagnosis.labels) for side in fix.sides)
+        yield "While throttled, replayed", before, after
+        yield "While throttled, observed", fix.observed, NOTHING
+    for side in ("write", "read"):
+        yield numbers(f"Attempted {side}s per second", partial(_attempts_per_s, side), measured)
+        yield numbers(f"Accepted {side}s", partial(_units_per_s, side), partial(_rate, side))
+    if (operation := _operation(fix)) is not None:
+        for percentile in (50.0, 99.0):
+            of = partial(_service_time_ms, operation, TABLE_PERCENTILES.index(percentile))
+            yield numbers(f"{operation}, {SERVICE_TIME}, p{percentile:g}", of, milliseconds)
+    yield numbers("Dollars per month", lambda one: one.dollars_per_month, a_month)
+    if fix.remedy.queries_per_read is not None:
+        before, after = (some(count, "query", "queries") for count in fix.remedy.queries_per_read)
+        yield "Reading one key back", before, after
+        yield numbers("RCU of that read", lambda one: one.measured.units_per_read, measured)
+    before, after = map(_labels, fix.sides)
+    yield titled(THROTTLED_BY), before, after
 
 
-def _of_direction(fix: Fix, direction: str) -> list[BeforeAfter]:
-    """What was asked for, and what was accepted."""
-    return [
-        _measure(fix, f"Attempted {direction}s per second", partial(_tried, direction), measured),
-        _measure(
-            fix, f"Accepted {direction}s", partial(_accepted_units, direction), partial(_rate, direction)
-        ),
-    ]
-
-
-def _tried(direction: str, one: Tried) -> float | None:
+def _attempts_per_s(direction: str, one: Tried) -> float | None:
     return _traffic(one, direction).attempts_per_s or None
 
 
-def _accepted_units(direction: str, one: Tried) -> float | None:
+def _units_per_s(direction: str, one: Tried) -> float | None:
     return _traffic(one, direction).units_per_s or None
 
 
@@ -218,70 +219,22 @@ def _rate(direction: str, units_per_s: float) -> str:
     return rate(units_per_s, UNITS[direction])
 
 
-def _traffic(one: Tried, direction: str) -> RunTraffic:
-    return one.measured.write if direction == "write" else one.measured.read
+def _service_time_ms(operation: str, place: int, one: Tried) -> float | None:
+    return one.accepted_latency[operation].table[place]
 
 
-def _share(share: float) -> str:
-    return percent(share) if share else "none"
-
-
-def _measure(
-    fix: Fix, name: str, of: Callable[[Tried], float | None], say: Callable[[float], str]
-) -> BeforeAfter:
-    before, after = (
-        [value for one in fix.side(side) if (value := of(one)) is not None] for side in (BEFORE, AFTER)
-    )
-    return BeforeAfter(
-        name=name,
-        before=say(middle(before)) if before else NOTHING,
-        after=say(middle(after)) if after else NOTHING,
-        ranges=(_range(before, say), _range(after, say)),
-    )
-
-
-def _range(values: Sequence[float], say: Callable[[float], str]) -> str:
-    low, high = say(min(values, default=0.0)), say(max(values, default=0.0))
-    return "" if low == high else f"{low} to {high}"
-
-
-def _latencies(fix: Fix) -> list[BeforeAfter]:
-    """Service times of the operation that both sides sent most."""
-    operation = _operation(fix)
-    if operation is None:
-        return []
-    return [
-        BeforeAfter(
-            name=f"{operation}, {SERVICE_TIME}, p{percentile:g}",
-            before=_latency(fix, BEFORE, operation, percentile),
-            after=_latency(fix, AFTER, operation, percentile),
-        )
-        for percentile in (50.0, 99.0)
-    ]
+def _in_words(values: Sequence[float], say: Callable[[float], str]) -> str:
+    if not values:
+        return NOTHING
+    low, high = say(min(values)), say(max(values))
+    return say(middle(values)) if low == high else f"{say(middle(values))} ({low} to {high})"
 
 
 def _operation(fix: Fix) -> str | None:
     """Of the operations that every run timed, the one with most accepted requests."""
-    timed = [one.accepted_latency for one in (*fix.proof.before, *fix.proof.after)]
+    timed = [one.accepted_latency for side in fix.sides for one in side]
     common = set.intersection(*map(set, timed)) if timed else set()
     return max(common, key=lambda name: sum(one[name].count for one in timed), default=None)
-
-
-def _latency(fix: Fix, side: str, operation: str, percentile: float) -> str:
-    place = TABLE_PERCENTILES.index(percentile)
-    return milliseconds(middle([one.accepted_latency[operation].table[place] for one in fix.side(side)]))
-
-
-def _reading(fix: Fix) -> list[BeforeAfter]:
-    """What reading a key back costs: its queries, and units where whole reads were counted."""
-    queries = fix.remedy.queries_per_read
-    if queries is None:
-        return []
-    before, after = (f"{some(count, 'query', 'queries')}" for count in queries)
-    return [
-        BeforeAfter(name="Reading one key back", before=before, after=after),
-        _measure(fix, "RCU of that read", lambda one: one.measured.units_per_read, measured),
-    ]
 
 
 def _labels(runs: Sequence[Tried]) -> str:
@@ -289,18 +242,16 @@ def _labels(runs: Sequence[Tried]) -> str:
     return "; ".join(map(limit_words, seen)) or "nothing"
 
 
-def warnings_of(fix: Fix) -> list[str]:
+def warnings_of(fix: Fix) -> Iterator[str]:
     """Notes on the verdict."""
-    said = list(fix.remedy.notes)
-    before, after = (
-        middle([_tried("write", one) or 0.0 for one in fix.side(side)]) if fix.side(side) else 0.0
-        for side in (BEFORE, AFTER)
-    )
-    if fix.proof.limit[2] == "write" and before and abs(after / before - 1) > OTHER_DEMAND:
-        said.append(f"The demand differs: {measured(before)} and {measured(after)} writes/s.")
+    yield from fix.remedy.notes
+    before, after = (_values(side, lambda one: one.measured.write.attempts_per_s) for side in fix.sides)
+    if fix.proof.limit[2] == "write" and before and after:
+        first, then = middle(before), middle(after)
+        if first and abs(then / first - 1) > OTHER_DEMAND:
+            yield f"The demand differs: {measured(first)} and {measured(then)} writes/s."
     if fix.once_dollars:
-        said.append(f"Pre-warming costs {dollars(fix.once_dollars)} once.")
+        yield f"Pre-warming costs {dollars(fix.once_dollars)} once."
     scale = fix.proof.before[0].manifest.scale if fix.proof.before else 1.0
     if scale != 1:
-        said.append(f"Every rate limit is at scale {scale:g}; capacities and dollars are those of scale 1.")
-    return said
+        yield f"Every rate limit is at scale {scale:g}; capacities and dollars are those of scale 1."

@@ -8,27 +8,14 @@ from keyheat.plan.charges import provisioned_month
 from keyheat.plan.forecast import Forecast, LoadDemand, shards_needed
 from keyheat.plan.plan import ScenarioPlan
 from keyheat.plan.prices import MONTH_S, consumed_dollars
-from keyheat.plan.quotas import GivenCapacity, given_to
+from keyheat.plan.quotas import GivenCapacity, Quotas, given_to
 from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
-from keyheat.scenario.spec.tables import AutoScalingSpec
 from keyheat.show.answer import Answer, Fact, Table, Tone
 from keyheat.show.constraints import NAMES
-from keyheat.show.plan_sentences import (
-    capacity_of,
-    dollars,
-    exact_dollars,
-    global_table,
-    other_mode,
-    quota_lines,
-    shortly,
-    start_on_demand,
-    warnings_of,
-)
+from keyheat.show.plan_warnings import dollars, exact_dollars, shortly, warnings_of
 from keyheat.terms import DEMAND, titled
 from keyheat.words import Direction
 
-TICKS: Final = "▁▂▃▄▅▆▇█"
-WIDTH: Final = 40  # bars of the picture
 NO_SHARDS_SHARE: Final = 0.01  # of a partition's ceiling, below which shards are no question
 CENTS_BELOW: Final = 100  # dollars a month
 SENT_NOTHING: Final = "Nothing was sent. Retries and splits are not in the plan; `keyheat simulate` has them."
@@ -67,34 +54,37 @@ def _tone(plan: ScenarioPlan) -> Tone:
     return plan.foretold[0].constraint if plan.foretold else ("account" if plan.over_quota else "none")
 
 
-def picture(forecast: Forecast, width: int) -> str:
-    """The rate over time, in a line of bars."""
-    step_s = forecast.duration_s / width
-    rates = [forecast.shape.rate((number + 0.5) * step_s) for number in range(width)]
-    top = forecast.target.peak_per_s
-    return "".join(TICKS[round(min(1.0, per_s / top) * (len(TICKS) - 1))] for per_s in rates)
-
-
 def _facts(plan: ScenarioPlan, warnings: list[str], named: str) -> Iterator[Fact]:
     yield from (Fact(name="Warning", value=warning) for warning in warnings)
     yield _cost_of_a_run(plan)
     yield from _cost_of_a_month(plan)
-    yield from _demand_facts(plan)
+    yield _demand_fact(plan.forecast)
     if plan.sent is not None:
         yield from _sent_facts(plan, plan.sent, named)
-    yield from start_on_demand(plan)
-    first, *others = quota_lines(plan)
-    yield Fact(name="Quotas", value=first, beside=tuple(others))
+    yield _quotas(plan.quotas)
+
+
+def _quotas(quotas: Quotas) -> Fact:
+    """Where the quotas are from, and what they are."""
+    if quotas.source == "unknown":
+        return Fact(name="Quotas", value=f"Unknown: {quotas.problem}")
+    source = {
+        "default": "AWS's defaults; --target aws reads those of your account",
+        "account": "Of the account, in this Region",
+    }[quotas.source]
+    of_table, of_account = (
+        f"{whole(pair.write)} WCU/s and {whole(pair.read)} RCU/s" for pair in (quotas.table, quotas.account)
+    )
+    return Fact(
+        name="Quotas",
+        value=source,
+        beside=(f"a table and its indexes {of_table}", f"the account {of_account}"),
+    )
 
 
 def _cost_of_a_run(plan: ScenarioPlan) -> Fact:
-    bill = plan.bill
-    beside = ("nothing on a local table", *filter(None, [other_mode(bill)]))
-    return Fact(
-        name="A run",
-        value=f"Costs at most {dollars(bill.dollars)} in AWS ({bill.prices.shown})",
-        beside=beside,
-    )
+    value = f"Costs at most {dollars(plan.bill.dollars)} in AWS ({plan.bill.prices.shown})"
+    return Fact(name="A run", value=value, beside=("nothing on a local table",))
 
 
 def _cost_of_a_month(plan: ScenarioPlan) -> Iterator[Fact]:
@@ -128,28 +118,13 @@ def _monthly(amount: float) -> str:
     return f"${amount:,.0f}" if amount >= CENTS_BELOW else dollars(amount)
 
 
-def _demand_facts(plan: ScenarioPlan) -> Iterator[Fact]:
-    forecast, name = plan.forecast, titled(DEMAND)
+def _demand_fact(forecast: Forecast) -> Fact:
     mean, peak = forecast.target.mean_per_s, forecast.target.peak_per_s
-    moves, rates = (
-        peak > mean,
-        f"{forecast.unit}: {measured(mean)}/s on average, {measured(peak)}/s at the peak",
-    )
-    drawn = (picture(forecast, WIDTH),) if moves else ()
-    if forecast.requests is not None:
-        beside = (rates, *drawn) if moves and forecast.unit != "requests" else drawn
-        yield Fact(name=name, value=_demand(forecast.requests, "requests"), beside=beside)
-    elif moves:
-        yield Fact(name=name, value=rates, beside=drawn)
-    if plan.sent is not None:
-        return
-    if forecast.write_units is not None:
-        yield Fact(
-            name="Write units", value=f"{_demand(forecast.write_units, 'WCU')} if every request writes"
-        )
-    if forecast.read_units is not None:
-        value = f"{_demand(forecast.read_units, 'RCU')} if every request reads, eventually consistent"
-        yield Fact(name="Read units", value=value)
+    rates = f"{forecast.unit}: {measured(mean)}/s on average, {measured(peak)}/s at the peak"
+    if forecast.requests is None:
+        return Fact(name=titled(DEMAND), value=rates)
+    beside = (rates,) if forecast.unit != "requests" else ()
+    return Fact(name=titled(DEMAND), value=_demand(forecast.requests, "requests"), beside=beside)
 
 
 def _demand(demand: LoadDemand, unit: str) -> str:
@@ -158,8 +133,9 @@ def _demand(demand: LoadDemand, unit: str) -> str:
 
 
 def _sent_facts(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fact]:
-    if plan.scenario.table.regions:
-        yield Fact(name="Global table", value=global_table(plan, sent))
+    if regions := plan.scenario.table.regions:
+        value = f"Every write is replicated to {some(len(regions) - 1, 'other Region')} and billed there, too"
+        yield Fact(name="Global table", value=value)
     operations = [_operation(plan, operation, sent) for operation in sent.operations]
     yield Fact(name="Sends", value="; ".join(operations))
     yield from _hot_key(plan, sent, named)
@@ -229,14 +205,12 @@ def _sides(plan: ScenarioPlan, sent: LoadTotals) -> list[dict[str, str]]:
                 "resource": f"{shortly(plan, owner.name)}, {side.unit}",
                 "mean/s": measured(demand.mean_per_s),
                 "peak/s": measured(demand.peak_per_s),
-                "limit/s": capacity_of(owner, side.direction, plan.scale),
-                "scaled": _scaling(plan, owner, side.direction),
+                "limit/s": _limit(owner, side.direction, plan.scale),
                 "partitions": f"{hottest.partitions:,}" if hottest else "",
                 "hottest": _of_ceiling(totals),
             }
         )
-    scaled = any(row["scaled"] for row in rows)
-    return [{name: cell for name, cell in row.items() if scaled or name != "scaled"} for row in rows]
+    return rows
 
 
 def _of_ceiling(totals: SideTotals) -> str:
@@ -244,15 +218,14 @@ def _of_ceiling(totals: SideTotals) -> str:
     return f"{measured(hottest.asked_per_s)} of {whole(hottest.ceiling_per_s)}" if hottest else ""
 
 
-def _scaling(plan: ScenarioPlan, given: GivenCapacity, direction: Direction) -> str:
-    """What auto scaling does to one side of a table or index; empty if nothing scales it."""
-    table = plan.scenario.table
-    if given.starts_on_demand or given.table != table.name:
-        return ""
-    index = next((index for index in table.indexes if index.name == given.index), None)
-    spec: AutoScalingSpec | None = index.auto_scaling if index else table.auto_scaling
-    policy = spec.sides().get(direction.value) if spec else None
-    return f"{whole(policy.min)} to {whole(policy.max)} at {policy.target:.0%}" if policy else ""
+def _limit(given: GivenCapacity, direction: Direction, scale: float) -> str:
+    """What a table or index has of one direction: provisioned, or what an on-demand one starts with."""
+    if given.starts_on_demand:
+        most = given.max_on_demand.of(direction)
+        start = max(given.at_start.of(direction) or 0.0, given.warm.of(direction) or 0.0)
+        return f"max {whole(most * scale)}" if most else f"from {whole(start * scale)}"
+    units = given.provisioned.of(direction)
+    return whole(units * scale) if units else "any"
 
 
 def _manner(plan: ScenarioPlan) -> str:

@@ -11,7 +11,6 @@ import pandas as pd
 from keyheat.analysis.report.facts import Facts, ceiling_of, consumed_of, facts_of
 from keyheat.analysis.report.run import ReportRun, load_run
 from keyheat.analysis.rules import RULES
-from keyheat.evidence.partitions import words
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.numbers import NOTHING, percent, span, whole
@@ -36,6 +35,7 @@ from keyheat.show.charts.rates import (
 from keyheat.show.constraints import NAMES, saying
 from keyheat.show.counts import counts_of, failure_table
 from keyheat.show.html import html_of, save
+from keyheat.show.partitions import partition_words
 from keyheat.show.run import run_answer
 from keyheat.words import READ, WRITE, Resource
 
@@ -178,7 +178,7 @@ def _capacity_lines(run: ReportRun, drawn: int) -> Iterator[str]:
     if drawn == MOST_RESOURCES:
         yield f"The {MOST_RESOURCES} first resources are drawn."
     if run.evidence and run.evidence.partitions:
-        yield from filter(None, [words(run.evidence.partitions)])
+        yield from filter(None, [partition_words(run.evidence.partitions)])
     yield from change_sentences(run)
 
 

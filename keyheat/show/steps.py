@@ -1,200 +1,104 @@
-"""What a search tried: every number in a table and in two figures, every run with its report."""
+"""A search and the numbers that it tried, as words, tables, parts and data of an answer."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
-from keyheat.numbers import (
-    NOTHING,
-    UNITS,
-    a_month,
-    measured,
-    milliseconds,
-    percent,
-    rate,
-    some,
-    whole,
-)
+from keyheat.numbers import NOTHING, UNITS, a_month, measured, percent, some, whole
 from keyheat.plan.charges import monthly
-from keyheat.plan.limit_use import LimitUse, used_by
+from keyheat.plan.limit_use import LimitUse
 from keyheat.plan.prices import Prices
-from keyheat.runfiles import REPORT, SIMULATED
-from keyheat.show.answer import Answer, Table, Tone
+from keyheat.runfiles import REPORT
+from keyheat.show.answer import Answer, Table
 from keyheat.show.constraints import limit_of
-from keyheat.simulator.outcome import Left
 from keyheat.simulator.search import Step
-from keyheat.simulator.whatif import Search, sent_in, steady
-from keyheat.terms import DEMAND, P99, THROTTLED_BY
-from keyheat.words import BROKEN, DONE, INVALID, WRITES_FIRST, Constraint, Direction, label_of, whose
+from keyheat.simulator.whatif import Search
+from keyheat.terms import DEMAND, THROTTLED_BY
+from keyheat.words import WRITES_FIRST, Direction, label_of, whose
 
-if TYPE_CHECKING:
-    from keyheat.show.compare import ComparedRun
-
-WHOLE_READ: Final = "ReadCollection.logical"
-AT_P99: Final = 3  # place among the percentiles of a report
-READING: Final = (
-    ("Throttled", "The share of the attempts that was refused; of two seeds the larger one."),
-    ("Holds", "With both seeds at most the allowed share is throttled. Points of what does not are hollow."),
-    ("Demand", "What the load asks of a limit in its busiest second, by its keys, sizes and operations."),
-    ("Provisioned", "Dollars a month of what the table and its indexes have, at the hourly price."),
-    ("On demand", "Dollars a month of what the load consumes; unknown where a part of it throttles."),
-    (NOTHING, "Not known, or not a part of it; never zero."),
-)
 NOT_OF_THE_TABLE: Final = {"generator": "Generator-bound", "undecided": "Not decided"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A search, where it was made, and how near each limit is at the answer and before it.
+    """A search, where it was made, and how near each limit is at the answer.
 
     `formula` is the number of shards that the formula says. `assumed` are sentences about items and keys.
-    Only one that is `drawn` has figures, which take plotly.
     """
 
     search: Search
     target: str
     prices: Prices
     uses: tuple[LimitUse, ...] = ()
-    uses_before: tuple[LimitUse, ...] = ()
     formula: int | None = None
     assumed: tuple[str, ...] = ()
-    drawn: bool = False
 
     @property
-    def simulated(self) -> bool:
-        return self.target == SIMULATED
+    def kind(self) -> str:
+        return self.search.question.kind
 
     @property
     def unit(self) -> str:
         """What is counted: shards, WCU, or the unit of the load."""
-        question = self.search.question
-        if question.kind == "load":
-            return f"{question.scenario.load.target_unit}/s"
-        return "shards" if question.kind == "shards" else UNITS[self.search.direction]
+        if self.kind == "load":
+            return f"{self.search.question.scenario.load.target_unit}/s"
+        return "shards" if self.kind == "shards" else UNITS[self.search.direction]
 
     def amount(self, value: float) -> str:
         """A number with what is counted."""
-        if self.search.question.kind == "shards":
+        if self.kind == "shards":
             return some(int(value), "shard")
         index = self.search.question.index
         return f"{number(value)} {self.unit}{f' for {whose(label_of(index))}' if index else ''}"
 
     @property
-    def columns(self) -> "dict[float, ComparedRun]":
-        """The runs that were loaded, by the number that was tried; the one with most throttles of each."""
-        if self.simulated:
-            return {}
-        from keyheat.show.compare import ComparedRun
-
-        steps = self.search.in_order
-        return {step.value: ComparedRun.read(step.folder, self.prices) for step in steps if step.folder}
+    def edge(self) -> Step | None:
+        """The number that does not hold and is next to the answer; None if everything holds."""
+        search = self.search
+        if self.kind == "load" or search.answer is not None:
+            return search.failing
+        return search.in_order[-1]
 
 
-def found_of(
-    search: Search,
-    target: str,
-    prices: Prices,
-    folder: Path,
-    *,
-    formula: int | None = None,
-    assumed: tuple[str, ...] = (),
-    drawn: bool = False,
-) -> Found:
-    """A search with the demand on every limit; `folder` is the scenario's."""
-    before, after = sides_of(search)
-    return Found(
-        search=search, target=target, prices=prices, formula=formula, assumed=assumed, drawn=drawn,
-        uses=_uses(search, after, folder), uses_before=_uses(search, before, folder),
-    )  # fmt: skip
+def at_last(search: Search) -> Step:
+    """The answer; where there is none, the last resort: the largest number, of a load the smallest."""
+    return search.answer or search.in_order[0 if search.question.kind == "load" else -1]
 
 
-def _uses(search: Search, step: Step | None, folder: Path) -> tuple[LimitUse, ...]:
-    if step is None:
-        return ()
-    lasting = steady(step.scenario)
-    return used_by(lasting, folder=folder, scale=lasting.local.scale, traffic=sent_in(search, step, folder))
+def limit_words(step: Step, direction: Direction | None) -> str:
+    """What throttled most, and whose limit that is: `a partition limit of the table (writes)`."""
+    left = step.left(direction)
+    if left is None:
+        return limit_of("undetermined", None)
+    return f"{limit_of(left.cause.constraint, label_of(left.index))} ({left.direction}s)"
 
 
-def sides_of(search: Search) -> tuple[Step | None, Step]:
-    """The number that the scenario has, else one that does not hold; and the answer, else the largest."""
-    after = search.answer or search.in_order[0 if search.question.kind == "load" else -1]
-    others = [step for step in search.in_order if step.value != after.value]
-    present = next((step for step in others if step.value == search.question.present), None)
-    smaller = [step for step in others if step.value < after.value and not step.holds]
-    return present or (smaller[-1] if smaller else None), after
+def steps_table(found: Found) -> Table:
+    """Every number with what it throttles, by what, what is accepted and what that costs."""
+    search = found.search
+    sides = [
+        side for side in WRITES_FIRST if any(accepted_per_s(search, step, side) for step in search.steps)
+    ]
+    rows = [
+        {
+            found.unit: number(step.value),
+            "throttled": share_words(step),
+            THROTTLED_BY: limited_by(step, search.question.direction),
+            **{f"{UNITS[side]}/s accepted": measured(accepted_per_s(search, step, side)) for side in sides},
+            **_month(found, step),
+        }
+        for step in search.in_order
+    ]
+    return Table(title="Numbers tried", rows=tuple(rows))
 
 
-def exit_code_of(search: Search) -> int:
-    """0: answered; 1: not even the largest number is enough; 3: a run does not say anything of its table."""
-    if search.failing is not None and search.failing.state in NOT_OF_THE_TABLE:
-        return INVALID
-    return BROKEN if search.answer is None and search.question.kind != "load" else DONE
-
-
-def together(answers: Sequence[Answer]) -> Answer:
-    """One answer over several, such as those for reads and for writes."""
-    if len(answers) == 1:
-        return answers[0]
-    brief = [replace(one, title=one.label, tables=(), figures=(), notes=(), parts=()) for one in answers]
-    return Answer(
-        title=answers[0].title,
-        label="; ".join(one.label for one in answers),
-        tone=next((one.tone for one in answers if one.tone != "none"), "none"),
-        sentence=" ".join(one.sentence for one in answers),
-        context=answers[0].context,
-        tables=tuple(table for one in answers for table in one.tables),
-        figures=tuple(figure for one in answers for figure in one.figures),
-        notes=tuple(dict.fromkeys(note for one in answers for note in one.notes)),
-        parts=(*brief, *(part for one in answers for part in one.parts)),
-        data={"answers": [one.data for one in answers]},
-    )
-
-
-def data_of(found: Found) -> dict[str, Any]:
-    """The search for programs; times in seconds, rates per second."""
-    search, question = found.search, found.search.question
-    return {
-        "question": question.kind,
-        "scenario": question.scenario.name,
-        "target": found.target,
-        "unit": found.unit,
-        "index": question.index,
-        "direction": search.direction.value,
-        "throttle_share_most": question.share_most,
-        "burst": question.burst,
-        "answer": None if search.answer is None else search.answer.value,
-        "failing": None if search.failing is None else search.failing.value,
-        "confirmed": search.confirmed,
-        "formula": found.formula,
-        "limits": [{**asdict(use), "share": use.share} for use in found.uses],
-        "steps": [_step_data(found, step) for step in search.steps],
-    }
-
-
-def _step_data(found: Found, step: Step) -> dict[str, Any]:
+def _month(found: Found, step: Step) -> dict[str, str]:
+    """Dollars a month; on demand only where no part of the load throttles."""
+    if found.kind == "load" or step.folder is not None:
+        return {}
     costs = monthly(step, found.prices)
-    return {
-        "value": step.value,
-        "seed": step.outcome.seed,
-        "state": step.state,
-        "throttle_share": step.share,
-        "attempts_per_s": step.attempts_per_s,
-        "throttled_per_s": step.throttled_per_s,
-        "accepted_units_per_s": {side.value: accepted_per_s(found.search, step, side) for side in Direction},
-        "limited_by": [
-            {
-                "constraint": left.cause.constraint,
-                "index": left.index,
-                "direction": left.direction.value,
-                "throttle_events": left.events,
-            }
-            for left in step.outcome.left
-        ],
-        "on_burst": step.on_burst,
-        "folder": None if step.folder is None else str(step.folder),
-        **({} if step.folder else asdict(costs)),
-    }
+    first = {"provisioned": a_month(costs.provisioned_dollars)} if found.kind == "capacity" else {}
+    return first | {"on demand": a_month(costs.on_demand_dollars if step.holds else None)}
 
 
 def number(value: float) -> str:
@@ -206,34 +110,15 @@ def share_words(step: Step) -> str:
     return percent(step.share) if step.share else "none"
 
 
-def limit_words(step: Step, direction: Direction | None) -> str:
-    """What throttled most, and whose limit that is: `one partition of the table (writes)`."""
-    left = step.left(direction)
-    if left is None:
-        return limit_of("undetermined", None)
-    return f"{limit_of(left.cause.constraint, label_of(left.index))} ({left.direction}s)"
-
-
 def limited_by(step: Step, direction: Direction | None) -> str:
-    """The same in few letters; in brackets what is no limit of the table."""
+    """What throttled most, in few letters; in brackets what is no limit of the table."""
     if step.state in NOT_OF_THE_TABLE:
         return f"({NOT_OF_THE_TABLE[step.state].lower()})"
-    left: Left | None = step.left(direction)
+    left = step.left(direction)
     if left is None:
         return "undetermined" if step.state == "limited" else NOTHING
     owner = "" if left.index is None else f" ({left.index})"
     return f"{left.cause.constraint.replace('_', ' ')}{owner}{', on burst' if step.on_burst else ''}"
-
-
-def tone_of(step: Step | None, direction: Direction | None) -> Tone:
-    """The colour of what does not hold: that of its limit; none where everything holds."""
-    if step is None:
-        return "none"
-    if step.state in NOT_OF_THE_TABLE:
-        return "invalid"
-    left = step.left(direction)
-    constraint: Constraint = "undetermined" if left is None else left.cause.constraint
-    return constraint
 
 
 def accepted_per_s(search: Search, step: Step, direction: Direction) -> float:
@@ -243,66 +128,11 @@ def accepted_per_s(search: Search, step: Step, direction: Direction) -> float:
     return step.outcome.accepted_per_s.get((search.question.index, direction), 0.0)
 
 
-def steps_table(found: Found) -> Table:
-    """Every number with what it throttles, by what, what is accepted and what that costs."""
-    columns = found.columns
-    rows = [_row(found, step, columns.get(step.value)) for step in found.search.in_order]
-    return Table(title="Numbers tried", rows=tuple(rows))
-
-
-def _row(found: Found, step: Step, run: "ComparedRun | None") -> dict[str, str]:
-    search = found.search
-    row = {
-        found.unit: number(step.value),
-        "throttled": share_words(step),
-        THROTTLED_BY: limited_by(step, search.question.direction),
-    }
-    if search.question.kind == "load":
-        sides = {f"{UNITS[side]}/s": measured(accepted_per_s(search, step, side)) for side in _sides(search)}
-        return row | {"attempts/s": measured(step.attempts_per_s)} | sides
-    row["accepted"] = rate(accepted_per_s(search, step, search.direction), UNITS[search.direction])
-    if run is None:
-        return row | _costs(found, step)
-    return row | (_reading(run) if search.question.kind == "shards" else {})
-
-
-def _sides(search: Search) -> list[Direction]:
-    """The directions in which anything was consumed."""
-    return [side for side in WRITES_FIRST if any(accepted_per_s(search, step, side) for step in search.steps)]
-
-
-def _reading(run: "ComparedRun") -> dict[str, str]:
-    """What reading a whole collection took in a run: one query for each shard."""
-    latency, result = run.latency(WHOLE_READ), run.numbers
-    return {
-        f"whole read, {P99}": milliseconds(latency.table[AT_P99]) if latency else NOTHING,
-        "RCU of one": measured(result.units_per_read if result else None),
-    }
-
-
-def _costs(found: Found, step: Step) -> dict[str, str]:
-    """Dollars a month; on demand only where no part of the load throttles."""
-    costs = monthly(step, found.prices)
-    provisioned = found.search.question.kind == "capacity"
-    first = {"provisioned": a_month(costs.provisioned_dollars)} if provisioned else {}
-    return first | {"on demand": a_month(costs.on_demand_dollars if step.holds else None)}
-
-
-def limits_of(found: Found) -> list[tuple[str, float | None, float | None]]:
-    """The demand on each limit as a share of it, before and after; the one most used before first."""
-    before, after = ({_limit(use): use.share for use in uses} for uses in (found.uses_before, found.uses))
-    return [(name, before.get(name), after.get(name)) for name in before | after]
-
-
-def limits_table(found: Found, what: str) -> Iterator[Table]:
+def limits_table(found: Found) -> Iterator[Table]:
     """How near the load comes to each limit with the answer, by its keys, sizes and operations alone."""
-    if not found.uses:
-        return
-    before = {_limit(use): percent(use.share) for use in found.uses_before}
     rows = [
         {
-            "limit": _limit(use),
-            **({"before": before.get(_limit(use), NOTHING)} if before else {}),
+            "limit": f"{limit_of(use.constraint, use.resource)}, {use.direction}s",
             "used": percent(use.share),
             DEMAND: number(use.asked_per_s),
             "of": f"{whole(use.limit_per_s)} {UNITS[use.direction]}/s",
@@ -310,11 +140,9 @@ def limits_table(found: Found, what: str) -> Iterator[Table]:
         }
         for use in found.uses
     ]
-    yield Table(title=f"By the numbers, with {what}", rows=tuple(rows))
-
-
-def _limit(use: LimitUse) -> str:
-    return f"{limit_of(use.constraint, use.resource)}, {use.direction}s"
+    if rows:
+        amount = found.amount(at_last(found.search).value)
+        yield Table(title=f"By the numbers, with {amount}", rows=tuple(rows))
 
 
 def runs_of(found: Found) -> Iterator[Answer]:
@@ -326,8 +154,34 @@ def runs_of(found: Found) -> Iterator[Answer]:
         yield Answer(
             title=f"{found.amount(step.value)}, seed {step.scenario.seed}",
             label="Holds" if step.holds else limited_by(step, None),
-            tone="none" if step.holds else tone_of(step, None),
+            tone="invalid" if step.state in NOT_OF_THE_TABLE else step.verdict.constraint,
             sentence=because,
-            context=f"{share_words(step)} throttled · {rate(step.attempts_per_s, 'attempts')}",
+            context=f"{share_words(step)} of {measured(step.attempts_per_s)} attempts/s throttled",
             link=f"{step.folder.name}/{REPORT}",
         )
+
+
+def data_of(found: Found) -> dict[str, Any]:
+    """The search for programs; times in seconds, rates per second."""
+    search, question = found.search, found.search.question
+    return {
+        "question": question.kind, "scenario": question.scenario.name, "target": found.target,
+        "unit": found.unit, "index": question.index, "direction": search.direction,
+        "throttle_share_most": question.share_most, "burst": question.burst,
+        "answer": search.answer and search.answer.value, "failing": search.failing and search.failing.value,
+        "confirmed": search.confirmed, "formula": found.formula,
+        "limits": [{**asdict(use), "share": use.share} for use in found.uses],
+        "steps": [_step_data(found, step) for step in search.steps],
+    }  # fmt: skip
+
+
+def _step_data(found: Found, step: Step) -> dict[str, Any]:
+    left = [{"constraint": one.cause.constraint, "index": one.index, "direction": one.direction,
+             "throttle_events": one.events} for one in step.outcome.left]  # fmt: skip
+    return {
+        "value": step.value, "seed": step.outcome.seed, "state": step.state, "throttle_share": step.share,
+        "attempts_per_s": step.attempts_per_s, "throttled_per_s": step.throttled_per_s,
+        "accepted_units_per_s": {side.value: accepted_per_s(found.search, step, side) for side in Direction},
+        "limited_by": left, "on_burst": step.on_burst, "folder": step.folder,
+        **({} if step.folder else asdict(monthly(step, found.prices))),
+    }  # fmt: skip

@@ -2,8 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from threading import Lock
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
@@ -113,7 +111,7 @@ class LoadBar(Bar):
     """A progress bar over one load, with what was accepted and throttled in the last second.
 
     Where there is no terminal, one line for each phase. `place` is the run's number within a series, and how
-    many there are: the series has a bar of its own then.
+    many there are: the series has a bar of its own then. A load beside others is a row of `beside`.
     """
 
     def __init__(
@@ -123,9 +121,12 @@ class LoadBar(Bar):
         console: Console,
         clock: Callable[[], float] = time.time,
         place: tuple[int, int] | None = None,
+        beside: "LoadBar | None" = None,
     ) -> None:
         super().__init__(console, NAMED, *SAID, SecondsLeft(clock))
         self._name, self._clock = name, clock
+        if beside is not None:
+            self._bar = beside._bar
         self._phase = "starting"
         if place is not None:
             self._add_series(*place)
@@ -160,58 +161,6 @@ class LoadBar(Bar):
         if not self._console.is_terminal and self._phase != "done":
             at_most = "" if left_s is None else f", about {left_s:.0f} s"
             self._console.print(f"{self._name}: {words}{at_most}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Together:
-    """Loads beside each other: their rates added up, and the phase of the one that is furthest behind."""
-
-    phase: str
-    elapsed_s: float
-    accepted_per_s: float
-    throttled_per_s: float
-    errors_per_s: float
-    left_s: float | None = None
-    said: Sequence[str] = ()
-
-
-class LoadsBar(LoadBar):
-    """One bar over several loads that run beside each other."""
-
-    def __init__(self, loads: int, duration_s: float, console: Console) -> None:
-        super().__init__(f"{loads} runs", duration_s, console)
-        self._last: list[LoadProgress | None] = []
-        self._lock = Lock()
-
-    def watch(self) -> Callable[[LoadProgress], None]:
-        """Take the progress of one more load."""
-        place = len(self._last)
-        self._last.append(None)
-
-        def show(now: LoadProgress) -> None:
-            with self._lock:
-                self._last[place] = now
-                self._show_all(now.said)
-
-        return show
-
-    def _show_all(self, said: Sequence[str]) -> None:
-        begun = [one for one in self._last if one is not None]
-        behind = "starting" if len(begun) < len(self._last) else min((one.phase for one in begun), key=_order)
-        self.show(
-            _Together(
-                phase=behind,
-                elapsed_s=min(one.elapsed_s for one in begun),
-                accepted_per_s=sum(one.accepted_per_s for one in begun),
-                throttled_per_s=sum(one.throttled_per_s for one in begun),
-                errors_per_s=sum(one.errors_per_s for one in begun),
-                said=said,
-            )
-        )
-
-
-def _order(phase: str) -> int:
-    return [*PHASES].index(phase) if phase in PHASES else 0
 
 
 class CleaningBar(Bar):

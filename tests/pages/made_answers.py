@@ -1,6 +1,7 @@
 """Answers of whatif over made-up numbers, for tests and for pictures: nothing is simulated."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from keyheat.plan.limit_use import LimitUse
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.show.answer import Answer
-from keyheat.show.load import load_answer
+from keyheat.show.figures import retry_figures, search_figure
 from keyheat.show.retries import retries_answer
-from keyheat.show.smallest import smallest_answer
+from keyheat.show.search import search_answer
 from keyheat.show.steps import Found
 from keyheat.simulator.outcome import Left, SimulationOutcome
 from keyheat.simulator.questions import Question, capacity_question, load_question, shards_question
@@ -66,7 +67,7 @@ def use(share: float, key_per_s: float | None = None) -> LimitUse:
 
 
 def found(searched: Search, **more: Any) -> Found:
-    given = {"search": searched, "target": "simulated", "prices": load_prices(), "drawn": True}
+    given = {"search": searched, "target": "simulated", "prices": load_prices()}
     return Found(**{**given, **more})
 
 
@@ -74,7 +75,7 @@ def shards_found(**more: Any) -> Found:
     """2 shards hold by luck, 4 are enough."""
     asked = shards_asked(**more)
     steps = [step(asked, value, share, KEY) for value, share in ((1, 0.4), (2, 0), (3, 0.1), (4, 0), (5, 0))]
-    return found(search(asked, steps, 4, 3), uses_before=(use(1.84),), uses=(use(0.94),), formula=2)
+    return found(search(asked, steps, 4, 3), uses=(use(0.94),), formula=2)
 
 
 def load_found(**more: Any) -> Found:
@@ -105,13 +106,17 @@ BUSY = retried_run("boto3-2026", later=20, tail_s=3)
 STUCK = retried_run("boto3-2026-adaptive", at_once=10, later=50, waiting=40, tail_s=5)
 
 
+def drawn(made: Found) -> Answer:
+    return replace(search_answer(made), figures=(search_figure(made),))
+
+
 def made_answers() -> dict[str, Answer]:
     """An answer to each question."""
-    asked = capacity_asked()
+    asked, runs = capacity_asked(), (NONE, BUSY, STUCK)
     capacity = [step(asked, 4_000, 0.2, KEY), step(asked, 8_000, 0.2, KEY)]
     return {
-        "shards": smallest_answer(shards_found()),
-        "capacity": smallest_answer(found(search(asked, capacity, None, 8_000))),
-        "load": load_answer(load_found()),
-        "retries": retries_answer(HOTKEY, (NONE, BUSY, STUCK), 10, drawn=True),
+        "shards": drawn(shards_found()),
+        "capacity": drawn(found(search(asked, capacity, None, 8_000))),
+        "load": drawn(load_found()),
+        "retries": replace(retries_answer(HOTKEY, runs, 10), figures=tuple(retry_figures(runs))),
     }

@@ -1,5 +1,6 @@
 """Pages of a fix and of whatif in a browser: drawn, nothing fetched, narrow, dark."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,9 +11,8 @@ from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes
-from keyheat.show.compare import ComparedRun
-from keyheat.show.fix import Fix
-from keyheat.show.fix_page import write_fix
+from keyheat.show.figures import fix_figure
+from keyheat.show.fix import Fix, fix_answer
 from keyheat.show.html import html_of, save
 from tests.pages.made_answers import made_answers
 
@@ -47,8 +47,8 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
         proof=proof_of(("partition", "table", "write"), runs[:1], runs[1:]),
         target="local",
     )  # fmt: skip
-    columns = [ComparedRun.read(folder / side, prices) for side in sides]
-    addresses = {"fix": write_fix(folder / "fix.html", fix, columns, prices, AT).as_uri()}
+    answer = replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
+    addresses = {"fix": save(folder / "fix.html", html_of(answer, AT)).as_uri()}
     for name, answer in made_answers().items():
         addresses[name] = save(folder / f"{name}.html", html_of(answer, AT)).as_uri()
     return addresses

@@ -16,12 +16,13 @@ from keyheat.plan.quotas import quotas_of, unknown_quotas
 from keyheat.scenario.scenario import load_scenario, scenario_from_dict
 from keyheat.show.data import json_of
 from keyheat.show.markdown import markdown_of
-from keyheat.show.plan import TICKS, WIDTH, picture, plan_answer
+from keyheat.show.plan import plan_answer
 from keyheat.show.text import text_of
 from tests.conftest import Golden
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 SINE = {"kind": "sine", "low_per_s": 0, "high_per_s": 3_000, "period_s": 50}
+SCALED = {"write": {"min": 100, "max": 4_000}}
 LOW = {"TableMaxWriteCapacityUnits": 3_000, "TableMaxReadCapacityUnits": 40_000}
 LOWEST = {"TableMaxWriteCapacityUnits": 1_900, "TableMaxReadCapacityUnits": 1_900}
 
@@ -63,6 +64,7 @@ PLANS: dict[str, Callable[[], ScenarioPlan]] = {
     "over maximum": lambda: plan_of(fields=OVER_MAXIMUM, quotas=quotas_of(LOWEST)),
     "over budget": lambda: plan_of(fields={"budget": BUDGET}),
     "kept": lambda: plan_of(fields={"table.on_end": "keep"}),
+    "unscaled index": lambda: plan_of("country-index", fields={"table.auto_scaling": SCALED}),
 }
 
 
@@ -102,14 +104,6 @@ def test_the_verdict_comes_before_its_reasons() -> None:
 def test_what_is_met_first_is_foretold_first(write: int, foretold: list[tuple[str, bool]]) -> None:
     plan = plan_of(fields={"table.provisioned.write": write})
     assert [(one.constraint, one.behind) for one in plan.foretold] == foretold
-
-
-def test_the_picture_rises_and_falls_with_the_load() -> None:
-    drawn = picture(PLANS["sine"]().forecast, WIDTH)
-    heights = [TICKS.index(sign) for sign in drawn]
-    assert heights[:18] == sorted(heights[:18])
-    assert heights[22:] == sorted(heights[22:], reverse=True)
-    assert heights[20] == len(TICKS) - 1 > heights[10] > heights[1]
 
 
 def test_a_program_gets_the_whole_plan() -> None:

@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from keyheat.terminal.progress import Countdown, LoadBar, LoadsBar
+from keyheat.terminal.progress import Countdown, LoadBar
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,18 @@ def test_without_a_terminal_each_phase_is_a_line():
     ]
 
 
-def test_of_loads_beside_each_other_the_last_phase_and_all_rates_are_shown() -> None:
+def test_loads_beside_each_other_are_rows_of_one_bar() -> None:
     out = StringIO()
     console = Console(file=out, width=120, force_terminal=True, highlight=False, legacy_windows=False)
-    with LoadsBar(2, 50, console) as bar:
-        first, second = bar.watch(), bar.watch()
-        first(State("loading"))
-        assert bar._phase == "starting", "the second has not begun"
-        second(State("preparing"))
-        first(State(elapsed_s=12, accepted_per_s=100, throttled_per_s=20))
-        assert bar._phase == "preparing"
-        second(State(elapsed_s=9, accepted_per_s=50))
-        bar._bar.refresh()
-    assert bar._phase == "loading"
-    assert "9 s     150/s accepted      20/s throttled" in out.getvalue()
+    first = LoadBar("hotkey", 50, console)
+    second = LoadBar("sharded", 50, console, beside=first)
+    with first:
+        second.show(State(elapsed_s=9, accepted_per_s=50))
+        first.show(State("loading"))
+        first.show(State(elapsed_s=12, accepted_per_s=100, throttled_per_s=20))
+        first._bar.refresh()
+    assert "12 s     100/s accepted      20/s throttled" in out.getvalue()
+    assert "sharded" in out.getvalue()
 
 
 def test_in_a_terminal_the_rates_and_the_wait_are_seen():

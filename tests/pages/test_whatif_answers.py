@@ -8,7 +8,6 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from rich.console import Console
 
@@ -18,16 +17,13 @@ from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.show.answer import Answer
 from keyheat.show.data import json_of
+from keyheat.show.figures import MOST_POINTS, retry_figures
 from keyheat.show.html import html_of
-from keyheat.show.load import load_answer
 from keyheat.show.markdown import markdown_of
 from keyheat.show.retries import found_in, retries_answer, sentence_of
-from keyheat.show.retry_figures import MOST_POINTS, fates_figure, fates_of, response_figure, time_figures
-from keyheat.show.smallest import smallest_answer
-from keyheat.show.steps import exit_code_of, together
+from keyheat.show.search import exit_code_of, search_answer, together
 from keyheat.show.text import text_of
 from keyheat.simulator.outcome import Left
-from keyheat.simulator.search import Step
 from keyheat.words import WRITE, Direction
 from tests.pages.made_answers import (
     BUSY,
@@ -88,19 +84,18 @@ def test_every_renderer_shows_the_whole_answer(
     assert max(map(len, shown["txt"].splitlines())) <= 80
 
 
-# Shards and capacity
-
 OF_INDEX = Left(index="by-day", direction=WRITE, cause=Cause.PROVISIONED, events=500)
+PROVISIONED, ACCOUNT = replace(KEY, cause=Cause.PROVISIONED), replace(KEY, cause=Cause.ACCOUNT)
 READS_TOO = Left(index=None, direction=Direction.READ, cause=Cause.KEY_RANGE, events=9_000)
 
 
 def test_the_limit_is_that_of_the_side_that_was_asked_for() -> None:
     asked = capacity_asked()
     steps = [step(asked, 400, 0.5, READS_TOO, OF_INDEX), step(asked, 800, 0.0, READS_TOO)]
-    answer = smallest_answer(found(search(asked, steps, 800, 400)))
+    answer = search_answer(found(search(asked, steps, 800, 400)))
     assert answer.sentence == (
-        "800 WCU are enough: none of the writes throttled, where 0.1 % is allowed; with 400 it was 50 %, by "
-        "the provisioned capacity of index by-day (writes)."
+        "800 WCU are enough; with 400 WCU, 50 % of the writes throttle, by the provisioned capacity of index "
+        "by-day (writes)."
     )
     assert (answer.label, answer.tone) == ("800 WCU", "none")
 
@@ -108,134 +103,105 @@ def test_the_limit_is_that_of_the_side_that_was_asked_for() -> None:
 def test_what_was_left_out_and_what_was_counted_is_noted() -> None:
     changing = overridden(HOTKEY, ["table.auto_scaling={write={min=5, max=4_000}}"], "hotkey")
     asked = capacity_asked(changing, burst=True)
-    notes = smallest_answer(found(search(asked, [step(asked, 800, 0.0)], 800, None))).notes
+    notes = search_answer(found(search(asked, [step(asked, 800, 0.0)], 800, None))).notes
     assert "Timeline and auto scaling are left out: the capacity stays the same." in notes
     assert any(note.startswith("Burst capacity counts here") for note in notes)
+    assert any("only by luck" in note for note in search_answer(shards_found()).notes)
 
 
 @pytest.mark.parametrize(
-    ("asked", "cause", "said"),
+    ("asked", "left", "said"),
     [
-        (capacity_asked(), Cause.PROVISIONED, "keyheat whatif hotkey capacity --index by-day."),
-        (shards_asked(), Cause.KEY_RANGE, "keyheat whatif hotkey shards --index by-day."),
-        (shards_asked(), Cause.PROVISIONED, None),
+        (capacity_asked(), OF_INDEX, "unchanged here: keyheat whatif hotkey capacity --index by-day."),
+        (shards_asked(), replace(OF_INDEX, cause=Cause.KEY_RANGE), "hotkey shards --index by-day."),
+        (
+            shards_asked(),
+            PROVISIONED,
+            "More shards do not help: ask keyheat whatif hotkey capacity.",
+        ),
+        (
+            capacity_asked(),
+            KEY,
+            "a partition's limit: ask keyheat whatif hotkey shards.",
+        ),
     ],
 )
-def test_what_another_resource_throttles_is_asked_for_by_its_name(
-    asked: Any, cause: Cause, said: str | None
-) -> None:
-    left = replace(OF_INDEX, cause=cause)
-    notes = smallest_answer(found(search(asked, [step(asked, 100, 0.5, left)], None, 100))).notes
-    of_index = [note for note in notes if note.startswith("That is a limit of index by-day")]
-    assert [note.endswith(said or "") for note in of_index] == ([True] if said else [])
-    if said is None:
-        assert any("More shards do not help" in note for note in notes)
+def test_what_no_number_helps_with_is_asked_for_by_its_name(asked: Any, left: Left, said: str) -> None:
+    notes = search_answer(found(search(asked, [step(asked, 100, 0.5, left)], None, 100))).notes
+    assert any(said in note for note in notes)
 
 
-STATES: list[tuple[str, dict[str, Any], str, str, int]] = [
-    (
-        "throttled",
-        {},
-        "Not even 16 shards are enough: 50 % is still throttled, by a partition limit",
-        "partition",
-        1,
-    ),
-    ("generator", {"state": "generator"}, "the load generator is the limit, not the table", "invalid", 3),
-    ("undecided", {"state": "undecided"}, "is not valid, so it does not answer", "invalid", 3),
-    ("burst", {"on_burst": True}, "only burst capacity carries the load", "partition", 1),
-]
-
-
-@pytest.mark.parametrize(("story", "more", "words", "tone", "code"), STATES, ids=[one[0] for one in STATES])
-def test_what_is_not_answered_says_why(
-    story: str, more: dict[str, Any], words: str, tone: str, code: int
-) -> None:
-    asked = shards_asked(most=16)
-    searched = search(asked, [step(asked, 16, 0.5, KEY, **more)], None, 16)
-    answer = smallest_answer(found(searched, target="local"))
-    assert words in answer.sentence
-    labels = {"generator": "Generator-bound", "undecided": "Not decided"}
-    assert (answer.tone, answer.label) == (tone, labels.get(story, "Not enough"))
-    assert exit_code_of(searched) == code
-
-
-def test_reads_and_writes_that_are_both_short_are_one_answer() -> None:
-    asked = capacity_asked()
-    write = smallest_answer(found(search(asked, [step(asked, 800, 0.0)], 800, None)))
-    read = replace(write, label="50 RCU", sentence="50 RCU are enough.", data={"direction": "read"})
-    both = together([write, read])
-    assert both.label == "800 WCU; 50 RCU"
-    assert both.sentence == f"{write.sentence} {read.sentence}"
-    assert [part.title for part in both.parts] == ["800 WCU", "50 RCU"]
-    assert len(both.tables) == 2 * len(write.tables)
-    assert both.notes == write.notes
-
-
-# Load
-
-PROVISIONED, ACCOUNT = replace(KEY, cause=Cause.PROVISIONED), replace(KEY, cause=Cause.ACCOUNT)
-ABOVE: list[tuple[str, dict[str, Any], tuple[Left, ...], str, str, str]] = [
-    ("a crowded partition", {}, (KEY,), "A partition's knee", "partition", "No key stands out"),
-    ("the table", {}, (PROVISIONED,), "The table's knee", "table", "by the provisioned"),
-    ("an index", {}, (OF_INDEX,), "The index's knee", "table", "of index by-day (writes)"),
-    ("the account", {}, (ACCOUNT,), "Account limit", "account", "the account's quota"),
-    ("nobody knows", {}, (), "A knee", "undetermined", "a limit that the evidence does not tell"),
-    ("burst", {"on_burst": True}, (PROVISIONED,), "The table's knee", "table",
-     "need burst capacity, beyond the provisioned capacity of the table (writes)"),
-    ("the generator", {"state": "generator"}, (), "Generator-bound", "invalid", "generator is the limit"),
-    ("errors", {"state": "undecided"}, (), "Not decided", "invalid", "is not valid"),
+SHORT: list[tuple[dict[str, Any], tuple[Left, ...], str, str]] = [
+    ({}, (KEY,), "partition", "50 % of the attempts throttle, by a partition limit of the table (writes)"),
+    ({}, (PROVISIONED,), "table", "by the provisioned capacity of the table (writes)"),
+    ({}, (OF_INDEX,), "table", "of index by-day (writes)"),
+    ({}, (ACCOUNT,), "account", "the account's quota"),
+    ({}, (), "undetermined", "a limit that the evidence does not tell"),
+    ({"on_burst": True}, (PROVISIONED,), "table", "only burst capacity carries the load, beyond"),
+    ({"state": "generator"}, (), "invalid", "the load generator is the limit, not the table"),
+    ({"state": "undecided"}, (), "invalid", "is not valid"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("story", "more", "left", "label", "tone", "words"), ABOVE, ids=[one[0] for one in ABOVE]
-)
-def test_whose_knee_it_is(
-    story: str, more: dict[str, Any], left: tuple[Left, ...], label: str, tone: str, words: str
+@pytest.mark.parametrize(("more", "left", "tone", "words"), SHORT)
+def test_a_number_that_does_not_hold_says_why(
+    more: dict[str, Any], left: tuple[Left, ...], tone: str, words: str
 ) -> None:
-    asked = load_found().search.question
-    steps: list[Step] = [step(asked, 100, 0), step(asked, 200, 0.3, *left, **more)]
-    searched = search(asked, steps, 100, 200)
-    answer = load_answer(found(searched))
-    assert (answer.label, answer.tone) == (label, tone)
-    assert words in " ".join((answer.sentence, *answer.notes))
-    assert exit_code_of(searched) == (3 if tone == "invalid" else 0)
+    """Of shards no number is enough; of a load a smaller one is carried."""
+    asked, load = shards_asked(most=16), load_found().search.question
+    none = search(asked, [step(asked, 16, 0.5, *left, **more)], None, 16)
+    some = search(load, [step(load, 100, 0), step(load, 200, 0.5, *left, **more)], 100, 200)
+    for searched, code in ((none, 1), (some, 0)):
+        answer = search_answer(found(searched, target="local"))
+        assert answer.tone == tone
+        assert words in answer.sentence
+        assert exit_code_of(searched) == (3 if tone == "invalid" else code)
+
+
+def test_one_key_is_told_from_a_crowded_partition() -> None:
+    assert any(note.startswith("One key takes most") for note in search_answer(load_found()).notes)
+    assert any(note.startswith("No key stands out") for note in search_answer(load_found(uses=())).notes)
 
 
 def test_everything_and_nothing_is_an_answer() -> None:
     asked = load_found().search.question
-    calm = load_answer(found(search(asked, [step(asked, 100, 0)], 100, None)))
-    assert (calm.label, calm.tone) == ("No constraint", "none")
-    assert calm.sentence == "No constraint up to 100 requests/s: everything was carried."
-    never = load_answer(found(search(asked, [step(asked, 250, 0.4, KEY)], None, 250)))
-    assert "nothing that was tried is carried" in never.sentence
+    calm = search_answer(found(search(asked, [step(asked, 100, 0)], 100, None)))
+    assert (calm.label, calm.tone) == ("100 requests/s", "none")
+    assert calm.sentence == "100 requests/s are carried, the most that was tried."
+    never = search_answer(found(search(asked, [step(asked, 250, 0.4, KEY)], None, 250)))
+    assert never.sentence.startswith("No number that was tried is carried; with 250 requests/s, 40 %")
     assert any(note.startswith("Nothing below 250 requests/s was tried") for note in never.notes)
 
 
-# Retries
-
-
-def shares(runs: Any) -> dict[str, list[float]]:
-    return {trace.name: list(trace.x) for trace in fates_figure(runs).figure.data}
+def test_reads_and_writes_that_are_both_short_are_one_answer() -> None:
+    asked = capacity_asked()
+    write = search_answer(found(search(asked, [step(asked, 800, 0.0)], 800, None)))
+    read = replace(write, label="50 RCU", sentence="50 RCU are enough.", data={"direction": "read"})
+    both = together([write, read])
+    assert both.label == "800 WCU; 50 RCU"
+    assert both.sentence == f"{write.sentence} {read.sentence}"
+    assert len(both.tables) == 2 * len(write.tables)
+    assert both.notes == write.notes
 
 
 def test_every_request_has_one_fate_and_every_bar_is_the_whole() -> None:
     runs = (NONE, BUSY, STUCK)
-    assert [fates_of(one) for one in runs] == [(60, 0, 40, 0, 0), (60, 20, 20, 0, 0), (10, 50, 0, 0, 40)]
-    drawn = shares(runs)
-    assert list(drawn) == ["accepted at once", "accepted later", "given up", "still waiting"]
+    fates, attempts = (one.figure for one in retry_figures(runs))
+    drawn = {trace.name: list(trace.x) for trace in fates.data}
+    assert list(drawn) == ["accepted", "given up", "still waiting"]
     assert [sum(parts) for parts in zip(*drawn.values(), strict=True)] == [100, 100, 100]
-    assert list(shares([NONE])) == ["accepted at once", "given up"]
+    assert [trace.name for trace in attempts.data] == ["demand", "boto3-2026"]
+    long = replace(NONE, attempts_per_s=(10,) * 86_400, throttled_per_s=(4,) * 86_400, load_s=86_400)
+    *_, attempts = (one.figure for one in retry_figures([long]))
+    assert len(attempts.data[0].y) <= MOST_POINTS + 1
 
 
 def test_transactions_that_met_another_one_are_a_part_of_their_own() -> None:
     runs = (retried_run("none", conflicts=20), retried_run("boto3-2026", later=20, conflicts=20))
-    assert shares(runs)["conflict"] == [20, 20]
-    assert [max(trace.y) for trace in next(time_figures(runs)).figure.data] == [6, 2, 2]  # of 10 a second
     assert sentence_of(runs) == (
-        "With boto3-2026 none of 100 requests are given up; of the policies that were tried none loses "
-        "fewer. 20 % of the requests are cancelled for a conflict with another transaction on the same "
-        "item; no SDK sends those again."
+        "With boto3-2026 none of 100 requests are given up; no policy that was tried loses fewer. 20 % of "
+        "the requests are cancelled for a conflict with another transaction on the same item; no SDK sends "
+        "those again."
     )
     calm = retried_run("none", at_once=80, conflicts=20)
     answer = retries_answer(HOTKEY, [calm, calm], 1)
@@ -243,33 +209,8 @@ def test_transactions_that_met_another_one_are_a_part_of_their_own() -> None:
         "Nothing is throttled, so no client retries: 80 of 100 requests are accepted. 20 % of the requests"
     )
     assert answer.tables[0].rows[0]["conflict"] == "20"
-
-
-def test_a_policy_under_which_nothing_was_accepted_has_no_response_time() -> None:
     nothing = retried_run("boto3-2026", at_once=0)
-    (figure,) = response_figure([NONE, nothing])
-    assert [len(trace.x) for trace in figure.figure.data] == [1, 1]
-    assert list(response_figure([nothing])) == []
     assert retries_answer(HOTKEY, [NONE, nothing], 1).tables[0].rows[1]["p50"] == "–"
-
-
-def test_accepted_and_throttled_add_up_to_the_attempts_on_one_scale() -> None:
-    runs = (NONE, BUSY, STUCK)
-    figures = [one.figure for one in time_figures(runs)]
-    assert len({tuple(one.layout.yaxis.range) for one in figures}) == 1
-    assert {tuple(one.layout.xaxis.range) for one in figures} == {(0, 15)}
-    for run, figure in zip(runs, figures, strict=True):
-        accepted, throttled = (trace.y for trace in figure.data[:2])
-        sums = np.add(accepted, throttled)[:-1]  # the last step is held once more, for its width
-        assert sums.tolist() == list(run.attempts_per_s)
-
-
-def test_a_long_run_is_drawn_in_means_and_told_in_few_rows() -> None:
-    long = replace(NONE, attempts_per_s=(10,) * 86_400, throttled_per_s=(4,) * 86_400, load_s=86_400)
-    (figure,) = time_figures([long])
-    assert len(figure.figure.data[0].y) <= MOST_POINTS + 1
-    assert figure.table is not None
-    assert len(figure.table.rows) <= 24
 
 
 def test_the_own_client_is_named_with_its_quota(tmp_path: Path) -> None:
@@ -289,9 +230,3 @@ def test_what_an_adaptive_client_sends_late_feeds_on_no_retries() -> None:
     assert [one for one in found_in([NONE, later]) if "feeds on" in one] == []
     assert "take 5 ms at p50 and 1.5 s at p99" in next(found_in([NONE, later]))
     assert "feeds on" in next(found_in([NONE, replace(later, policy=BUSY.policy)]))
-
-
-def test_shards_by_luck_are_named() -> None:
-    assert (
-        "2 held as well, but only by luck: one shard more did not." in smallest_answer(shards_found()).notes
-    )

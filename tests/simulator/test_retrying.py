@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.run.jobs import find_scenario
 from keyheat.model.retries import QUOTA_TOKENS, USUAL, policy_named
 from keyheat.numbers import percent
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.show.retries import sentence_of
+from keyheat.simulator.jobs import find_scenario
 from keyheat.simulator.retrying import RetriedRun, demand_of, feeds_on_itself, recovery_s, retried
 
 pytestmark = pytest.mark.slow

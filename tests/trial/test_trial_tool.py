@@ -10,11 +10,11 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.run import launch
-from keyheat.load.run.jobs import Job
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.jobs import Job
 from tests.trial.worlds import observed, trial_of, written_run
 from tools.trial import __main__ as verb_of_trial
 from tools.trial.record import read_trial, write_trial

@@ -6,13 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from keyheat.cli.run import diagnosed
+from keyheat.cli.conclude import diagnosed
 from keyheat.evidence.simulated import evidence_of
-from keyheat.load.run.jobs import Job
 from keyheat.model.behaviour import behaving
 from keyheat.runfiles import EVIDENCE, FILES, RUN
 from keyheat.runs.formats import write_evidence
 from keyheat.simulator.folder import write_run
+from keyheat.simulator.jobs import Job
 from keyheat.simulator.simulate import Simulation
 from tests.asked_endpoint import AskedEndpoint
 from tests.one_by_one import asked_one_by_one

@@ -8,15 +8,16 @@ from typing import cast
 
 import click
 
+from keyheat.cli.conclude import NOT_STARTED, How
 from keyheat.cli.guards import SafetyRefusal, agreed, plan_of, target_of
 from keyheat.cli.main import main
 from keyheat.cli.options import a_file, a_path, in_json, price_list, series_place, some_prices
-from keyheat.cli.run import NOT_STARTED, How, make_run
-from keyheat.endpoint.options import Within
+from keyheat.cli.run import make_run
+from keyheat.flags import Within
 from keyheat.load.guard.options import Guards
-from keyheat.load.run.jobs import Job, made
 from keyheat.runs.folder import versions
 from keyheat.scenario.variants import write_scenario
+from keyheat.simulator.jobs import Job, made
 from keyheat.terminal.console import answer, bars, err, out, strong
 from keyheat.terminal.progress import Working
 from keyheat.words import BROKEN, DONE, INVALID

@@ -77,13 +77,9 @@ class Seconds:
         """The last second in which something was sent; 0 where nothing was."""
         return max(self._of, default=0)
 
-    def total(self, direction: str | None = None) -> list[float]:
-        """The counts of all requests, or of those in one direction; indexes are a part of them."""
-        return self._sum(lambda row: row.resource is None and direction in (None, row.direction))
-
-    def consumed_units(self, direction: str) -> float:
-        """Units consumed in one direction, by the table and all its indexes."""
-        return sum(counts[CONSUMED] for row, counts in self.rows.items() if row.direction == direction)
+    def total(self) -> list[float]:
+        """The counts of all requests; those of indexes are a part of them."""
+        return _added([counts for row, counts in self.rows.items() if row.resource is None])
 
     def consumed_by_index(self) -> dict[tuple[str, str], float]:
         """Units that each index consumed, by its name and direction."""
@@ -93,9 +89,6 @@ class Seconds:
                 which = row.resource, row.direction
                 found[which] = found.get(which, 0.0) + counts[CONSUMED]
         return found
-
-    def _sum(self, wanted: Any) -> list[float]:
-        return _added([counts for row, counts in self.rows.items() if wanted(row)])
 
     def to_wire(self) -> list[Any]:
         return [[*row, *counts] for row, counts in self.rows.items()]
@@ -171,14 +164,6 @@ class ThrottleRows:
                 self.columns[name].frombytes(renumbered.tobytes())
             else:
                 self.columns[name].extend(column)
-
-    def by_reason(self) -> dict[str, int]:
-        """How many rows there are for each of DynamoDB's reasons; `unstated` where it gave none."""
-        counts = np.bincount(
-            np.frombuffer(self.columns["reason"], dtype=np.uint16), minlength=len(self.words)
-        )
-        named = zip(self.words, counts.tolist(), strict=True)
-        return {word or "unstated": count for word, count in named if count}
 
     def to_wire(self) -> dict[str, Any]:
         return {"words": self.words, **{name: column.tobytes() for name, column in self.columns.items()}}

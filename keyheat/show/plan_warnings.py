@@ -1,18 +1,14 @@
-"""Sentences of a plan."""
+"""What a plan warns of: limits that the demand exceeds, the table's design, and money."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from keyheat.model.resources import ON_DEMAND_START
 from keyheat.numbers import UNITS, rate, span, whole
-from keyheat.plan.bill import Bill
 from keyheat.plan.plan import ScenarioPlan, ThrottleForecast
-from keyheat.plan.quotas import GivenCapacity, given_to, provisioned_of
-from keyheat.plan.totals import LONGEST_S, HottestPartition, LoadTotals
+from keyheat.plan.totals import LONGEST_S, HottestPartition
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.variants import scaled_fields, taken_out
-from keyheat.show.answer import Fact
-from keyheat.words import Capacity, Direction
+from keyheat.words import Direction, capital
 
 
 def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
@@ -80,12 +76,12 @@ def foretold_sentence(limit: ThrottleForecast) -> str:
         return f"Behind that: {partition}. {cure}." if limit.behind else f"{partition}: {label}. {cure}."
     if limit.constraint == "table":
         return (
-            f"{_upper(limit.name)} has {has} {UNITS[limit.direction]}/s, and the demand is {asked}: {label}."
+            f"{capital(limit.name)} has {has} {UNITS[limit.direction]}/s, and the demand is {asked}: {label}."
         )
     who = (
         f"After {span(limit.from_s)} {limit.name}"
         if limit.from_s >= 1 and not limit.later
-        else _upper(limit.name)
+        else capital(limit.name)
     )
     if limit.constraint == "max_on_demand":
         return f"{who} has a maximum of {has}, and the demand is {asked}: {label}."
@@ -99,21 +95,17 @@ def _carried(limit: ThrottleForecast) -> str:
         return ""
     burst = [] if buffered and limit.constraint != "table" else ["burst"]
     saved = " and ".join((*burst, *(["write buffer"] if buffered else [])))
-    many = " and " in saved
     if limit.later:
-        verb = "carry" if many else "carries"
-        return f"its {saved} {verb} that for {span(limit.from_s)} at most, longer than this run; then "
-    when = f"{span(limit.from_s)} into the run" if limit.from_s >= 1 else "at once"
-    return f"its {saved} {'are' if many else 'is'} used up {when}, at the latest; then "
+        return f"its {saved} can serve that for {span(limit.from_s)} at most, longer than this run; then "
+    lasts = span(limit.from_s) if limit.from_s >= 1 else "a moment"
+    return f"its {saved} can last {lasts} at most; then "
 
 
 def _partition(limit: ThrottleForecast, hottest: HottestPartition) -> str:
-    unit, count = UNITS[limit.direction], hottest.partitions
+    asked, count = rate(hottest.asked_per_s, UNITS[limit.direction]), hottest.partitions
     which = "its only partition" if count == 1 else f"the hottest of {count:,} partitions"
-    return (
-        f"{_upper(limit.name)}: the demand on {which} is {rate(hottest.asked_per_s, unit)}, and one sustains "
-        f"{whole(hottest.ceiling_per_s)}"
-    )
+    sustains = whole(hottest.ceiling_per_s)
+    return f"{capital(limit.name)}: the demand on {which} is {asked}, and one sustains {sustains}"
 
 
 def _cure(limit: ThrottleForecast, hottest: HottestPartition) -> str:
@@ -131,23 +123,18 @@ def _cure(limit: ThrottleForecast, hottest: HottestPartition) -> str:
 
 
 def _guessed(plan: ScenarioPlan) -> Iterator[str]:
-    """What the scenario's numbers say alone, where nobody knows what the load test sends."""
+    """What the scenario's numbers alone say, where nobody knows what the load test sends."""
     why = f"The requests of {plan.scenario.loadtest} are not known"
     if plan.scenario.load.duration_s > LONGEST_S:
         why = f"A load of more than {span(LONGEST_S)} is not simulated"
     yield f"{why}: the plan assumes that each one writes an item and moves its index entries."
-    made, key = plan.forecast, plan.forecast.hot_key
+    key = plan.forecast.hot_key
     if key is not None and key.over_ceiling:
-        unit = "WCU" if made.write_units is not None else "RCU"
+        unit = "WCU" if plan.forecast.write_units is not None else "RCU"
         each = "the hottest key" if key.shards == 1 else "each shard of the hottest key"
         yield (
             f"At the peak {each} takes {rate(key.shard_units_per_s, unit)}, and one partition "
             f"sustains {whole(key.ceiling_per_s)}: expect throttles with the constraint partition."
-        )
-    if made.over_provisioned and made.write_units is not None:
-        yield (
-            f"The table has {whole(made.provisioned_write_per_s)} WCU/s, and the mean demand is "
-            f"{rate(made.write_units.mean_per_s, 'WCU')}: after its burst, expect the constraint table."
         )
 
 
@@ -189,81 +176,6 @@ def _number(value: float) -> str:
     return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
-def global_table(plan: ScenarioPlan, sent: LoadTotals) -> str:
-    """What a table in several Regions comes to: each of them takes the same write units."""
-    table = plan.scenario.table
-    peaks = [
-        asked.demand(sent.duration_s).peak_per_s
-        for side, asked in sent.sides.items()
-        if (side.table, side.index, side.direction) == (table.name, None, Direction.WRITE)
-    ]
-    writes = f"{rate(sum(peaks), 'replicated WCU')} at the peak in each, and the writes of its indexes"
-    return f"in {table.copies} Regions, loaded in {table.regions[0]}: {writes}"
-
-
-def other_mode(bill: Bill) -> str | None:
-    """What the table's capacity would cost in the mode that it is not in."""
-    if bill.other_mode is None:
-        return None
-    mode, amount = bill.other_mode
-    if mode == "PAY_PER_REQUEST":
-        return f"on demand {exact_dollars(amount)} for its units, in place of its capacity"
-    return f"provisioned for its peak {exact_dollars(amount)}, in place of its units"
-
-
-def capacity_of(given: GivenCapacity, direction: Direction, scale: float) -> str:
-    """What a table or index has of one direction: provisioned, or what an on-demand one starts with."""
-    if given.starts_on_demand:
-        most = given.max_on_demand.of(direction)
-        start = max(given.at_start.of(direction) or 0.0, given.warm.of(direction) or 0.0)
-        return f"max {whole(most * scale)}" if most else f"from {whole(start * scale)}"
-    units = given.provisioned.of(direction)
-    return whole(units * scale) if units else "any"
-
-
-def start_on_demand(plan: ScenarioPlan) -> Iterator[Fact]:
-    """What new on-demand tables and indexes start with."""
-    if any(one.starts_on_demand for one in given_to(plan.scenario)):
-        yield Fact(
-            name="On demand", value=f"A new table, and each index, starts with {_both(ON_DEMAND_START)}"
-        )
-
-
-def quota_lines(plan: ScenarioPlan) -> Iterator[str]:
-    """Where the quotas are from, and what they are."""
-    quotas, given = plan.quotas, given_to(plan.scenario)
-    if quotas.source == "unknown":
-        yield f"Unknown: {quotas.problem}"
-        return
-    whose = {
-        "default": "AWS's defaults; --target aws reads those of your account",
-        "account": "Of the account, in this Region; what its other tables have is not known",
-    }
-    yield whose[quotas.source]
-    yield f"a table and its indexes {_both(quotas.table)}; here {_most_of(given)}"
-    together = (provisioned_of(given, direction) for direction in (Direction.WRITE, Direction.READ))
-    yield f"the account {_both(quotas.account)}; here {_pair(*together)}"
-
-
-def _most_of(given: Sequence[GivenCapacity]) -> str:
-    """What the tables of the scenario have provisioned with their indexes, the most of each direction."""
-    tables = {one.table: [other for other in given if other.table == one.table] for one in given}
-    return _pair(
-        *(
-            max(provisioned_of(own, direction) for own in tables.values())
-            for direction in (Direction.WRITE, Direction.READ)
-        )
-    )
-
-
-def _pair(write: float, read: float) -> str:
-    return f"{whole(write)} and {whole(read)} provisioned" if write or read else "none are provisioned"
-
-
-def _both(pair: Capacity) -> str:
-    return f"{whole(pair.write)} WCU/s and {whole(pair.read)} RCU/s"
-
-
 def exact_dollars(amount: float) -> str:
     """Money in four digits behind the point, for what is to be added up."""
     return "under $0.0001" if 0 < amount < 0.0001 else f"${amount:,.4f}"
@@ -282,7 +194,3 @@ def shortly(plan: ScenarioPlan, text: str) -> str:
 
 def _the_table(found: re.Match[str]) -> str:
     return "The table" if found[1] == "T" else "the table"
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from keyheat.load.run import launch
-from keyheat.load.run.jobs import find_scenario, find_scenarios, new_folder
 from keyheat.scenario.scenario import load_scenario
+from keyheat.simulator.jobs import find_scenario, find_scenarios, new_folder
 from keyheat.simulator.traffic import asks_for_shards
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from keyheat.cli.answers import give
 from keyheat.cli.options import (
     a_path,
     a_scenario,
@@ -15,8 +16,7 @@ from keyheat.cli.options import (
     price_list,
     some_prices,
 )
-from keyheat.load.run.jobs import find_scenario
-from keyheat.terminal.console import answer
+from keyheat.simulator.jobs import find_scenario
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -49,14 +49,10 @@ def plan(
     prices: Path,
 ) -> int:
     """Estimate the demand, throttles and cost of SCENARIO before anything is sent."""
-    from keyheat.analysis.thresholds import load_thresholds
-    from keyheat.evidence.cloudwatch import most_metrics
-    from keyheat.plan.plan import planned
+    from keyheat.cli.guards import plan_for
     from keyheat.plan.quotas import DEFAULT_QUOTAS
-    from keyheat.show.data import json_of
     from keyheat.show.markdown import write_markdown
     from keyheat.show.plan import plan_answer
-    from keyheat.show.text import text_of
     from keyheat.simulator.alterations import check_shards
     from keyheat.simulator.rehearsal.ask import loadtest_of
 
@@ -64,28 +60,19 @@ def plan(
         raise click.UsageError("--region and --profile are those of an account: add --target aws, too")
     loaded, path = find_scenario(scenario, settings)
     if loaded.load.arrivals != "trace":
-        loadtest_of(loaded, path.parent)  # here it is said why nobody can say what it sends
+        loadtest_of(loaded, path.parent)  # raises with the reason if nobody can say what it sends
         check_shards(loaded, path.parent)
-    listed = price_list(prices)
-    indexes = [index.name for index in loaded.table.indexes if not index.local]
     told = _Told(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)
-    made = planned(
-        loaded,
-        listed,
-        margin=load_thresholds().recommend.shard_margin,
-        folder=path.parent,
-        metric_requests=most_metrics(indexes),
-        quotas=told.quotas,
-        scale=told.scale,
-        region=told.region,
-    )
-    planned_answer = plan_answer(made, scenario)
+    made = plan_for(
+        loaded, path.parent, price_list(prices), quotas=told.quotas,
+        scale=told.scale, region=told.region,
+    )  # fmt: skip
+    shown = plan_answer(made, scenario)
     if told.through:
-        planned_answer = replace(planned_answer, notes=(*planned_answer.notes, told.through))
+        shown = replace(shown, notes=(*shown.notes, told.through))
     if markdown is not None:
-        write_markdown(markdown, planned_answer)
-    answer(lambda: json_of(planned_answer), lambda: text_of(planned_answer))
-    return DONE
+        write_markdown(markdown, shown)
+    return give(shown, DONE)
 
 
 @dataclass(frozen=True, slots=True)

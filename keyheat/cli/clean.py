@@ -1,0 +1,138 @@
+"""The verb clean: delete items that a run wrote to an existing table, or expired tables of earlier runs."""
+
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from keyheat.cli.answers import give
+from keyheat.cli.guards import at_known_endpoint
+from keyheat.cli.options import Account, a_folder, in_json, price_list, says_yes, some_prices
+from keyheat.flags import Within, takes
+from keyheat.masking import shown
+from keyheat.plan.prices import Prices
+from keyheat.show.answer import Answer
+from keyheat.terminal.console import bars, err
+from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
+
+if TYPE_CHECKING:
+    from keyheat.load.tables.cleaning import Cleaned, Leftovers
+
+ATTEMPTS = 10
+
+
+@click.command()
+@click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
+@click.option("--orphans", is_flag=True, help="delete expired tables that earlier runs left behind")
+@click.option("--yes", is_flag=True, help="do not ask; required where nobody can answer")
+@click.option(
+    "--max-units-per-s",
+    "most_per_s",
+    type=Within(min=0, min_open=True),
+    help="pace  [default: a quarter of the provisioned units, or 500]",
+)
+@takes("account", Account)
+@click.option("--dry-run", is_flag=True, help="only list expired tables; with --orphans")
+@in_json("what was found and deleted")
+@some_prices
+def clean(
+    folder: Path | None,
+    orphans: bool,
+    yes: bool,
+    most_per_s: float | None,
+    account: Account,
+    dry_run: bool,
+    prices: Path,
+) -> int:
+    """Delete the items of the run in DIR from an existing table, and no other item.
+
+    The whole table is read to find them. After an interrupt, the same command begins again.
+
+    With --orphans, find tables of earlier runs by their tags and delete expired ones, but never a table
+    without Keyheat's tags, nor a protected one.
+    """
+    if orphans == (folder is not None):
+        raise click.UsageError("name a run directory, or use --orphans")
+    listed = price_list(prices)
+    if folder is None:
+        from keyheat.cli.orphans import sweep
+
+        return sweep(account, listed, yes=yes, dry_run=dry_run)
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from keyheat.load.tables.cleaning import leftovers_of
+    from keyheat.load.transport.boto import make_client
+
+    if dry_run or account.region or account.profile:
+        raise click.UsageError("--dry-run, --region and --profile go with --orphans")
+    left = at_known_endpoint(lambda url: leftovers_of(folder, url), account.endpoint_url)
+    if not left.marked:
+        return _nothing(left.table, left.without_marks)
+    try:
+        with closing(make_client(left.target, attempts=ATTEMPTS)) as client:
+            return _clean(client, folder, left, listed, yes=yes, most_per_s=most_per_s)
+    except (ClientError, BotoCoreError) as error:
+        err.print(f"table {left.table} at {left.target.url}: {error}. {_how_to_go_on(folder)}")
+        return INVALID
+
+
+def _nothing(table: str, why: str) -> int:
+    """Print why there is nothing to clean."""
+    data = {"deleted": 0, "finished": True, "because": why}
+    return give(Answer(title=table, label="Nothing deleted", sentence=why, tone="none", data=data), DONE)
+
+
+def _clean(
+    client: Any, folder: Path, left: "Leftovers", prices: Prices, *, yes: bool, most_per_s: float | None
+) -> int:
+    from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, cost_in_words, usual_pace
+    from keyheat.load.tables.description import described
+    from keyheat.terminal.progress import CleaningBar
+
+    description = described(client, left.table)
+    if description is None:
+        return _nothing(left.table, f"nothing to clean: table {left.table} does not exist any more")
+    pace = most_per_s or usual_pace(description, local=left.target.local)
+    err.print(cost_in_words(left, description, prices, pace))
+    if left.running:
+        err.print("Its run says that it is still going on: if it is, wait for its end.")
+    if not (left.target.local or yes or says_yes("Delete them?")):
+        err.print("keyheat: refused: say --yes to have them deleted")
+        return REFUSED
+    cleaned, code = Cleaned(left.run_id, left.table), DONE
+    items = max(1, description.get("ItemCount", 0))
+    pages = Cleaner(
+        client=client, description=description, cleaned=cleaned, pace=UnitPace(units_per_s=pace)
+    ).clean()
+    with CleaningBar(cleaned.table, items, bars) as bar:
+        try:
+            for _page in pages:
+                bar.show(min(items, cleaned.looked_at), cleaned.deleted)
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        finally:
+            pages.close()
+    return give(_answer(cleaned, folder), code)
+
+
+def _answer(cleaned: "Cleaned", folder: Path) -> Answer:
+    notes = []
+    if cleaned.left:
+        notes.append(f"{cleaned.left:,} were rewritten by somebody else meanwhile, and are left as they are.")
+    if not cleaned.finished:
+        notes.append(f"The table is not looked through yet. {_how_to_go_on(folder)}")
+    return Answer(
+        title=cleaned.table,
+        label="Cleaned" if cleaned.finished else "Not finished",
+        tone="none" if cleaned.finished else "invalid",
+        sentence=f"{cleaned.deleted:,} items of run {cleaned.run_id} deleted from table {cleaned.table}, for "
+        f"{cleaned.read_units:,.0f} read and {cleaned.write_units:,.0f} write units.",
+        notes=tuple(notes),
+        data=asdict(cleaned),
+    )
+
+
+def _how_to_go_on(folder: Path) -> str:
+    return f"To go on: keyheat clean {shown(folder)}"

@@ -1,0 +1,148 @@
+"""Tables that earlier runs left behind: which there are, which have expired, and their deletion."""
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+
+from keyheat.cli.answers import give
+from keyheat.cli.options import Account, says_yes
+from keyheat.evidence.clients import boto3_clients
+from keyheat.load.tables.description import TablePatience
+from keyheat.load.tables.orphans import PACE_S, Orphan, OrphanSearch, OrphanSearchResult
+from keyheat.load.tables.ownership import as_text, why_unread
+from keyheat.load.transport.target import target_at
+from keyheat.numbers import some
+from keyheat.plan.prices import Prices
+from keyheat.runfiles import FileProblem
+from keyheat.show.answer import Answer, Table
+from keyheat.show.text import text_of
+from keyheat.terminal.console import bars, err
+from keyheat.terminal.progress import Countdown, counted
+from keyheat.words import DONE, INVALID, REFUSED
+
+MANY = 20  # tables from which on a bar is shown
+NAMED = 5  # tables that one problem names
+
+
+def sweep(account: Account, prices: Prices, *, yes: bool, dry_run: bool) -> int:
+    """Find tables of earlier runs, delete the expired ones once somebody agrees; gives the exit code."""
+    search = _search(account, prices)
+    found, code, wanted = _found(search), DONE, list[Orphan]()
+    if found.removable and not dry_run:
+        agreed = yes or _asked(found)
+        wanted = found.removable if agreed else []
+        code = REFUSED if agreed is None else DONE
+    failed = _delete(search, wanted)
+    answer = _answer(found, {orphan.name for orphan in wanted}, failed)
+    return give(answer, code or (INVALID if failed or found.problems else DONE))
+
+
+def _search(account: Account, prices: Prices) -> OrphanSearch:
+    region = account.region or (None if account.profile else os.environ.get("AWS_REGION"))
+    url = account.endpoint_url
+    try:
+        target = None if url is None else target_at(url, region=region)
+        local = target is not None and target.local
+        region = region if target is None else target.region
+        client = boto3_clients(region=region, profile=account.profile, endpoint_url=url, local=local)(
+            "dynamodb"
+        )
+    except NoRegionError as error:
+        raise click.UsageError("no AWS region is set: add --region, or set AWS_REGION") from error
+    except (BotoCoreError, ValueError) as error:
+        raise click.UsageError(str(error)) from error
+    pace_s = 0.0 if local else PACE_S
+    return OrphanSearch(client=client, now=datetime.now(UTC), prices=prices, sleep=time.sleep, pace_s=pace_s)
+
+
+def _found(search: OrphanSearch) -> OrphanSearchResult:
+    try:
+        names = search.names()
+    except ClientError as error:
+        raise FileProblem(f"the tables cannot be listed: {why_unread(error, 'ListTables')}") from error
+    except NoCredentialsError as error:
+        raise click.UsageError(
+            "no AWS credentials found: say --profile, set AWS_PROFILE, or log in"
+        ) from error
+    except BotoCoreError as error:
+        raise FileProblem(f"the tables cannot be listed: {error}") from error
+    if len(names) < MANY:
+        return search.find(names)
+    return search.find(counted(names, len(names), "tables looked at", bars))
+
+
+def _asked(found: OrphanSearchResult) -> bool | None:
+    """Show the tables and ask; None where nobody can be asked."""
+    tables = some(len(found.removable), "table")
+    err.print(text_of(_answer(found, set(), {})))
+    agreed = says_yes(f"Delete {tables}?")
+    if agreed is None:
+        err.print(f"keyheat: {tables} not deleted, since nobody can be asked here: say --yes, or --dry-run")
+    return agreed
+
+
+def _delete(search: OrphanSearch, wanted: list[Orphan]) -> dict[str, str]:
+    """Delete the tables and wait until they are gone; gives failures by table."""
+    failed = {orphan.name: why for orphan in wanted if (why := search.delete(orphan)) is not None}
+    with Countdown(bars, "deleting") as countdown:
+        patience = TablePatience(sleep=search.sleep, show=countdown.show)
+        for orphan in wanted:
+            if orphan.name not in failed and (why := search.see_gone(orphan, patience)) is not None:
+                failed[orphan.name] = why
+    return failed
+
+
+def _answer(found: OrphanSearchResult, wanted: set[str], failed: Mapping[str, str]) -> Answer:
+    """Every table of an earlier run, with what becomes of it."""
+    orphans, deleted = (*found.orphans, *found.not_over), wanted - failed.keys()
+    rows = tuple(_row(orphan, _fate(orphan, found, wanted, failed)) for orphan in orphans)
+    several = some(len(found.removable), "expired table")
+    left = f"{several} found, {len(deleted)} deleted." if orphans else "No table is left behind."
+    problems = [
+        f"Not looked at: {', '.join(names[:NAMED])}"
+        f"{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}: {why}"
+        for why, names in found.problems.items()
+    ]
+    return Answer(
+        title="Tables of earlier runs",
+        sentence=left,
+        tone="invalid" if failed or problems else "none",
+        tables=(Table(title="Tables", rows=rows),) if rows else (),
+        notes=tuple(problems),
+        data={
+            "tables": [_data(orphan) | {"deleted": orphan.name in deleted} for orphan in orphans],
+            "problems": [{"why": why, "tables": names} for why, names in found.problems.items()],
+            "failed": dict(failed),
+        },
+    )
+
+
+def _fate(orphan: Orphan, found: OrphanSearchResult, wanted: set[str], failed: Mapping[str, str]) -> str:
+    if orphan.name in failed:
+        return f"not deleted: {failed[orphan.name]}"
+    if orphan.name in wanted:
+        return "deleted"
+    if orphan in found.not_over:
+        return "not expired"
+    return "expired" if orphan.kept is None else f"not deleted, {orphan.kept}"
+
+
+def _row(orphan: Orphan, fate: str) -> dict[str, str]:
+    return {
+        "table": orphan.name,
+        "fate": fate,
+        "owner": orphan.owner,
+        "expires, UTC": "unknown" if orphan.expires is None else f"{orphan.expires:%F %R}",
+        "bytes": f"{orphan.size_bytes:,}",
+        "a day": f"${orphan.dollars_per_day:.2f}",
+    }
+
+
+def _data(orphan: Orphan) -> dict[str, Any]:
+    return asdict(orphan) | {"expires": orphan.expires and as_text(orphan.expires)}

@@ -1,0 +1,145 @@
+"""The figures of answers: numbers that were tried, retry policies, and a fix before and after."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import plotly.graph_objects as go
+
+from keyheat.analysis.advice.proof import Tried
+from keyheat.numbers import exact_percent, percent, rate
+from keyheat.show.answer import Figure
+from keyheat.show.charts.base import compact, figure, named_rows, safe, width_for
+from keyheat.show.steps import Found, number, share_words
+from keyheat.show.style import LIGHT
+from keyheat.simulator.retrying import RetriedRun, best_of, usual_of
+from keyheat.terms import CONFLICT, DEMAND, GIVEN_UP
+
+HEIGHT, ROW_PX, AROUND_PX = 250, 46, 96
+MOST_POINTS: Final = 600
+
+
+def search_figure(found: Found) -> Figure:
+    """The throttled share of each number that was tried, against what is allowed; the answer is green."""
+    steps, answer = found.search.in_order, found.search.answer
+    allowed = found.search.question.share_most
+    made = figure(HEIGHT, ["% of the attempts throttled"])
+    made.add_hline(
+        allowed * 100, line={"color": LIGHT["ink"], "dash": "dash", "width": 1.5},
+        name=f"allowed: {exact_percent(allowed)}",
+    )  # fmt: skip
+    rest = [step for step in steps if answer is None or step.value != answer.value]
+    at = [step for step in steps if step not in rest]
+    for name, role, drawn in (("throttled", "throttled", rest), ("the answer", "good", at)):
+        if drawn:
+            made.add_trace(
+                go.Scatter(
+                    name=name, x=[number(step.value) for step in drawn],
+                    y=compact([step.share * 100 for step in drawn]), mode="markers", cliponaxis=False,
+                    marker={"size": 12, "color": LIGHT[role]}, customdata=list(map(share_words, drawn)),
+                    hovertemplate=f"%{{x}} {found.unit}: %{{customdata}} throttled<extra></extra>",
+                )
+            )  # fmt: skip
+    made.update_xaxes(
+        type="category", showgrid=False, ticklabelstandoff=8, title_text=found.unit,
+        categoryorder="array", categoryarray=[number(step.value) for step in steps],
+    )  # fmt: skip
+    made.update_yaxes(rangemode="tozero")
+    worst = max(step.share for step in steps)
+    summary = f"At most {percent(worst)} of the attempts throttled." if worst else "Nothing throttled."
+    if answer is not None:
+        summary += f" The answer is {found.amount(answer.value)}."
+    return Figure(title="Throttled, by what was tried", summary=summary, figure=made)
+
+
+FATES: Final = (
+    ("accepted", "accent", "card", ""),
+    (GIVEN_UP, "failed", "card", ""),
+    (CONFLICT, "card", "ink", "/"),
+    ("still waiting", "calm", "ink", "/"),
+)
+"""What can become of a request: its name, the colours of its bar and of the number inside, its pattern."""
+LEGIBLE: Final = 0.1  # part of all requests from which on there is room for a number in its bar
+
+
+def retry_figures(runs: Sequence[RetriedRun]) -> Iterator[Figure]:
+    """What becomes of the requests under each policy, and what the usual and the best one send."""
+    names = [run.policy.name for run in runs]
+    places, notes, rows = named_rows(names)
+    made = figure(AROUND_PX + ROW_PX * len(runs))
+    made.update_layout(barmode="stack", bargap=0.5, annotations=notes, yaxis=rows)
+    made.update_xaxes(range=[0, 100], title_text="% of the requests")
+    counts = zip(*((run.accepted, run.given_up, run.conflicts, run.waiting) for run in runs), strict=True)
+    for fate, of_runs in zip(FATES, counts, strict=True):
+        if any(of_runs):
+            shares = [count / run.requests for count, run in zip(of_runs, runs, strict=True)]
+            made.add_trace(_fate(fate, shares, names, places))
+    lost = "; ".join(f"{run.policy.name}: {percent(run.lost / run.requests)}" for run in runs if run.lost)
+    summary = f"Given up or still waiting: {lost or 'none'}."
+    yield Figure(title="What becomes of the requests", summary=summary, figure=made)
+    yield _attempts_figure(runs)
+
+
+def _fate(fate: tuple[str, ...], shares: Sequence[float], names: Sequence[str], places: list[int]) -> go.Bar:
+    name, role, ink, pattern = fate
+    marker: dict[str, Any] = {"color": LIGHT[role], "line": {"color": LIGHT["muted"], "width": 1}}
+    if pattern:
+        marker["pattern"] = {"shape": pattern, "fillmode": "overlay", "fgcolor": LIGHT["muted"], "size": 6}
+    return go.Bar(
+        name=name, x=compact([share * 100 for share in shares]), y=places, orientation="h", marker=marker,
+        text=[percent(share) if share >= LEGIBLE else "" for share in shares], textposition="inside",
+        insidetextanchor="middle", textangle=0, textfont={"color": LIGHT[ink], "size": 11},
+        customdata=[f"{safe(of)}: {percent(share)} {name}" for of, share in zip(names, shares, strict=True)],
+        hovertemplate="%{customdata}<extra></extra>",
+    )  # fmt: skip
+
+
+def _attempts_figure(runs: Sequence[RetriedRun]) -> Figure:
+    """Attempts a second over the load and after it: without retries, and with two policies."""
+    usual, best = usual_of(runs), best_of(runs)
+    drawn = {DEMAND: (runs[0], "ink", "dash"), usual.policy.name: (usual, "throttled", "solid")}
+    if best is not usual:
+        drawn[best.policy.name] = (best, "accent", "solid")
+    made = _over_time(
+        "attempts per second",
+        [(name, role, dash, np.array(run.attempts_per_s)) for name, (run, role, dash) in drawn.items()],
+    )
+    most = max((run for run, _role, _dash in drawn.values()), key=lambda run: max(run.attempts_per_s))
+    summary = f"At most {rate(max(most.attempts_per_s), 'attempts')}, with {most.policy.name}."
+    return Figure(title="Attempts over time", summary=summary, figure=made)
+
+
+def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
+    """Throttles per second of the first run of each side; nothing if a side has no run."""
+    if not all(sides):
+        return
+    before, after = (
+        side[0].measured.write.by_second.throttled + side[0].measured.read.by_second.throttled
+        for side in sides
+    )
+    lines = [("before", "muted", "dash", before), ("after", "good", "solid", after)]
+    first, then = (rate(float(line.max(initial=0.0)), "throttles") for line in (before, after))
+    yield Figure(
+        title="Throttles over time",
+        summary=f"At most {first} before, {then} after.",
+        figure=_over_time("throttles per second", lines),
+    )
+
+
+def _over_time(heading: str, lines: Sequence[tuple[str, str, str, npt.NDArray[Any]]]) -> go.Figure:
+    """Lines over the seconds since a run began, each a name, a role of the palette, a dash and its values."""
+    made = figure(HEIGHT, [heading])
+    width_s = width_for(max(len(values) for *_, values in lines), MOST_POINTS)
+    for name, role, dash, values in lines:
+        means = [float(values[at : at + width_s].mean()) for at in range(0, len(values), width_s)]
+        made.add_trace(
+            go.Scatter(
+                name=name, x0=0, dx=width_s, y=compact([*means, *means[-1:]]), mode="lines",
+                line={"color": LIGHT[role], "width": 2, "shape": "hv", "dash": dash},
+                hovertemplate=f"after %{{x:,}} s: %{{y:,}} a second, {safe(name)}<extra></extra>",
+            )
+        )  # fmt: skip
+    made.update_xaxes(ticksuffix=" s", showgrid=False, ticklabelstandoff=5)
+    made.update_yaxes(rangemode="tozero")
+    return made
