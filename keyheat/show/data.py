@@ -1,6 +1,7 @@
 """An answer as JSON, for another program, and the schema of it."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
@@ -26,5 +27,9 @@ def json_of(answer: Answer) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """What orjson does not know: a figure, a set."""
+    """What orjson does not know: a path, a figure, a model, a set."""
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
     return orjson.loads(value.to_json()) if hasattr(value, "to_json") else sorted(value)
