@@ -34,9 +34,9 @@ def feed(record: Record, second: int, rng: Random) -> None:
         sent_s = second + place / ATTEMPTS_PER_S
         attempt = Attempt("PutItem", "write", f"device-{number}", sent_s, 50, 900 + number % 3_000)
         if place < THROTTLED_SHARE * ATTEMPTS_PER_S:
-            record.throttled(attempt, 1.0, REASON, None)
+            record.add(attempt._replace(outcome="throttled", units=1.0, reason=REASON))
         else:
-            record.accepted(attempt, 1.0)
+            record.add(attempt._replace(units=1.0))
 
 
 def settle(record: Record, before_s: float) -> None:

@@ -57,6 +57,8 @@ def add_arguments(group: Any, form: type) -> None:
             settings["action"] = "store_true"
         elif entry.default == ():
             settings |= {"action": "append", "default": []}
+        else:
+            settings["default"] = entry.default
         group.add_argument(_flag(entry), **settings)
 
 

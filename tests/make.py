@@ -4,6 +4,7 @@ A builder takes what matters as keywords and returns the product's own value. No
 waits; `a_run` alone writes files.
 """
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ import orjson
 
 from keyheat import runfiles
 from keyheat.analysis.summary import RunSummary, Setup
+from keyheat.load.guard.options import Guards
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.load.run.plan import LoadPlan
@@ -71,13 +73,16 @@ def a_scenario(**sections: Any) -> Scenario:
 
 
 def a_plan(scenario: Scenario | None = None, **fields: Any) -> LoadPlan:
-    """The plan of a load."""
+    """The plan of a load; what its `Guards` have is among the fields."""
     known = {
         "scenario_path": Path("test.toml"), "target": None, "out": None, "transport": "signed",
         "retries": "off",
         "show_keys": False, "progress": False, "report": True,
     }  # fmt: skip
-    return LoadPlan(scenario=scenario or a_scenario(), **known | fields)
+    allowed = {
+        entry.name: fields.pop(entry.name) for entry in dataclasses.fields(Guards) if entry.name in fields
+    }
+    return LoadPlan(scenario=scenario or a_scenario(), guards=Guards(**allowed), **known | fields)
 
 
 # What a client records
@@ -97,9 +102,9 @@ def a_record(
     """What a client recorded of these requests, each of one unit."""
     record = Record()
     for attempt in accepted:
-        record.accepted(attempt, 1.0)
+        record.add(attempt._replace(units=1.0))
     for attempt in throttled:
-        record.throttled(attempt, 1.0, reason, None)
+        record.add(attempt._replace(outcome="throttled", units=1.0, reason=reason))
     return record
 
 

@@ -52,7 +52,7 @@ USED = {
     "report": (*CLIENT_FILES, "evidence.json", "partitions.parquet"),
     "collect": ("seconds.parquet", "throttles.parquet"),
 }
-DRAWN = ("missing", "cut short", "another version")
+DRAWN = ("missing", "cut short")
 """Of what a report is told: it reads files as the other stages do, and a page takes longest to make."""
 MAKES = {"analyze": "diagnosis.json", "report": "report.html", "collect": "evidence.json"}
 

@@ -89,6 +89,7 @@ def run_at(url: str, **more: Any) -> Path:
     manifest = {
         "format": "keyheat.run/1", "run_id": RUN_ID, "table": {"name": "orders"}, "endpoint_url": url,
         "region": "us-east-1", "target": url, "status": "finished", "items_marked": True,
+        "started_at": "2026-11-20T10:00:00Z",
     }  # fmt: skip
     (folder / "run.json").write_text(json.dumps(manifest | more))
     return folder
@@ -127,25 +128,13 @@ def test_one_table_that_cannot_be_judged_does_not_end_the_search(verb: Verb, end
     }
 
 
-@pytest.mark.parametrize("file", ["run.json", "cleaning.json"])
-@pytest.mark.parametrize("content", [{"run_id": 5}, {"table": None}, {"region": [], "segments": 0}])
-def test_cleaning_says_which_of_its_files_is_damaged(
-    verb: Verb, endpoint: Endpoint, file: str, content: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("content", [{"run_id": 5}, {"table": None}, {"region": []}])
+def test_cleaning_says_which_file_is_damaged(verb: Verb, endpoint: Endpoint, content: dict[str, Any]) -> None:
     endpoint.tables["orders"] = json.dumps({"Table": TABLE}).encode()
-    folder = run_at(endpoint.url, **(content if file == "run.json" else {}))
-    if file == "cleaning.json":
-        noted = {
-            "format": "keyheat.cleaning/1",
-            "run_id": RUN_ID,
-            "table": "orders",
-            "segments": 2,
-            "done": [7],
-        }
-        (folder / file).write_text(json.dumps(noted | content))
+    folder = run_at(endpoint.url, **content)
     said = verb("clean", folder, "--yes")
     assert said.code == 3
-    assert file in said.err
+    assert "run.json" in said.err
 
 
 def test_cleaning_ends_where_a_scan_tells_no_units(verb: Verb, endpoint: Endpoint) -> None:

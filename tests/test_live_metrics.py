@@ -53,12 +53,12 @@ keys = 100
 [load]
 users = 40
 requests_per_s = 80
-duration_s = 6
+duration_s = 600
 item_bytes = 60_000
 arrivals = "poisson"
 """
 FAULTS = {"rules": [{"name": "lost", "operations": ["PutItem"], "share": 0.05, "error": 503}]}
-RETRIES = {"AWS_RETRY_MODE": "standard", "AWS_MAX_ATTEMPTS": "2"}
+RETRIES = ("--set", "client.sdk='boto3-2026'", "--set", "client.attempts=2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +95,16 @@ def family_of(metric: Metric) -> str:
 def loaded(locust_server: LocustServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
     """A load that throttles, fails and retries until it has been seen to, with everything exported."""
     folder, port = tmp_path_factory.mktemp("load"), free_port()
-    (folder / "watched.toml").write_text(SCENARIO.replace("duration_s = 6", "duration_s = 600"))
+    (folder / "watched.toml").write_text(SCENARIO)
     with ExitStack() as stack:
         endpoint = stack.enter_context(EndpointProcess.start())
         put(f"{endpoint.url}/_keyheat/faults", FAULTS)
         web = free_port()
         words = (
-            *HOTKEY, *MADE, "--host", endpoint.url, "--retries", "sdk",
+            *HOTKEY, *MADE, "--host", endpoint.url, *RETRIES,
             "--prometheus-port", str(port), "--web-port", str(web),
         )  # fmt: skip
-        stack.callback(locust_server.start(words, folder, a_readers_environment() | RETRIES).close)
+        stack.callback(locust_server.start(words, folder, a_readers_environment()).close)
         during = eventually(lambda: seen(port, "failures"))
         get(f"http://127.0.0.1:{web}/stop", b"")
         run = eventually(lambda: over(folder))
@@ -253,9 +253,9 @@ def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
     locust_server: LocustServer, tmp_path: Path
 ) -> None:
     (tmp_path / "watched.toml").write_text(SCENARIO)
-    port, wired, web = (str(free_port()) for _ in range(3))
+    port, wired, web = free_port(), str(free_port()), str(free_port())
     with ExitStack() as stack:
-        exported = ("--prometheus-port", port)
+        exported = ("--prometheus-port", str(port))
         lead = (
             *MADE, *exported, "--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", wired,
             "--expect-workers", "2", "--web-port", web,
@@ -267,6 +267,8 @@ def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
         ]
         for child in children:
             stack.callback(child.close)
+        eventually(lambda: seen(port))
+        get(f"http://127.0.0.1:{web}/stop", b"")
         run = eventually(lambda: over(tmp_path))
         families = read(get(f"http://127.0.0.1:{port}/metrics"))
         children[0].send_signal(signal.SIGINT)

@@ -79,7 +79,7 @@ TWO_HOT_KEYS = {
     },
     "keys": {"kind": "zipf", "keys": 1_000, "exponent": 1.0},
     "attributes": {"status": {"values": {"open": 60, "shipped": 30, "closed": 10}}},
-    "load": {"duration_s": 15, "item_bytes": 2_500},
+    "load": {"duration_s": 6, "item_bytes": 2_500},
     "tasks": [{"operation": "put", "per_s": 2_500}],
 }
 

@@ -36,7 +36,6 @@ ACCESS_KEY, SECRET, TOKEN = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMIexamplekey", "
 NOT_CALLED = {
     "dynamodb:TagResource": "CreateTable with tags needs it",
     "dynamodb:ConditionCheckItem": "a condition of a transaction needs it",
-    "iam:CreateServiceLinkedRole": "the first UpdateContributorInsights of an account needs it",
 }
 SEVERAL = {"TransactWriteItems", "TransactGetItems"}  # have no action of their own, but those of their parts
 CLEANING = (

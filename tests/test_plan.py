@@ -17,7 +17,7 @@ Verb = Callable[..., Any]
 PLAIN, AS_JSON = "keyheat plan sharded", "keyheat plan sharded --json"
 LOCAL = "keyheat plan sharded --target http://127.0.0.1:8000"
 MARKDOWN = "keyheat plan country-index --markdown plan.md"
-AWS = "keyheat plan pre-warmed --target aws --region eu-west-1 --throttled-keys"
+AWS = "keyheat plan pre-warmed --target aws --region eu-west-1"
 
 
 def arguments(command: str) -> list[str]:
@@ -79,7 +79,6 @@ def test_an_account_is_asked_for_its_quotas_and_its_region_is_held_against_the_p
     assert (said.code, said.err) == (0, "")
     assert said.says("Of the account, in this Region")
     assert said.says("Prices are those of us-east-1, and may differ in eu-west-1")
-    assert said.says("Contributor Insights rules")
     assert said.says("Not priced, so not in the total: pre-warming to 8,000 WCU/s, the table.")
     assert "At scale" not in said.out  # limits of AWS, not of the local table
 

@@ -129,7 +129,7 @@ def test_a_gate_that_fails_is_exit_code_1_and_its_runs_have_reports(verb: Verb) 
     said = verb("regress", suite(DEARER), "--out", "dear")
     assert said.code == 1
     assert said.says("short regressed: 1 of 2 gates failed.")
-    assert said.says("too-small: units_per_operation.write 8 units before, 16 units now (100 % more)")
+    assert said.says("too-small, units_per_operation.write 8 units before, 16 units now (100 % more")
     assert said.says("too-small fails 1 gate: units_per_operation.write 8 units -> 16 units.")
     assert said.says("Changed: load.item_bytes 8,000 → 16,000 (too-small).")
     assert [one.verdict for one in sessions()] == ["regressed", "baseline"]
@@ -198,7 +198,7 @@ def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any)
     assert (told["verdict"], told["exit_code"], told["cases"]) == ("not_compared", 2, [])
     comment = Path("m.md").read_text()
     assert "short was not run: its baseline was measured on another setup." in comment
-    assert comment.count("scale 1 → 0.5") == 1
+    assert "| too-small | scale | 1 | 0.5 |" in comment
     assert "no session was begun" in comment
     assert "the setups differ" in Path("j.xml").read_text()
     assert "::error" in said.out + said.err
@@ -235,7 +235,7 @@ def test_the_baselines_own_scenario_is_run_again_beside_the_new_one(verb: Verb) 
     assert (told["paired"], told["forced"]) == (True, False)
     assert {one["what"] for one in told["suspects"]} == {"load.item_bytes"}
     with History.open(Path("reports/history.sqlite")) as history:
-        assert [run.side for run in history.runs(2, side=None)].count("before") == 2
+        assert [run.side for run in history.runs(history.session(2), side=None)].count("before") == 2
         assert history.last_good("short") == history.session(1)
 
 
@@ -333,7 +333,7 @@ def test_it_can_be_held_against_any_session(verb: Verb) -> None:
     verb("regress", suite())
     assert verb("history", "pin", "gold", "1").code == 0
     verb("regress", suite(DEARER), "--new-baseline")
-    for named, said in (("gold", "pinned as 'gold'"), ("1", "which was asked for")):
+    for named, said in (("gold", "pinned as 'gold'"), ("1", "as requested")):
         held = verb("regress", suite(), "--baseline", named)
         assert held.code == 0
         assert held.says("Compared with session 1 of")

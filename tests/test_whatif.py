@@ -12,8 +12,8 @@ import pytest
 from keyheat.cli import whatif as verb_of_whatif
 from keyheat.model.retries import POLICIES, QUOTA_TOKENS
 from keyheat.scenario.scenario import load_scenario
-from keyheat.simulator.clients import SERVICE_S
 from keyheat.simulator.jobs import Job
+from keyheat.simulator.requests import SERVICE_S
 from keyheat.simulator.retrying import MOST_REQUESTS
 from tests.loaded_runs import written_run
 

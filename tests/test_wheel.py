@@ -20,9 +20,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from keyheat.cli.main import MENU
-from keyheat.runs.formats import read_diagnosis
 from tests.conftest import Said
-from tests.outside import OR_TOO_SLOW, a_readers_environment
+from tests.outside import a_readers_environment
 from tests.test_wheel_contents import sdist, wheel
 
 __all__ = ["sdist", "wheel"]
@@ -72,35 +71,6 @@ print(json.dumps(said))
 """
 """What each of several commands answers that one process is given: exit code, stdout, stderr."""
 
-HOST_OF_THEIR_OWN = """
-def pytest_addoption(parser):
-    parser.addoption("--host", default="theirs")
-"""
-TESTS_OF_THE_BASE = """
-import importlib.util
-import boto3, keyheat, pytest
-
-def test_host(request):
-    assert request.config.getoption("--host") == "mine"
-
-def test_no_locust():
-    assert importlib.util.find_spec("locust") is None
-
-def test_hot():
-    with pytest.raises(keyheat.CheckFailed, match="partition"):
-        keyheat.assert_no_hot_partition("hotkey.toml")
-
-def test_local(dynamodb_local):
-    client = boto3.client("dynamodb")
-    client.create_table(
-        TableName="orders", BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-    )
-    client.get_waiter("table_exists").wait(TableName="orders", WaiterConfig={"Delay": 1})
-    client.put_item(TableName="orders", Item={"pk": {"S": "a"}})
-    assert dynamodb_local.requests()["PutItem"] == 1
-"""
 
 NO_PYARROW = "this needs pyarrow, which is not installed: pip install 'keyheat[report]'"
 
@@ -112,8 +82,6 @@ NEEDS_AN_EXTRA = {
     "regress suite.toml": "regress",
 }
 MINUTES = ROOT / "tests" / "fuzz" / "corpus" / "minutes.json"
-FEW = {r"requests_per_s = \S+": "requests_per_s = 100", r"duration_s = \S+": "duration_s = 3"}
-"""A load that shows that an installed load test sends; how much it sends is the subject of other tests."""
 
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -224,16 +192,6 @@ def says(program: Program, *commands: str) -> list[Said]:
     return [Said(*one) for one in json.loads(done.stdout)]
 
 
-def few(scenario: Path, folder: Path) -> Path:
-    """The scenario, for a moment and with few requests; it may be changed where it is."""
-    text = scenario.read_text()
-    for old, new in FEW.items():
-        text, changed = re.subn(old, new, text)
-        assert changed == 1, old
-    (folder / scenario.name).write_text(text)
-    return folder / scenario.name
-
-
 def runs(programs: Path, folder: Path) -> Program:
     def run(*words: object, **more: str) -> "subprocess.CompletedProcess[str]":
         path = os.pathsep.join([str(programs), os.environ["PATH"]])
@@ -254,47 +212,12 @@ def test_every_verb_has_its_help(program: Program) -> None:
     assert done.stdout.casefold().count("usage: keyheat") == len(verbs)
 
 
-def test_a_run_is_simulated_analysed_and_shown(program: Program, project: Path) -> None:
-    """The first in a process of its own, as somebody starts it; the others in one."""
-    done = program("keyheat", "simulate", "hotkey", "--set", "load.duration_s=20", "--out", "out/mine")
-    assert done.returncode == 0, done.stderr
-    assert read_diagnosis(project / "out" / "mine" / "diagnosis.json").verdict.constraint == "partition"
-    for said in says(program, "analyze out/mine", "report out/mine", "plan too-small"):
-        assert said.code == 0, said.err
-
-
-def test_a_shipped_load_test_and_one_of_the_users_load_a_local_table(program: Program, project: Path) -> None:
-    (project / "mine.py").write_text("from keyheat.loadtests.hotkey import HotKeyUser  # noqa: F401\n")
-    where = "from keyheat.shipped import shipped; print(shipped('loadtests').parent)"
-    package = Path(program("python", "-c", where).stdout.strip())
-    scenario = few(package / "configs" / "scenarios" / "hotkey.toml", project)
-    words = ("--headless", "-u", 5, "-t", "2s", "--no-report", "--scenario", scenario)
-    for number, file in enumerate((package / "loadtests" / "hotkey.py", "mine.py")):
-        done = program("locust", "-f", file, *words, "--out", f"out/{number}")
-        assert done.returncode in OR_TOO_SLOW, done.stderr
-        assert (project / "out" / str(number) / "seconds.parquet").exists()
-
-
 def test_a_project_tests_its_keys_and_keeps_its_own_modules(program: Program) -> None:
     done = program("pytest", "-q", "-p", "no:cacheprovider", "test_keys.py")
     assert done.returncode == 0, done.stdout + done.stderr
     whose = "; ".join(f"import {name}; print({name}.WHOSE)" for name in ONCE_OURS)
     done = program("python", "-c", f"import keyheat; {whose}")
     assert done.stdout.splitlines() == [f"a stranger's {name}" for name in ONCE_OURS], done.stderr
-
-
-def test_a_shipped_load_test_is_copied_and_run(program: Program, project: Path) -> None:
-    """The copy may stand anywhere; nothing is replaced. `.ci/wheel.py` gives it to Locust by itself."""
-    done = program("keyheat", "loadtests", "copy", "hotkey", "mine")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (project / "mine" / "hotkey.py").exists()
-    again = program("keyheat", "loadtests", "copy", "hotkey", "mine")
-    assert again.returncode == 2
-    assert "files exist: " in again.stderr
-    few(project / "mine" / "hotkey.toml", project / "mine")
-    done = program("keyheat", "run", "mine/hotkey.toml", "--out", "out/run")
-    assert done.returncode in OR_TOO_SLOW, done.stderr
-    assert (project / "out" / "run" / "report.html").exists()
 
 
 def test_a_suite_of_ones_own_is_written_and_run_by_what_its_workflow_runs(
@@ -314,15 +237,6 @@ def test_a_suite_of_ones_own_is_written_and_run_by_what_its_workflow_runs(
     done = program(*asked.split(), KEYHEAT_SUITE=suite)
     assert done.returncode == 0, done.stderr
     assert (project / "history.sqlite").exists()
-
-
-def test_the_base_checks_a_design_and_brings_no_locust(base: Program, tmp_path: Path) -> None:
-    """A suite with an option --host of its own is not disturbed; the endpoint runs without uvloop."""
-    (tmp_path / "conftest.py").write_text(HOST_OF_THEIR_OWN)
-    (tmp_path / "test_base.py").write_text(TESTS_OF_THE_BASE)
-    shutil.copy(ROOT / "configs" / "scenarios" / "hotkey.toml", tmp_path)
-    done = base("pytest", "-q", "-p", "no:cacheprovider", "--host", "mine")
-    assert (done.returncode, "4 passed" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("words", NEEDS_NO_MORE)
@@ -357,24 +271,3 @@ def test_evidence_is_labelled_by_the_base(said_by_base: dict[str, Said]) -> None
     said = said_by_base[f"analyze --evidence {MINUTES}"]
     assert said.code == 0, said.err
     assert said.out
-
-
-def test_a_report_of_a_failing_check_needs_an_extra(base: Program, tmp_path: Path) -> None:
-    done = base("pytest", "-p", "no:cacheprovider", "--keyheat-report", tmp_path / "reports")
-    assert done.returncode == 4, done.stdout + done.stderr
-    assert "--keyheat-report: this needs plotly, which is not installed" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("module", "extra"), [("keyheat.load.users.user", "load"), ("keyheat.show.charts.heat", "report")]
-)
-def test_an_import_says_which_extra_it_needs(base: Program, module: str, extra: str) -> None:
-    done = base("python", "-c", f"import {module}")
-    assert done.stderr.splitlines()[-1].endswith(f"pip install 'keyheat[{extra}]'")
-
-
-def test_what_is_public_is_listed_and_there(base: Program) -> None:
-    listing = "import keyheat; [getattr(keyheat, name) for name in dir(keyheat)]; print(*dir(keyheat))"
-    done = base("python", "-c", listing)
-    assert done.returncode == 0, done.stderr
-    assert {"__version__", "assert_no_hot_partition", "LocalDynamoDB"} <= set(done.stdout.split())

@@ -9,10 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from platform import node
 from typing import Final, Literal
-
-import psutil
 
 from keyheat.analysis.setup import target_of
 from keyheat.analysis.summarize import read_summary
@@ -20,13 +17,11 @@ from keyheat.analysis.summary import RunSummary
 from keyheat.inputs import is_text
 from keyheat.masking import plain
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, SIMULATED, FileProblem, parsed_json
-from keyheat.runs.folder import UNDERWAY_NAME, Underway, read_underway
+from keyheat.runs.folder import is_underway
 from keyheat.runs.manifest import read_manifest
 
 DEPTH: Final = 6  # folders below the one that is searched
 MARKS: Final = (FILES[RUN], FILES[DIAGNOSIS])
-SILENT_S: Final = 60.0  # after which a process on another machine counts as gone
-BORN_WITHIN_S: Final = 2.0  # the system's own clock steps, and its times of birth with it
 
 State = Literal["done", "under way", "not analyzed", "never ended"]
 
@@ -110,7 +105,7 @@ def _read(folder: Path, now_s: float) -> FoundRun:
         return of_summary(read_summary(folder), made_s, folder=folder, table=_table(folder), report=report)
     manifest, target = (found := read_manifest(folder)), target_of(found)
     state: State = "never ended" if manifest.status == "running" else "not analyzed"
-    alive = (folder / UNDERWAY_NAME).exists() and is_alive(read_underway(folder), now_s)
+    alive = is_underway(folder, now_s)
     return FoundRun(
         scenario=manifest.name or folder.name, question=manifest.question or "", target=target,
         started_s=_when(manifest.started_at, target, made_s), duration_s=manifest.duration_s,
@@ -143,15 +138,3 @@ def _table(folder: Path) -> str | None:
     table = content.get("table") if isinstance(content, dict) else None
     name = table.get("name") if isinstance(table, dict) else None
     return name if isinstance(name, str) else None
-
-
-def is_alive(signs: Underway, now_s: float) -> bool:
-    """Whether the process that gave the signs is there; one of another machine has to have said so lately."""
-    if signs.host != node():
-        return now_s - signs.at_s < SILENT_S
-    try:
-        process = psutil.Process(signs.pid)
-        apart_s = abs(float(process.create_time()) - signs.born_s)
-        return apart_s < BORN_WITHIN_S and bool(process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return False

@@ -18,7 +18,7 @@ from keyheat.terminal.console import bars, err
 from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
 if TYPE_CHECKING:
-    from keyheat.load.tables.cleaning import CleaningState, Leftovers
+    from keyheat.load.tables.cleaning import Cleaned, Leftovers
 
 ATTEMPTS = 10
 
@@ -48,7 +48,7 @@ def clean(
 ) -> int:
     """Delete the items of the run in DIR from an existing table, and no other item.
 
-    The whole table is read to find them. After an interrupt, the same command continues.
+    The whole table is read to find them. After an interrupt, the same command begins again.
 
     With --orphans, find tables of earlier runs by their tags and delete expired ones, but never a table
     without Keyheat's tags, nor a protected one.
@@ -87,7 +87,7 @@ def _nothing(table: str, why: str) -> int:
 def _clean(
     client: Any, folder: Path, left: "Leftovers", prices: Prices, *, yes: bool, most_per_s: float | None
 ) -> int:
-    from keyheat.load.tables.cleaning import Cleaner, UnitPace, begun, cost_in_words, usual_pace
+    from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, cost_in_words, usual_pace
     from keyheat.load.tables.description import described
     from keyheat.terminal.progress import CleaningBar
 
@@ -101,32 +101,28 @@ def _clean(
     if not (left.target.local or yes or says_yes("Delete them?")):
         err.print("keyheat: refused: say --yes to have them deleted")
         return REFUSED
-    size_bytes = description.get("TableSizeBytes", 0)
-    cleaned = begun(folder, run_id=left.run_id, table=left.table, size_bytes=size_bytes)
-    with CleaningBar(cleaned.table, cleaned.segments, bars) as bar:
-        cleaner = Cleaner(
-            client=client,
-            description=description,
-            cleaned=cleaned,
-            pace=UnitPace(units_per_s=pace),
-            note=lambda now: bar.show(len(now.done), now.deleted),
-        )
+    cleaned, code = Cleaned(left.run_id, left.table), DONE
+    items = max(1, description.get("ItemCount", 0))
+    pages = Cleaner(
+        client=client, description=description, cleaned=cleaned, pace=UnitPace(units_per_s=pace)
+    ).clean()
+    with CleaningBar(cleaned.table, items, bars) as bar:
         try:
-            cleaner.clean(lambda now: now.save(folder))
+            for _page in pages:
+                bar.show(min(items, cleaned.looked_at), cleaned.deleted)
         except KeyboardInterrupt:
             code = INTERRUPTED
-        else:
-            code = DONE
+        finally:
+            pages.close()
     return give(_answer(cleaned, folder), code)
 
 
-def _answer(cleaned: "CleaningState", folder: Path) -> Answer:
+def _answer(cleaned: "Cleaned", folder: Path) -> Answer:
     notes = []
     if cleaned.left:
         notes.append(f"{cleaned.left:,} were rewritten by somebody else meanwhile, and are left as they are.")
     if not cleaned.finished:
-        done = f"{len(cleaned.done):,} of {cleaned.segments:,} parts of the table are done"
-        notes.append(f"{done}. {_how_to_go_on(folder)}")
+        notes.append(f"The table is not looked through yet. {_how_to_go_on(folder)}")
     return Answer(
         title=cleaned.table,
         label="Cleaned" if cleaned.finished else "Not finished",
@@ -134,7 +130,7 @@ def _answer(cleaned: "CleaningState", folder: Path) -> Answer:
         sentence=f"{cleaned.deleted:,} items of run {cleaned.run_id} deleted from table {cleaned.table}, for "
         f"{cleaned.read_units:,.0f} read and {cleaned.write_units:,.0f} write units.",
         notes=tuple(notes),
-        data=asdict(cleaned) | {"finished": cleaned.finished},
+        data=asdict(cleaned),
     )
 
 

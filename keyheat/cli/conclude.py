@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -168,18 +167,17 @@ def simulated(
     seed = scenario.seed if seed is None else seed
     traffic, notes = (sent, ()) if sent is not None else spread_traffic(scenario, seed, folder)
     notes = (*notes, *assumptions_of(scenario, folder))
-    warn = partial(err.print, "keyheat:")
     with hold(job.folder), Simulating(scenario.name, scenario.load.duration_s, bars) as bar:
         clear(job.folder)
-        with under_way(scenario, seed, job.folder, path, warn) as watch:
+        with under_way(scenario, seed, job.folder, path) as written:
             simulation = simulate(
                 scenario, seed=seed, traffic=traffic, folder=folder, behaviour=behaviour, progress=bar.show,
-                seen=watch.seen, with_retries=True,
+                with_retries=True,
             )  # fmt: skip
             bar.analyzing()
             named = how.show_keys or (sent is None and scenario.invents_keys)
             write_run(simulation, job.folder, scenario_path=path, show_keys=named, notes=notes)
-            watch.analyzing()
+            written()
             write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
             diagnosis = diagnosed(job.folder, how.further, how.billing)
             if how.report:

@@ -41,9 +41,7 @@ class SafetyRefusal(click.ClickException):
 guarded = takes("guards", Guards)
 
 
-def agreed(
-    jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path, throttled_keys: bool = False
-) -> list[str]:
+def agreed(jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path) -> list[str]:
     """Options for the processes that load, once all runs may start; local runs always may.
 
     Elsewhere each run has to be within its budget, and a person agrees once to all of them. Raises
@@ -55,7 +53,7 @@ def agreed(
     if found is None or found.local:
         return guards.arguments(agreed=False)
     credentials_for(found)  # without credentials there is nothing to agree to
-    plans = [plan_of(job, found, guards, prices, throttled_keys=throttled_keys) for job in jobs]
+    plans = [plan_of(job, found, guards, prices) for job in jobs]
     undertakings = [undertaking(plan, found, guards) for plan in plans]
     reasons = [
         (f"{asked.scenario.name}: " if len(jobs) > 1 else "") + line
@@ -123,11 +121,11 @@ def target_of(word: str) -> Target | None:
         raise TargetError(str(error) if ":" in word else f"{error}, nor is it local or aws") from error
 
 
-def plan_of(job: Job, target: Target, guards: Guards, prices: Path, *, throttled_keys: bool) -> ScenarioPlan:
+def plan_of(job: Job, target: Target, guards: Guards, prices: Path) -> ScenarioPlan:
     """The plan of one run, as `keyheat plan` has it, on the table that it loads."""
     scenario, table_bytes = on_existing(job.scenario, target, guards)
     return plan_for(
-        scenario, job.path.parent, price_list(prices), throttled_keys=throttled_keys,
+        scenario, job.path.parent, price_list(prices),
         existing=guards.table is not None, clean_up=guards.clean_up, table_bytes=table_bytes, scale=1.0,
         region=target.region,
     )  # fmt: skip

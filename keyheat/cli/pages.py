@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--evidence", type=a_file, help="draw an evidence file without a run; with --out")
 @click.option("--out", "file", type=a_path, help="page of the evidence file")
 @click.option(
-    "--csv", "place", type=a_path, metavar="FOLDER", help="write the numbers of each chart as CSV files"
+    "--csv", "place", type=a_path, metavar="FOLDER", help="write the numbers of the run as CSV files"
 )
 @click.option("--show-keys", is_flag=True, help="write keys of the run, with --csv")
 @further_analyzers
@@ -49,7 +49,7 @@ def report(
 ) -> int:
     """Write report.html from the files of a run, or a page about an evidence file.
 
-    With --csv it writes the numbers of the charts instead: per second, with units in column names.
+    With --csv it writes the frames of the run instead, with units in column names.
     """
     from keyheat.show.report import write_report
 
@@ -107,11 +107,11 @@ def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
 
 
 def _write_csv(folder: Path, place: Path, *, show_keys: bool) -> int:
-    """Write what each chart of a run shows as a file."""
+    """Write each frame of a run as a file."""
     from keyheat.show.exports import KeysNotRecorded, write_exports
 
     try:
-        with Working("writing what the charts show", bars):
+        with Working("writing the frames", bars):
             written = write_exports(folder, place, show_keys=show_keys)
     except KeysNotRecorded as problem:
         raise click.UsageError(str(problem)) from problem

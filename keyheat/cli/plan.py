@@ -37,7 +37,6 @@ LOCAL = "local"
 )
 @click.option("--region", help="Region of --target aws  [default: as the AWS SDK finds it]")
 @click.option("--profile", help="AWS profile  [default: as the AWS SDK finds it]")
-@click.option("--throttled-keys", is_flag=True, help="include the price of Contributor Insights")
 @click.option("--markdown", type=a_path, metavar="FILE", help="write Markdown for a pull request, too")
 @some_prices
 def plan(
@@ -46,7 +45,6 @@ def plan(
     target: str,
     region: str | None,
     profile: str | None,
-    throttled_keys: bool,
     markdown: Path | None,
     prices: Path,
 ) -> int:
@@ -66,7 +64,7 @@ def plan(
         check_shards(loaded, path.parent)
     told = _Told(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)
     made = plan_for(
-        loaded, path.parent, price_list(prices), throttled_keys=throttled_keys, quotas=told.quotas,
+        loaded, path.parent, price_list(prices), quotas=told.quotas,
         scale=told.scale, region=told.region,
     )  # fmt: skip
     shown = plan_answer(made, scenario)

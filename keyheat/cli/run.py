@@ -48,9 +48,6 @@ class LoadOptions:
         default="signed", type=click.Choice(["signed", "boto3"]),
     )  # fmt: skip
     retries: str = option(RETRIES_HELP, default="client", type=click.Choice(RETRIES))
-    throttled_keys: bool = option(
-        "have Contributor Insights name throttled keys (costs on AWS)", default=False
-    )
     prometheus_port: int | None = option(
         "serve metrics for Prometheus during the load", type=int, metavar="PORT"
     )
@@ -81,14 +78,11 @@ def run(
     loaded = find_scenarios(scenarios, settings)
     for scenario, path in loaded:
         check_shards(scenario, path.parent)
-    if load.throttled_keys and quick:
-        raise click.UsageError("use either --throttled-keys or --no-collect: collecting reads the keys")
     options = ["--transport", load.transport, "--retries", load.retries, "--prices", str(prices)]
-    options += ["--throttled-keys"] if load.throttled_keys else []
     options += [f"--prometheus-port={load.prometheus_port}"] if load.prometheus_port is not None else []
     listed = price_list(prices)
     jobs = jobs_in(loaded, folder, series="compare", settings=settings)
-    options += agreed(jobs, load.target, guards, prices=prices, throttled_keys=load.throttled_keys)
+    options += agreed(jobs, load.target, guards, prices=prices)
     codes = in_turn(jobs, How(target=load.target, options=tuple(options), quick=quick))
     code = codes[-1] if codes[-1] in NOT_STARTED else max(codes)
     tell_runs(jobs, codes, code, page=side_by_side(jobs, listed))

@@ -268,7 +268,7 @@ UNUSED: Final[Mapping[str, str]] = {
     "PointInTimeRecoverySpecification": "its point-in-time recovery: it costs, and is not counted",
     "KinesisStreamSpecification": "its Kinesis stream: it costs, and is not counted",
     "ImportSourceSpecification": "its import: a run begins with an empty table",
-    "ContributorInsightsSpecification": "its Contributor Insights: see --throttled-keys",
+    "ContributorInsightsSpecification": "its Contributor Insights: a run leaves it as it is",
     "VectorIndexes": "its vector indexes: they are neither loaded nor counted",
 }
 """Parts of a table that change nothing of what throttles."""

@@ -1,8 +1,7 @@
 """The clocks of a run: how far AWS's is ahead, one that nobody sets, and a load that begins with a minute.
 
-How far AWS's clock is ahead of this machine's, by the Date header of DescribeTable's answers.
-The header has whole seconds, and an answer takes its time. Each sample therefore bounds the difference from
-both sides; several of them, at other fractions of a second, leave a narrow span:
+How far AWS's clock is ahead of this machine's, by the Date header of an answer to DescribeTable. The header
+has whole seconds, and an answer takes its time, so that it bounds the difference from both sides:
 
     sent      here, epoch seconds            date - received  <  ahead  <  date + 1 - sent
     received  here
@@ -22,10 +21,9 @@ A load begins with a minute, for CloudWatch counts by the minute: none of its mi
     |               |----------|=====================>     -: waited, =: loaded
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from statistics import median
 from time import monotonic, time
 from typing import Any, Final
 
@@ -35,8 +33,6 @@ from keyheat.model.limits import MINUTE_S, SIGNATURE_CLOCK_S
 from keyheat.model.updates import DAY_S
 from keyheat.runfiles import MOST_SKEW_S
 
-SAMPLES: Final = 5
-APART_S: Final = 0.2  # five samples lie at all fractions of a second
 NOTABLE_S: Final = 2.0
 REFUSALS: Final = frozenset(
     {"InvalidSignatureException", "RequestExpired", "RequestTimeTooSkewed", "SignatureDoesNotMatch"}
@@ -49,16 +45,6 @@ class ClockWrong(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """One answer: when it was asked for and when it came, here; and its Date, there. Epoch seconds."""
-
-    sent_s: float
-    received_s: float
-    date_s: float
-    refused: bool = False  # for its signature
-
-
-@dataclass(frozen=True, slots=True)
 class Skew:
     """By how much the service's clock is ahead of ours (behind: negative), give or take `within_s`."""
 
@@ -68,7 +54,7 @@ class Skew:
     @property
     def said(self) -> str | None:
         """What a person should know of it; None where it is nothing."""
-        if abs(self.ahead_s) <= NOTABLE_S:
+        if abs(self.ahead_s) <= NOTABLE_S + self.within_s:
             return None
         return (
             f"this machine's clock is {_length(self.ahead_s)} {_side(self.ahead_s)} the service's; "
@@ -76,66 +62,36 @@ class Skew:
         )
 
 
-def skew_of(samples: Sequence[Sample]) -> Skew | None:
-    """What the samples leave possible; their middle, where they contradict each other."""
-    if not samples:
-        return None
-    least = max(one.date_s - one.received_s for one in samples)
-    most = min(one.date_s + 1 - one.sent_s for one in samples)
-    if least <= most:
-        return Skew((least + most) / 2, (most - least) / 2)
-    middles = [one.date_s + 0.5 - (one.sent_s + one.received_s) / 2 for one in samples]
-    return Skew(median(middles), (max(middles) - min(middles)) / 2)
-
-
-def measure(
-    client: Any,
-    table: str,
-    *,
-    clock: Callable[[], float],
-    sleep: Callable[[float], None],
-    samples: int = SAMPLES,
-) -> Skew | None:
-    """The service's clock against ours; None where its answers have no Date. Raises `ClockWrong`."""
-    found: list[Sample] = []
-    for number in range(samples):
-        if number:
-            sleep(APART_S)
-        if (one := _sample(client, table, clock)) is not None:
-            found.append(one)
-    skew = skew_of(found)
-    if skew is not None and abs(skew.ahead_s) > MOST_SKEW_S:
-        raise ClockWrong(
-            f"this machine's clock is {_length(skew.ahead_s)} {_side(skew.ahead_s)} that of the service, by "
-            "the Date of its answers: set the one that is wrong (this machine's with `timedatectl set-ntp "
-            "true`, say). At more than a day, nothing that the service measures fits the run"
-        )
-    refused = any(one.refused for one in found)
-    if skew is not None and refused and abs(skew.ahead_s) > SIGNATURE_CLOCK_S / 2:
-        raise ClockWrong(
-            f"this machine's clock is {_length(skew.ahead_s)} {_side(skew.ahead_s)} AWS: set it (with "
-            f"`timedatectl set-ntp true`, say). AWS refuses what is signed at a time more than "
-            f"{SIGNATURE_CLOCK_S // 60} minutes off"
-        )
-    return skew
-
-
-def _sample(client: Any, table: str, clock: Callable[[], float]) -> Sample | None:
-    """One DescribeTable; a refusal has a Date as well. None where there is none: others say why."""
+def measure(client: Any, table: str, clock: Callable[[], float]) -> Skew | None:
+    """The service's clock against ours; None where its answer has no Date. Raises `ClockWrong`."""
     sent_s, refused = clock(), False
     try:
         answer = client.describe_table(TableName=table)
-    except ClientError as error:
+    except ClientError as error:  # a refusal has a Date as well
         answer = error.response
         refused = answer.get("Error", {}).get("Code") in REFUSALS
     except BotoCoreError:
-        return None
+        return None  # others say why
     received_s = clock()
     date = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
     try:
-        return Sample(sent_s, received_s, parsedate_to_datetime(date).timestamp(), refused)
+        date_s = parsedate_to_datetime(date).timestamp()
     except (TypeError, ValueError, OverflowError):
         return None
+    skew = Skew(date_s + 0.5 - (sent_s + received_s) / 2, 0.5 + (received_s - sent_s) / 2)
+    is_off = f"this machine's clock is {_length(skew.ahead_s)} {_side(skew.ahead_s)}"
+    if abs(skew.ahead_s) > MOST_SKEW_S:
+        raise ClockWrong(
+            f"{is_off} that of the service, by the Date of its answers: set the one that is wrong (this "
+            "machine's with `timedatectl set-ntp true`, say). At more than a day, nothing that the service "
+            "measures fits the run"
+        )
+    if refused and abs(skew.ahead_s) > SIGNATURE_CLOCK_S / 2:
+        raise ClockWrong(
+            f"{is_off} AWS: set it (with `timedatectl set-ntp true`, say). AWS refuses what is signed at a "
+            f"time more than {SIGNATURE_CLOCK_S // 60} minutes off"
+        )
+    return skew
 
 
 def _length(seconds: float) -> str:
@@ -179,8 +135,8 @@ def jump_words(jump_s: float) -> str:
     )
 
 
-AFTER_S: Final = 0.3
-"""How long after the minute the load begins: the service's clock is known to a few tenths of a second."""
+AFTER_S: Final = 0.7
+"""How long after the minute the load begins: the service's clock is known to half a second and an answer."""
 TOLD_EVERY_S: Final = 10
 
 

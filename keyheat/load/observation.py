@@ -5,6 +5,7 @@ A stream that is not there, or that may not be described, is no failure: a line 
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -72,11 +73,8 @@ class StreamShards:
         if self.arn is None:
             return None
         try:
-            client = self.make_client()
-            try:
+            with closing(self.make_client()) as client:
                 return all_shards(client, self.arn)
-            finally:
-                client.close()
         except (BotoCoreError, ClientError, TooManyShards) as error:
             self.missing += (f"the shards of the table's stream, which tell of its partitions: {error}",)
             return None
@@ -90,17 +88,18 @@ PATIENCE_S: Final = 5.0  # an answer that nobody needs is not waited for any lon
 LOOK_ATTEMPTS: Final = 3
 
 
-def check_clock(target: Target, table: str, clock: Callable[[], float]) -> None:
-    """Raises `TableError` where this machine's clock is so far off that no run can be made."""
+def service_clock(target: Target, table: str, clock: Callable[[], float]) -> Skew | None:
+    """The service's clock against ours; None on this machine, or where nobody knows.
+
+    Raises `TableError` where they are so far apart that no run can be made.
+    """
     if target.local:
-        return
-    client = make_client(target)
-    try:
-        measure(client, table, clock=clock, sleep=_never, samples=1)
-    except ClockWrong as wrong:
-        raise TableError(str(wrong)) from wrong
-    finally:
-        client.close()
+        return None
+    with closing(make_client(target, timeout_s=PATIENCE_S, attempts=LOOK_ATTEMPTS)) as client:
+        try:
+            return measure(client, table, clock)
+        except ClockWrong as wrong:
+            raise TableError(str(wrong)) from wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,36 +112,21 @@ class Observation:
 
     @classmethod
     def look(
-        cls,
-        target: Target,
-        described: Mapping[str, Any],
-        facts: Mapping[str, Any],
-        scale: float,
-        *,
+        cls, target: Target, described: Mapping[str, Any], facts: Mapping[str, Any], scale: float,
         clock: Callable[[], float],
-        sleep: Callable[[float], None],
-    ) -> "Observation":
+    ) -> "Observation":  # fmt: skip
         """Look at both. `described` is DescribeTable's answer, `facts` what run.json has of it."""
-        patient = partial(make_client, target, timeout_s=PATIENCE_S, attempts=LOOK_ATTEMPTS)
-        skew = None
-        if not target.local:
-            client = patient()
-            try:
-                skew = measure(client, described["TableName"], clock=clock, sleep=sleep)
-            except ClockWrong as wrong:
-                raise TableError(str(wrong)) from wrong
-            finally:
-                client.close()
-        stream = StreamShards.look(partial(patient, service="dynamodbstreams"), described)
-        return cls(skew, stream, _estimate(facts, scale))
+        skew = service_clock(target, described["TableName"], clock)
+        client = partial(
+            make_client, target, timeout_s=PATIENCE_S, attempts=LOOK_ATTEMPTS, service="dynamodbstreams"
+        )
+        return cls(skew, StreamShards.look(client, described), _estimate(facts, scale))
 
     @property
     def ahead_s(self) -> float:
-        """By how much the service's clock is ahead of ours."""
         return self.skew.ahead_s if self.skew else 0.0
 
     def noted(self) -> dict[str, Any]:
-        """The members of `run.json` when the run begins."""
         return self._noted(self.stream.noted())
 
     def noted_at_end(self, started_s: float, ended_s: float) -> dict[str, Any]:
@@ -162,7 +146,3 @@ def _estimate(facts: Mapping[str, Any], scale: float) -> dict[str, Any]:
     warm, provisioned = (Capacity(**(pair or {"read": None, "write": None})) for pair in pairs)
     found = estimated(warm, provisioned, scale)
     return {} if found is None else {"estimated": found.count, "because": found.because}
-
-
-def _never(_seconds: float) -> None:
-    """One sample needs no pause."""

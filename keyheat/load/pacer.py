@@ -9,124 +9,85 @@ learns meanwhile, and the number of users is how many requests can be under way 
 from collections.abc import Callable, Iterator
 from random import Random
 from time import time
-from typing import Protocol
 
 import gevent
 from gevent.lock import BoundedSemaphore
 
 from keyheat.load.record.record import Record
-from keyheat.load.schedule import DROPPED_AFTER_S
+from keyheat.load.schedule import DROPPED_AFTER_S, Schedule
 from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.trace import TraceRow
 
 LONGEST_WAIT_S = 3_600.0  # a user looks again after so long whether a shape asks for something
+LATE_S = 0.010
+"""An arrival that starts later than this after it was due is counted as late."""
+LOOK_AGAIN_S = 1.0
+LATE, DROPPED = "arrivals.late", "arrivals.dropped"
 
 
-class Timetable(Protocol):
-    """When the arrivals of one process are due, in seconds from the start of the load."""
+class Demand:
+    """What is asked of one process, accounted for from when its first user is there until `close`."""
 
-    @property
-    def has_share(self) -> bool:
-        """Whether a part of the load is this process's."""
+    def __init__(self, record: Record, *, started_s: float, clock: Callable[[], float]) -> None:
+        self.record, self.started_s, self.clock = record, started_s, clock
+        self._accounted_s: float | None = None  # None: no user has come yet
+        self._closed = False
 
-    @property
-    def due_s(self) -> float:
-        """When the next arrival is due; infinity where no more is asked for."""
+    def account(self) -> None:
+        """Note how much has been asked for until now; after `close`, no more is."""
+        self._account(self.clock())
 
-    def begin(self, at_s: float) -> None:
-        """The load begins."""
+    def _account(self, now_s: float) -> None:
+        if self._accounted_s is None or self._closed:
+            return
+        health = self.record.health
+        health.asked += self._asked(self._accounted_s - self.started_s, now_s - self.started_s)
+        health.began_s = min(health.began_s, self._accounted_s)
+        health.ended_s = max(health.ended_s, now_s)
+        self._accounted_s = now_s
 
-    def drop(self, now_s: float) -> int:
-        """Skip the arrivals that have been due for too long; how many they are."""
+    def _asked(self, from_s: float, to_s: float) -> float:
+        raise NotImplementedError
 
-    def take(self) -> float:
-        """Start the arrival that is due; gives the cost that it is taken to have."""
-
-    def settle(self, difference: float) -> None:
-        """An arrival costs so much more, or less, than it was taken to."""
-
-    def learn(self, cost: float) -> None:
-        """An arrival is over, and cost so much in all."""
-
-    def asked(self, from_s: float, to_s: float) -> float:
-        """How much this process was asked for between two moments, of which one follows on the other."""
-
-
-class Pacer(Protocol):
-    """The pace of one user. Locust asks for `wait` between two tasks; each request begins and ends."""
-
-    def wait(self) -> float:
-        """The user is free: seconds that it waits from now on. May wait itself first."""
-
-    def begin(self, now_s: float, cost: float) -> float:
-        """A request is begun now that is taken to cost so much; gives its intended start."""
-
-    def sent(self, cost: float) -> None:
-        """It goes out; until then its client may hold it back."""
-
-    def settle(self, difference: float) -> None:
-        """The request cost so much more, or less, than it was taken to."""
+    def close(self) -> None:
+        self.account()
+        self._closed = True
 
 
-class ClosedLoop:
-    """The users of one process in a closed loop, and how much of the load is asked of them.
+class ClosedLoop(Demand):
+    """The users of one process in a closed loop.
 
     Each is asked for its even part of the rate from when it is there until the load is over, whether it
     could send that or waits for an answer.
     """
 
     def __init__(
-        self,
-        shape: LoadShape,
-        record: Record,
-        *,
-        users: int,
-        started_s: float,
+        self, shape: LoadShape, record: Record, *, users: int, started_s: float,
         clock: Callable[[], float] = time,
-    ) -> None:
-        self.shape, self.record, self.users, self.started_s, self.clock = (
-            shape, record, users, started_s, clock
-        )  # fmt: skip
+    ) -> None:  # fmt: skip
+        super().__init__(record, started_s=started_s, clock=clock)
+        self.shape, self.users = shape, users
         self._here = 0  # users that there are by now
-        self._accounted_s: float | None = None  # None: no user has come yet
-        self._closed = False
 
     def join(self) -> None:
-        """One more user is there."""
         if self._accounted_s is None:
             self._accounted_s = self.clock()
-            self.record.health.began_s = min(self.record.health.began_s, self._accounted_s)
         self.account()
         self._here += 1
-
-    def account(self) -> None:
-        """Note how much has been asked for until now; after `close`, no more is."""
-        if self._accounted_s is None or self._closed:
-            return
-        health, now_s = self.record.health, self.clock()
-        health.asked += (self.asked_of_all(now_s) - self.asked_of_all(self._accounted_s)) * self._part
-        health.began_s = min(health.began_s, self._accounted_s)
-        health.ended_s = max(health.ended_s, now_s)
-        self._accounted_s = now_s
-
-    def close(self) -> None:
-        """Nothing more is asked for."""
-        self.account()
-        self._closed = True
 
     def asked_of_all(self, now_s: float) -> float:
         """How much the load has asked of the users of all processes by then."""
         return self.shape.total(now_s - self.started_s)
 
-    @property
-    def _part(self) -> float:
-        return self._here / self.users
+    def _asked(self, from_s: float, to_s: float) -> float:
+        return (self.shape.total(to_s) - self.shape.total(from_s)) * self._here / self.users
 
 
 class ClosedPacer:
-    """Every request of a user is due when the load has asked all of the users for one more each.
+    """The pace of one user: each request is due when the load has asked all of the users for one more each.
 
     A user that waits for an answer misses the starts that pass meanwhile; they are counted and not made up.
+    Locust asks for `wait` between two tasks; each request begins, goes out, and is settled.
     """
 
     def __init__(self, loop: ClosedLoop, rng: Random) -> None:
@@ -152,7 +113,10 @@ class ClosedPacer:
         return 0.0 if wait_s <= 0 else min(wait_s, LONGEST_WAIT_S)
 
     def begin(self, now_s: float, cost: float) -> float:
-        """A request is begun; the next one is due when each user has been asked for one more."""
+        """A request is begun now that is taken to cost so much; gives its intended start.
+
+        The next one is due when each user has been asked for one more.
+        """
         intended_s, self._due_s = self._due_s, None
         if intended_s is None:
             intended_s = self._when_due_s()
@@ -161,7 +125,7 @@ class ClosedPacer:
         return intended_s if intended_s < now_s else now_s
 
     def sent(self, cost: float) -> None:
-        """A closed loop counts requests, whatever they cost."""
+        """It goes out; until then its client may hold it back. A closed loop counts requests."""
         self._loop.record.health.sent += 1
 
     def settle(self, difference: float) -> None:
@@ -171,31 +135,18 @@ class ClosedPacer:
         return self._loop.started_s + self._loop.shape.at(self._due)
 
 
-LATE_S = 0.010
-"""An arrival that starts later than this after it was due is counted as late."""
-LOOK_AGAIN_S = 1.0
-
-LATE, DROPPED = "arrivals.late", "arrivals.dropped"
-
-
-class OpenLoop:
+class OpenLoop(Demand):
     """The arrivals of one process during one run."""
 
     def __init__(
-        self,
-        schedule: Timetable,
-        record: Record,
-        *,
-        started_s: float,
-        clock: Callable[[], float] = time,
-        sleep: Callable[[float], object] = gevent.sleep,
-    ) -> None:
-        self.schedule, self.record = schedule, record
-        self._started_s, self._clock, self._sleep = started_s, clock, sleep
+        self, schedule: "Schedule | TraceSchedule", record: Record, *, started_s: float,
+        clock: Callable[[], float] = time, sleep: Callable[[float], object] = gevent.sleep,
+    ) -> None:  # fmt: skip
+        super().__init__(record, started_s=started_s, clock=clock)
+        self.schedule = schedule
+        self._sleep = sleep
         self._turn = BoundedSemaphore(1)
         self._waiting = 0
-        self._accounted_s: float | None = None  # None: no user has come yet
-        self._closed = False
         self._under_way = 0  # tasks, and the sum of when they began
         self._began_s = 0.0
 
@@ -204,7 +155,10 @@ class OpenLoop:
         while not self.schedule.has_share:  # a worker that joined a run whose parts were given away
             self._sleep(LOOK_AGAIN_S)
         if self._accounted_s is None:
-            self._begin()
+            self._accounted_s = self.clock()
+            self.schedule.begin(self._accounted_s - self.started_s)
+            for name in (LATE, DROPPED):
+                self.record.count(name, 0)
         nobody_was_free = self._waiting == 0
         self._waiting += 1
         try:
@@ -228,63 +182,52 @@ class OpenLoop:
         self._began_s -= began_s
         if not self._closed:
             self.record.health.arrivals += 1
-            self.record.health.task_s += self._clock() - began_s
-
-    def account(self) -> None:
-        """Note how much has been asked for until now; after `close`, no more is."""
-        if self._accounted_s is not None and not self._closed:
-            self._account(self._accounted_s, self._clock())
-
-    def _account(self, accounted_s: float, now_s: float) -> None:
-        health = self.record.health
-        health.asked += self.schedule.asked(accounted_s - self._started_s, now_s - self._started_s)
-        health.began_s = min(health.began_s, accounted_s)
-        health.ended_s = max(health.ended_s, now_s)
-        self._accounted_s = now_s
+            self.record.health.task_s += self.clock() - began_s
 
     def close(self) -> None:
         """No further arrival is asked for, nor those that are due in this moment."""
         if self._accounted_s is not None and not self._closed:
             self._drop(nobody_was_free=self._waiting == 0)
-            self._account(self._accounted_s, min(self._clock(), self._due_s()))
+            self._account(min(self.clock(), self._due_s()))
             self.record.health.left += self._under_way
-            self.record.health.left_s += self._under_way * self._clock() - self._began_s
+            self.record.health.left_s += self._under_way * self.clock() - self._began_s
         self._closed = True
 
-    def _begin(self) -> None:
-        self._accounted_s = self._clock()
-        self.schedule.begin(self._accounted_s - self._started_s)
-        for name in (LATE, DROPPED):
-            self.record.count(name, 0)
+    def _asked(self, from_s: float, to_s: float) -> float:
+        return self.schedule.asked(from_s, to_s)
 
     def _wait_s(self, nobody_was_free: bool) -> float:
         self._drop(nobody_was_free)
-        return self._due_s() - self._clock()
+        return self._due_s() - self.clock()
 
     def _drop(self, nobody_was_free: bool) -> None:
-        dropped = self.schedule.drop(self._clock() - self._started_s)
+        dropped = self.schedule.drop(self.clock() - self.started_s)
         if dropped:
             self.record.count(DROPPED, dropped)
             if nobody_was_free:
                 self.record.health.no_user += dropped
 
     def _due_s(self) -> float:
-        return self._started_s + self.schedule.due_s
+        return self.started_s + self.schedule.due_s
 
 
 class OpenPacer:
-    """One user's part in the arrivals: it pays for what its task sends."""
+    """The pace of one user whose tasks are arrivals: it pays for what its task sends. See `ClosedPacer`."""
 
     def __init__(self, arrivals: OpenLoop, *, clock: Callable[[], float] = time) -> None:
         self._arrivals, self._clock = arrivals, clock
         self._intended_s: float | None = None  # of the task's first request, until it is sent
         self._took_s: float | None = None  # when the present task began; None: there is none
         self._paid = self._cost = 0.0
+        self._trace = arrivals.schedule if isinstance(arrivals.schedule, TraceSchedule) else None
+        self.row: TraceRow | None = None  # of a trace: the one that the present task is to send
 
     def wait(self) -> float:
         """Finish one task, and wait for the arrival that the next one is."""
         self._finish()
         self._intended_s, self._paid = self._arrivals.next()
+        if self._trace is not None:
+            self.row = self._trace.taken  # nobody else has run since it was taken
         self._took_s, self._cost = self._clock(), 0.0
         self._arrivals.task_began(self._took_s)
         return 0.0
@@ -304,7 +247,6 @@ class OpenPacer:
         self._arrivals.record.health.sent += cost
 
     def settle(self, difference: float) -> None:
-        """The answer says what a request cost."""
         self._spend(difference)
         self.sent(difference)
 
@@ -329,7 +271,8 @@ class OpenPacer:
 
 
 class TraceSchedule:
-    """The rows of one process: every `parts`-th row of the trace, sent `speed` times as fast as it was.
+    """The rows of one process, in the place of a `Schedule`: every `parts`-th row of the trace, sent `speed`
+    times as fast as it was.
 
     The trace starts when the first user is there. A row that could not start for a second is dropped.
     """
@@ -337,15 +280,10 @@ class TraceSchedule:
     def __init__(self, rows: Iterator[TraceRow], *, speed: float, part: int = 0, parts: int = 1) -> None:
         self._rows = (row for number, row in enumerate(rows) if number % parts == part)
         self._speed, self._offset_s = speed, 0.0
-        self._has_share = part < parts
-        self._next: TraceRow | None = next(self._rows, None) if self._has_share else None
+        self.has_share = part < parts
+        self._next: TraceRow | None = next(self._rows, None) if self.has_share else None
         self.taken: TraceRow | None = None  # by the arrival that began last
         self._handled = 0  # since somebody asked
-
-    @property
-    def has_share(self) -> bool:
-        """Whether a part of the trace is this process's."""
-        return self._has_share
 
     def begin(self, at_s: float) -> None:
         self._offset_s = at_s
@@ -383,20 +321,3 @@ class TraceSchedule:
     def _advance(self) -> None:
         self._handled += 1
         self._next = next(self._rows, None)
-
-
-class TracePacer(OpenPacer):
-    """One user's part in a trace: the row that its present task is to send."""
-
-    def __init__(
-        self, arrivals: OpenLoop, schedule: TraceSchedule, *, clock: Callable[[], float] = time
-    ) -> None:
-        super().__init__(arrivals, clock=clock)
-        self._rows = schedule
-        self.row: TraceRow | None = None
-
-    def wait(self) -> float:
-        """Finish one row, and wait for the next."""
-        wait_s = super().wait()
-        self.row = self._rows.taken  # nobody else has run since it was taken
-        return wait_s

@@ -61,7 +61,6 @@ def bill_of_run(
     *,
     folder: Path,
     metric_requests: float = 0,
-    throttled_keys: bool = False,
     existing: bool = False,
     clean_up: bool = False,
     table_bytes: float = 0,
@@ -70,9 +69,9 @@ def bill_of_run(
     """What a run of the scenario costs at most.
 
     `folder` is the scenario's, where its trace is; `metric_requests` is how many metrics GetMetricData is
-    asked for, over all polls; `throttled_keys` turns Contributor Insights on. An `existing` table's capacity
-    is paid for without the run; `clean_up` deletes what was written to it, and reads all of its `table_bytes`
-    for that. `sent` spares working out again what the load test sends. Raises `TraceError`.
+    asked for, over all polls. An `existing` table's capacity is paid for without the run; `clean_up` deletes
+    what was written to it, and reads all of its `table_bytes` for that. `sent` spares working out again what
+    the load test sends. Raises `TraceError`.
     """
     found = sent if sent is not None else expected(scenario, folder=folder)
     given, hours = given_to(scenario), hours_begun(scenario.load.duration_s + AROUND_S)
@@ -89,9 +88,6 @@ def bill_of_run(
     ]
     if clean_up:
         lines += charges.cleaning(given, prices, units, table_bytes)
-    if throttled_keys:
-        items = found.items if found is not None else fsum(units.values())
-        lines += charges.contributor_insights(given, prices, items)
     return Bill(
         lines=tuple(lines),
         prices=prices,

@@ -266,29 +266,6 @@ def metrics(prices: Prices, requested: float) -> Iterator[Line]:
         )
 
 
-def contributor_insights(given: Sequence[GivenCapacity], prices: Prices, items: float) -> Iterator[Line]:
-    """Rules for throttled keys: one for partition keys, one more where there is a sort key, of each resource.
-
-    Nothing says that a rule's month is divided, so it is counted whole. At most every item is throttled, and
-    each rule counts it:
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsights_HowItWorks.html
-    """
-    own, table = prices.contributor_insights, given[0].table
-    rules = [2 if one.sort_key else 1 for one in given if one.table == table]
-    yield Line(
-        what="Contributor Insights rules",
-        quantity=fsum(rules),
-        unit="rule-months",
-        each_dollars=own.rule_per_month if own else None,
-    )
-    yield Line(
-        what="Contributor Insights events",
-        quantity=items * max(rules),
-        unit="events",
-        each_dollars=own.events_per_million / MILLION if own else None,
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monthly:
     """Dollars a month of capacity, if the simulated load went on, and the price of reading a collection."""

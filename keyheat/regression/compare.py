@@ -12,8 +12,8 @@ The interval's level is that of the whole suite: with a confidence of 99 % and t
 a number for a reason that beats any (nothing throttled) is infinitely better or worse than one that has one.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isclose, isfinite
 from statistics import fmean, geometric_mean, median
@@ -25,7 +25,8 @@ from keyheat.analysis.measures import ABSENCES, MEASURES, Absence, Measure
 from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import percent, some
 from keyheat.regression.interval import LEAST_RUNS, Interval, interval_of, repetitions_to_tell
-from keyheat.regression.outcome import LABELS, WORST_FIRST, Decision, Gate, GateFinding, is_noisy
+from keyheat.regression.labels import judge_labels, labels_of
+from keyheat.regression.outcome import LABELS, Decision, Gate, GateFinding, is_noisy
 from keyheat.regression.phrases import between, relative, step, value
 from keyheat.runfiles import SIMULATED
 
@@ -178,11 +179,13 @@ def _finding(one: Comparison, tests: int) -> GateFinding:
     if lacking := [side for side, runs in (("before", one.before), ("after", one.after)) if not runs]:
         return one.finding("missing", f"There is no valid run {' and none '.join(lacking)}")
     if one.gate.measure == LABELS:
-        return _labels(one)
+        pairs = _pairs(one.before, one.after) if one.simulated else []
+        decision, words = judge_labels(pairs or [(one.before, one.after)])
+        return one.finding(decision, words, before=labels_of(one.before), after=labels_of(one.after))
     if not one.first or not one.last:
         return _without(one)
-    if pairs := one.exact:
-        return _exact(one, pairs)
+    if exact := one.exact:
+        return _exact(one, exact)
     if not all(isfinite(known.number) for known in (*one.first, *one.last)):
         return _by_kind(one)
     return _by_interval(one, tests)
@@ -218,7 +221,7 @@ def _by_seed(items: Sequence[Item]) -> Mapping[int | None, Sequence[Item]]:
 def _pairs(before: Sequence[Item], after: Sequence[Item]) -> list[tuple[Sequence[Item], Sequence[Item]]]:
     """What both sides have of each seed that was run on both."""
     first, last = _by_seed(before), _by_seed(after)
-    return [(first[seed], last[seed]) for seed in sorted((first.keys() & last.keys()) - {None}, key=int)]
+    return [(first[seed], last[seed]) for seed in first if seed is not None and seed in last]
 
 
 def _alike(side: Side) -> bool:
@@ -267,47 +270,6 @@ def _change(one: Comparison, before: Value, after: Value) -> str:
     return f"{words}, and changes up to {percent(least)} do not count" if least else words
 
 
-# Labels
-
-
-def _labels(one: Comparison) -> GateFinding:
-    """Worse with a new label, better if one is gone; simulated runs are compared seed by seed."""
-    pairs = _pairs(one.before, one.after) if one.simulated else []
-    changes = [said for pair in pairs or [(one.before, one.after)] for said in _label_changes(*pair)]
-    decision: Decision = min((found for found, _ in changes), key=WORST_FIRST.index, default="same")
-    words = "; ".join(dict.fromkeys(words for found, words in changes if found == decision))
-    return one.finding(
-        decision, words[:1].upper() + words[1:] or "The same labels as before",
-        before=_labels_of(one.before), after=_labels_of(one.after),
-    )  # fmt: skip
-
-
-def _label_changes(
-    before: Sequence[RunSummary], after: Sequence[RunSummary]
-) -> Iterator[tuple[Decision, str]]:
-    """Each label that most runs of one side have and most of the other have not."""
-    had, has = (Counter(label for run in side for label in run.labels) for side in (before, after))
-    for label in sorted({*had, *has}):
-        was, now = 2 * had[label] > len(before), 2 * has[label] > len(after)
-        if now and not had[label]:
-            yield "worse", f"{label} is new, in {_of_runs(has[label], len(after))}"
-        elif was and not has[label]:
-            yield "better", f"{label} is gone; it was in {_of_runs(had[label], len(before))}"
-        elif was != now:
-            counts = f"{had[label]} of {len(before)} before, {has[label]} of {len(after)} now"
-            yield "undecided", f"{label} comes and goes: {counts}"
-
-
-def _of_runs(count: int, of: int) -> str:
-    return "the only run" if of == 1 else f"{count} of {of} repetitions"
-
-
-def _labels_of(runs: Sequence[RunSummary]) -> str:
-    """The labels that most runs have, else `none`."""
-    counts = Counter(label for run in runs for label in run.labels)
-    return ", ".join(sorted(label for label, count in counts.items() if 2 * count > len(runs))) or "none"
-
-
 # With noise
 
 
@@ -349,6 +311,7 @@ def _by_interval(one: Comparison, tests: int) -> GateFinding:
     interval = _interval(first, last, level, unsure if one.measure.unit == "s" else 0.0, paired=one.paired)
     within = between(interval.low, interval.high)
     change = f"{relative(interval.change)} ({within})" if within else "how much it changed cannot be told"
+    change = relative(interval.change) if interval.low == interval.high else change
     change = step(numbers["before"], numbers["after"], one.gate.measure) or change
     decision = _decided_by(interval, one)
     why = _why(one, decision, interval, level)

@@ -78,7 +78,7 @@ def _suites(outcome: SessionOutcome) -> Iterator[TestSuite]:
 
 def _suite(name: str, tests: Sequence[TestCase]) -> TestSuite:
     suite = TestSuite(_clean(name))
-    suite.add_testcases(tests)
+    suite.add_testcases([*tests])
     return suite
 
 

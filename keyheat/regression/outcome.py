@@ -143,11 +143,6 @@ class CaseMade(Part):
     before: tuple[RunMade, ...] = ()
     after: tuple[RunMade, ...] = ()
 
-    @property
-    def took_s(self) -> float:
-        """Seconds that its runs of this session took, those of a rerun baseline with them."""
-        return sum(run.took_s or 0.0 for run in (*self.before, *self.after))
-
 
 class BaselineUsed(Part):
     """The session that this one was held against."""
@@ -227,9 +222,6 @@ class SessionOutcome(Part):
     def of(self, decision: Decision) -> tuple[GateFinding, ...]:
         """Those of them that were decided so."""
         return tuple(finding for finding in self.measured if finding.decision == decision)
-
-    def of_case(self, case: str) -> tuple[GateFinding, ...]:
-        return tuple(finding for finding in self.findings if finding.case == case)
 
 
 def is_idle(finding: GateFinding) -> bool:

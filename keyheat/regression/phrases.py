@@ -127,30 +127,14 @@ def between(low: float, high: float) -> str:
     return f"{relative(low)} to {relative(high)}"
 
 
-def is_vague(finding: GateFinding) -> bool:
-    """Whether its interval says nothing, so that its change says nothing either."""
-    return finding.low is not None and finding.high is not None and not between(finding.low, finding.high)
-
-
-def interval(finding: GateFinding) -> str:
-    """The interval of a change: -12 % to -8 %; nothing where it has none, or one that says nothing."""
-    if (
-        finding.low is None
-        or finding.high is None
-        or step(finding.before, finding.after, finding.gate.measure)
-    ):
-        return ""
-    return between(finding.low, finding.high)
-
-
 def changed(finding: GateFinding) -> str:
     """The change and its interval: -10 % (-12 % to -8 %); from nearly nothing, the difference.
 
-    Where the interval says nothing, neither does the change.
+    If the interval holds anything at all, the change cannot be told.
     """
     if by := step(finding.before, finding.after, finding.gate.measure):
         return by
-    if is_vague(finding):
-        return DECISIONS["undecided"]
-    within = interval(finding)
-    return f"{relative(finding.change)} ({within})" if within else relative(finding.change)
+    if finding.low is None or finding.high is None:
+        return relative(finding.change)
+    within = between(finding.low, finding.high)
+    return f"{relative(finding.change)} ({within})" if within else DECISIONS["undecided"]

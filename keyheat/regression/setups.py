@@ -78,7 +78,8 @@ def _is_suspect(path: str, case: SuiteCase) -> bool:
 def _changes_between(before: RunSummary, after: RunSummary) -> Iterator[tuple[str, str, str]]:
     first, last = before.setup, after.setup
     if (first.scenario is None) != (last.scenario is None):
-        yield SCENARIO, *(NOT_KNOWN if side.scenario is None else "known" for side in (first, last))
+        was, now = (NOT_KNOWN if side.scenario is None else "known" for side in (first, last))
+        yield SCENARIO, was, now
         first, last = (side.model_copy(update={"scenario": None}) for side in (first, last))
     yield from _changes(_document(first), _document(last), "")
 
@@ -137,10 +138,9 @@ def _words(value: Any, path: str) -> str:
         case int() | float():
             return f"{value:,.12g}"
         case Mapping():
-            fields = (
-                (name, _words(one, path)) for name, one in value.items() if one not in (None, False, [])
-            )
-            text = ", ".join(f"{name} {words}" for name, words in fields)
+            flat = {name: one for name, one in value.items() if not name.endswith("_type")}
+            stated = {name: one for name, one in flat.items() if one not in (None, False, True, [])}
+            text = ", ".join(f"{name} {_words(one, path)}" for name, one in stated.items())
         case list() | tuple():
             text = ", ".join(_words(one, path) for one in value)
         case _:

@@ -16,7 +16,8 @@ doi:10.1080/01621459.2013.849605
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -37,66 +38,50 @@ Numbers = NDArray[np.float64]
 class ChangePoint:
     """A series changed its level: `index` is the place of the first value of the new one.
 
-    `before` and `after` are the medians of the stretches up to the next changes, `change` is relative and
-    None from a level of 0; `chance` is how often a shuffled series has as great a difference.
+    `before` and `after` are the medians of the stretches up to the next changes.
     """
 
     index: int
     before: float
     after: float
-    change: float | None
-    chance: float
+
+    @property
+    def change(self) -> float | None:
+        """The relative change; None from a level of 0."""
+        return self.after / self.before - 1 if self.before else None
 
 
-def change_points(
-    values: Sequence[float],
-    *,
-    least_effect: float = 0.0,
-    significance: float = SIGNIFICANCE,
-    shuffles: int = SHUFFLES,
-    seed: int = 0,
-) -> tuple[ChangePoint, ...]:
+def change_points(values: Sequence[float], *, seed: int = 0) -> tuple[ChangePoint, ...]:
     """Where a series changed its level, in order of time; fewer than six values have no change.
 
-    A change of less than `least_effect` (0.05: five percent) is not told; the levels are those of all
-    changes. Shuffled with `seed`: the same series has the same changes. Raises ValueError for a value that is
-    no number.
+    Shuffled with `seed`: the same series has the same changes. Raises ValueError for a value that is no
+    number.
     """
     numbers = np.asarray(values, dtype=np.float64)
-    if not len(numbers):
-        return ()
     if not np.isfinite(numbers).all():
         raise ValueError("a series has numbers only: leave out the sessions that have none")
-    rng = np.random.default_rng(seed)
-    found = sorted(_split(numbers, 0, len(numbers), significance, shuffles, rng))
-    places = [index for index, _ in found]
-    levels = [float(np.median(part)) for part in np.split(numbers, places)]
-    points = (
-        _point(index, chance, levels[place], levels[place + 1]) for place, (index, chance) in enumerate(found)
+    places = sorted(_split(numbers, 0, len(numbers), np.random.default_rng(seed)))
+    levels = [float(np.median(part)) for part in np.split(numbers, places)] if len(numbers) else []
+    return tuple(
+        ChangePoint(index=index, before=before, after=after)
+        for index, (before, after) in zip(places, pairwise(levels), strict=True)
     )
-    return tuple(point for point in points if point.change is None or abs(point.change) >= least_effect)
 
 
-def _point(index: int, chance: float, before: float, after: float) -> ChangePoint:
-    change = after / before - 1 if before else (0.0 if not after else None)
-    return ChangePoint(index=index, before=before, after=after, change=change, chance=chance)
-
-
-def _split(
-    values: Numbers, start: int, end: int, significance: float, shuffles: int, rng: np.random.Generator
-) -> Iterator[tuple[int, float]]:
-    """Changes between two places, each with its chance."""
+def _split(values: Numbers, start: int, end: int, rng: np.random.Generator) -> Iterator[int]:
+    """Changes between two places."""
     if end - start < 2 * LEAST:
         return
     scores = _scores(values[start:end])
-    shape = _Stretches.of(end - start)
-    index, greatest = shape.greatest(scores)
-    chance = _chance(scores, greatest, shape, significance, shuffles, rng)
-    if chance > significance:
-        return
-    yield start + index, chance
-    yield from _split(values, start, start + index, significance, shuffles, rng)
-    yield from _split(values, start + index, end, significance, shuffles, rng)
+    index, greatest = _greatest_difference(scores)
+    as_great = 1  # the series itself; it is searched only until it is certain that this is not rare
+    for _ in range(SHUFFLES):
+        as_great += _greatest_difference(rng.permutation(scores))[1] >= greatest - 1e-9
+        if as_great > SIGNIFICANCE * (SHUFFLES + 1):
+            return
+    yield start + index
+    yield from _split(values, start, start + index, rng)
+    yield from _split(values, start + index, end, rng)
 
 
 def _scores(values: Numbers) -> Numbers:
@@ -107,52 +92,27 @@ def _scores(values: Numbers) -> Numbers:
     return scores
 
 
-def _chance(
-    scores: Numbers,
-    greatest: float,
-    shape: "_Stretches",
-    significance: float,
-    shuffles: int,
-    rng: np.random.Generator,
-) -> float:
-    """How often shuffled scores differ as much; searched only until it is certain that this is not rare."""
-    as_great = 1  # the series itself
-    enough = significance * (shuffles + 1)
-    for tried in range(1, shuffles + 1):
-        as_great += shape.greatest(rng.permutation(scores))[1] >= greatest - 1e-9
-        if as_great > enough:
-            return as_great / (tried + 1)
-    return as_great / (shuffles + 1)
+def _greatest_difference(scores: Numbers) -> tuple[int, float]:
+    """The place where the values before and those of any stretch after it differ most, and by how much.
 
-
-@dataclass(frozen=True, slots=True)
-class _Stretches:
-    """All pairs of neighbouring stretches of a series that are compared: up to a place, and from it on.
-
-    The first stretch begins at the start of the series; the second ends anywhere, so that a level that was
-    left again is found.
+    The stretch after it ends anywhere, so that a level that was left again is found.
     """
+    place, end, weight = _stretches(len(scores))
+    sums = np.concatenate([[0.0], np.cumsum(scores)])
+    differences = np.abs(sums[place] / place - (sums[end] - sums[place]) / (end - place)) * weight
+    best = int(np.argmax(differences))
+    return int(place[best]), float(differences[best])
 
-    places: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    weights: Numbers  # how far a difference of means counts, by the sizes of the stretches
 
-    @classmethod
-    def of(cls, count: int) -> "_Stretches":
-        places = np.arange(LEAST, count - LEAST + 1)
-        place, end = np.meshgrid(places, np.arange(2 * LEAST, count + 1), indexing="ij")
-        kept = end - place >= LEAST
-        place, end = place[kept], end[kept]
-        return cls(place, end, np.sqrt(place * (end - place) / end))
-
-    def greatest(self, scores: Numbers) -> tuple[int, float]:
-        """The place of the greatest difference, and how great it is."""
-        sums = np.concatenate([[0.0], np.cumsum(scores)])
-        first = sums[self.places] / self.places
-        last = (sums[self.ends] - sums[self.places]) / (self.ends - self.places)
-        differences = np.abs(first - last) * self.weights
-        best = int(np.argmax(differences))
-        return int(self.places[best]), float(differences[best])
+@lru_cache(maxsize=8)
+def _stretches(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Numbers]:
+    """All places and ends of stretches, and how far a difference of means counts by their sizes."""
+    place, end = np.meshgrid(
+        np.arange(LEAST, count - LEAST + 1), np.arange(2 * LEAST, count + 1), indexing="ij"
+    )
+    kept = end - place >= LEAST
+    place, end = place[kept], end[kept]
+    return place, end, np.sqrt(place * (end - place) / end)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,10 +168,10 @@ def trends_of(
     order = {name: place for place, name in enumerate(MEASURES)}
     made = [
         Trend(
-            case=str(of_case), measure=MEASURES[str(name)], regressed=tuple(worse.get((of_case, name), ())),
-            sessions=tuple(map(int, series.index.get_level_values("session"))), values=tuple(series),
+            case=of_case, measure=MEASURES[name], regressed=tuple(worse.get((of_case, name), ())),
+            sessions=tuple(map(int, medians[of_case, name].index)), values=tuple(medians[of_case, name]),
         )
-        for (of_case, name), series in medians.groupby(level=["case", "measure"])
+        for of_case, name in dict.fromkeys(zip(frame["case"], frame["measure"], strict=True))
         if case in (None, of_case) and measure in (None, name)
     ]  # fmt: skip
     return tuple(sorted(made, key=lambda one: (one.case, order[one.measure.name])))

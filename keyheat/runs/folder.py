@@ -1,16 +1,16 @@
 """A run directory as it is written: its manifest first, what it says under way, files at the end."""
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from platform import python_version
+from platform import node, python_version
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 
-import orjson
+import psutil
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyheat import runfiles
@@ -45,7 +45,6 @@ class RunFolder:
     manifest: dict[str, Any]
 
     def begin(self) -> None:
-        """Write the manifest of a run that is under way. Raises `FileProblem`."""
         self.note({"status": "running", "ended_at": None})
 
     def forget(self) -> None:
@@ -177,48 +176,52 @@ def keys_json(keys: Keys) -> dict[str, Any]:
 
 UNDERWAY: Final = "keyheat.underway/1"
 UNDERWAY_NAME: Final = "underway.json"
-SHOWN_S: Final = 60  # the last so many seconds are in it: less than 2 KB
-
-Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Counts = tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]]
+BORN_WITHIN_S: Final = 2.0  # the system's own clock steps, and its times of birth with it
+SILENT_S: Final = 86_400.0  # after which a process on another machine counts as gone
 
 
 class Underway(BaseModel):
-    """How far a run is. `at_s` is when it said so, in seconds since 1970, as `born_s` of its process is."""
+    """The process that makes a run; `born_s` is when that began, in seconds since 1970."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    at_s: Number
-    phase: str  # preparing, aligning, loading, collecting, analyzing, reporting
-    elapsed_s: Number = 0.0  # of load
-    duration_s: Number | None = None  # None: until somebody stops it
-    accepted: int = 0
-    throttled: int = 0
-    errors: int = 0
-    seconds: tuple[Counts, ...] = ()
-    """Accepted, throttled and failed requests of each of the last seconds, the newest last."""
     host: str
     pid: int
-    born_s: Number
+    born_s: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-def write_underway(folder: Path, underway: Underway) -> None:
-    """Say how far a run is. Raises `OSError`.
+@contextmanager
+def underway(folder: Path) -> Iterator[None]:
+    """Have a folder say which process makes its run, for as long as that does. Raises `CannotWrite`."""
+    process = psutil.Process()
+    mine = Underway(host=node(), pid=process.pid, born_s=process.create_time())
+    runfiles.write_json(folder / UNDERWAY_NAME, UNDERWAY, mine.model_dump())
+    try:
+        yield
+    finally:
+        forget_underway(folder)
 
-    It does not wait for the disk, as every other file of a run does: requests would wait with it, and be
-    measured. What a crash of the machine can cost is a sign of life.
+
+def is_underway(folder: Path, now_s: float) -> bool:
+    """Whether the process that makes the folder's run is there. Raises `FileProblem`.
+
+    One of another machine is taken to be there for a day.
     """
-    temporary = folder / f".{UNDERWAY_NAME}.tmp"
-    temporary.write_bytes(orjson.dumps({"format": UNDERWAY, **underway.model_dump()}))
-    os.replace(temporary, folder / UNDERWAY_NAME)
-
-
-def read_underway(folder: Path) -> Underway:
-    """What a run directory's run says of itself. Raises `FileProblem`, also where it says nothing."""
     path = folder / UNDERWAY_NAME
-    return checked(path, Underway, read_json(path, UNDERWAY))
+    if not path.exists():
+        return False
+    maker = checked(path, Underway, read_json(path, UNDERWAY))
+    if maker.host != node():
+        return now_s - path.stat().st_mtime < SILENT_S
+    try:
+        process = psutil.Process(maker.pid)
+        same = abs(float(process.create_time()) - maker.born_s) < BORN_WITHIN_S
+        return same and bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
 
 
 def forget_underway(folder: Path) -> None:
-    """The run has ended. Raises `OSError`."""
-    (folder / UNDERWAY_NAME).unlink(missing_ok=True)
+    """The run has ended. A folder that cannot be written any more keeps the sign, and the process is gone."""
+    with suppress(OSError):
+        (folder / UNDERWAY_NAME).unlink(missing_ok=True)

@@ -59,7 +59,6 @@ class Stop:
         return f"{_rounded(self.seen, digits)} of {_rounded(self.limit, digits)} {unit}"
 
     def to_json(self) -> dict[str, Any]:
-        """As `run.json` says it."""
         return asdict(self)
 
 
@@ -105,6 +104,7 @@ class RunTotals(LenientPart):
     accepted: Count = 0
     throttled: Count = 0
     errors: Count = 0
+    consumed_units: Mapping[str, Quantity] = {}
     errors_by_kind: Mapping[str, Count] = {}
 
 
@@ -163,7 +163,6 @@ class RetryCost(NamedTuple):
 
     @property
     def amplification(self) -> float:
-        """Attempts for each request."""
         return (self.requests + self.again) / self.requests
 
     @property
@@ -201,6 +200,7 @@ class Manifest(LenientPart):
     machine: Machine | None = None  # None: it was simulated, or nobody looked
     table: TableFacts
     existing: bool = False  # the table was there, and was loaded as it was
+    items_marked: bool = False  # whether they name the run: the table is somebody else's
     shared_with: tuple[SharedWith, ...] = ()
     auto_scaling: AutoScaling | None = None  # of such a table
     time_to_live: str | None = None  # the attribute by which its items expire; None: not known

@@ -1,7 +1,6 @@
 """Advice in words: a cure and its steps, what the simulator says of a change, what it costs, and cards."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from keyheat.numbers import a_month, percent, some, span, units, whole
@@ -11,32 +10,12 @@ from keyheat.words import READ, TABLE, title_of, whose
 BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdviceCard:
-    """One thing to do, for one resource or for several that need the same."""
-
-    title: str
-    of: tuple[Recommendation, ...]
-
-    @property
-    def several(self) -> bool:
-        return len(self.of) > 1
-
-    @property
-    def expected(self) -> tuple[str, ...]:
-        """What comes of it, each sentence once."""
-        return tuple(dict.fromkeys(one.expected for one in self.of))
-
-
-def cards(advice: Iterable[Recommendation]) -> tuple[AdviceCard, ...]:
-    """Recommendations of one kind, those with the same action as one card, in their order."""
-    by_action: dict[str, list[Recommendation]] = {}
+def by_action(advice: Iterable[Recommendation]) -> Mapping[str, list[Recommendation]]:
+    """Recommendations by what is to be done, in their order: several resources may need the same."""
+    found: dict[str, list[Recommendation]] = {}
     for one in advice:
-        by_action.setdefault(one.action, []).append(one)
-    return tuple(
-        AdviceCard(title=title_of(action, of[0].resource if len(of) == 1 else None), of=tuple(of))
-        for action, of in by_action.items()
-    )
+        found.setdefault(one.action, []).append(one)
+    return found
 
 
 def amount_words(one: Recommendation) -> str:

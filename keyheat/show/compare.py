@@ -38,10 +38,10 @@ from keyheat.show.style import LIGHT
 from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.words import TABLE, capital
 
-NAME: Final = "compare.html"
 INDEX: Final = "index.html"
 MOST_NAMED: Final = 5  # runs of one kind that the first sentence names
 MOST_POINTS: Final = 240
+MOST_DRAWN: Final = 8  # runs below each other in one figure
 PANEL_PX: Final = 150
 TIMED: Final = {ACCEPTED: SERVICE_TIME, RESPONSE: RESPONSE_TIME, "logical": "whole operation"}
 """Latency outcomes that are compared."""
@@ -127,6 +127,7 @@ def comparison_answer(runs: Sequence[ComparedRun], prices: Prices | None, out_di
     """The answer; without prices it has cards alone. Links are relative to `out_dir`."""
     throttled = [run for run in runs if run.throttled]
     invalid = [run for run in runs if not run.valid]
+    calm = f"{len(throttled)} of {len(runs)} throttled" if throttled else "None throttled"
     questions = {run.card.question for run in runs if run.card}
     cards = [run.card_from(out_dir) for run in runs]
     stated = [card for card in cards if card.remark]
@@ -134,7 +135,7 @@ def comparison_answer(runs: Sequence[ComparedRun], prices: Prices | None, out_di
     drawn = _figure(runs) if prices is not None else None
     return Answer(
         title=f"{some(len(runs), 'run')} side by side",
-        label=_label(len(runs), len(throttled), len(invalid)),
+        label=f"{some(len(invalid), 'run')} not valid" if invalid else calm,
         tone=_tone(runs, throttled),
         sentence=sentence_of(runs),
         question=questions.pop() if len(questions) == 1 else "",
@@ -153,14 +154,12 @@ def sentence_of(runs: Sequence[ComparedRun]) -> str:
     throttled = [run for run in runs if run.throttled]
     calm = [run for run in runs if run.valid and not run.throttled and run.tone in ("none", BURST)]
     silent = [run for run in runs if run not in throttled and run not in calm]
+    on_burst = [f"{one.label} (on saved burst)" if one.tone == BURST else one.label for one in calm]
+    why = [f"{one.label} ({one.card.label.lower() if one.card else 'no diagnosis'})" for one in silent]
     words = {
         "Throttled": _listed([*map(_by_what, throttled)]),
-        "Not throttled": _listed(
-            [f"{one.label} (on saved burst)" if one.tone == BURST else one.label for one in calm]
-        ),
-        "Not known": _listed(
-            [f"{one.label} ({one.card.label.lower() if one.card else 'no diagnosis'})" for one in silent]
-        ),
+        "Not throttled": _listed(on_burst),
+        "Not known": _listed(why),
     }
     return " ".join(f"{what}: {which}." for what, which in words.items() if which)
 
@@ -176,12 +175,6 @@ def _by_what(one: ComparedRun) -> str:
     verdict, share = one.run.diagnosis.verdict, one.throttled_share
     part = f" ({percent(share)})" if share is not None else ""
     return f"{one.label} by {limit_of(verdict.constraint, verdict.resource)}{part}"
-
-
-def _label(runs: int, throttled: int, invalid: int) -> str:
-    if invalid:
-        return f"{some(invalid, 'run')} not valid"
-    return f"{throttled} of {runs} throttled" if throttled else "None throttled"
 
 
 def _tone(runs: Sequence[ComparedRun], throttled: Sequence[ComparedRun]) -> Tone:
@@ -221,12 +214,10 @@ def warnings_of(runs: Sequence[ComparedRun]) -> Iterator[str]:
         yield "The runs went to different places, and some to a local table."
 
 
-# Requests per second
-
-
 def _figure(runs: Sequence[ComparedRun]) -> Figure | None:
     """Requests per second of each run, below each other on the same axes."""
-    found = [(one, rates) for one in runs if (rates := rates_of(one)) is not None]
+    drawable = [(one, rates) for one in runs if (rates := rates_of(one)) is not None]
+    found = drawable[:MOST_DRAWN]
     if not found:
         return None
     longest_s = max(len(rates) for _, rates in found)
@@ -241,11 +232,12 @@ def _figure(runs: Sequence[ComparedRun]) -> Figure | None:
                 x=[int(at) * step_s for at in step.index], y=compact(step[name]), name=name, mode="lines",
                 stackgroup="requests", line={"color": colour, "width": 1, "shape": "hv"},
                 hovertemplate=f"after %{{x}} s: %{{y:,}} a second {name}<extra></extra>",
-                showlegend=place == 1, row=place, col=1,
+                showlegend=place == 1, xaxis=f"x{place}", yaxis=f"y{place}",
             )  # fmt: skip
     drawn.update_yaxes(range=[0, top], nticks=4)
     drawn.update_xaxes(range=[0, longest_s], ticksuffix=" s")
     words = ". ".join(f"{one.label}: {_counts(rates)}" for one, rates in found)
+    words += f". {len(drawable) - len(found)} more are in the tables" if len(drawable) > len(found) else ""
     return Figure(title="Requests per second", summary=f"{words}.", figure=drawn)
 
 
@@ -264,9 +256,6 @@ def _counts(rates: pd.DataFrame) -> str:
     share = f" ({percent(refused / (accepted + refused))})" if refused else ""
     throttled = f"{whole(refused)} throttled" if refused else "none throttled"
     return f"{some(round(accepted), 'request')} accepted, {throttled}{share}"
-
-
-# Every measure
 
 
 def _numbers(runs: Sequence[ComparedRun]) -> Section:

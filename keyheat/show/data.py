@@ -1,7 +1,7 @@
 """An answer as JSON, for another program, and the schema of it."""
 
 from dataclasses import asdict
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any, Final
 
 import orjson
@@ -27,8 +27,8 @@ def json_of(answer: Answer) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """What orjson does not know: a path, a figure, a model, a set."""
-    if isinstance(value, Path):
+    """What orjson does not know: a figure, a path, a model, a set."""
+    if isinstance(value, PurePath):
         return str(value)
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")

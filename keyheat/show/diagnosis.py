@@ -20,7 +20,7 @@ from keyheat.plan.prices import Billing
 from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Verdict, Window, diagnosis_json
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.show.advice import can_be_tried, cure_of, in_short, now_of
-from keyheat.show.answer import Answer, Fact, Table, Tone
+from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.changes import changed_rows, changed_words, not_held
 from keyheat.show.constraints import in_two_words, tone_of
 from keyheat.show.questions import first_facts
@@ -88,9 +88,10 @@ def page_of(found: DiagnosedTable, generated_at: datetime) -> str:
     from keyheat.show.report import report_answer
 
     whole, short = report_answer(found.run), diagnosis_answer(found)
+    before = Section(id="before", title="Now and before", short="Before", tables=short.tables)
     answer = replace(
         whole, title=short.title, label=short.label, tone=short.tone, sentence=short.sentence,
-        facts=short.facts, tables=short.tables,
+        facts=short.facts, sections=(*([before] if short.tables else []), *whole.sections),
         warnings=(*whole.warnings, *_beyond_the_evidence(found)),
     )  # fmt: skip
     return html_of(answer, generated_at)

@@ -228,7 +228,7 @@ def _what_to_do(run: ReportRun, *, shared: bool) -> Fact:
         return answer(value="Get the evidence that settles it", beside=(verdict.settled_by,))
     if now is not None:
         return Fact(id="do", name="Now", value=capital(in_short(now)), beside=(now.why,))
-    return answer(value="That cannot be told before there is more evidence")
+    return answer(value="Not enough evidence to recommend a change")
 
 
 def _scenario_of(run: ReportRun) -> str | None:

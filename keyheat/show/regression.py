@@ -96,20 +96,20 @@ def _differences(outcome: SessionOutcome) -> Iterator[Section]:
 
 
 def _gates(outcome: SessionOutcome, told: Sequence[GateFinding]) -> Iterator[Section]:
-    """The gates that did not hold, in a terminal, too; those with an interval as a picture."""
+    """The gates that are not as before, in a terminal, too; those with an interval as a picture."""
     if not outcome.findings:
         return
-    rows = [
-        {"": decision(one), "gate": f"{one.case}: {one.gate.measure}", "why": one.because} for one in told
+    facts = [
+        Fact(name=f"{decision(one).capitalize()}: {one.case}, {one.gate.measure}", value=one.because)
+        for one in told[:MOST]
     ]
     held = len(outcome.of("same"))
     lines = [f"{some(held, 'gate')} {'is' if held == 1 else 'are'} as good as before."] if held else []
     lines += [f"{len(told) - MOST} more are below."] if len(told) > MOST else []
-    table = Table(title="Gates", rows=tuple(rows[:MOST]))
     drawn = [one for one in worst_first(outcome.measured) if one.low is not None and one.gate.least_effect]
     yield Section(
-        id="gates", title="Gates that did not hold" if told else "Gates", short="Gates",
-        tables=(table,) if rows else (), lines=tuple(lines),
+        id="gates", title="Gates that are not as before" if told else "Gates", short="Gates",
+        facts=tuple(facts), lines=tuple(lines),
         figures=(_intervals(drawn[:MOST_DRAWN]),) if drawn else (),
     )  # fmt: skip
 
@@ -121,7 +121,6 @@ def _case(outcome: SessionOutcome, case: CaseMade, folder: Path | None) -> Secti
         {
             "gate": one.gate.measure, "decided": decision(one), "change": changed(one),
             "before": value(one.before, one.gate.measure), "now": value(one.after, one.gate.measure),
-            "why": one.because,
         }
         for one in findings
         if not is_idle(one)

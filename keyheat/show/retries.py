@@ -7,7 +7,7 @@ from keyheat.model.retries import QUOTA_TOKENS
 from keyheat.numbers import NOTHING, measured, milliseconds, percent, rate, some, span, whole
 from keyheat.scenario.scenario import Scenario
 from keyheat.show.answer import Answer, Table
-from keyheat.simulator.clients import SERVICE_S
+from keyheat.simulator.requests import SERVICE_S
 from keyheat.simulator.retrying import (
     LONGEST_TAIL_S,
     RetriedRun,

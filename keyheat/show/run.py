@@ -3,7 +3,7 @@
 A terminal shows it as it is; `keyheat.show.report` adds the charts and the numbers for a page.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from keyheat.analysis.report.facts import Facts, facts_of
@@ -11,13 +11,13 @@ from keyheat.analysis.report.run import ReportRun
 from keyheat.model import limits
 from keyheat.numbers import clock, moment, percent, span, whole
 from keyheat.runs.formats import Diagnosis, Label, Recommendation, ThresholdResult, diagnosis_json
-from keyheat.show.advice import AdviceCard, amount_words, cards, outlook, side_words
+from keyheat.show.advice import amount_words, by_action, outlook, side_words
 from keyheat.show.answer import Answer, Fact, Section, Table
 from keyheat.show.constraints import NAMES, crosses_midnight, in_two_words, target_words, tone_of
 from keyheat.show.questions import first_facts, times_of
 from keyheat.show.verdict import about, expectation, is_as_expected, numbers, rival_words, verdict_sentence
 from keyheat.terms import CONFIDENCE, THROTTLED_BY
-from keyheat.words import capital, sentence
+from keyheat.words import capital, sentence, title_of
 
 MOST_SPANS: Final = 200
 ADVICE: Final = {
@@ -33,7 +33,7 @@ def run_answer(run: ReportRun, *, shared: bool = False) -> Answer:
     diagnosis, facts = run.diagnosis, facts_of(run)
     verdict, expects = diagnosis.verdict, run.manifest.expects if run.manifest else None
     return Answer(
-        title=title_of(run),
+        title=_name_of(run),
         label=in_two_words(verdict, on_burst=facts.on_burst, throttles=facts.run_throttles),
         tone=tone_of(verdict, on_burst=facts.on_burst),
         sentence=verdict_sentence(verdict, facts, diagnosis.generator),
@@ -48,7 +48,7 @@ def run_answer(run: ReportRun, *, shared: bool = False) -> Answer:
     )
 
 
-def title_of(run: ReportRun) -> str:
+def _name_of(run: ReportRun) -> str:
     """The name of a run: its scenario, else its table."""
     return (run.manifest.name if run.manifest else None) or (run.table.name if run.table else None) or "run"
 
@@ -120,25 +120,22 @@ def sections_of(run: ReportRun) -> Iterator[Section]:
 
 def _advice(run: ReportRun) -> Iterator[Section]:
     """A section for what eases it, for what cures it, and for what was tried and is not enough."""
-    advice = run.diagnosis.recommendations
     for kind, (name, title, short) in ADVICE.items():
-        if steps := tuple(_step(card) for card in cards(one for one in advice if one.kind == kind)):
+        chosen = by_action(one for one in run.diagnosis.recommendations if one.kind == kind)
+        if chosen:
+            steps = tuple(_step(action, advice) for action, advice in chosen.items())
             yield Section(id=name, title=title, short=short, facts=steps)
 
 
-def _step(card: AdviceCard) -> Fact:
-    """One thing to do: why, what the simulator says of it, and what comes of it."""
-    expected = tuple(f"Expected: {line}" for line in card.expected)
-    if card.several:
-        return Fact(name=card.title, value="", beside=(*map(_of_resource, card.of), *expected))
-    (one,) = card.of
-    amount = amount_words(one)
+def _step(action: str, advice: Sequence[Recommendation]) -> Fact:
+    """One thing to do, for one resource or several: why, what the simulator says of it, what comes of it."""
+    expected = tuple(dict.fromkeys(f"Expected: {one.expected}" for one in advice))
+    if len(advice) > 1:
+        return Fact(name=title_of(action), value="", beside=(*map(_of_resource, advice), *expected))
+    (one,) = advice
+    name, amount = title_of(action, one.resource), amount_words(one)
     simulated = tuple(filter(None, [outlook(one)]))
-    return Fact(
-        name=f"{card.title}: {amount}" if amount else card.title,
-        value=one.why,
-        beside=(*simulated, *expected),
-    )
+    return Fact(name=f"{name}: {amount}" if amount else name, value=one.why, beside=(*simulated, *expected))
 
 
 def _of_resource(one: Recommendation) -> str:

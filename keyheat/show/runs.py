@@ -133,7 +133,7 @@ def _cells(row: RunRow, measures: Sequence[str]) -> dict[str, str]:
         "confidence": percent(summary.confidence) if summary else NOTHING,
         **{NUMBERS[name][0]: _number(_measure(row, name), NUMBERS[name][1]) for name in measures},
         "lasted, s": lasted,
-        "directory": shown(run.folder) if run.folder is not None else row.url or "",
+        "directory": shown(place) if (place := run.folder or _local_path(row.url)) else row.url or "",
     }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from keyheat.masking import from_here
 from keyheat.numbers import some, whole
 from keyheat.runs.formats import Window
 from keyheat.show.answer import Answer, Figure, Table
-from keyheat.show.charts.base import figure, iso, safe, time_axis
+from keyheat.show.charts.base import figure, iso, lay_out, safe, time_axis
 from keyheat.show.diagnosis import DiagnosedTable, context_of, exit_code_of, in_brief
 from keyheat.show.questions import NOT_YET
 from keyheat.show.style import colour_of, pattern
@@ -154,8 +154,9 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
         return
 
     start_s, end_s = window.start.timestamp(), window.end.timestamp()
-    made = figure(260, ["throttle events"])
-    made.update_layout(barmode="stack", xaxis=time_axis(start_s, end_s), yaxis_rangemode="tozero")
+    made = figure(290)
+    lay_out(made, barmode="stack")
+    made.update_xaxes(time_axis(start_s, end_s), overwrite=True)
     for region, table in found:
         made.add_trace(_bars(region, table.name, dict(table.throttles)))
     yield Figure(
@@ -178,6 +179,7 @@ def _bars(region: SurveyedRegion, name: str, throttles: dict[datetime, float]) -
     return go.Bar(
         x=[iso(at.timestamp()) for at in moments],
         y=[throttles[at] for at in moments],
+        name=safe(name, 40),
         width=width_ms,
         offset=0,
         marker={"color": colour_of(constraint), "pattern": pattern(constraint)},

@@ -1,14 +1,22 @@
-"""What the flows of a second ask for: how many requests arrive, of what sizes, and on which partitions."""
+"""What is asked for in one second: how many requests arrive, of what sizes, and on which partitions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 
+from keyheat.model.admission import Lane
+from keyheat.model.bucket import Bucket
+from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.simulator.flow import Flow, sent_together
 from keyheat.simulator.masses import Floats
 from keyheat.simulator.shares import Places, TableShares
+from keyheat.words import Direction
+
+MOST_SIZES: Final = 8
+"""Sizes that the items of one flow are sorted into."""
 
 
 class FlowArrivals:
@@ -21,11 +29,11 @@ class FlowArrivals:
         self._remainders: dict[tuple[int, str], float] = {}
 
     def in_second(self, flows: Sequence[Flow]) -> list[int]:
-        """Whole requests, in the order of the flows; a flow is known again by its place and operation."""
-        found: list[int] = []
+        """Whole requests of each flow; flows of one second and the next match by place and operation."""
+        counts: list[int] = []
         for places in sent_together(flows):
-            found += [self._of(places[0], flows[places[0]])] * len(places)
-        return found
+            counts += [self._of(places[0], flows[places[0]])] * len(places)
+        return counts
 
     def _of(self, place: int, flow: Flow) -> int:
         if flow.poisson:
@@ -36,90 +44,119 @@ class FlowArrivals:
         return whole
 
 
-MOST_SIZES = 8
-"""Sizes that the items of one flow are sorted into."""
-
-
 @dataclass(frozen=True, slots=True)
 class FlowDemand:
-    """One flow of one second, `place` being its place among the flows: items by size and by partition.
+    """The requests of one flow in one second.
 
-    Of two unlike items of a transaction each is a flow, and the other one `partner` flows from it. Those that
-    fall on one partition ask it for both at once: a row of their own, the second one.
+    `of_request` counts the items that are written together; `partner` is the place of the flow that has a
+    transaction's other item, if that is another one.
     """
 
     place: int
     flow: Flow
     requests: int
-    units: Floats  # of an item, for each size
-    cells: Floats  # items of each size (rows) on each partition (columns)
-    mean: Floats  # and how many they are in the mean
-    asks: Floats  # units that the request asks for where such an item is, for each row
-    partner: int = 0
-
-    @classmethod
-    def drawn(
-        cls, place: int, flow: Flow, requests: int, table: TableShares, rng: np.random.Generator
-    ) -> "FlowDemand":
-        """Items have their sizes and fall on partitions by chance, in proportion to the shares."""
-        shares = table.shares(flow.index).of(flow.keys)
-        units, parts = sizes_of(flow)
-        counts = rng.multinomial(requests * flow.items, parts)
-        return cls(
-            place=place,
-            flow=flow,
-            requests=requests,
-            units=units,
-            cells=rng.multinomial(counts, shares).astype(np.float64),
-            mean=flow.requests * flow.items * np.outer(parts, shares),
-            asks=units,
-        )
-
-    @classmethod
-    def pair(
-        cls,
-        places: Sequence[int],
-        flows: Sequence[Flow],
-        requests: int,
-        table: TableShares,
-        rng: np.random.Generator,
-    ) -> "tuple[FlowDemand, FlowDemand]":
-        """The two unlike items of so many transactions, on one partition or on two."""
-        one, other = (flows[place] for place in places)
-        shares, others = (table.shares(flow.index).of(flow.keys) for flow in (one, other))
-        alone, elsewhere = shares * (1.0 - others), others * (1.0 - shares)
-        items = rng.multinomial(requests, shares)
-        both = rng.binomial(items, np.clip(others, 0.0, 1.0))
-        apart = requests - int(both.sum())
-        rest = rng.multinomial(apart, elsewhere / elsewhere.sum()) if apart else both * 0
-
-        def demand(place: int, partner: int, cells: Sequence[Places], mean: Floats) -> FlowDemand:
-            flow = flows[place]
-            return cls(
-                place=place,
-                flow=flow,
-                requests=requests,
-                units=np.full(2, flow.units),
-                cells=np.array(cells, np.float64),
-                mean=flow.requests * np.array([mean, shares * others]),
-                asks=np.array([flow.units, one.units + other.units]),
-                partner=partner,
-            )
-
-        return (
-            demand(places[0], 1, [items - both, both], alone),
-            demand(places[1], -1, [rest, both], elsewhere),
-        )
-
-    @property
-    def of_request(self) -> int:
-        """Items of one request: of a transaction, all that have to be served together."""
-        return 2 if self.partner else self.flow.items
+    of_request: int = 1
+    partner: int | None = None
 
     @property
     def items(self) -> int:
-        """Items of all requests."""
         return self.requests * self.flow.items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """All reads, or all writes, of one second. A row is one size of one flow's items, a column a partition.
+
+    `blocks` are the resources that are asked, each with its columns: the table, and indexes that are read.
+    """
+
+    table: TableShares
+    direction: Direction
+    flows: Sequence[FlowDemand]
+    blocks: dict[str | None, slice]
+    owners: Places  # the flow of each row
+    units: Floats  # of an item of each row
+    whole: Floats  # of all that its request asks for at once
+    weights: Floats  # of a unit, at a partition
+    cells: Floats  # items
+    buckets: Sequence[Bucket]  # of the partitions
+
+    def lane(self, index: str | None) -> Lane:
+        """The lane of a resource that is asked."""
+        resource = self.table.model.resource(index)
+        return resource.read if self.direction is Direction.READ else resource.write
+
+    def by_flow(self, values: Floats) -> Floats:
+        """Sums over the rows of each flow."""
+        starts = np.searchsorted(self.owners, np.arange(len(self.flows)))
+        return np.asarray(np.add.reduceat(values, starts, axis=0))
+
+
+def demand_of(
+    table: TableShares,
+    direction: Direction,
+    flows: Sequence[Flow],
+    requests: Sequence[int],
+    rng: np.random.Generator,
+) -> Demand | None:
+    """The flows of one direction, divided at random among the partitions that there are now."""
+    asked = list(_asked(direction, flows, requests))
+    if not asked:
+        return None
+    blocks = _blocks(table, [one.flow.index for one in asked])
+    columns = sum(block.stop - block.start for block in blocks.values())
+    sizes = [sizes_of(one.flow) for one in asked]
+    owners = np.repeat(np.arange(len(asked)), [len(units) for units, _parts in sizes])
+    cells = np.zeros((len(owners), columns))
+    for number, (one, (_units, parts)) in enumerate(zip(asked, sizes, strict=True)):
+        counts = rng.multinomial(one.items, parts)
+        shares = table.shares(one.flow.index).of(one.flow.keys)
+        cells[owners == number, blocks[one.flow.index]] = rng.multinomial(counts, shares)
+    units = np.concatenate([units for units, _parts in sizes])
+    together = np.array([_units_together(one, flows) for one in asked])[owners]
+    return Demand(
+        table=table,
+        direction=direction,
+        flows=asked,
+        blocks=blocks,
+        owners=owners,
+        units=units,
+        whole=np.where(together > 0.0, together, units),
+        weights=np.array([EVENTUAL_READ_WEIGHT if one.flow.eventual else 1.0 for one in asked])[owners],
+        cells=cells,
+        buckets=[
+            part.read if direction is Direction.READ else part.write
+            for index in blocks
+            for part in table.model.resource(index).partitions
+        ],
+    )
+
+
+def _asked(direction: Direction, flows: Sequence[Flow], requests: Sequence[int]) -> Iterator[FlowDemand]:
+    for places in sent_together(flows):
+        for place, partner in zip(places, reversed(places), strict=True):
+            flow = flows[place]
+            if flow.direction is direction:
+                of_request = max(flow.items, len(places)) if flow.together else 1
+                other = partner if partner != place else None
+                yield FlowDemand(place, flow, requests[place], of_request, other)
+
+
+def _units_together(one: FlowDemand, flows: Sequence[Flow]) -> float:
+    """Units of all items of a transaction; 0 of other requests, whose items are admitted one by one."""
+    if not one.flow.together:
+        return 0.0
+    return one.flow.units * one.flow.items + (0.0 if one.partner is None else flows[one.partner].units)
+
+
+def _blocks(table: TableShares, indexes: Sequence[str | None]) -> dict[str | None, slice]:
+    blocks: dict[str | None, slice] = {}
+    start = 0
+    for index in dict.fromkeys(indexes):
+        end = start + len(table.model.resource(index).partitions)
+        blocks[index] = slice(start, end)
+        start = end
+    return blocks
 
 
 def sizes_of(flow: Flow) -> tuple[Floats, Floats]:
@@ -132,7 +169,7 @@ def _sizes(sizes: tuple[tuple[float, float], ...]) -> tuple[Floats, Floats]:
     units, parts = np.array(sorted(sizes), np.float64).T
     if len(units) > MOST_SIZES:
         taken = np.cumsum(units * parts) - units * parts / 2
-        bins = np.minimum((taken / (units @ parts) * MOST_SIZES).astype(int), MOST_SIZES - 1)
+        bins: Places = np.minimum((taken / (units @ parts) * MOST_SIZES).astype(int), MOST_SIZES - 1)
         sums = np.bincount(bins, units * parts, MOST_SIZES), np.bincount(bins, parts, MOST_SIZES)
         kept = sums[1] > 0.0
         units, parts = sums[0][kept] / sums[1][kept], sums[1][kept]

@@ -7,6 +7,7 @@ are spread evenly over the second. A `Traffic` is a load test as seen from the t
 on the answers so far, as that of a writer who adds shards does.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
@@ -21,6 +22,8 @@ WINDOWS_KEPT: Final = 720  # an hour of windows; a longer run gets longer ones
 WINDOW_KEPT: Final = 60  # keys of a closed window
 RUN_KEPT: Final = 4_096  # keys of the run; when there are twice as many, the least used ones are forgotten
 
+Refused = Counter[tuple[str | None, Cause]]
+"""Throttled attempts by (index that refused, or None for the table itself; cause): one cause each."""
 Heat = list[float]  # units asked for, throttles, units consumed
 
 

@@ -6,7 +6,6 @@ Nothing is said that was not simulated: there are no latencies, and no generator
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -23,10 +22,10 @@ from keyheat.runs.folder import (
     hot_keys,
     keys_json,
     totals_json,
+    underway,
     versions,
 )
 from keyheat.runs.manifest import Keys
-from keyheat.runs.signs import Signs
 from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
@@ -193,49 +192,25 @@ def _short(number: float) -> float:
     return round(number, 1)
 
 
-SIMULATING: Final = "simulating"
-SAID_EVERY_S: Final = 0.5
-
-
-@dataclass(slots=True)
-class SimulationWatch:
-    """Says of each simulated second what became of its requests."""
-
-    signs: Signs
-    _elapsed_s: int = 0
-    _before: tuple[int, int, int] = (0, 0, 0)
-
-    def seen(self, client: ClientRecord) -> None:
-        """One more second is simulated."""
-        attempts, throttled = sum(client.attempts.values()), sum(client.throttled.values())
-        now = (attempts - throttled, throttled, client.conflicts)
-        self._elapsed_s += 1
-        self.signs.second(self._elapsed_s, *(new - old for new, old in zip(now, self._before, strict=True)))
-        self._before = now
-
-    def analyzing(self) -> None:
-        """Everything is simulated and written; labels and report are made."""
-        self.signs.enter("analyzing")
-
-
 @contextmanager
 def under_way(
-    scenario: Scenario, seed: int, folder: Path, scenario_path: str, say: Callable[[str], None]
-) -> Iterator[SimulationWatch]:
+    scenario: Scenario, seed: int, folder: Path, scenario_path: str
+) -> Iterator[Callable[[], None]]:
     """Have the folder say that the scenario is being simulated into it, until the end of the block.
 
-    What was not simulated to its end leaves no run behind, unless the process is killed: a manifest that says
-    `running`, without a process that is alive, is a run that never ended. Raises `CannotWrite`.
+    Yields what is called once the run is written. What was not simulated to its end leaves no run behind,
+    unless the process is killed: a manifest that says `running`, without a process that is alive, is a run
+    that never ended. Raises `CannotWrite`.
     """
-    run = RunFolder(folder, _manifest_at_start(scenario, seed, SIMULATED_START_S, scenario_path))
+    run, whole = (
+        RunFolder(folder, _manifest_at_start(scenario, seed, SIMULATED_START_S, scenario_path)),
+        [False],
+    )
     run.begin()
-    signs = Signs(folder, scenario.load.duration_s, say, least_s=SAID_EVERY_S)
     try:
-        signs.enter(SIMULATING)
-        yield SimulationWatch(signs)
+        with underway(folder):
+            yield lambda: whole.__setitem__(0, True)
     except BaseException:
-        if signs.phase == SIMULATING:
+        if not whole[0]:
             run.forget()
         raise
-    finally:
-        signs.end()

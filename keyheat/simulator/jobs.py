@@ -59,7 +59,6 @@ def find_scenarios(names: Sequence[str], settings: Sequence[str] = ()) -> list[t
 
 
 def made(job: Job) -> bool:
-    """Whether its run came to a diagnosis."""
     return (job.folder / FILES[DIAGNOSIS]).exists()
 
 

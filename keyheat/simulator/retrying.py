@@ -16,9 +16,9 @@ import numpy.typing as npt
 from keyheat.model.retries import RetryPolicy
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline
-from keyheat.simulator.clients import RetriedTables
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
-from keyheat.simulator.simulate import SIMULATED_START_S, models_of, retried_tables, simulate
+from keyheat.simulator.simulate import SIMULATED_START_S, models_of, simulate, tables_of
+from keyheat.simulator.tables import SimulatedTables
 from keyheat.simulator.traffic import traffic_of
 
 MOST_REQUESTS: Final = 500_000
@@ -144,7 +144,7 @@ def retried(
     progress: Callable[[float], None] = lambda _part: None,
 ) -> RetriedRun:
     """Send a demand to a model of the scenario's tables, and again what the policy sends again."""
-    tables = retried_tables(
+    tables = tables_of(
         scenario,
         models_of(scenario, started_s=SIMULATED_START_S, seed=scenario.seed),
         policy=policy,
@@ -163,7 +163,7 @@ def retried(
     return _over(tables, policy, load_s)
 
 
-def _over(tables: RetriedTables, policy: RetryPolicy, load_s: int) -> RetriedRun:
+def _over(tables: SimulatedTables, policy: RetryPolicy, load_s: int) -> RetriedRun:
     """What came of it; who is under way yet has not been served."""
     tally = tables.tally
     last = max((*tally.attempts, load_s - 1)) + 1

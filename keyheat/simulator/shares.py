@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from keyheat.model.keyspace import HASH_BYTES, WHOLE, point
 from keyheat.simulator.masses import Floats, Masses
-from keyheat.simulator.odds import Odds
 
 if TYPE_CHECKING:
     from keyheat.model.admission import ResourceModel
@@ -181,17 +180,16 @@ def _suffixes(masses: Masses, below: Floats, now_s: float) -> Sequence[bytes]:
 
 
 class TableShares:
-    """A table and its indexes, with the shares of their partitions, and what is known of their buckets.
+    """A table and its indexes, with the shares of their partitions.
 
     `names_keys`: whether answers say what the most used keys asked for, which takes a sixth of the time.
     """
 
-    __slots__ = ("_shares", "model", "names_keys", "odds")
+    __slots__ = ("_shares", "model", "names_keys")
 
     def __init__(self, model: "TableModel", *, names_keys: bool = True) -> None:
         self.model = model
         self.names_keys = names_keys
-        self.odds = Odds()
         self._shares: dict[str | None, tuple[ResourceModel, int, PartitionShares]] = {}
 
     def shares(self, index: str | None) -> PartitionShares:

@@ -13,15 +13,14 @@ import numpy as np
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Refusal
-from keyheat.model.retries import RetryPolicy
+from keyheat.model.retries import CLIENTS, RetryPolicy
 from keyheat.model.table import TableModel
 from keyheat.scenario.changes import TimelineEvent
 from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
-from keyheat.simulator.clients import RetriedTables
 from keyheat.simulator.flow import Counting, Flow, FlowAnswer, KeyHistory, Traffic
-from keyheat.simulator.hybrid import HybridTable
+from keyheat.simulator.tables import SimulatedTables
 from keyheat.simulator.traffic import traffic_of
 from keyheat.words import Direction
 
@@ -253,8 +252,16 @@ def simulate(
         traffic = traffic_of(scenario, seed=seed, folder=folder)
     models = models_of(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
     client = ClientRecord(counts_only=counts_only, names_keys=names_keys)
-    tables = _tables(
-        scenario, models, started_s, seed, behaviour, with_retries=with_retries, names_keys=client.names_keys
+    retries = with_retries and scenario.client.policy.attempts > 1
+    tables = tables_of(
+        scenario,
+        models,
+        started_s=started_s,
+        seed=seed,
+        policy=scenario.client.policy if retries else None,
+        clients=scenario.client.clients,
+        behaviour=behaviour,
+        names_keys=client.names_keys,
     )
     timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
     seconds = int(np.ceil(scenario.load.duration_s))
@@ -283,7 +290,7 @@ def simulate(
         log=timeline.log,
         counted={
             **(traffic.counts if isinstance(traffic, Counting) else {}),
-            **(tables.tally.counts if isinstance(tables, RetriedTables) else {}),
+            **(tables.tally.counts if retries else {}),
         },
     )
 
@@ -304,71 +311,26 @@ def models_of(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    """Tables under clients that send each request once: a second is worked out at a time."""
-
-    tables: Mapping[str, HybridTable]
-    own: str
-
-    def second(self, flows: Sequence[Flow], now_s: float) -> list[FlowAnswer]:
-        """Every flow to its table; answers are in the order of the flows. Tables without flows grow, too."""
-        answers: dict[int, FlowAnswer] = {}
-        for name, table in self.tables.items():
-            places = [place for place, flow in enumerate(flows) if (flow.table or self.own) == name]
-            found = table.second([flows[place] for place in places], now_s)
-            answers |= dict(zip(places, found, strict=True))
-        return [answers[place] for place in range(len(flows))]
-
-
-def _tables(
-    scenario: Scenario,
-    models: Mapping[str, TableModel],
-    started_s: float,
-    seed: int,
-    behaviour: Behaviour,
-    *,
-    with_retries: bool,
-    names_keys: bool,
-) -> _Tables | RetriedTables:
-    client = scenario.client
-    if with_retries and client.policy.attempts > 1:
-        return retried_tables(
-            scenario, models, policy=client.policy, clients=client.clients, started_s=started_s, seed=seed,
-            behaviour=behaviour, names_keys=names_keys,
-        )  # fmt: skip
-    lasts_s = _transaction_s(scenario, behaviour)
-    tables = {
-        name: HybridTable(model, np.random.default_rng((seed, number)), lasts_s, names_keys=names_keys)
-        for number, (name, model) in enumerate(models.items())
-    }
-    return _Tables(tables, scenario.table.name)
-
-
-def retried_tables(
+def tables_of(
     scenario: Scenario,
     models: Mapping[str, TableModel],
     *,
-    policy: RetryPolicy,
-    clients: int,
     started_s: float,
     seed: int,
+    policy: RetryPolicy | None = None,
+    clients: int = CLIENTS,
     behaviour: Behaviour = DEFAULT,
     names_keys: bool = True,
-) -> RetriedTables:
-    """A scenario's tables under so many clients that retry by a policy."""
-    return RetriedTables(
+) -> SimulatedTables:
+    """A scenario's tables under so many clients; `policy`: that send again what is throttled."""
+    stated_s = scenario.local.transaction_s
+    return SimulatedTables(
         models,
         own=scenario.table.name,
+        seed=seed,
+        started_s=started_s,
         policy=policy,
         clients=clients,
-        started_s=started_s,
-        rng=np.random.default_rng((seed, 7)),
-        transaction_s=_transaction_s(scenario, behaviour),
+        transaction_s=behaviour.transaction_s if stated_s is None else stated_s,
         names_keys=names_keys,
     )
-
-
-def _transaction_s(scenario: Scenario, behaviour: Behaviour) -> float:
-    stated = scenario.local.transaction_s
-    return behaviour.transaction_s if stated is None else stated

@@ -21,8 +21,21 @@ from rich.status import Status
 from rich.text import Text
 
 from keyheat.numbers import span, whole
-from keyheat.runs.signs import PHASES
 
+PHASES = {
+    "starting": "starting",
+    "preparing": "preparing the table",
+    "aligning": "waiting for the next minute to begin",
+    "loading": "loading",
+    "simulating": "simulating",
+    "collecting": "asking CloudWatch what it counted",
+    "analyzing": "labelling throttles, writing the report",
+    "reporting": "writing the report",
+    "cleaning": "deleting the items of the run",
+    "deleting": "deleting what the run made",
+    "done": "done",
+}
+"""What a run does in each of its phases, in words."""
 NAMED = TextColumn("{task.fields[name]:<12}", markup=False)
 
 
@@ -151,14 +164,14 @@ class LoadBar(Bar):
 
 
 class CleaningBar(Bar):
-    """A bar over the parts of a table that is cleaned; where there is no terminal, one line."""
+    """A bar over the items of a table that is cleaned; where there is no terminal, one line."""
 
-    def __init__(self, table: str, parts: int, console: Console) -> None:
+    def __init__(self, table: str, items: int, console: Console) -> None:
         super().__init__(console, *SAID, line=f"cleaning table {table}")
-        self._task = self._bar.add_task(f"cleaning table {table}", total=parts)
+        self._task = self._bar.add_task(f"cleaning table {table}", total=items)
 
     def show(self, done: int, deleted: int) -> None:
-        """So many parts are done, and so many items are gone."""
+        """So many items were looked at, and so many are gone."""
         self._bar.update(self._task, completed=done, description=f"{whole(deleted)} items deleted")
 
 

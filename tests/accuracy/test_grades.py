@@ -76,13 +76,6 @@ def test_consumption_with_the_clients_seconds() -> None:
     assert all(row.reason is None for row in found.throttles or ())
 
 
-def test_minutes_alone() -> None:
-    found = left(everything(), "minutes", client=True)
-    assert not metrics_of(found) & CAUSES
-    assert (found.throttles, found.seconds) == (None, None)
-    assert len(found.series) == len(everything().series) - 2 * len(CAUSES)  # the table's and the index's
-
-
 @pytest.mark.parametrize(
     ("loss", "kept"),
     [
@@ -100,15 +93,3 @@ def test_what_is_lost_is_not_in_the_evidence_and_not_asked_of_it(loss: Loss, kep
             assert [at for at, _ in series.points] == [START + number * MINUTE for number in kept]
     start_s = int(START.timestamp())
     assert [number for number in range(10) if seen(start_s + 60 * number + 59)] == list(kept)
-
-
-def test_a_window_that_begins_later_holds_nothing_of_before() -> None:
-    found = Loss(first=1).of(everything())
-    assert found.window.start == START + MINUTE
-    assert found.throttles == found.seconds == ()
-
-
-def test_a_series_that_never_arrived_has_no_points() -> None:
-    found = Loss(series="ProvisionedWriteCapacityUnits").of(everything())
-    empty = {series.metric for series in found.series if not series.points}
-    assert empty == {"ProvisionedWriteCapacityUnits"}

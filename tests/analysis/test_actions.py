@@ -152,18 +152,11 @@ def test_the_reader_gets_the_capacity_that_it_takes() -> None:
     assert made.queries_per_read == (1, 4)
 
 
-def test_a_shape_of_the_load_gets_the_readers_part_too() -> None:
-    steps = 'load.shape={kind="steps", steps=[{per_s=1000, for_s=20}, {per_s=2000, for_s=30}]}'
-    found = changed(asked("hotkey", "shard_writes", 'load.arrivals="constant"', steps, shards=4))
-    assert found["load.shape.steps[0].per_s"] == ("1,000", "1,020")
-    assert found["load.shape.steps[1].per_s"] == ("2,000", "2,040")
-
-
 BY_HAND: list[tuple[Case, str]] = [
     *(
         (asked("hotkey", action), word)
         for action, word in {
-            "back_off": "--retries sdk",
+            "back_off": "client.sdk",
             "change_retries": "keyheat whatif NAME retries",
             "queue_writes": "sends the same later",
             "ramp": "another demand",
@@ -197,11 +190,6 @@ def test_what_no_rerun_can_show_is_said_in_words(found: Case, word: str) -> None
     assert isinstance(made, ByHand)
     assert word in made.words
     assert made.words.startswith(TITLES[made.action])
-
-
-def test_auto_scaling_is_played_where_the_load_is_long_enough() -> None:
-    found = asked("too-small", "auto_scaling", "load.duration_s=1200", units=1_143, simulated=True)
-    assert changed(found)["table.auto_scaling.write.max"] == ("–", "1,143")
 
 
 def diagnosis(*advice: Recommendation, constraint: str = "table", resource: str = "table") -> Diagnosis:
@@ -242,12 +230,6 @@ def test_the_first_that_a_rerun_can_show_is_tried_and_another_where_it_is_asked_
     asked_for = choice(found, "too-small", action="on_demand")
     assert isinstance(asked_for, Applied)
     assert asked_for.scenario.table.billing_mode == "PAY_PER_REQUEST"
-
-
-def test_where_none_can_everything_by_hand_is_listed() -> None:
-    made = choice(diagnosis(advice("back_off"), advice("raise_cardinality")))
-    assert isinstance(made, tuple)
-    assert [one.action for one in made] == ["back_off", "raise_cardinality"]
 
 
 def test_an_action_that_is_not_recommended_is_refused_with_those_that_are() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand, MeasuredRun
+from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand, MeasuredRun, meeting_chance
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
@@ -244,6 +244,14 @@ def test_a_key_range_is_never_answered_with_capacity(
     actions = {advice.action for advice in found}
     assert actions <= TITLES.keys()
     assert not actions & {"raise_capacity", "auto_scaling", "on_demand"}
+
+
+MEETING = [(1, 4, 0.0), (2, 4, 0.25), (3, 4, 0.625), (5, 4, 1.0), (2, 1, 1.0)]
+
+
+@pytest.mark.parametrize(("count", "partitions", "chance"), MEETING)
+def test_the_chance_that_two_shards_meet(count: int, partitions: int, chance: float) -> None:
+    assert meeting_chance(count, partitions) == pytest.approx(chance)
 
 
 @pytest.mark.slow

@@ -9,18 +9,13 @@ from typing import Any
 
 import pytest
 
-import keyheat
 from keyheat.analysis.analyzers import PLACED, answers, our_own
-from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Finding, read_diagnosis, write_diagnosis
+from keyheat.runs.formats import Finding, read_diagnosis
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.runs.run import Run
 from keyheat.shipped import shipped
-from keyheat.show.report import report_answer
-from tests.analysis.conftest import diagnosed
-from tests.made_runs import load_evidence
 from tests.make import KEY_RANGE, START, client_seconds, consumed, provisioned, throttled
 from tests.make import a_series as series
 from tests.make import an_evidence as evidence
@@ -104,12 +99,6 @@ def test_every_analyzer_that_ships_asks_one_question() -> None:
     assert {name for name in names if f"../analyzers/{name}" in page} == names
 
 
-def test_a_finding_and_a_run_are_public() -> None:
-    assert {"Finding", "Run"} <= set(keyheat.__all__)
-    assert keyheat.Finding is Finding
-    assert keyheat.Run is Run
-
-
 @pytest.mark.parametrize(("wrong", "text", "said"), BAD, ids=[row[0] for row in BAD])
 def test_what_is_wrong_is_said_with_its_line_and_the_others_are_heard(
     wrong: str, text: str, said: str, tmp_path: Path, numbers: Thresholds
@@ -119,22 +108,6 @@ def test_what_is_wrong_is_said_with_its_line_and_the_others_are_heard(
         heard = answers(paths, Run(HOT), numbers)
         assert heard.problems == (f"{bad}{said}",)
         assert [(one.analyzer, one.label) for one in heard.findings] == [("two", "seen")]
-
-
-def test_a_line_is_that_of_the_users_own_code_and_not_of_a_library(
-    tmp_path: Path, numbers: Thresholds
-) -> None:
-    path = saved(tmp_path, "one.py", "import json\n\n\ndef analyze(run):\n    return json.loads('{')\n")
-    (problem,) = answers([path], Run(HOT), numbers).problems
-    assert problem.startswith(f"{path}, line 5: JSONDecodeError: ")
-
-
-def test_what_an_error_says_is_kept_without_what_lets_somebody_in(
-    tmp_path: Path, numbers: Thresholds
-) -> None:
-    text = "def analyze(run):\n    raise OSError('https://me:pass@host/ is not there')\n"
-    (problem,) = answers([saved(tmp_path, "one.py", text)], Run(HOT), numbers).problems
-    assert problem == f"{tmp_path}/one.py, line 2: OSError: https://host/ is not there"
 
 
 def test_a_folder_is_one_analyzer_or_holds_several(tmp_path: Path, numbers: Thresholds) -> None:
@@ -162,21 +135,6 @@ def test_a_path_that_holds_no_analyzer_is_said(tmp_path: Path, numbers: Threshol
         f"{text}: this is no Python file; {accepted}",
         f"{tmp_path}/nosuch.py: there is no such file or folder; {accepted}",
     )
-
-
-def test_nothing_else_of_a_diagnosis_changes(tmp_path: Path, numbers: Thresholds) -> None:
-    def made(*further: Path) -> Any:
-        return diagnose(HOT, client=None, thresholds=numbers, scenario=None, further=further)
-
-    bad, good = saved(tmp_path, "one.py", "1 / 0\n"), saved(tmp_path, "two.py", GOOD)
-    before, after = made(), made(bad, good)
-    assert before.labels
-    assert after == before.model_copy(update={"findings": after.findings, "problems": after.problems})
-    assert len(after.findings) == len(after.problems) == 1
-    write_diagnosis(tmp_path / "old.json", before)
-    assert not {"findings", "problems"} & json.loads((tmp_path / "old.json").read_text()).keys()
-    write_diagnosis(tmp_path / "new.json", after)
-    assert read_diagnosis(tmp_path / "new.json") == after
 
 
 @pytest.mark.slow
@@ -229,11 +187,6 @@ def test_the_other_verbs_that_make_a_diagnosis_ask_as_well(verb: Callable[..., A
     asked = verb("report", run, "--with", good)
     assert asked.code == 2
     assert "keyheat analyze" in asked.err
-
-
-def test_a_page_without_findings_has_no_section_for_them() -> None:
-    run = load_evidence(ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json")
-    assert "What else was found" not in [section.title for section in report_answer(run).sections]
 
 
 def test_the_generator_is_asked_of_a_run_of_ours_alone(numbers: Thresholds) -> None:
@@ -299,26 +252,6 @@ def test_contention_says_what_it_is_and_on_which_key(numbers: Thresholds) -> Non
     assert not_capacity.startswith("Nothing was throttled. This is contention and not capacity")
     assert "retry with jitter" in helps
     assert found.numbers["of all writes"] == (25.0, "%")
-
-
-def test_conflicts_without_a_throttle_are_the_verdict_none(numbers: Thresholds) -> None:
-    quiet = [events(0, 0), series("ReadThrottleEvents", 0, 0)]
-    spent = [consumed(90, 90), series("ConsumedReadCapacityUnits", 0, 0)]
-    conflicts = series("TransactionConflict", 900, 900)
-    diagnosis = diagnosed(evidence(conflicts, *spent, *quiet, provisioned(1_000), minutes=2), numbers)
-    assert (diagnosis.verdict.constraint, diagnosis.labels) == ("none", ())
-    (found,) = diagnosis.findings
-    assert (found.label, found.analyzer) == ("contention", "contention")
-    assert found.because[0].startswith("1,800 transaction conflicts: ")
-
-
-@pytest.mark.parametrize("code", ["writes.conflicts", "replication.conflicts"])
-def test_plain_writes_and_regions_meet_as_well(code: str, numbers: Thresholds) -> None:
-    manifest = Manifest.model_validate(
-        {"started_at": START, "table": {"name": "orders"}, "counted": {code: 30}}
-    )
-    (found,) = found_by("contention", numbers, client=ClientFiles(manifest=manifest))
-    assert found.because[0].startswith("30 ")
 
 
 def test_the_heat_is_on_one_key_or_moves(numbers: Thresholds) -> None:

@@ -15,7 +15,7 @@ from keyheat.runs.formats import Evidence, SecondCount, Verdict
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.words import CONTENTION_ERRORS, Direction
 from tests.analysis.conftest import diagnosed
-from tests.make import START, consumed, provisioned
+from tests.make import PROVISIONED, START, consumed, provisioned, throttled
 from tests.make import a_series as series
 from tests.make import an_evidence as evidence
 from tests.make import throttle_events as events
@@ -112,6 +112,14 @@ def test_a_level_load_within_its_capacity_stays_none(
     assert says is None or lines[0].startswith(says)
 
 
+def test_a_throttle_stands_beside_a_blind_span(numbers: Thresholds) -> None:
+    """What was seen is not undone by what was not: the verdict says when it was blind."""
+    made = run(load({range(64, 120): 1.0}), throttles=throttled(PROVISIONED, range(60)))
+    verdict = verdict_of(made, numbers)
+    assert (verdict.constraint, verdict.valid) == ("table", True)
+    assert any(line.startswith("Blind from 12:01:04 to 12:02:00 UTC") for line in verdict.because)
+
+
 def test_a_span_lasts_until_something_was_seen_again(numbers: Thresholds) -> None:
     """While every user waits for a timeout nothing begins, so that there is no row at all."""
     rows = [SecondCount.model_validate(row) for row in load({range(50, 70): 1.0})]
@@ -124,6 +132,6 @@ def test_a_span_lasts_until_something_was_seen_again(numbers: Thresholds) -> Non
 def test_writes_that_met_another_one_met_the_table(kind: str) -> None:
     record = Record()
     attempt = Attempt("PutItem", "write", "k", sent_s=EPOCH_S + 0.5, late_us=0, service_us=1)
-    record.failed(attempt, kind)
+    record.add(attempt._replace(outcome="error", reason=kind))
     row = record.seconds.table().to_pylist()[0]
     assert (row["errors"], row["unmet"]) == (1, int(kind not in CONTENTION_ERRORS))

@@ -10,6 +10,8 @@ from typing import Any
 import botocore.session
 import click
 import pytest
+from botocore.exceptions import ClientError
+from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
 from keyheat.analysis.diagnosis import diagnosed
@@ -176,6 +178,38 @@ def test_a_table_that_was_deleted_meanwhile(service_app: ServiceApp) -> None:
 def service_app() -> ServiceApp:
     """An endpoint in this process, under a clock of its own."""
     return service_app_at()
+
+
+def test_what_is_refused_half_way_is_said() -> None:
+    """The first page comes, the second is refused: what came is kept, and the rest is missing."""
+    factory = collection.boto3_clients(local=True, endpoint_url="http://127.0.0.1:9")
+    client = factory("cloudwatch")
+    label = metrics.SeriesKey(metric=metrics.consumed("write"), statistic="Sum", period_s=60).label
+    page = {
+        "MetricDataResults": [
+            {"Id": "q0", "Label": label, "Timestamps": [START], "Values": [7.0], "StatusCode": "PartialData"}
+        ],
+        "NextToken": "more",
+    }
+    with Stubber(client) as stub:
+        stub.add_response("get_metric_data", page)
+        stub.add_client_error("get_metric_data", "AccessDenied", "no more", http_status_code=403)
+        found = collection.collect_table(
+            ORDERS, Window(start=START, end=START + MINUTE), clock=lambda: START.timestamp() + 9_999,
+            client_factory=lambda service: client if service == "cloudwatch" else Refusing(),
+        )  # fmt: skip
+    assert consumption(found).points == ((START, 7.0),)
+    assert any("no more" in line for line in found.missing)
+    assert any("was not answered to the end" in line for line in found.missing)
+
+
+class Refusing:
+    """A DynamoDB that allows nothing."""
+
+    def describe_table(self, **_asked: Any) -> Any:
+        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "DescribeTable")
+
+    describe_limits = describe_contributor_insights = describe_table
 
 
 WINDOWS: list[tuple[datetime, datetime, str]] = [
@@ -393,3 +427,10 @@ def test_a_description_that_is_none(content: str, message: str, answer: Answer, 
     path.write_text(content)
     with pytest.raises(ValueError, match=message):
         from_files(answer("a", {WRITES: {1: 2}}), described=path)
+
+
+def test_a_profile_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    asked = EvidenceRequest(table="t", start=NOW - DAY, end=NOW - DAY + MINUTE, profile="nobody")
+    with pytest.raises(ValueError, match=r"--profile: .*nobody"):
+        evidence_for(asked, clock=NOW.timestamp, progress=silent)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keyheat.analysis.advice.actions import Applied, ByHand, Setting, apply
-from keyheat.analysis.advice.case import AdviceCase, Limit
+from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.cures import cured
 from keyheat.analysis.advice.rerun import Rerun, rerun_of
 from keyheat.analysis.diagnosis import diagnose
@@ -20,14 +19,12 @@ from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.show.advice import outlook
-from keyheat.simulator.alterations import Altered, divided, eventually_consistent, in_shards
-from keyheat.simulator.flow import Flow, FlowAnswer
+from keyheat.simulator.alterations import divided
 from keyheat.simulator.masses import masses_of_shares
 from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.whatif import shards_enough
-from keyheat.words import READ, Direction
 
 HOT_KEY = """
 format = "keyheat.scenario/1"
@@ -162,52 +159,6 @@ def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds
     assert cure.throttle_share_after == 0
 
 
-READ_HOT = """
-format = "keyheat.scenario/1"
-name = "reads"
-question = "Do copies of a large item fit the table?"
-[table]
-name = "orders"
-provisioned = {read = 12000, write = 400}
-[keys]
-kind = "hot_key"
-share = 0.9
-keys = 50
-[load]
-users = 10
-duration_s = 15
-item_bytes = 200_000
-[[tasks]]
-operation = "put"
-per_s = 1
-[[tasks]]
-operation = "get"
-per_s = 150
-consistent = true
-"""
-
-
-@pytest.mark.slow
-def test_writes_of_copies_are_paid_out_of_capacity_and_not_of_saved_burst(numbers: Thresholds) -> None:
-    scenario = scenario_from_dict(tomllib.loads(READ_HOT), "test")
-    hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=6_600.0, direction="read")
-
-    def case_of(limit: Limit) -> AdviceCase:
-        constraint, resource, direction = limit
-        heat = RunHeat("read", (hot,), ()) if direction == "read" else None
-        ceiling = 3_000 if direction == "read" else 1_000
-        facts = {"constraint": constraint, "resource": resource, "direction": direction, "heat": heat}
-        return case_for(numbers, **facts, rule=None, limit=400, warm=None, ceiling=ceiling)
-
-    rerun = rerun_as_sent(scenario)
-    _advised, cure = cured([case_of(("partition", "table", READ))], rerun, case_of)
-    assert cure is not None
-    assert "replicate_reads" in {step.action for step in cure.steps}
-    raised = next(step for step in cure.steps if (step.action, step.direction) == ("raise_capacity", "write"))
-    assert raised.units is not None
-    assert raised.units > 800, "each of the copies is written as often as the item"
-
-
 HOT_VALUE = """
 format = "keyheat.scenario/1"
 name = "carriers"
@@ -251,29 +202,6 @@ def test_a_short_run_is_advised_as_many_prefixes_of_an_index_as_are_enough_for_e
     ]
 
 
-def test_nothing_is_foretold_of_a_run_that_the_simulator_does_not_repeat(numbers: Thresholds) -> None:
-    """Nobody knows that keys were hot. With even keys nothing throttles, so the simulator keeps silent."""
-    diagnosis, _ = diagnosis_of(HOT_KEY, numbers, with_scenario=False)
-    assert diagnosis.verdict.constraint == "partition"
-    assert all(one.foreseen is None for one in diagnosis.recommendations)
-
-
-def test_nothing_is_foretold_of_a_table_whose_capacity_is_not_known(numbers: Thresholds) -> None:
-    diagnosis, _ = diagnosis_of(TOO_SMALL, numbers, with_scenario=False, provisioned=None)
-    assert diagnosis.recommendations
-    assert all(one.foreseen is None and one.bill is None for one in diagnosis.recommendations)
-
-
-@pytest.mark.parametrize("action", ["raise_capacity", "auto_scaling", "pre_warm"])
-def test_more_units_than_any_scenario_has_are_not_tried(action: str) -> None:
-    scenario = scenario_from_dict(tomllib.loads(TOO_SMALL), "test")
-    asked = Recommendation(action=action, kind="cure", why="", expected="", units=10_000_000)
-    on = Setting(target_utilisation=0.7)
-    assert isinstance(apply(asked, scenario, on), Applied)
-    beyond = asked.model_copy(update={"units": 10_000_000.5})
-    assert isinstance(apply(beyond, scenario, on), ByHand)
-
-
 @pytest.mark.parametrize(("attempts", "is_repeated"), [(10_000_000, True), (10_000_001, False)])
 def test_a_demand_that_no_scenario_asks_for_is_not_repeated(
     attempts: int, is_repeated: bool, numbers: Thresholds
@@ -310,39 +238,6 @@ def test_hot_keys_are_divided_and_cold_ones_stay() -> None:
     assert [named[f"hot#{n}"] for n in range(3)] == pytest.approx([0.3] * 3)
     assert named["key-7"] == pytest.approx(0.0001)
     assert divided(keys, 1) is keys
-
-
-class Reads:
-    def __init__(self) -> None:
-        self.heard: list[FlowAnswer] = []
-
-    def second(self, at_s: float) -> list[Flow]:
-        keys = masses_of_shares({"hot": 1.0})
-        return [
-            Flow(operation="GetItem", direction=Direction.READ, requests=10, keys=keys, units=2.0),
-            Flow(operation="PutItem", direction=Direction.WRITE, requests=10, keys=keys),
-        ]
-
-    def answered(self, at_s: float, answers: Any) -> None:
-        self.heard += answers
-
-
-def test_a_load_hears_the_answers_to_what_it_meant_to_send() -> None:
-    load = Reads()
-    altered = Altered(load, eventually_consistent)
-    read, write = altered.second(0)
-    assert (read.eventual, read.units, write.eventual) == (True, 1.0, False)
-    altered.answered(0, [FlowAnswer(flow=flow, attempts=10, accepted=10, units=5) for flow in (read, write)])
-    assert [answer.flow.units for answer in load.heard] == [2.0, 1.0]
-
-
-def test_only_the_named_side_is_divided() -> None:
-    altered = Altered(Reads(), in_shards(4, Direction.WRITE))
-    read, write = altered.second(0)
-    assert len(read.keys.points) == 1
-    assert len(write.keys.points) == 4
-    again = altered.second(1)[1]
-    assert len(again.keys.points) == 4
 
 
 PEAK = HOT_KEY.replace(

@@ -1,33 +1,25 @@
 """What pages state of the code is so: links, words, tables and numbers."""
 
-import ast
 import re
 import runpy
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import click
 import pytest
-import yaml
 
 import keyheat
 from benchmarks import _pool, regression
 from benchmarks._nights import MONTH
-from keyheat import words as codes
 from keyheat.analysis.advice.actions import ACTIONS
 from keyheat.analysis.found import DEPTH
 from keyheat.analysis.measures import ABSENCES, MEASURES
-from keyheat.analysis.report.bins import MOST_POINTS
 from keyheat.analysis.rules import LEANING, MEASURED, RULES
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.metrics import METRICS
-from keyheat.intake.schedules import SCHEDULES
 from keyheat.load.live.metrics import LOAD_METRICS
-from keyheat.load.tables.insights import InsightsState
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.boto import SdkRetries
 from keyheat.load.transport.failures import (
     BAD_HTTP,
     CREDENTIALS,
@@ -37,23 +29,24 @@ from keyheat.load.transport.failures import (
     NO_UNITS,
     NOT_AN_ANSWER,
 )
-from keyheat.load.transport.retries import RetriedCall
+from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.metrics import prometheus_text
 from keyheat.model.partition_log import MOST_CELLS
+from keyheat.model.retries import policy_of
 from keyheat.regression import trend
 from keyheat.regression.exports import metrics
 from keyheat.regression.outcome import EXIT_CODES, LEAST_EFFECTS, Gate
-from keyheat.regression.suite import SUITES, find_suite
 from keyheat.regression.suite_spec import CaseSpec, RunSpec, SuiteSpec
 from keyheat.runs.formats import Finding
 from keyheat.runs.frames import FRAMES
 from keyheat.runs.partitions import MOST_ROWS
 from keyheat.runs.run import Run
 from keyheat.scenario.scenario import json_schema
+from keyheat.show.charts.base import MOST_POINTS
 from keyheat.terms import MEANINGS
 from keyheat.words import THROTTLE_CODES
 from tests.clients.page import kept, page_of
-from tests.docs.page import PAGES, ROOT, code_of, commands_of
+from tests.docs.page import PAGES, ROOT
 from tests.faults.account import KILLED
 from tests.faults.kinds import FAULTS
 from tests.regression.outcomes import REGRESSED
@@ -95,45 +88,6 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 # Words
-
-
-RETIRED = {
-    "half within": "p50",
-    "99 % within": "p99",
-    "99th percentile": "p99",
-    r"late in \d+ % of": "p99",
-    r"\*{0,2}intended\*{0,2} start": "response time",
-    "how sure|% sure|less sure": "confidence",
-    r"(units|[A-Z]CU/s) asked for\b|[\"|>] ?[aA]sked (for|of)\b|^[aA]sked (for|of)$": "demand",
-    "wait(ed|ing) for a CPU": "CPU wait",
-    r"\b[lL]imited by\b(?! itself)": "throttled by",
-}
-SAYING = ("pages", "terminal", "testing", "load", "analysis")
-
-
-def spoken() -> Iterator[tuple[Path, str]]:
-    """What is read as it stands, and the texts of Python that may be shown to a person."""
-    for path in (*PAGES.values(), *(ROOT / "docs").rglob("*.txt"), *(ROOT / "keyheat").rglob("static/*")):
-        yield path, path.read_text(encoding="utf-8")
-    for path in (ROOT / "reports" / "templates").iterdir():
-        yield path, path.read_text(encoding="utf-8")
-    for path in (path for room in SAYING for path in (ROOT / "keyheat" / room).rglob("*.py")):
-        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-        docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-        for node in nodes:
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
-                yield path, node.value
-
-
-@pytest.mark.slow
-def test_retired_words_are_used_nowhere() -> None:
-    lines = [(path, line) for path, text in spoken() for line in text.splitlines()]
-    assert [
-        f"{path.relative_to(ROOT)}: {line.strip()[:80]} (the word is {word})"
-        for wording, word in RETIRED.items()
-        for path, line in lines
-        if re.search(wording, line)
-    ] == []
 
 
 def test_the_glossary_explains_words_as_pages_do_in_the_order_of_the_alphabet() -> None:
@@ -279,16 +233,6 @@ def test_metrics_are_named_with_their_kinds_and_meanings() -> None:
     assert rows == [(metric.name, metric.kind, metric.says) for metric in (*LOAD_METRICS, *METRICS)]
 
 
-def test_prometheus_reads_where_the_command_of_the_page_exports() -> None:
-    """The command itself is run on a free port."""
-    command, *_ = commands_of("live-metrics.md")
-    (config,) = (yaml.safe_load(text) for text in code_of("live-metrics.md", "yaml"))
-    targets = [
-        target for static in config["scrape_configs"][0]["static_configs"] for target in static["targets"]
-    ]
-    assert targets == [f"127.0.0.1:{command.rpartition(' ')[2]}"]
-
-
 OF_SERVICES = {  # an answer for each kind of failure that a service sends
     **{f"HTTP{status}": Answer(status, b"", 0.0) for status in (500, 502, 503, 504)},
     **{
@@ -323,7 +267,7 @@ def test_kinds_of_failures_are_all_there_and_retried_or_not_as_the_page_says() -
     }
     seen = {fault.seen_as for fault in FAULTS.values() if fault.seen_as}
     assert OF_TRANSPORTS | set(OF_SERVICES) | {KILLED} | seen == set(documented)
-    retries = SdkRetries("us-east-1")
+    retries = PolicyRetries(policy_of("boto3-2026"), clock=lambda: 0.0)
     for kind in documented.keys() - {KILLED}:
         answer = OF_SERVICES.get(kind) or Answer(0, b"", 0.0, failure=kind)
         again = retries.delay_s(RetriedCall("PutItem"), answer) is not None
@@ -341,37 +285,6 @@ def test_exit_codes_and_metrics_of_regress_are_those_of_the_code() -> None:
     )
     of_measures = {f"keyheat_measure_{name.replace('.', '_')}" for name in MEASURES}
     assert set(re.findall(r"`(keyheat_(?:regress|gate)_\w+)`", TEXTS["regress.md"])) == written - of_measures
-
-
-def test_options_of_regress_are_ones_that_there_are() -> None:
-    documented = set(
-        re.findall(r"--[a-z][a-z-]+", re.sub(r"`(?:curl|keyheat report)[^`]*`", "", TEXTS["regress.md"]))
-    )
-    assert documented <= options_of(verb_of("regress"))
-    assert {"--export", "--json"} <= documented
-
-
-def test_suites_of_ours_are_told_with_their_targets() -> None:
-    rows = dict(table("suites.md", r"^\| `(\w+)` \| (simulated|the local endpoint) \|"))
-    assert rows.keys() == {path.stem for path in SUITES.glob("*.toml")}
-    for name, target in rows.items():
-        where = "simulated" if target == "simulated" else "local"
-        assert {case.target for case in find_suite(name).cases} == {where}
-
-
-def test_schedules_are_all_told_with_the_exit_codes() -> None:
-    page = TEXTS["schedules.md"]
-    files = {path.name for path in (ROOT / "deploy" / "schedules").iterdir() if path.is_file()}
-    linked = set(re.findall(r"\.\./deploy/schedules/([\w.-]+)", page))
-    assert files - linked == {"keyheat-regress-failed.service"}
-    rows = [int(code) for code, _word in table("schedules.md", r"^\| (\d+) \| (\w+)")]
-    assert rows == [
-        codes.DONE, codes.BROKEN, codes.WRONG_USE, codes.INVALID, codes.REFUSED, codes.INTERRUPTED,
-    ]  # fmt: skip
-    ((ours,),) = table("schedules.md", r"the name of one of ours \((.*?)\)")
-    assert set(re.findall(r"`(\w+)`", ours)) == {path.stem for path in SUITES.glob("*.toml")}
-    ((kinds,),) = table("schedules.md", r"^\| `--schedule` \| (.*?);")
-    assert set(re.findall(r"`(\w+)`", kinds)) == SCHEDULES.keys()
 
 
 def test_every_rule_has_its_line_and_its_anchor() -> None:
@@ -407,11 +320,6 @@ def test_a_page_names_all_there_are(page: str, names: Iterable[str]) -> None:
     assert {name for name in names if f"`{name}" not in TEXTS[page]} == set()
 
 
-def test_what_the_fixture_of_pytest_can_do_is_there() -> None:
-    for (name,) in table("pytest.md", r"^\| `(\w+)\("):
-        assert callable(getattr(keyheat.LocalDynamoDB, name)), name
-
-
 def test_numbers_are_those_of_the_code() -> None:
     assert (MOST_POINTS, DEPTH) == (1_800, 6)
     runs, _ = _pool.pool(ROOT / regression.RECORDED)
@@ -425,9 +333,5 @@ def test_numbers_are_those_of_the_code() -> None:
         ("files.md", f"at most {MOST_CELLS:,} rows of a resource, the file has at most {MOST_ROWS:,}"),
         ("regression-statistics.md", f"{same + less} valid runs of 6 s of `hotkey`"),
         ("regression-statistics.md", f"{same} alike and {less} whose hot key"),
-        *(
-            ("contributor-insights.md", InsightsState("TABLE", index, "DISABLED", None).put_back_by_hand)
-            for index in (None, "INDEX")
-        ),
     ):
         assert phrase in TEXTS[page], phrase

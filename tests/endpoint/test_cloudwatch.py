@@ -102,16 +102,6 @@ def test_the_publish_delay_holds_minutes_back() -> None:
     assert values(app, query()) == [0.0]
 
 
-def test_metrics_outlive_their_table_and_are_joined_by_the_next_of_its_name(app: ServiceApp) -> None:
-    app.ddb.delete_table(TableName="orders")
-    app.clock.advance(120)
-    assert values(app, query())[-3:] == [10.0, 10.0, 10.0]
-    create(app, "orders")
-    app.service.catalog.get("orders").model.admit_write(b"12345678", 7.0, app.clock())
-    app.clock.advance(60)
-    assert values(app, query())[0] == 7.0
-
-
 def test_pages_hold_every_datapoint_once(app: ServiceApp) -> None:
     queries = [
         query(Id="a"),

@@ -92,15 +92,5 @@ def test_the_schema_is_the_one_that_is_shipped(verb: Verb) -> None:
     assert json.loads(said)["$id"] == "keyheat.faults/1"
 
 
-@pytest.mark.slow
-def test_a_file_with_mistakes_starts_nothing(verb: Verb, tmp_path: Path, capsys: Any) -> None:
-    file = tmp_path / "faults.toml"
-    file.write_text("[[rules]]\nerror = 404\n[[rules]]\n")
-    said = verb("local", "--port", "0", "--faults", file)
-    assert said.code == 2
-    assert said.out == ""
-    assert "2 errors\n  Input should be 500 or 503, got 404 @ $.rules[0].error\n  does nothing" in said.err
-
-
 def test_a_list_that_is_too_long_says_how_long_it_may_be() -> None:
     assert errors_of(*[{"error": 500}] * 1_001) == ["has 1,001, and may have 1,000 @ $.rules"]

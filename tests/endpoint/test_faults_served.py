@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.testing.local import LocalDynamoDB
@@ -95,24 +95,6 @@ def test_mistakes_are_all_said_and_what_was_set_stays(local: LocalDynamoDB, ddb:
 
 
 @pytest.mark.parametrize(
-    ("method", "headers", "status"),
-    [
-        ("PUT", {**JSON, "Origin": "http://evil.example"}, 403),
-        ("POST", JSON, 405),
-        ("PUT", {"Content-Type": "text/plain"}, 415),
-        ("PUT", {"Content-Type": "application/x-www-form-urlencoded"}, 415),
-        ("PUT", {}, 415),
-        ("OPTIONS", {"Access-Control-Request-Method": "PUT"}, 405),
-    ],
-)
-def test_what_a_form_can_send_sets_no_rules(
-    local: LocalDynamoDB, ddb: Any, method: str, headers: dict[str, str], status: int
-) -> None:
-    assert call(local, method, RULES, headers)[0] == status
-    assert call(local, "GET") == (200, {"rules": []})
-
-
-@pytest.mark.parametrize(
     ("when", "failure", "done"),
     [
         ("before", http.client.RemoteDisconnected, False),
@@ -148,18 +130,6 @@ def test_what_waited_behind_a_cut_answer_is_not_carried_out(local: LocalDynamoDB
         connection.close()
     assert faults.struck() == 1
     assert (held(ddb, "first"), held(ddb, "second")) == (True, False)
-
-
-def test_a_late_answer_comes_late_and_says_why(local: LocalDynamoDB, ddb: Any) -> None:
-    with local.faults(delay_ms=40, name="late"):
-        answer = put(ddb)
-    assert answer["ResponseMetadata"]["HTTPHeaders"]["x-keyheat-fault"] == "late"
-    call(local, "PUT", json.dumps({"rules": [{"delay_ms": 300}]}), JSON)
-    impatient = client("dynamodb", local.url, read_timeout=0.05)
-    with pytest.raises(HTTPClientError):
-        put(impatient, "late")
-    call(local, "DELETE")
-    assert held(ddb, "late")
 
 
 def test_faults_of_a_test_end_with_their_block_and_are_no_throttles_of_the_table(

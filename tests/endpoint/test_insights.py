@@ -11,6 +11,7 @@ from keyheat.endpoint.contributors import KEPT, MOST_KEYS, KeyCounts
 from keyheat.model.transactions import IndexWrite
 from tests.endpoint.account import N, S, attributes, index, on_demand, schema, table, units
 from tests.endpoint.clients import START_S, ServiceApp
+from tests.endpoint.ordering import first_refused
 
 START = datetime.fromtimestamp(START_S, UTC)
 
@@ -42,10 +43,6 @@ def turn(app: ServiceApp, action: str = "ENABLE", **more: str) -> Any:
 
 def described(app: ServiceApp, **more: str) -> Any:
     return app.ddb.describe_contributor_insights(TableName="orders", **more)
-
-
-def kinds(answer: Any) -> list[str]:
-    return [name.split("-")[1] for name in answer["ContributorInsightsRuleList"]]
 
 
 def rule(app: ServiceApp, kind: str, **more: str) -> str:
@@ -100,16 +97,6 @@ def test_enabling_takes_a_second_and_makes_the_rules(app: ServiceApp) -> None:
     assert found["ContributorInsightsRuleList"] == [
         f"DynamoDBContributorInsights-{kind}-{made}" for kind in ("PKC", "SKC", "PKT", "SKT")
     ]
-
-
-def test_enabling_without_a_mode_resets_it(app: ServiceApp) -> None:
-    turn(app, ContributorInsightsMode="THROTTLED_KEYS")
-    assert kinds(described(app)) == ["PKT", "SKT"]
-    answer = app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction="ENABLE")
-    assert answer["ContributorInsightsStatus"] == "ENABLING"
-    assert answer["ContributorInsightsMode"] == "ACCESSED_AND_THROTTLED_KEYS"
-    app.clock.advance(1)
-    assert kinds(described(app)) == ["PKC", "SKC", "PKT", "SKT"]
 
 
 def test_disabling_takes_the_rules_away(app: ServiceApp) -> None:
@@ -205,6 +192,23 @@ def test_batches_and_transactions_count_what_was_refused(app: ServiceApp) -> Non
     assert values(report(app, "PKC")) == {}
 
 
+def test_what_a_refused_transaction_would_have_written_is_no_access(service_app: ServiceApp) -> None:
+    """The other items are of other partitions, so that nothing is in the way of some of them."""
+    app = service_app
+    keys = {"KeySchema": schema("customer", "number")}
+    types = [*attributes("customer"), *attributes("number", kind="N")]
+    app.ddb.create_table(**on_demand(**keys, AttributeDefinitions=types))
+    big, others = item("ann", 1, text="x" * 300_000), [item(f"c-{n}", 1) for n in range(9)]
+    turn(app)
+    first_refused(lambda _: app.ddb.put_item(TableName="orders", Item=big))
+    puts = [{"Put": {"TableName": "orders", "Item": one}} for one in (big, *others)]
+    with pytest.raises(app.ddb.exceptions.TransactionCanceledException) as caught:
+        app.ddb.transact_write_items(TransactItems=puts)
+    codes = [reason["Code"] for reason in caught.value.response["CancellationReasons"]]
+    assert set(codes) == {"ThrottlingError", "None"}
+    assert values(report(app, "PKC")).keys() == {("ann",)}
+
+
 def test_writes_refused_for_an_index_are_counted_nowhere(app: ServiceApp) -> None:
     """The blind spot that AWS documents."""
     turn(app)
@@ -230,17 +234,6 @@ def test_reads_refused_for_an_index_are_its_own(app: ServiceApp) -> None:
     assert values(report(app, "PKT")) == {}
 
 
-def test_nothing_is_counted_before_it_is_enabled_and_after(app: ServiceApp) -> None:
-    app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction="ENABLE")
-    put(app, "early", 1)
-    app.clock.advance(1)
-    put(app, "ann", 1)
-    turn(app, ContributorInsightsMode="THROTTLED_KEYS")
-    put(app, "late", 1)
-    turn(app)
-    assert values(report(app, "PKC")) == {}
-
-
 def test_a_report_has_its_periods_and_statistics(app: ServiceApp) -> None:
     turn(app)
     for customer in ("ann", "ann", "bob"):
@@ -263,17 +256,6 @@ def test_a_report_has_its_periods_and_statistics(app: ServiceApp) -> None:
     two = report(app, "PKC", Period=120)
     assert two["MetricDatapoints"] == []
     assert [len(one["Datapoints"]) for one in two["Contributors"]] == [1, 1]
-
-
-def test_contributors_are_ordered_by_sum_or_by_their_highest_period(app: ServiceApp) -> None:
-    turn(app)
-    for _ in range(3):
-        put(app, "steady", 1)
-        app.clock.advance(60)
-    for number in range(2):
-        put(app, "burst", number)
-    for order, first in (("Sum", "steady"), ("Maximum", "burst")):
-        assert report(app, "PKC", OrderBy=order, MaxContributorCount=1)["Contributors"][0]["Keys"] == [first]
 
 
 @pytest.mark.parametrize(

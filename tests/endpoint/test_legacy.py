@@ -75,16 +75,6 @@ def test_reads_find(ddb: Any, operation: str, request_: dict[str, Any], found: s
     assert found_by(ddb, operation, request_) == found.split()
 
 
-def test_attributes_to_get_are_all_that_is_answered(ddb: Any) -> None:
-    names = {"AttributesToGet": ["n", "none"]}
-    wanted = {"n": ONE}
-    assert ddb.get_item(TableName="orders", Key=KEY, **names)["Item"] == wanted
-    batch = ddb.batch_get_item(RequestItems={"orders": {"Keys": [KEY], **names}})
-    assert batch["Responses"] == {"orders": [wanted]}
-    assert ddb.query(TableName="orders", KeyConditions=OF_A, Limit=1, **names)["Items"] == [wanted]
-    assert wanted in ddb.scan(TableName="orders", **names)["Items"]
-
-
 def updated(ddb: Any, **updates: Any) -> Any:
     request = {"TableName": "orders", "Key": KEY, "AttributeUpdates": updates}
     return ddb.update_item(**request, ReturnValues="ALL_NEW")["Attributes"]

@@ -97,13 +97,6 @@ def test_parameters_stand_for_values_of_any_type(app: ServiceApp) -> None:
         assert error_of(app, "SELECT * FROM music WHERE artist = ?", *given) == unlike
 
 
-def test_columns_stand_by_themselves(app: ServiceApp) -> None:
-    found = run(app, "SELECT song, \"map\".deep[0], none FROM music WHERE artist = 'rich'")["Items"]
-    assert found == [{"song": {"S": "s1"}, "deep[0]": {"S": "x"}}]
-    whole = run(app, "SELECT * FROM music WHERE artist = 'rich' AND song = 's1'")["Items"]
-    assert whole == [item_of(app, "rich", "s1")]
-
-
 def test_an_index_is_read_by_its_keys_or_whole(app: ServiceApp) -> None:
     found = run(
         app, 'SELECT * FROM "music"."by-genre" WHERE genre = \'rock\'', ReturnConsumedCapacity="INDEXES"

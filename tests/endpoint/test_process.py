@@ -139,11 +139,6 @@ def test_a_taken_port_is_said_in_one_line() -> None:
     assert str(caught.value).rstrip().endswith(f"exit code 2: {words}")
 
 
-def test_start_does_not_wait_for_ever() -> None:
-    with pytest.raises(EndpointError, match="not ready within 0 s"):
-        EndpointProcess.start(ready_within_s=0)
-
-
 def test_it_starts_and_stops_where_gevent_has_replaced_sockets() -> None:
     source = (
         "from gevent import monkey; monkey.patch_all()\n"

@@ -209,16 +209,6 @@ def test_a_table_is_where_its_arn_says(regions: Regions, service: Service, tmp_p
     assert len(there.catalog.find("events").items) == 1
 
 
-@pytest.mark.parametrize(
-    ("region", "said"), [("EU WEST", r"valid region, not 'EU WEST'.* @ events"), ("", "no ARN of a table")]
-)
-def test_a_table_in_no_region_is_said(regions: Regions, tmp_path: Path, region: str, said: str) -> None:
-    arn = f"arn:aws:dynamodb:{region}:1:table/events"
-    (tmp_path / "t.json").write_text(json.dumps({**ON_DEMAND, "TableArn": arn}))
-    with pytest.raises(CannotBegin, match=said):
-        Beginning(tables=(tmp_path / "t.json",)).make(regions)
-
-
 def files(folder: Path, items: bytes) -> Beginning:
     (folder / "t.json").write_text(json.dumps({"Table": ORDERS}))
     (folder / "i.jsonl").write_bytes(items)

@@ -80,19 +80,6 @@ def test_a_view_shows_what_it_says_and_the_keys(view: str) -> None:
         assert record["dynamodb"]["StreamViewType"] == view
 
 
-def test_a_failed_condition_or_a_cancelled_transaction_tells_nothing(streamed: Streamed) -> None:
-    never = {"ConditionExpression": "attribute_exists(pk)"}
-    code, _ = error_of(streamed.ddb.put_item, TableName="orders", Item=item(), **never)
-    assert code == "ConditionalCheckFailedException"
-    entries = [
-        {"Put": {"TableName": "orders", "Item": item()}},
-        {"Put": {"TableName": "orders", "Item": item("b"), **never}},
-    ]
-    code, _ = error_of(streamed.ddb.transact_write_items, TransactItems=entries)
-    assert code == "TransactionCanceledException"
-    assert streamed.records() == []
-
-
 def test_a_record_has_the_shape_and_the_size_that_aws_shows() -> None:
     """The sizes are those of https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-example.html"""
     app = service_app_at()

@@ -101,48 +101,14 @@ def test_a_child_is_read_after_its_parent(follower: ShardFollower, orders: Order
     orders.place(20)
     follower.refresh()
     assert len(follower.shards) == 12
-    assert follower.readable == 4  # the children wait
+    assert sum(map(follower._readable, follower.shards.values())) == 4  # the children wait
     first = [record for page in follower.read() for record in page]
     assert len(first) == 20
-    assert follower.readable == 8
+    assert sum(map(follower._readable, follower.shards.values())) == 8
     second = [record for page in follower.read() for record in page]
     assert len(second) == 20
     sequence = [int(record["dynamodb"]["SequenceNumber"]) for record in (*first, *second)]
     assert max(sequence[:20]) < min(sequence[20:])
-
-
-def test_an_iterator_that_expired_or_was_trimmed_is_replaced(follower: ShardFollower, orders: Orders) -> None:
-    orders.place(20)
-    follower.refresh()
-    assert sum(len(page) for page in follower.read()) == 20
-    orders.place(20)
-
-    class Failing:
-        """Fails once for each shard, as a stream does whose iterators have aged."""
-
-        exceptions = follower.client.exceptions
-
-        def __init__(self, code: str) -> None:
-            self.code, self.failed = code, 0
-
-        def get_records(self, **request: Any) -> Any:
-            if self.failed < 4:
-                self.failed += 1
-                raise follower_client.exceptions.ClientError({"Error": {"Code": self.code}}, "GetRecords")
-            return follower_client.get_records(**request)
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(follower_client, name)
-
-    follower_client = follower.client
-    follower.client = Failing("ExpiredIteratorException")
-    assert sum(len(page) for page in follower.read()) == 0
-    assert sum(len(page) for page in follower.read()) == 20  # from where it was, nothing twice
-    assert follower.lost == 0
-    follower.client = Failing("TrimmedDataAccessException")
-    assert sum(len(page) for page in follower.read()) == 0
-    assert sum(len(page) for page in follower.read()) == 40  # what is left, from the oldest
-    assert follower.lost == 4
 
 
 def test_a_flush_that_is_sent_again_counts_once(orders: Orders) -> None:

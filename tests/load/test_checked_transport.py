@@ -5,14 +5,13 @@ from typing import Any
 import orjson
 import pytest
 
-from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.boto import SdkRetries
 from keyheat.load.transport.failures import CheckedTransport
-from keyheat.load.transport.retries import RetriedCall, given_up
-from keyheat.load.users.outcomes import Batch, Note, RequestPart, Transaction, note_single
+from keyheat.load.transport.retries import PolicyRetries, RetriedCall, given_up
+from keyheat.load.users.outcomes import Batch, Note, Request, RequestPart, Transaction, note_answer
+from keyheat.model.retries import policy_of
 
 PAGE = b"<html><body>Please log in</body></html>"
 UNITS = {"TableName": "t", "CapacityUnits": 2.0}
@@ -192,8 +191,8 @@ def test_refusals_are_left_as_they_are() -> None:
     assert CheckedTransport(refusal).send("PutItem", request("PutItem")).throttled
 
 
-NOTES: dict[str, Note] = {
-    "PutItem": lambda record, attempt, answer: note_single(record, attempt, answer, 1.0),
+NOTES: dict[str, Note | None] = {
+    "PutItem": None,
     "BatchWriteItem": Batch(PARTS, "pk", "sk"),
     "BatchGetItem": Batch(PARTS, "pk", "sk"),
     "TransactWriteItems": Transaction(PARTS),
@@ -203,11 +202,11 @@ NOTES: dict[str, Note] = {
 @pytest.mark.parametrize("operation", NOTES)
 @pytest.mark.parametrize("units", [b"-5", b"1e308", b"NaN", b'"2"', b"true"])
 def test_the_record_stays_whole(operation: str, units: bytes) -> None:
-    record, attempt = Record(), Attempt(operation, "write", "a", 1_000.0, 0, 1_000)
+    record, sent = Record(), Request(operation, b"", "a", "write", 1.0, None, NOTES[operation])
     bad = orjson.dumps(GOOD[operation]).replace(b"2.0", units)
     good = orjson.dumps({"ConsumedCapacity": GOOD[operation]["ConsumedCapacity"]})
     for body in (bad, good):
-        NOTES[operation](record, attempt, judged(operation, body))
+        note_answer(record, sent, judged(operation, body), 1_000.0, 0)
     for _ in record.heat["write"].close_windows(2_000.0):
         pass
     total = record.seconds.total()
@@ -226,9 +225,11 @@ def test_refusals_with_nonsense_in_them_have_a_name() -> None:
         assert Answer(400, orjson.dumps({"__type": code}), 0.0).error_code == "HTTP400"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["not_an_answer", "no_units"])
 def test_an_sdk_would_not_send_it_again(kind: str) -> None:
-    answer = Answer(200, b"{}", 0.001, failure=kind)
-    assert SdkRetries("us-east-1").delay_s(RetriedCall("PutItem"), answer) is None
+    answer, retries = (
+        Answer(200, b"{}", 0.001, failure=kind),
+        PolicyRetries(policy_of("boto3-2026"), clock=float),
+    )
+    assert retries.delay_s(RetriedCall("PutItem"), answer) is None
     assert not given_up(answer)

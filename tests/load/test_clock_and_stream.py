@@ -1,6 +1,7 @@
 """Around a load: the clock by the Date of answers, the start of a minute, and the shards of a stream."""
 
 import json
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -15,8 +16,8 @@ import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.clock import AFTER_S, ClockWrong, Sample, align, measure, skew_of
-from keyheat.load.observation import Observation, StreamShards, check_clock
+from keyheat.load.clock import AFTER_S, ClockWrong, align, measure
+from keyheat.load.observation import Observation, StreamShards, service_clock
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.boto import Boto3Transport, make_client
 from keyheat.load.transport.signed import SignedTransport
@@ -65,20 +66,20 @@ class Service:
 
 def measured(ahead_s: float, **more: Any) -> Any:
     clock = Clock(NOON_S + 0.37)
-    return measure(Service(clock, ahead_s, **more), "orders", clock=clock, sleep=clock.sleep)
+    return measure(Service(clock, ahead_s, **more), "orders", clock)
 
 
 @pytest.mark.parametrize("ahead_s", [-420.0, -3.25, -0.1, 0.0, 0.4, 2.6, 75.0])
 @pytest.mark.parametrize("takes_s", [0.002, 0.03, 0.4])
-def test_the_clock_is_known_to_a_few_tenths_of_a_second(ahead_s: float, takes_s: float) -> None:
+def test_the_clock_is_known_to_half_a_second_and_an_answer(ahead_s: float, takes_s: float) -> None:
     skew = measured(ahead_s, takes_s=takes_s)
     assert abs(skew.ahead_s - ahead_s) <= skew.within_s + 1e-6
-    assert skew.within_s <= 0.15 + takes_s
+    assert skew.within_s <= 0.5 + takes_s
 
 
 def test_only_a_notable_difference_is_said() -> None:
     assert measured(1.5).said is None
-    assert "3.0 s behind the service's" in measured(3.0).said.replace("2.9", "3.0").replace("3.1", "3.0")
+    assert re.search(r"[34]\.\d s behind the service's", measured(3.5).said)
     assert "2 minutes ahead of the service's" in measured(-120.0).said
 
 
@@ -118,7 +119,7 @@ def test_a_date_that_is_none_is_no_time() -> None:
     for date in ("tomorrow", "", "Mon, 32 Nov 2026 12:00:00 GMT"):
         metadata = {"HTTPHeaders": {"date": date}}
         odd = SimpleNamespace(describe_table=lambda TableName, said=metadata: {"ResponseMetadata": said})
-        assert measure(odd, "orders", clock=clock, sleep=clock.sleep) is None
+        assert measure(odd, "orders", clock) is None
 
 
 @contextmanager
@@ -157,7 +158,7 @@ def test_such_a_clock_is_named_before_anything_starts_and_its_refusals_are_no_th
     with late(420.0) as server:
         target = target_at(elsewhere(server.url))
         with pytest.raises(TableError, match="this machine's clock is 7 minutes behind AWS: set it"):
-            check_clock(target, "orders", time.time)
+            service_clock(target, "orders", time.time)
         for transport in (
             Boto3Transport(target, connections=1),
             SignedTransport(target, credentials_for(target)),
@@ -175,31 +176,23 @@ def test_a_refusal_for_another_reason_is_not_the_clocks_fault() -> None:
 def test_without_dates_nothing_is_known() -> None:
     clock = Clock()
     dateless = SimpleNamespace(describe_table=lambda TableName: {"ResponseMetadata": {"HTTPHeaders": {}}})
-    assert measure(dateless, "orders", clock=clock, sleep=clock.sleep) is None
+    assert measure(dateless, "orders", clock) is None
 
     def nobody(TableName: str) -> Any:
         raise ConnectTimeoutError(endpoint_url="https://nowhere")
 
     silent = SimpleNamespace(describe_table=nobody)
-    assert measure(silent, "orders", clock=clock, sleep=clock.sleep) is None
-
-
-def test_samples_that_contradict_each_other_leave_their_middle() -> None:
-    """Two machines answer in turn, and their clocks are seconds apart."""
-    skew = skew_of([Sample(0.0, 0.1, 10.0), Sample(1.0, 1.1, 15.0), Sample(2.0, 2.1, 12.0)])
-    assert skew is not None
-    assert 10 < skew.ahead_s < 11
-    assert skew.within_s > 1
+    assert measure(silent, "orders", clock) is None
 
 
 @pytest.mark.parametrize(
     ("second", "ahead_s", "told"),
     [
-        (37.0, 0.0, [23, 20, 10]),
-        (37.0, 8.0, [15, 10]),  # it is 45 there
-        (37.0, 30.0, [53, 50, 40, 30, 20, 10]),
+        (37.0, 0.0, [23, 19, 9]),
+        (37.0, 8.0, [15, 9]),  # it is 45 there
+        (37.0, 30.0, [53, 49, 39, 29, 19, 9]),
         (59.9, 0.0, [0]),
-        (0.0, 0.0, [0]),  # just so: the service's clock is not known to the millisecond
+        (0.0, 0.0, [0]),  # just so: the service's clock is known to half a second
     ],
 )
 def test_the_load_begins_with_a_minute_of_the_service(second: float, ahead_s: float, told: list[int]) -> None:
@@ -225,14 +218,8 @@ def streamed(endpoint: EndpointProcess) -> Any:
 
 
 def look(endpoint: EndpointProcess, described: dict[str, Any]) -> Observation:
-    return Observation.look(
-        target_at(endpoint.url),
-        described,
-        table_facts(described).model_dump(),
-        1.0,
-        clock=time.time,
-        sleep=time.sleep,
-    )
+    facts = table_facts(described).model_dump()
+    return Observation.look(target_at(endpoint.url), described, facts, 1.0, time.time)
 
 
 def test_partitions_are_counted_before_and_after_and_splits_between_are_seen(

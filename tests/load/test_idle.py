@@ -22,10 +22,6 @@ def test_a_load_is_spread_over_all_connections_alike() -> None:
     assert turns == [*range(SPREAD)] * 10
 
 
-def test_one_is_enough_where_nothing_is_to_be_spread() -> None:
-    assert used(Idle(1), [0.0, 0.1, 0.2]) == [0, 0, 0]
-
-
 @pytest.mark.parametrize(
     ("every_s", "connections"), [(IDLE_S / 2, 1), (IDLE_S / 8, 4), (IDLE_S / 100, SPREAD)]
 )

@@ -14,7 +14,7 @@ import pytest
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Item, Query
 from keyheat.load.users.ledger import Ledger
-from keyheat.load.users.outcomes import noting
+from keyheat.load.users.writes import NotedTransport
 from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec
 
 CAPACITY = CapacityPair(read=1, write=1)
@@ -32,6 +32,18 @@ NOTHING = Answer(0, b"", 10.0, failure="timeout")
 LATER_S = 1e9
 
 
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """A transport that answers everything alike."""
+
+    answer: Callable[[], Answer]
+
+    def send(self, operation: str, body: bytes) -> Answer:
+        return self.answer()
+
+    def close(self) -> None: ...
+
+
 @dataclass(slots=True)
 class Writer:
     """Sends writes whose answers are given."""
@@ -39,7 +51,7 @@ class Writer:
     ledger: Ledger = field(default_factory=lambda: Ledger([TABLE, PLAIN], now=Clock()))
 
     def send(self, operation: str, request: dict[str, Any], answer: Answer = OK) -> None:
-        noting(self.ledger, operation, orjson.dumps(request), lambda _operation, _body: answer)
+        NotedTransport(Answering(lambda: answer), self.ledger).send(operation, orjson.dumps(request))
 
     def put(self, pk: str, sk: str, slot: str = "a", views: str = "5", answer: Answer = OK) -> None:
         self.send("PutItem", {"TableName": "images", "Item": image(pk, sk, slot, views)}, answer)
@@ -160,11 +172,11 @@ def test_a_refused_change_leaves_what_was_known() -> None:
 def during(writer: Writer, operation: str, request: dict[str, Any], look: Callable[[], None]) -> None:
     """Look at the ledger while a write is in flight."""
 
-    def in_flight(_operation: str, _body: bytes) -> Answer:
+    def in_flight() -> Answer:
         look()
         return OK
 
-    noting(writer.ledger, operation, orjson.dumps(request), in_flight)
+    NotedTransport(Answering(in_flight), writer.ledger).send(operation, orjson.dumps(request))
 
 
 def put_of(pk: str, sk: str, slot: str, views: str) -> dict[str, Any]:

@@ -3,13 +3,12 @@
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from keyheat.load.run.arguments import add_options
-from keyheat.load.run.plan import InputError, check_options, run_folder, take_numbers, without_tasks
+from keyheat.load.run.plan import InputError, check_options, run_folder, take_numbers
 from keyheat.runs.claims import Taken
 
 NOW = datetime(2026, 11, 21, 6, 0, 0, tzinfo=UTC)
@@ -83,7 +82,7 @@ def test_auto_scaling_is_refused_with_what_leaves_it_out_of_table_and_indexes(tm
 
 def test_auto_scaling_of_the_scenarios_table_is_nothing_to_a_table_that_is_there(tmp_path: Path) -> None:
     said = options(scenario=str(scaled_scenario(tmp_path)), table="orders", target="http://127.0.0.1:8000")
-    assert check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False).existing == "orders"
+    assert check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False).guards.table == "orders"
 
 
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
@@ -174,12 +173,6 @@ def test_a_budget_on_the_command_line_goes_before_that_of_the_scenario() -> None
     assert (plan.budget.dollars, plan.budget.units) == (0.5, None)
 
 
-def test_dollars_hold_on_this_machine_only_where_they_are_said() -> None:
-    for said, held in (({}, False), ({"max_dollars": 0.5}, True)):
-        plan = check_options(options(**said), locustfiles=["hotkey.py"], needs_sort_key=False)
-        assert plan.dollars_said is held
-
-
 @pytest.mark.parametrize(
     ("said", "duration_s"), [({}, 50.0), ({"run_time": 30}, 30), ({"headless": False, "run_time": 30}, None)]
 )
@@ -196,40 +189,6 @@ def test_a_budget_of_nothing_is_refused() -> None:
     said = errors_of(options(max_dollars=0.0, max_minutes=-1.0), locustfiles=["hotkey.py"])
     assert "--max-dollars" in said
     assert "--max-minutes" in said
-
-
-def tagged(*tags: str) -> Any:
-    return SimpleNamespace(locust_tag_set=set(tags))
-
-
-WRITER = SimpleNamespace(__name__="Writer", tasks=[tagged("write"), tagged("write", "slow")])
-READER = SimpleNamespace(
-    __name__="Reader", tasks=[SimpleNamespace(tasks=[tagged("read")]), lambda _user: None]
-)
-CHOICES = {
-    "all": ({}, ""),
-    "a task of each": ({"exclude_tags": ["slow"]}, ""),
-    "nobody": (
-        {"tags": ["wirte"]},
-        "--tags wirte leaves nothing to run of Writer, Reader; tags of its tasks: read, slow, write",
-    ),
-    "readers": (
-        {"tags": ["read"]},
-        "--tags read leaves nothing to run of Writer; tags of its tasks: read, slow, write; "
-        "to run the others alone, name them: Reader",
-    ),
-    "none is left": ({"tags": ["slow"], "exclude_tags": ["write"]},
-                     "--tags slow --exclude-tags write leaves nothing to run of Writer, Reader"),
-    "without tags is not excluded": ({"exclude_tags": ["read"]}, ""),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("choice", CHOICES)
-def test_tags_leave_something_to_run(choice: str) -> None:
-    said, problem = CHOICES[choice]
-    found = list(without_tasks([WRITER, READER], Namespace(**said)))
-    assert len(found) == bool(problem)
-    assert "".join(found).startswith(problem)
 
 
 def test_settings_are_those_of_every_verb() -> None:

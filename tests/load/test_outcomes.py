@@ -36,7 +36,7 @@ def totals(record: Record) -> tuple[float, float, float, float]:
     """Accepted, throttled and failed attempts, and units consumed."""
     total = record.seconds.total()
     assert total[ATTEMPTS] == total[ACCEPTED] + total[THROTTLED] + total[ERRORS]
-    return total[ACCEPTED], total[THROTTLED], total[ERRORS], round(record.seconds.consumed_units("write"), 9)
+    return total[ACCEPTED], total[THROTTLED], total[ERRORS], round(record.consumed.write_units, 9)
 
 
 def throttled_rows(record: Record) -> list[dict[str, Any]]:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.record.generator import Health
-from keyheat.load.run.testbed import LOCAL
-from keyheat.load.run.testbed import Testbed as Bed
+from keyheat.load.guard.budget import Caps, Spending
+from keyheat.load.record.record import Record
+from keyheat.load.run.run import LoadRun
 from keyheat.load.transport.endpoint_pages import NotTold, faults_of, partitions_of
 from keyheat.load.transport.target import Target, target_at
 from keyheat.testing.local import LocalDynamoDB
@@ -75,21 +75,20 @@ def test_the_table_is_that_of_the_region_which_is_signed_for(endpoint: EndpointP
 def test_a_run_says_which_rules_struck_while_it_loaded_and_how_often(endpoint: EndpointProcess) -> None:
     local = LocalDynamoDB(endpoint.url)
     said: list[str] = []
-    bed = Bed(plan=Any, progress=SimpleNamespace(say=said.append), run_id="mine")  # type: ignore[arg-type]
-    bed.target = target_at(endpoint.url)
-    bed._folder = SimpleNamespace(manifest={"target": LOCAL})  # type: ignore[assignment]
-    health = Health()
-    bed.see_faults(health)
+    progress: Any = SimpleNamespace(say=said.append)
+    run = LoadRun(Any, progress, users=1, duration_s=None, spending=Spending(Caps()))  # type: ignore[arg-type]
+    run.load = SimpleNamespace(record=Record())  # type: ignore[assignment]
+    health, target = run.record.health, target_at(endpoint.url)
+    run.see_faults(target)
     assert (said, health.missing) == ([], [])
     with local.faults({"name": "mine", "delay_ms": 1, "times": 3}, {"delay_ms": 1}) as faults:
         local._ask("ListTables", {})
-        bed._struck = faults_of(bed.target)
+        run._struck = faults_of(target)
         for _ in range(4):
             local._ask("ListTables", {})
-        bed.see_faults(health)
+        run.see_faults(target)
         assert faults.struck() == 8
     assert health.missing == said
     assert said[0].endswith("labels take for the table's own doing: mine 2 times, rule-2 4 times")
-    bed.target = target_at("http://127.0.0.1:9")
-    bed.see_faults(health)
+    run.see_faults(target_at("http://127.0.0.1:9"))
     assert health.missing[1].startswith("whether rules of faults struck: the endpoint did not answer")

@@ -1,4 +1,4 @@
-"""A client of botocore, `SdkRetries` and the published policy decide alike, attempt by attempt."""
+"""A client of botocore, and the published policy decide alike, attempt by attempt."""
 
 import json
 import random
@@ -17,12 +17,10 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.boto import SdkRetries
 from keyheat.load.transport.retries import (
     LOOK_AGAIN_S,
     PolicyRetries,
     RetriedCall,
-    Retries,
     given_up,
 )
 from keyheat.model.retries import policy_of
@@ -134,7 +132,7 @@ def published(mode: str = "standard") -> PolicyRetries:
     return PolicyRetries(policy, clock=lambda: 0.0, chance=random.random)
 
 
-def delays_of_ours(retries: Retries, answers: list[Answer]) -> tuple[list[float], Answer]:
+def delays_of_ours(retries: PolicyRetries, answers: list[Answer]) -> tuple[list[float], Answer]:
     call, delays = RetriedCall("DeleteItem"), list[float]()
     place = 0
     while (delay_s := retries.delay_s(call, answers[min(place, len(answers) - 1)])) is not None:
@@ -160,13 +158,9 @@ def test_the_same_answers_are_retried_after_the_same_time(
         random.seed(5)
         theirs = delays_of_botocore(url, 1, monkeypatch)[0]
     random.seed(5)
-    retries = SdkRetries("us-east-1")
-    ours, _ = delays_of_ours(retries, [answer_of(reply) for reply in script])
+    ours, _ = delays_of_ours(published(mode), [answer_of(reply) for reply in script])
     assert ours == pytest.approx(theirs)
     assert seen[0] == len(ours) + 1
-    assert retries.mode == mode
-    random.seed(5)
-    assert delays_of_ours(published(mode), [answer_of(reply) for reply in script])[0] == pytest.approx(theirs)
 
 
 @pytest.mark.parametrize(
@@ -180,16 +174,13 @@ def test_a_connection_that_is_none_is_retried_alike(
     theirs = delays_of_botocore(url, 1, monkeypatch)[0]
     random.seed(5)
     refused = Answer(0, b"", 0.001, failure=failure)
-    assert delays_of_ours(SdkRetries("us-east-1"), [refused])[0] == pytest.approx(theirs)
-    random.seed(5)
     assert delays_of_ours(published(), [refused])[0] == pytest.approx(theirs)
     assert theirs
 
 
 def test_credentials_that_are_gone_are_not_retried() -> None:
     gone = Answer(0, b"", 0.001, failure="credentials")
-    for retries in (SdkRetries("us-east-1"), published()):
-        assert delays_of_ours(retries, [gone])[0] == []
+    assert delays_of_ours(published(), [gone])[0] == []
     assert not given_up(gone)
 
 
@@ -197,17 +188,17 @@ def test_the_quota_of_a_client_is_used_up_alike(monkeypatch: pytest.MonkeyPatch)
     calls = 60
     with server([THROTTLED]) as (url, _):
         theirs = [len(delays) for delays in delays_of_botocore(url, calls, monkeypatch)]
-    for retries in (SdkRetries("us-east-1"), published()):
-        ends = [delays_of_ours(retries, [answer_of(THROTTLED)]) for _ in range(calls)]
-        assert [len(delays) for delays, _ in ends] == theirs
-        assert all(given_up(answer) for _, answer in ends)
+    retries = published()
+    ends = [delays_of_ours(retries, [answer_of(THROTTLED)]) for _ in range(calls)]
+    assert [len(delays) for delays, _ in ends] == theirs
+    assert all(given_up(answer) for _, answer in ends)
     assert sum(theirs) == 100  # 500 tokens, of which a retry of a throttled request takes 5
 
 
 def test_answers_that_do_not_come_in_time_use_it_up_alike() -> None:
-    for retries in (SdkRetries("us-east-1"), published()):
-        ends = [len(delays_of_ours(retries, [answer_of(SILENT)])[0]) for _ in range(60)]
-        assert sum(ends) == 500 // 14  # as of every error that is no throttle; it was 10 before 2026
+    retries = published()
+    ends = [len(delays_of_ours(retries, [answer_of(SILENT)])[0]) for _ in range(60)]
+    assert sum(ends) == 500 // 14  # as of every error that is no throttle; it was 10 before 2026
 
 
 def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,13 +206,12 @@ def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPa
     calls = 160
     with server(script) as (url, _):
         theirs = [len(delays) for delays in delays_of_botocore(url, calls, monkeypatch)]
-    for retries in (SdkRetries("us-east-1"), published()):
-        ours, left = [], [answer_of(reply) for reply in script]
-        for _ in range(calls):
-            delays, _end = delays_of_ours(retries, left)
-            left = left[len(delays) + 1 :] or [answer_of(GOOD)]
-            ours.append(len(delays))
-        assert ours == theirs
+    retries, ours, left = published(), list[int](), [answer_of(reply) for reply in script]
+    for _ in range(calls):
+        delays, _end = delays_of_ours(retries, left)
+        left = left[len(delays) + 1 :] or [answer_of(GOOD)]
+        ours.append(len(delays))
+    assert ours == theirs
 
 
 BROKEN, WORSE = error("InternalServerError", 500), (502, b"", {})

@@ -47,7 +47,7 @@ def test_steps_are_asked_at_their_moments_and_wait_for_an_active_table(target: T
     )
     prepare_table(target, made.table, "run")
     said: list[str] = []
-    timeline = TableTimeline.of(made, target, time.time(), said.append, time.time)
+    timeline = TableTimeline(made, target, time.time(), said.append, time.time)
     timeline.follow()
     raised, lowered, switched = timeline.log
     assert (raised.what, raised.before, raised.after) == ("provisioned.write", 4_000, 5_000)
@@ -83,7 +83,7 @@ def test_a_refusal_is_said_and_kept(endpoint: EndpointProcess) -> None:
         )
     client.close()
     said: list[str] = []
-    timeline = TableTimeline.of(made, target, time.time(), said.append, time.time)
+    timeline = TableTimeline(made, target, time.time(), said.append, time.time)
     timeline.follow()
     (event,) = timeline.log
     assert event.refused is not None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from keyheat.load.pacer import DROPPED, LATE, OpenLoop, TracePacer, TraceSchedule
+from keyheat.load.pacer import DROPPED, LATE, OpenLoop, OpenPacer, TraceSchedule
 from keyheat.load.record.record import Record
 from keyheat.scenario.trace import TraceRow
 
@@ -22,7 +22,7 @@ class World:
         self.arrivals = OpenLoop(
             schedule, self.record, started_s=started_s, clock=lambda: self.now_s, sleep=self.sleep
         )
-        self.pace = TracePacer(self.arrivals, schedule)
+        self.pace = OpenPacer(self.arrivals)
 
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds

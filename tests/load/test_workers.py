@@ -11,7 +11,7 @@ import pytest
 
 from keyheat.load.guard.budget import Caps
 from keyheat.load.guard.watch import watch_part
-from keyheat.load.record.attempt import ConsumedUnits
+from keyheat.load.record.attempt import Attempt, ConsumedUnits
 from keyheat.load.record.record import Arrived, Record
 from keyheat.load.record.rows import ATTEMPTS, ThrottleRows
 from keyheat.load.run import workers
@@ -85,7 +85,7 @@ def test_every_piece_arrives() -> None:
     gatherer, worker, environment = connected(order())
     worker.begin()
     for number in range(30):
-        environment.keyheat.record.accepted(an_attempt(number), 1.0)
+        environment.keyheat.record.add(an_attempt(number, units=1.0))
         if number % 10 == 0:
             worker._report()
     gatherer.finish()
@@ -115,7 +115,7 @@ def test_a_worker_without_users_reports_too() -> None:
 def test_a_worker_that_is_halted_twice_reports_once() -> None:
     gatherer, worker, environment = connected(order())
     worker.begin()
-    environment.keyheat.record.accepted(an_attempt(1), 1.0)
+    environment.keyheat.record.add(an_attempt(1, units=1.0))
     worker.end()
     gatherer.finish()
     environment.runner.send_message(HALT, (gatherer.order.run_id, 0.0))
@@ -128,7 +128,7 @@ def test_a_lost_worker_is_named_with_what_it_carried() -> None:
     gatherer.workers["b"] = whole = Arrived(joined_s=0.0)
     whole.take(number=0, last=True, users=0, now_s=1.0)
     worker.begin()
-    environment.keyheat.record.accepted(an_attempt(1), 1.0)
+    environment.keyheat.record.add(an_attempt(1, units=1.0))
     worker._report()
     environment.runner.listeners.pop(HALT)  # it was killed: it hears no more
     gatherer.finish(silence_s=0.1)
@@ -179,10 +179,10 @@ def test_no_long_wait_for_a_worker_that_locust_gave_up() -> None:
 def test_a_worker_that_is_ready_twice_goes_on_counting() -> None:
     gatherer, worker, environment = connected(order())
     worker.begin()
-    environment.keyheat.record.accepted(an_attempt(1), 1.0)
+    environment.keyheat.record.add(an_attempt(1, units=1.0))
     worker._report()
     gatherer.give_order_to("a")
-    environment.keyheat.record.accepted(an_attempt(2), 1.0)
+    environment.keyheat.record.add(an_attempt(2, units=1.0))
     gatherer.finish()
     assert gatherer.record.health.missing == []
     assert gatherer.record.seconds.total()[ATTEMPTS] == 2
@@ -245,7 +245,7 @@ def test_a_worker_whose_part_is_used_up_sends_no_more_and_the_master_ends_the_ru
     gatherer, worker, environment = connected(capped(1_000.0))
     gatherer.used_up = lambda: ended.append("used up")
     worker.begin()
-    environment.keyheat.record.accepted(an_attempt(1), 600.0)
+    environment.keyheat.record.add(an_attempt(1, units=600.0))
     worker._used_up()
     assert environment.keyheat.stopping
     assert ended == ["used up"]
@@ -339,10 +339,7 @@ LIES: dict[str, Callable[[Wired], None]] = {
 
 def one_throttle(*, at: int = 1, reason: int = 0) -> dict[str, bytes | list[str | None]]:
     rows = ThrottleRows()
-    rows.add(
-        at_us=at, key=1, units=1.0, late_us=0, service_us=1, index=None, direction="write",
-        reason=None, operation="PutItem",
-    )  # fmt: skip
+    rows.add(Attempt("PutItem", "write", "k", at / 1e6, 0, 1, outcome="throttled", units=1.0), key=1)
     rows.columns["reason"][0] = reason
     return rows.to_wire()
 
@@ -370,12 +367,12 @@ def test_of_a_worker_that_lies_nothing_is_counted_and_the_run_says_nothing(
     gatherer, worker, environment = connected(order())
     worker.begin()
     for number in range(3):
-        environment.keyheat.record.accepted(an_attempt(number), 1.0)
+        environment.keyheat.record.add(an_attempt(number, units=1.0))
     worker.end()
     before = gatherer.record.to_wire()
     if callable(sent):
         record = Record()
-        record.accepted(an_attempt(1), 1.0)
+        record.add(an_attempt(1, units=1.0))
         wire = msgpack.unpackb(msgpack.packb(record.to_wire()))
         sent(wire)
         sent = piece(msgpack.packb(wire))

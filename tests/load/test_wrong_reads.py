@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Item, Page, Query, read_collection
 from keyheat.load.users.ledger import SETTLE_S, Ledger, ReadCheck, judge
-from keyheat.load.users.outcomes import noting
+from keyheat.load.users.writes import NotedTransport
 from keyheat.scenario.spec.tables import CapacityPair, TableSpec
 
 TABLE = TableSpec(name="orders", sort_key="sk", provisioned=CapacityPair(read=1, write=1))
@@ -25,11 +25,20 @@ def order(shard: str, sort_key: str) -> Item:
     return {"pk": {"S": shard}, "sk": {"S": sort_key}}
 
 
+class Accepting:
+    """A transport that accepts everything."""
+
+    def send(self, operation: str, body: bytes) -> Answer:
+        return Answer(200, b"{}", 0.0)
+
+    def close(self) -> None: ...
+
+
 def known(written: list[tuple[str, str]], at_s: float = 10.0) -> Ledger:
     ledger = Ledger([TABLE], now=lambda: at_s)
     for shard, sort_key in written:
         body = orjson.dumps({"TableName": "orders", "Item": order(shard, sort_key)})
-        noting(ledger, "PutItem", body, lambda _operation, _body: Answer(200, b"{}", 0.0))
+        NotedTransport(Accepting(), ledger).send("PutItem", body)
     return ledger
 
 

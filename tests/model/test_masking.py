@@ -47,7 +47,7 @@ def endpoint() -> Iterator[EndpointProcess]:
          "?X-Amz-Credential=(secret)&X-Amz-Security-Token=(session token)&X-Amz-Signature=(secret)"),
         ("{'X-Amz-Security-Token': b'FwoG/s3cr3t==', 'x': 1}",
          "{'X-Amz-Security-Token': b'(session token)', 'x': 1}"),
-        ("Credential=AKIAIOSFODNN7EXAMPLE/2026, Signature=" + "0a" * 32,
+        ("Credential=ASIAIOSFODNN7EXAMPLE/2026, Signature=" + "0a" * 32,
          "Credential=(access key)/2026, Signature=(secret)"),
         ("<SecretAccessKey>s3cr3t/x</SecretAccessKey>", "<SecretAccessKey>(secret)</SecretAccessKey>"),
         ('{"sessionToken": "s3cr3t==", "expiration": 1}', '{"sessionToken": "(secret)", "expiration": 1}'),

@@ -15,14 +15,6 @@ def maximum(rate: float, caller: Caller | None = None) -> MaximumBucket:
     return MaximumBucket(rate, rate, rate, 0.0, caller=caller or Caller(), **large)
 
 
-def test_each_node_lets_one_large_request_pass_and_forgets_the_debt_within_a_second() -> None:
-    bucket = maximum(1)
-    assert [bucket.take(351, 0.0) for _ in range(NODES + 3)].count(True) == NODES
-    assert not bucket.allows(351, 0.99)
-    assert bucket.take(351, 1.0)
-    assert bucket.spent == 351 * (NODES + 1)
-
-
 def test_a_connection_stays_with_its_node() -> None:
     caller = Caller(3)
     bucket = maximum(1, caller)

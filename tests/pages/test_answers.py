@@ -10,10 +10,10 @@ import pytest
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, evidence_alone, load_run
 from keyheat.runs.formats import Cure, CureStep, GeneratorFacts, MonthlyBill, Recommendation
-from keyheat.show.advice import cards
 from keyheat.show.answer import Fact
 from keyheat.show.charts.generator import generator_words
 from keyheat.show.questions import first_facts
+from keyheat.show.run import run_answer
 from keyheat.show.verdict import verdict_sentence
 from keyheat.words import WRITE
 
@@ -190,21 +190,21 @@ def test_what_is_held_back_is_not_sent(story: Story, held_back_per_s: float, sai
     assert said in generator_words(held)
 
 
-def test_resources_that_need_the_same_share_a_card() -> None:
+def test_resources_that_need_the_same_share_a_step(story: Story) -> None:
     def raised(resource: str, units: float, action: str = "raise_capacity") -> Recommendation:
         return Recommendation(
             action=action, kind="cure", why="It is asked for more.", expected="It fits.",
             resource=resource, direction=WRITE, units=units,
         )  # fmt: skip
 
-    both, other = cards(
-        [
-            raised("table", 900),
-            raised("by-day", 400),
-            raised("table", 1, action="ramp"),
-        ]
-    )
-    assert (both.title, [one.resource for one in both.of]) == ("Raise the capacity", ["table", "by-day"])
-    assert both.expected == ("It fits.",)
-    assert not other.several
-    assert cards([raised("by-day", 400)])[0].title == "Raise the capacity of index by-day"
+    def steps(*advice: Recommendation) -> tuple[Fact, ...]:
+        run = with_diagnosis(story("hotkey"), recommendations=advice)
+        return run_answer(run).sections[0].facts
+
+    both, other = steps(raised("table", 900), raised("by-day", 400), raised("table", 1, action="ramp"))
+    assert both.name == "Raise the capacity"
+    assert [line.partition(":")[0] for line in both.beside] == [
+        "Writes of the table, 900 units/s", "Writes of index by-day, 400 units/s", "Expected",
+    ]  # fmt: skip
+    assert other.name == "Ramp the load up: 1 units/s"
+    assert steps(raised("by-day", 400))[0].name == "Raise the capacity of index by-day: 400 units/s"

@@ -19,7 +19,6 @@ from rich.text import Text
 from keyheat.cli.main import main
 from keyheat.load.run.progress import RunProgress, tell
 from keyheat.masking import plain, plain_json, speak_plainly
-from keyheat.show.layout import Strip
 from keyheat.terminal.console import PlainConsole, print_json
 from keyheat.terminal.progress import NAMED, SAID, Bar, Countdown, LoadBar, Working
 from tests.outside import PATIENCE_S
@@ -187,19 +186,3 @@ def test_an_answer_comes_in_any_encoding(tmp_path: Path) -> None:
     ).stdout.decode("ascii")  # fmt: skip
     assert "codec" not in said
     assert "At least ceil(" in said
-
-
-@pytest.mark.parametrize("columns", [40, 60, 120])
-def test_charts_are_as_wide_as_the_terminal_at_most(columns: int) -> None:
-    bar = Table(box=None)
-    bar.add_column("value", no_wrap=True)
-    bar.add_column("", overflow="fold")
-    bar.add_row("123,456", Strip(lambda width: Text("█" * width), 50))
-    written = io.StringIO()
-    console = PlainConsole(file=written, width=columns)
-    console.print(Strip(lambda width: Text("█" * width), 60))
-    console.print(bar)
-    lines = written.getvalue().splitlines()
-    assert max(map(len, lines)) <= columns
-    assert max(line.count("█") for line in lines) >= min(columns, 60) - 12
-    assert "123,456" in written.getvalue()

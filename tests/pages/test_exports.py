@@ -1,4 +1,4 @@
-"""What charts show, as files: every second, units in the names, digests of keys unless values were kept."""
+"""The frames of a run as files: every second, units in the names, digests of keys unless values were kept."""
 
 import csv
 import json
@@ -6,12 +6,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from keyheat.analysis.report.run import load_run
+import keyheat
 from keyheat.cli.pages import report
 from keyheat.show.exports import KeysNotRecorded, write_exports
-
-SEVERAL = {"seconds-table-write", "constraints", "heat-of-keys-write",
-           "hottest-keys-write", "partitions-table-write", "latency", "generator"}  # fmt: skip
 
 
 def rows_of(path):
@@ -19,45 +16,31 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
-@pytest.fixture
-def exported(samples, tmp_path):
-    def make(name="hotkey", **more):
-        return {path.stem: path for path, _ in write_exports(samples[name], tmp_path, **more)}
-
-    return make
-
-
-def test_every_chart_is_a_file(exported):
-    assert set(exported()) == SEVERAL
-
-
-@pytest.mark.slow
-def test_seconds_add_up_to_what_the_client_recorded(exported, samples):
-    rows = rows_of(exported()["seconds-table-write"])
-    run = load_run(samples["hotkey"])
-    assert rows[0]["from_utc"] == "2026-11-20T12:00:00.000Z"
-    assert len(rows) == 120
-    throttled = sum(float(row["throttled_partition_per_s"]) for row in rows)
-    assert throttled == run.seconds["throttled"].sum()
+def test_every_frame_is_a_file_with_every_row(samples, tmp_path):
+    written = dict(write_exports(samples["hotkey"], tmp_path))
+    names = {"seconds", "throttles", "minutes", "latency", "keys", "labels", "partitions"}
+    assert {path.stem for path in written} == names
+    seconds = rows_of(tmp_path / "seconds.csv")
+    run = keyheat.load_run(samples["hotkey"])
+    assert written[tmp_path / "seconds.csv"] == len(seconds) == len(run.seconds)
+    assert seconds[0]["second"] == "2026-11-20T12:00:00.000Z"
+    assert sum(int(row["throttled"]) for row in seconds) == run.seconds["throttled"].sum()
+    windows = [row["window"] for row in rows_of(tmp_path / "keys.csv")]
+    assert "" in windows, "of the whole run: no window, and not one at zero"
 
 
-def with_values(folder):
+def test_values_of_keys_are_written_only_if_asked(a_run, tmp_path):
+    folder = a_run()
     path = folder / "keys.json"
     content = json.loads(path.read_text())
     for loads in content["overall"].values():
         for load in loads:
-            load["shown"] = "customer-7"
+            load["shown"] = "=customer-7"
     path.write_text(json.dumps(content))
-    return folder
-
-
-@pytest.mark.slow
-def test_values_of_keys_are_written_only_if_asked(a_run, tmp_path):
-    folder = with_values(a_run())
-    for path, _ in write_exports(folder, tmp_path / "digests"):
-        assert "customer-7" not in path.read_text()
-    written = {path.stem: path for path, _ in write_exports(folder, tmp_path / "shown", show_keys=True)}
-    assert {row["key_shown"] for row in rows_of(written["hottest-keys-write"])} >= {"customer-7"}
+    for written, _ in write_exports(folder, tmp_path / "digests"):
+        assert "customer-7" not in written.read_text()
+    write_exports(folder, tmp_path / "shown", show_keys=True)
+    assert "'=customer-7" in {row["shown"] for row in rows_of(tmp_path / "shown" / "keys.csv")}
 
 
 def test_values_that_were_not_recorded_are_refused(samples, tmp_path):
@@ -66,10 +49,9 @@ def test_values_that_were_not_recorded_are_refused(samples, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.slow
 def test_the_verb_says_what_it_wrote(samples, tmp_path):
     said = CliRunner().invoke(report, [str(samples["hotkey"]), "--csv", str(tmp_path)])
-    assert "generator.csv  120 rows" in said.output.replace("\n", "")
+    assert "latency.csv  " in said.output.replace("\n", "")
     refused = CliRunner().invoke(report, [str(samples["hotkey"]), "--csv", str(tmp_path), "--show-keys"])
     assert refused.exit_code == 2
     assert "has digests of keys only" in refused.output

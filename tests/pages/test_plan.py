@@ -76,7 +76,7 @@ def test_what_a_plan_says(name: str, golden: Golden) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_shipped_scenario_has_a_plan_within_80_columns_as_json_and_as_markdown(path: Path) -> None:
-    plan = plan_of(path.stem, metric_requests=3_000, throttled_keys=True)
+    plan = plan_of(path.stem, metric_requests=3_000)
     assert max(map(len, on_paper(plan).splitlines())) <= 80
     content = json_of(plan_answer(plan))
     assert json.loads(json.dumps(content, allow_nan=False)) == content

@@ -114,11 +114,8 @@ def _warm(write: float, read: float) -> Any:
 
 
 def test_what_is_asked_of_cloudwatch_is_on_the_bill() -> None:
-    bill = billed("hotkey", metric_requests=4_000, throttled_keys=True)
+    bill = billed("hotkey", metric_requests=4_000)
     assert line(bill, "GetMetricData").dollars == pytest.approx(0.04)
-    assert line(bill, "Insights rules").dollars == pytest.approx(2 * 0.5)  # partition keys, and with sort key
-    assert line(bill, "Insights events").quantity == 25_000  # an item counts for each of them
-    assert not any("Insights" in one.what for one in billed("hotkey").lines)
 
 
 def test_whoever_follows_a_stream_pays_for_it() -> None:
@@ -128,12 +125,10 @@ def test_whoever_follows_a_stream_pays_for_it() -> None:
 
 
 def test_a_list_without_a_price_leaves_it_out_of_the_sum() -> None:
-    bare = load_prices().model_copy(update={"cloudwatch": None, "contributor_insights": None})
-    bill = billed("hotkey", bare, metric_requests=4_000, throttled_keys=True)
+    bare = load_prices().model_copy(update={"cloudwatch": None})
+    bill = billed("hotkey", bare, metric_requests=4_000)
     assert bill.dollars == pytest.approx(2.665)
-    assert bill.unpriced == (
-        "CloudWatch GetMetricData", "Contributor Insights rules", "Contributor Insights events",
-    )  # fmt: skip
+    assert bill.unpriced == ("CloudWatch GetMetricData",)
 
 
 def test_a_load_test_that_nobody_knows_is_taken_to_write_with_every_request() -> None:

@@ -12,7 +12,8 @@ import pytest
 from keyheat.analysis.found import UnreadPlace, find_runs, of_summary
 from keyheat.regression.history import History
 from keyheat.regression.outcome import Gate, GateFinding
-from keyheat.runs.folder import Underway, write_underway
+from keyheat.runfiles import write_json
+from keyheat.runs.folder import UNDERWAY, UNDERWAY_NAME
 from keyheat.show.html import html_of, save
 from keyheat.show.runs import RunRow, SuitePlace, kept_runs, rows_of, runs_answer
 from keyheat.words import INVALID
@@ -24,7 +25,7 @@ from tests.regression.outcomes import an_outcome
 def signs(**more):
     own = psutil.Process()
     here = {"host": node(), "pid": own.pid, "born_s": own.create_time()}
-    return Underway(**{"at_s": 1_000.0, "phase": "loading", "elapsed_s": 5.0, **here, **more})
+    return here | more
 
 
 def found(folder, now_s=1_001.0):
@@ -99,19 +100,18 @@ def test_a_folder_that_is_not_there_yet_is_empty(tmp_path):
     ("status", "alive", "state"),
     [
         ("running", signs(), "under way"),
-        ("finished", signs(phase="collecting"), "under way"),
+        ("finished", signs(), "under way"),
         ("running", None, "never ended"),
         ("running", signs(pid=2**22 + 1), "never ended"),
         ("running", signs(born_s=1.0), "never ended"),  # its number is another process's by now
         ("running", signs(host="elsewhere"), "under way"),
-        ("running", signs(host="elsewhere", at_s=900.0), "never ended"),
         ("interrupted", None, "not analyzed"),
     ],
 )
 def test_how_far_a_run_has_come(tmp_path, status, alive, state):
     folder = started(tmp_path / "run", "hotkey", status=status)
     if alive is not None:
-        write_underway(folder, alive)
+        write_json(folder / UNDERWAY_NAME, UNDERWAY, alive)
     (run,) = found(tmp_path)[0].values()
     assert run.state == state
     (row,) = rows_of([run])

@@ -9,7 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from keyheat.runs.claims import Claim, Taken, claim, hold
+from keyheat.runs.claims import Claim, Taken, claim, claim_new, claim_numbered, hold
 
 MANY = 8
 ROOT = Path(__file__).parents[2]
@@ -38,6 +38,12 @@ def test_one_of_many_gets_the_folder_that_all_want(tmp_path: Path, there: bool) 
     got = [one for one in at_once(lambda: claim(folder)) if one]
     assert [one.folder for one in got] == [folder]
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("ask", [claim_new, claim_numbered])
+def test_each_of_many_gets_one_of_its_own(tmp_path: Path, ask: Callable[[Path], Claim]) -> None:
+    got = [one.folder.name for one in at_once(lambda: ask(tmp_path / "run")) if one]
+    assert sorted(got) == ["run", *(f"run-{number}" for number in range(2, MANY + 1))]
 
 
 @pytest.mark.opens
@@ -78,3 +84,15 @@ def test_what_was_made_and_stayed_empty_goes_again(tmp_path: Path) -> None:
     with claim(tmp_path / "used") as used:
         (used.folder / "run.json").touch()
     assert (tmp_path / "used").exists()
+
+
+def test_who_is_let_in_claims_what_was_made_for_it(tmp_path: Path) -> None:
+    new = claim_new(tmp_path / "run")
+    with pytest.raises(Taken):
+        claim(new.folder)
+    new.unlock()
+    with claim(new.folder) as again:
+        assert claim_new(tmp_path / "run").folder.name == "run-2"
+    assert again.folder.exists(), "whoever made it takes it away"
+    new.release()
+    assert not new.folder.exists()

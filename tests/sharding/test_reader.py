@@ -54,10 +54,6 @@ def test_shards_are_merged_in_order(limit: int | None, descending: bool) -> None
     assert values(found) == sorted("abcdefghijklmno", reverse=descending)[:limit]
 
 
-def test_shards_of_the_past_are_read_too() -> None:
-    assert len(reader(Items("S", LETTERS), 1, before=3, sort_key="sk").read("k")) == 15
-
-
 def test_a_key_that_was_never_written_has_no_items_and_costs_no_query() -> None:
     items = Items("S", LETTERS)
     assert reader(items, 3).read("other") == []

@@ -7,8 +7,8 @@ import numpy as np
 
 from keyheat.model.table import IndexWrite, Op, TableCapacity, TableModel
 from keyheat.simulator.flow import Flow, FlowAnswer, sent_together
-from keyheat.simulator.hybrid import HybridTable
 from keyheat.simulator.shares import PartitionShares
+from keyheat.simulator.tables import SimulatedTables
 from keyheat.words import Direction
 
 T0 = 1_800_000_000.0
@@ -28,7 +28,7 @@ def in_waves(
 ) -> tuple[TableModel, list[list[FlowAnswer]]]:
     """Every second as a whole."""
     model = TableModel(capacity, now_s=T0, scale=scale, seed=seed)
-    table = HybridTable(model, np.random.default_rng(seed))
+    table = SimulatedTables({"t": model}, own="t", seed=seed, started_s=T0)
     return model, [table.second(sent(second), T0 + second) for second in range(seconds)]
 
 

@@ -1,13 +1,13 @@
 """Clients that retry, on the simulator: the comparison of policies and a simulated run are one thing."""
 
+from typing import Any
+
 import pytest
 
 from keyheat.model.retries import policy_named
-from keyheat.model.table import Op, TableModel
-from keyheat.simulator import clients
-from keyheat.simulator.discrete import ask
-from keyheat.simulator.flow import Flow
+from keyheat.model.table import Op
 from keyheat.simulator.jobs import find_scenario
+from keyheat.simulator.requests import RequestQueue
 from keyheat.simulator.retrying import demand_of, retried
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.words import Direction
@@ -57,17 +57,17 @@ def test_transactions_meet_under_every_policy_as_they_do_in_a_simulated_run() ->
 def test_every_policy_meets_the_same_requests_at_the_same_moments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of few requests a policy that was luckier with its keys would be taken for a better one."""
     scenario, path = find_scenario("hotkey", ("load.duration_s=3", "load.requests_per_s=4000"))
-    demand = demand_of(scenario, path.parent)
+    demand, asked_of_table = demand_of(scenario, path.parent), RequestQueue._asked
     arrived: dict[str, dict[int, tuple[float, list[Op]]]] = {}
 
     def of_policy(policy: str) -> list[tuple[float, list[Op]]]:
         asked: dict[int, tuple[float, list[Op]]] = arrived.setdefault(policy, {})
 
-        def note(model: TableModel, flow: Flow, ops: list[Op], at_s: float) -> object:
-            asked.setdefault(id(ops), (at_s, ops))  # the first attempt of a request
-            return ask(model, flow, ops, at_s)
+        def note(queue: RequestQueue, request: Any, at_s: float) -> object:
+            asked.setdefault(id(request.ops), (at_s, request.ops))  # the first attempt of a request
+            return asked_of_table(queue, request, at_s)
 
-        monkeypatch.setattr(clients, "ask", note)
+        monkeypatch.setattr(RequestQueue, "_asked", note)
         run = retried(scenario, demand, policy_named(policy), clients=3)
         assert len(asked) == run.requests
         assert run.attempts > run.requests or policy == "none"

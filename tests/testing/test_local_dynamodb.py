@@ -137,23 +137,6 @@ def test_one_key_is_too_hot_in_earnest_and_one_partition_takes_less(ddb: Any, lo
         keyheat.assert_no_throttles(local.sent(100), keys={"kind": "uniform"})
 
 
-def test_refusals_count_although_the_table_is_gone(ddb: Any, local: LocalDynamoDB) -> None:
-    create(ddb)
-    puts = [{"PutRequest": {"Item": item(no, lines=LARGE)}} for no in range(12)]
-    refused = len(ddb.batch_write_item(RequestItems={"orders": puts})["UnprocessedItems"]["orders"])
-    ddb.delete_table(TableName="orders")
-    assert refused >= 8, "4,572 units at one moment, of which a partition has 1,500"
-    with pytest.raises(keyheat.CheckFailed) as caught:
-        local.assert_no_throttles()
-    text = str(caught.value)
-    assert "of 12 requests to orders met a partition limit" in text
-    assert f"{refused} x TableWriteKeyRangeThroughputExceeded" in text
-    assert "whose item is gone" in text
-    local.assert_no_throttles(at_most=refused / 12)
-    with pytest.raises(ValueError, match="table orders is gone"):
-        local.sent(100)
-
-
 def test_a_test_begins_with_no_tables_and_no_requests(ddb: Any, local: LocalDynamoDB) -> None:
     assert local.tables() == ()
     local.assert_no_throttles()

@@ -97,10 +97,7 @@ def _agreed(
     found = target_of(target)
     price_list(prices)
     if found is not None and not found.local:
-        bills = {
-            name: plan_of(job, found, guards, prices, throttled_keys=False).bill.dollars
-            for name, job in jobs.items()
-        }
+        bills = {name: plan_of(job, found, guards, prices).bill.dollars for name, job in jobs.items()}
         spare = max_dollars - sum(bills.values())
         if spare < 0:
             raise SafetyRefusal(

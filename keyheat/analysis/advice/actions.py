@@ -355,7 +355,9 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "on_demand": Action(take=_pay_by_request),
     "auto_scaling": Action(take=_scale, counts="units"),
     "read_eventually_consistent": Action(take=_read_eventually),
-    "back_off": Action(by_hand=f"{_LATER}; `keyheat run --retries sdk` shows what retries bring."),
+    "back_off": Action(
+        by_hand=f"{_LATER}; `keyheat run NAME --set 'client.sdk=\"boto3-2026\"'` shows what retries bring."
+    ),
     "queue_writes": Action(by_hand=f"{_LATER}."),
     "client_retries": Action(by_hand=_OF_CLIENT),
     "change_retries": Action(by_hand=_OF_CLIENT),

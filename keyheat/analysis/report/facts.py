@@ -99,7 +99,7 @@ def facts_of(run: ReportRun) -> Facts:
     decisive = [label for label in mine if label.constraint == constraint]
     spans = _spans(run, decisive)
     start_s, end_s = (spans[0][0], spans[-1][1]) if spans else (None, None)
-    when = WHILE_THROTTLED if decisive else OVER_THE_LOAD
+    when = WHILE_THROTTLED if decisive and constraint != "none" else OVER_THE_LOAD
     consumed, planned = _consumed(run, resource, spans, when), _scheduled(run, resource)
     labelled = sum(label.throttles for label in run.diagnosis.labels)
     attempts, throttled = _attempts(run)

@@ -35,7 +35,6 @@ class OperationLatency:
     operation: str
     outcome: str
     count: int
-    mean_ms: float
     max_ms: float
     curve: tuple[tuple[float, float], ...]  # (percentile, milliseconds)
     table: tuple[float, ...]  # milliseconds at TABLE_PERCENTILES
@@ -53,14 +52,10 @@ class OperationLatency:
 
 def read_latency(path: Path) -> tuple[OperationLatency, ...]:
     """Every operation and outcome of the file that has requests. Raises `FileProblem`."""
-    from keyheat.runs.latencies import mean_ms, read_latencies
+    from keyheat.runs.latencies import read_latencies
 
     found = sorted(read_latencies(path).items())
-    return tuple(
-        _latency(tag, histogram, mean_ms(histogram))
-        for tag, histogram in found
-        if histogram.get_total_count()
-    )
+    return tuple(_latency(tag, histogram) for tag, histogram in found if histogram.get_total_count())
 
 
 def percentile_grid(count: int) -> list[float]:
@@ -70,7 +65,7 @@ def percentile_grid(count: int) -> list[float]:
     return [0.0] + [100 * (1 - 10 ** (-step / POINTS_PER_NINE)) for step in range(1, steps + 1)]
 
 
-def _latency(tag: str, histogram: "HdrHistogram", mean_ms: float) -> OperationLatency:
+def _latency(tag: str, histogram: "HdrHistogram") -> OperationLatency:
     operation, _, outcome = tag.partition(".")
     grid = percentile_grid(histogram.get_total_count())
     at = histogram.get_percentile_to_value_dict([*grid, *TABLE_PERCENTILES])
@@ -78,7 +73,6 @@ def _latency(tag: str, histogram: "HdrHistogram", mean_ms: float) -> OperationLa
         operation=operation,
         outcome=outcome or "all",
         count=histogram.get_total_count(),
-        mean_ms=mean_ms,
         max_ms=histogram.get_max_value() / US_PER_MS,
         curve=(*((percentile, at[percentile] / US_PER_MS) for percentile in grid), _slowest(histogram)),
         table=tuple(at[percentile] / US_PER_MS for percentile in TABLE_PERCENTILES),

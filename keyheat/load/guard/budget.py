@@ -5,7 +5,7 @@ Plain numbers in, a reason to stop out; nothing here knows the clock, the networ
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -62,14 +62,9 @@ def over_budget(budget: BudgetSpec, bill: "Bill", duration_s: float) -> Iterator
 
 
 def _allow(cap: str, amount: float) -> str:
-    """Where a person raises a cap: on the command line, or in a suite's file."""
-    enough = f"{amount:.0f}" if cap == "units" else _at_least(amount)
+    """Where a person raises a cap: on the command line, or in a suite's file. Rounded up, so it is enough."""
+    enough = f"{amount:.0f}" if cap == "units" else f"{amount + 0.005:.2f}"
     return f"allow it with --max-{cap} {enough} (in a suite: max_{cap} in [run])"
-
-
-def _at_least(amount: float) -> str:
-    """The amount rounded up to cents, so that what is suggested is enough."""
-    return f"{amount + 0.005:.2f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,54 +73,36 @@ class Caps:
 
     dollars: float | None = None
     units: float | None = None
-    seconds: float | None = None
+    minutes: float | None = None
     tariff: Tariff = NO_CHARGE
 
-    @property
-    def any(self) -> bool:
-        """Whether there is one."""
-        return (self.dollars, self.units, self.seconds) != (None, None, None)
+    def used(self, consumed: ConsumedUnits, elapsed_s: float) -> "Spent":
+        """What a run has used up by so many seconds of load, its tables until they are deleted included.
+
+        A table exists for a while before and after its load, and an hour that has begun is paid for.
+        """
+        dollars = self.tariff.dollars(consumed.write_units, consumed.read_units, elapsed_s + AROUND_S)
+        return Spent(consumed.units, dollars, elapsed_s / MINUTE_S)
+
+    def _stops(self, consumed: ConsumedUnits, elapsed_s: float) -> Iterator[Stop]:
+        for name, seen in self.used(consumed, elapsed_s)._asdict().items():
+            if (limit := getattr(self, name)) is not None:
+                yield Stop(rule=RULES[name], limit=limit, seen=seen, at_s=elapsed_s)
 
     def exceeded(self, consumed: ConsumedUnits, elapsed_s: float) -> Stop | None:
-        """The first cap that would be exceeded by so much, so many seconds into the load.
-
-        The table exists for a while before and after its load, and an hour that has begun is paid for.
-        """
-        if self.units is not None and consumed.units > self.units:
-            return Stop(rule="max_units", limit=self.units, seen=consumed.units, at_s=elapsed_s)
-        dollars = self.spent_dollars(consumed, elapsed_s)
-        if self.dollars is not None and dollars > self.dollars:
-            return Stop(rule="max_dollars", limit=self.dollars, seen=dollars, at_s=elapsed_s)
-        if self.seconds is not None and elapsed_s > self.seconds:
-            minutes = elapsed_s / MINUTE_S
-            return Stop(rule="max_minutes", limit=self.seconds / MINUTE_S, seen=minutes, at_s=elapsed_s)
-        return None
+        """The first cap that would be exceeded by so much, so many seconds into the load."""
+        return next((stop for stop in self._stops(consumed, elapsed_s) if stop.seen > stop.limit), None)
 
     def nearest(self, consumed: ConsumedUnits, elapsed_s: float) -> Stop:
         """The cap of which so much leaves the least. There is one."""
-        caps: list[tuple[Rule, float | None, float]] = [
-            ("max_units", self.units, consumed.units),
-            ("max_dollars", self.dollars, self.spent_dollars(consumed, elapsed_s)),
-            ("max_minutes", self.seconds and self.seconds / MINUTE_S, elapsed_s / MINUTE_S),
-        ]
-        stops = [Stop(rule=rule, limit=cap, seen=seen, at_s=elapsed_s) for rule, cap, seen in caps if cap]
-        return max(stops, key=lambda stop: stop.seen / stop.limit)
-
-    def spent_dollars(self, consumed: ConsumedUnits, elapsed_s: float) -> float:
-        """What the run has cost, and its tables until they are deleted."""
-        return self.tariff.dollars(consumed.write_units, consumed.read_units, elapsed_s + AROUND_S)
+        return max(self._stops(consumed, elapsed_s), key=lambda stop: stop.seen / max(stop.limit, 1e-9))
 
     def as_it_ended(self, stop: Stop, consumed: ConsumedUnits, elapsed_s: float) -> Stop:
         """The same reason with what had come back once everything had."""
-        seen = {
-            "max_units": consumed.units,
-            "max_dollars": self.spent_dollars(consumed, elapsed_s),
-            "max_minutes": elapsed_s / MINUTE_S,
-        }.get(stop.rule, stop.seen)
-        return Stop(rule=stop.rule, limit=stop.limit, seen=seen, at_s=stop.at_s)
+        seen = {one.rule: one.seen for one in self._stops(consumed, elapsed_s)}
+        return replace(stop, seen=seen.get(stop.rule, stop.seen))
 
     def to_wire(self) -> dict[str, Any]:
-        """Plain values, as they travel from the master to a worker."""
         return asdict(self)
 
     @classmethod
@@ -133,20 +110,19 @@ class Caps:
         return cls(**{**wire, "tariff": Tariff(**wire["tariff"])})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What one run, or several together, have used up."""
+class Spent(NamedTuple):
+    """What one run, or several together, have used up, by the caps that are held against it."""
 
     units: float = 0.0
     dollars: float = 0.0
-    seconds: float = 0.0
+    minutes: float = 0.0
 
-    def __add__(self, other: "Spent") -> "Spent":
-        return Spent(
-            units=self.units + other.units,
-            dollars=self.dollars + other.dollars,
-            seconds=self.seconds + other.seconds,
-        )
+
+RULES: Final[dict[str, Rule]] = {
+    "units": "max_units",
+    "dollars": "max_dollars",
+    "minutes": "max_minutes",
+}
 
 
 @dataclass(slots=True)
@@ -161,28 +137,25 @@ class Spending:
         self, run_id: str, consumed: ConsumedUnits, elapsed_s: float, stopped: Stop | None = None
     ) -> None:
         """What a run has used up by now; what was known of it before is replaced."""
-        dollars = self.caps.spent_dollars(consumed, elapsed_s)
-        self._of[run_id] = Spent(units=consumed.units, dollars=dollars, seconds=elapsed_s)
+        self._of[run_id] = self.caps.used(consumed, elapsed_s)
         if stopped is not None and stopped.rule in STOP_AMOUNTS:
             self._ended_by = stopped
 
     def left(self) -> Caps:
-        """What the next run may use up."""
-        caps, spent = self.caps, self._all()
-        return replace(
-            caps,
-            units=None if caps.units is None else caps.units - spent.units,
-            dollars=None if caps.dollars is None else caps.dollars - spent.dollars,
-            seconds=None if caps.seconds is None else caps.seconds - spent.seconds,
-        )
+        left = {
+            name: cap - spent
+            for name, spent in self._all()._asdict().items()
+            if (cap := getattr(self.caps, name)) is not None
+        }
+        return replace(self.caps, **left)
 
     def shown(self) -> str | None:
-        """What is left for the next run, in words; None where there was no run before it, or is no cap."""
+        """What is left for the next run, in words; None before the first run, and without caps."""
         left = self.left()
         parts = [
             *([f"{left.dollars:,.2f} dollars"] if left.dollars is not None else ()),
             *([f"{left.units:,.0f} units"] if left.units is not None else ()),
-            *([f"{left.seconds / MINUTE_S:,.1f} minutes"] if left.seconds is not None else ()),
+            *([f"{left.minutes:,.1f} minutes"] if left.minutes is not None else ()),
         ]
         if not self._of or not parts:
             return None
@@ -198,18 +171,12 @@ class Spending:
                 f"nothing was started: the first hour of its tables costs {stop.seen:,.4g} dollars, and its "
                 f"budget is {stop.limit:,.4g}: {_allow('dollars', stop.seen)}"
             )
-        caps, spent = self.caps, self._all()
-        limit, seen = {
-            "max_units": (caps.units, spent.units),
-            "max_dollars": (caps.dollars, spent.dollars),
-            "max_minutes": (caps.seconds and caps.seconds / MINUTE_S, spent.seconds / MINUTE_S),
-        }[stop.rule]
-        whole = replace(stop, limit=limit or 0.0, seen=seen)
-        option = f"--{stop.rule.replace('_', '-')}"
+        name = stop.rule.removeprefix("max_")
+        whole = replace(stop, limit=getattr(self.caps, name), seen=getattr(self._all(), name))
         return (
             f"nothing was started: the budget that all starts of one process share is spent, {whole.amount}: "
-            f"start Locust again for a new one, {option} says how large"
+            f"start Locust again for a new one, --max-{name} says how large"
         )
 
     def _all(self) -> Spent:
-        return sum(self._of.values(), start=Spent())
+        return Spent(*map(sum, zip(Spent(), *self._of.values(), strict=True)))

@@ -17,9 +17,8 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import FrameType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import gevent
 import msgpack  # type: ignore[import-untyped]
@@ -36,25 +35,12 @@ PARENT_CHECK_S: Final = 1.0
 TOLD_WITHIN_S: Final = 0.2  # what is sent to workers is on its way by then, and killed children are gone
 
 
-class Leaving(Protocol):
-    """What may have to be left as it is."""
-
-    def left_behind(self) -> list[str]:
-        """What is not put back yet, and the command that does it."""
-
-    def folder(self) -> Path | None:
-        """Where files may be half written, under other names."""
-
-    def tell_workers(self) -> None:
-        """Have those on other machines send no more. May not wait."""
-
-
 @dataclass(slots=True)
 class KillSwitch:
     """Ctrl-C for one master, or one process on its own."""
 
     main: Any  # Locust's greenlet, which ends everything when it is interrupted
-    leaving: Leaving | None = None  # None: nothing has begun
+    leaving: Any = None  # the session of the run, which may not wait; None: nothing has begun
     leave: Callable[[int], Any] = os._exit
     children: Callable[[], list[psutil.Process]] = lambda: psutil.Process().children(recursive=True)
     _armed: bool = False
@@ -141,7 +127,6 @@ class KillSwitch:
 
 
 def _say(line: str) -> None:
-    """To whoever still reads it."""
     with suppress(OSError):
         os.write(STDERR, f"keyheat: {line}\n".encode())
 

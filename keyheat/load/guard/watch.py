@@ -10,7 +10,7 @@ of then. Few are kept, however long the window is.
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, floor
 from time import monotonic
 from typing import Any, Final
@@ -26,7 +26,7 @@ from keyheat.load.run.load import Load
 from keyheat.load.run.plan import LoadPlan
 from keyheat.plan.charges import Tariff
 from keyheat.plan.prices import load_prices
-from keyheat.runs.manifest import Stop
+from keyheat.runs.manifest import Rule, Stop
 from keyheat.scenario.spec.part import AbortSpec
 
 ENOUGH_ATTEMPTS: Final = 100
@@ -36,66 +36,45 @@ ENOUGH_ACCEPTED: Final = 500
 """Of 500 requests five are slower than the p99; of 100 it would be one, and a single slow one ends no run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recent:
-    """The attempts of the last seconds, over all processes."""
-
-    attempts: int
-    throttled: int
-    errors: int
-    timed: int = 0  # accepted requests whose service time is known
-    p99_ms: float = 0.0  # of those
-
-
-def broken(rules: AbortSpec, recent: Recent, at_s: float) -> Stop | None:
-    """The first rule that is broken by so much, so many seconds into the load."""
-    return next(_broken(rules, recent, at_s), None)
-
-
-def _broken(rules: AbortSpec, recent: Recent, at_s: float) -> Iterator[Stop]:
-    if recent.attempts >= ENOUGH_ATTEMPTS:
-        throttled, failed = recent.throttled / recent.attempts, recent.errors / recent.attempts
-        if rules.throttle_share is not None and throttled > rules.throttle_share:
-            yield Stop(rule="throttle_share", limit=rules.throttle_share, seen=throttled, at_s=at_s)
-        if rules.error_share is not None and failed > rules.error_share:
-            yield Stop(rule="error_share", limit=rules.error_share, seen=failed, at_s=at_s)
-    if rules.p99_ms is not None and recent.timed >= ENOUGH_ACCEPTED and recent.p99_ms > rules.p99_ms:
-        yield Stop(rule="p99_ms", limit=rules.p99_ms, seen=recent.p99_ms, at_s=at_s)
-
-
 KEPT: Final = 30  # histograms, each of the time since the one before
 
 
 @dataclass(slots=True)
-class RecentLooks:
-    """Looks at a record once a second, and knows what was in it `over_s` ago."""
+class Rules:
+    """The stop rules of a run, held against the last seconds of its record, over all processes."""
 
-    over_s: float
-    timed: bool  # whether anybody asks for the p99: else no histogram is copied
+    rules: AbortSpec
     _then: deque[tuple[float, Counts]] = field(default_factory=deque)
 
-    def look(self, record: Record, now_s: float, *, until: int) -> Recent:
-        """The last `over_s` seconds; of counts, whole ones before the second `until`."""
-        seconds = [record.seconds.in_second(second) for second in range(until - ceil(self.over_s), until)]
-        timed, p99_us = self._timed(record, now_s) if self.timed else (0, 0)
-        return Recent(
-            attempts=int(sum(counts[ATTEMPTS] for counts in seconds)),
-            throttled=int(sum(counts[THROTTLED] for counts in seconds)),
-            errors=int(sum(counts[ERRORS] for counts in seconds)),
-            timed=timed,
-            p99_ms=p99_us / 1000,
-        )
+    def broken(self, record: Record, now_s: float, at_s: float, *, until: int) -> Stop | None:
+        """The first rule that the `over_s` seconds before the second `until` break, `at_s` into the load."""
+        return next(self._broken(record, now_s, at_s, until), None)
 
-    def _timed(self, record: Record, now_s: float) -> tuple[int, int]:
+    def _broken(self, record: Record, now_s: float, at_s: float, until: int) -> Iterator[Stop]:
+        rules = self.rules
+        seconds = [record.seconds.in_second(second) for second in range(until - ceil(rules.over_s), until)]
+        attempts = sum(counts[ATTEMPTS] for counts in seconds)
+        timed, p99_us = self.timed(record, now_s) if rules.p99_ms is not None else (0, 0)
+        shares: list[tuple[Rule, float | None, int]] = [
+            ("throttle_share", rules.throttle_share, THROTTLED), ("error_share", rules.error_share, ERRORS)
+        ]  # fmt: skip
+        for rule, limit, what in shares:
+            share = sum(counts[what] for counts in seconds) / max(1.0, attempts)
+            if limit is not None and attempts >= ENOUGH_ATTEMPTS and share > limit:
+                yield Stop(rule=rule, limit=limit, seen=share, at_s=at_s)
+        if rules.p99_ms is not None and timed >= ENOUGH_ACCEPTED and p99_us / 1000 > rules.p99_ms:
+            yield Stop(rule="p99_ms", limit=rules.p99_ms, seen=p99_us / 1000, at_s=at_s)
+
+    def timed(self, record: Record, now_s: float) -> tuple[int, int]:
         """How many accepted requests the window has, and their p99 in microseconds."""
         now = no_counts()
         for tag, latency in record.latencies.items():
             if tag.endswith(".accepted"):
                 now += latency.counts()
-        while len(self._then) > 1 and self._then[1][0] <= now_s - self.over_s:
+        while len(self._then) > 1 and self._then[1][0] <= now_s - self.rules.over_s:
             self._then.popleft()
         then = self._then[0][1] if self._then else no_counts()
-        if not self._then or now_s - self._then[-1][0] >= self.over_s / KEPT:
+        if not self._then or now_s - self._then[-1][0] >= self.rules.over_s / KEPT:
             self._then.append((now_s, now))
         recent = np.maximum(now - then, 0)
         return int(recent.sum()), percentile_of(recent, 99)
@@ -109,7 +88,7 @@ class LoadWatch:
     """The caps and the rules of one run, held against what is known of it."""
 
     caps: Caps
-    rules: AbortSpec | None
+    rules: Rules | None
     started_s: float  # epoch seconds at which the load began
     duration_s: float | None  # after which it is over anyway; None: until somebody stops it
     record: Callable[[], Record]
@@ -119,13 +98,8 @@ class LoadWatch:
     known_after_s: int = 0  # how far the newest whole second lies back, where pieces arrive
     stopped: Stop | None = None
     _seen: ConsumedUnits = field(default_factory=ConsumedUnits)  # at the last look
-    _looks: RecentLooks | None = None
     _judged: int = 0
     _closed: bool = False
-
-    def __post_init__(self) -> None:
-        if self.rules is not None:
-            self._looks = RecentLooks(over_s=self.rules.over_s, timed=self.rules.p99_ms is not None)
 
     def follow(self) -> None:
         """Look until the run is stopped or over. Run it in a greenlet of its own."""
@@ -149,7 +123,7 @@ class LoadWatch:
             self._end(self.caps.nearest(self.record().consumed, now_s - self.started_s), now_s)
 
     def _end(self, stop: Stop, now_s: float) -> None:
-        self.stopped = Stop(rule=stop.rule, limit=stop.limit, seen=stop.seen, at_s=now_s - self.started_s)
+        self.stopped = replace(stop, at_s=now_s - self.started_s)
         self.stop()
 
     def close(self) -> None:
@@ -165,7 +139,7 @@ class LoadWatch:
     def _exceeded(self, now_s: float) -> Stop | None:
         """The cap that is exceeded by the next look if consumption goes on as since the last one."""
         consumed, next_s = self.consumed(), now_s + LOOK_S
-        more, self._seen = consumed.after(self._seen), consumed
+        more, self._seen = consumed.plus(self._seen, times=-1.0), consumed
         if self.duration_s is not None and next_s > self.started_s + self.duration_s:
             next_s, more = now_s, ConsumedUnits()  # it ends by itself before that
         return self.caps.exceeded(consumed.plus(more), next_s - self.started_s)
@@ -173,13 +147,12 @@ class LoadWatch:
     def _broken(self, now_s: float) -> Stop | None:
         """The rule that is broken, looked at once in each second and over a whole window only."""
         until = floor(now_s) - self.known_after_s
-        if self._looks is None or self.rules is None or until == self._judged:
+        if self.rules is None or until == self._judged:
             return None
-        self._judged = until
-        recent = self._looks.look(self.record(), now_s, until=until)
-        if until - ceil(self.rules.over_s) < ceil(self.started_s + self.rules.after_s):
-            return None
-        return broken(self.rules, recent, now_s - self.started_s)
+        self._judged, spec = until, self.rules.rules
+        stop = self.rules.broken(self.record(), now_s, now_s - self.started_s, until=until)
+        whole = until - ceil(spec.over_s) >= ceil(self.started_s + spec.after_s)
+        return stop if whole else None
 
 
 MASTER_SILENT_S: Final = 10.0
@@ -190,14 +163,14 @@ heartbeat once a second, and a worker by itself gives up only after a minute (`M
 def caps_of(plan: LoadPlan, *, local: bool, duration_s: float | None) -> Caps:
     """What a run may use up. On a local table dollars count only where the command line says how many."""
     budget = plan.budget
-    seconds = None if budget.minutes is None else budget.minutes * MINUTE_S
-    if seconds is not None and duration_s is not None and duration_s <= seconds:
-        seconds = None  # it ends by itself before that
+    minutes = budget.minutes
+    if minutes is not None and duration_s is not None and duration_s <= minutes * MINUTE_S:
+        minutes = None  # it ends by itself before that
     return Caps(
-        dollars=budget.dollars if plan.dollars_said or not local else None,
+        dollars=budget.dollars if plan.guards.max_dollars is not None or not local else None,
         units=budget.units,
-        seconds=seconds,
-        tariff=Tariff.of(plan.scenario, load_prices(plan.prices), existing=plan.existing is not None),
+        minutes=minutes,
+        tariff=Tariff.of(plan.scenario, load_prices(plan.prices), existing=plan.guards.table is not None),
     )
 
 
@@ -215,7 +188,7 @@ def watch_run(
     """
     return LoadWatch(
         caps=caps,
-        rules=plan.scenario.abort_on,
+        rules=Rules(plan.scenario.abort_on) if plan.scenario.abort_on is not None else None,
         started_s=seen.clock(),
         duration_s=duration_s,
         stop=stop,
@@ -241,7 +214,7 @@ def watch_part(
         stop=stop,
         clock=load.clock,
         record=lambda: load.record,
-        consumed=lambda: sent().plus(load.record.consumed).times(max(1, load.order.of)),
+        consumed=lambda: ConsumedUnits().plus(sent().plus(load.record.consumed), times=max(1, load.order.of)),
     )
 
 

@@ -1,4 +1,4 @@
-"""The live page in Locust's web UI: `/keyheat`, its numbers as JSON, a tab and a link on Locust's own page.
+"""The live page in Locust's web UI: `/keyheat`, its numbers as JSON, and a link on Locust's own page.
 
 It is there wherever Locust's web UI is: on a master, which has what the workers sent, or in a process alone.
 """
@@ -25,14 +25,6 @@ LINK = (
 )
 NO_HOST = '<style>.MuiFormControl-root:has(input[name="host"]){display:none}</style>'
 """Where the load goes is said on the command line: the page shows it, and does not ask for it."""
-TAB = {"key": "throttles", "title": "Throttles"}
-COLUMNS = [
-    {"key": "limit", "title": "Limit"},
-    {"key": "resource", "title": "Table or index"},
-    {"key": "reason", "title": "DynamoDB's reason"},
-    {"key": "total", "title": "Throttles"},
-    {"key": "per_s", "title": "Now, per second"},
-]
 
 
 def serve(live: LiveRun, web_ui: Any, refusal: Callable[[], str | None], *, asks_where: bool) -> None:
@@ -69,50 +61,22 @@ def serve(live: LiveRun, web_ui: Any, refusal: Callable[[], str | None], *, asks
     @blueprint.before_app_request
     def say_why_not() -> Response | None:
         why = refusal() if request.endpoint == "locust.swarm" else None
-        return None if why is None else _refused(live, why)
+        if why is None:
+            return None
+        live.refuse(why)  # and as Locust's page is told that a load does not start:
+        return Response(orjson.dumps({"success": False, "message": why}), mimetype="application/json")
 
     @blueprint.after_app_request
     def add_to_locusts_page(response: Response) -> Response:
-        return _added(live, response, base, asks_where)
+        if request.path == f"{base}/" and response.mimetype == "text/html":
+            ours = f"{'' if asks_where else NO_HOST}{LINK}"
+            response.set_data(response.get_data(as_text=True).replace("</body>", f"{ours}</body>"))
+        return response
 
-    web_ui.template_args |= {
-        "extended_tabs": [TAB],
-        "extended_tables": [{"key": TAB["key"], "structure": COLUMNS}],
-    }
     web_ui.app.register_blueprint(blueprint)
-
-
-def _refused(live: LiveRun, why: str) -> Response:
-    """As Locust's page is told that a load does not start."""
-    live.refuse(why)
-    return Response(orjson.dumps({"success": False, "message": why}), mimetype="application/json")
 
 
 def _static(name: str) -> Response:
     response = send_from_directory(FILES, name)
     response.headers["Content-Security-Policy"] = POLICY
     return response
-
-
-def _added(live: LiveRun, response: Response, base: str, asks_where: bool) -> Response:
-    """Locust's answer with what is ours: the rows of the tab, or the link on its page."""
-    if request.path == f"{base}/stats/requests" and response.is_json:
-        stats = [{"key": TAB["key"], "data": _rows(live.content())}]
-        response.set_data(orjson.dumps({**response.get_json(), "extended_stats": stats}))
-    elif request.path == f"{base}/" and response.mimetype == "text/html":
-        ours = f"{'' if asks_where else NO_HOST}{LINK}"
-        response.set_data(response.get_data(as_text=True).replace("</body>", f"{ours}</body>"))
-    return response
-
-
-def _rows(content: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        {
-            "limit": row["constraint"].replace("_", " "),
-            "resource": f"{row['index'] or 'table'} {row['direction']}s",
-            "reason": row["reason"] or "(none given)",
-            "total": row["total"],
-            "per_s": round(row["per_s"], 1),
-        }
-        for row in content.get("throttles", {}).get("rows", [])
-    ]

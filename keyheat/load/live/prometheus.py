@@ -49,7 +49,6 @@ class MetricsPage:
     hosts: Hosts
 
     def __call__(self, environ: Mapping[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-        """Answer one request."""
         status, body = self._answer(environ)
         start(status, [("Content-Type", TEXT), ("Content-Length", str(len(body)))])
         return [body]

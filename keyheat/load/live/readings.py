@@ -175,7 +175,6 @@ class ThrottledKey:
 
 
 def throttling(recent: Counter[Refuser], seconds: int, hot: ThrottledKey | None) -> Sentence:
-    """What is being throttled now, and by what."""
     total = recent.total()
     refused, number = recent.most_common(1)[0]
     per_s = total / seconds
@@ -213,7 +212,6 @@ UNLIMITED = Sentence("This endpoint has no capacity model: nothing is ever throt
 
 
 def ended(total: Counter[Refuser], elapsed_s: float, hot: ThrottledKey | None) -> Sentence:
-    """The run is over: what it came to."""
     after = f"Ended after {elapsed_s:,.0f} s"
     if not total:
         return Sentence(f"{after}: nothing was throttled.", "good")
@@ -228,7 +226,6 @@ TOP_KEYS = 10
 
 
 def rates(record: Record, end: int) -> dict[str, float]:
-    """Requests a second over the last few seconds."""
     recent = [record.seconds.in_second(second) for second in range(end - RECENT_S, end)]
     names = {"attempts": ATTEMPTS, "accepted": ACCEPTED, "throttled": THROTTLED, "errors": ERRORS}
     return {name: sum(counts[place] for counts in recent) / RECENT_S for name, place in names.items()}

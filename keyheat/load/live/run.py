@@ -34,8 +34,7 @@ class LiveRun:
 
     def __init__(self, environment: Any) -> None:
         self._environment = environment
-        self._run: LoadRun | None = None
-        self._view: LiveView | None = None
+        self._shown: tuple[LoadRun, LiveView] | None = None
         self._stopped_s: float | None = None
         self._folder: Path | None = None
         self._reader: gevent.Greenlet | None = None
@@ -46,11 +45,11 @@ class LiveRun:
         self._content: dict[str, Any] = {"state": "none", "sentence": asdict(nothing)}
 
     def begin(self, run: "LoadRun") -> None:
-        """A run begins: show it."""
-        self._run, self._view, self._stopped_s = run, LiveView(subject_of(run)), None
-        self._folder, self._refusal = run.ground.path, None
+        view = LiveView(subject_of(run))
+        self._shown, self._stopped_s = (run, view), None
+        self._folder, self._refusal = run.path, None
         run.at_end = self.end
-        self._reader = gevent.spawn(self._read_on)
+        self._reader = gevent.spawn(_read_on, run, view)
 
     def refuse(self, why: str) -> None:
         """A run did not begin: say why, above what there was before it, until one does."""
@@ -58,49 +57,38 @@ class LiveRun:
 
     def stop(self) -> None:
         """Nothing is sent any more; what was is still coming in."""
-        if self._run is not None:
-            self._stopped_s = self._stopped_s or self._run.ground.clock()
+        if self._shown is not None:
+            self._stopped_s = self._stopped_s or self._shown[0].clock()
 
     def end(self) -> None:
         """The run is over, and its record about to go: keep how it looked."""
-        if self._run is not None:
+        if self._shown is not None:
             self.stop()
-            self._content, self._metrics = self._look(), self._measure()
+            self._content, self._metrics = self._look(*self._shown), self._measure(*self._shown)
         if self._reader is not None:
             self._reader.kill(block=False)
-        self._run = self._reader = None
+        self._shown = self._reader = None
 
     def content(self) -> dict[str, Any]:
-        """What to show now."""
-        if self._run is not None and monotonic() - self._made_at_s >= FRESH_S:
-            self._content, self._made_at_s = self._look(), monotonic()
+        if self._shown is not None and monotonic() - self._made_at_s >= FRESH_S:
+            self._content, self._made_at_s = self._look(*self._shown), monotonic()
         if self._refusal is not None:
             return {**self._content, "sentence": asdict(self._refusal)}
         return self._content
 
     def metrics(self) -> tuple[Metric, ...]:
         """What is exported now; none before the first run."""
-        if self._run is not None and monotonic() - self._measured_at_s >= FRESH_S:
-            self._metrics, self._measured_at_s = self._measure(), monotonic()
+        if self._shown is not None and monotonic() - self._measured_at_s >= FRESH_S:
+            self._metrics, self._measured_at_s = self._measure(*self._shown), monotonic()
         return self._metrics
 
     @property
     def report(self) -> Path | None:
-        """The report of the last run, once there is one."""
         path = self._folder / REPORT if self._folder else None
         return path if path is not None and path.exists() else None
 
-    def _read_on(self) -> None:
-        """Keep up with what is recorded though nobody looks, so that a first look has little to read."""
-        while self._run is not None and self._view is not None:
-            self._view.look(self._run.record)
-            gevent.sleep(1.0)
-
-    def _look(self) -> dict[str, Any]:
-        run, view = self._run, self._view
-        assert run is not None
-        assert view is not None
-        now_s = run.ground.clock()
+    def _look(self, run: "LoadRun", view: LiveView) -> dict[str, Any]:
+        now_s = run.clock()
         if self._stopped_s is None:
             end = int(now_s) - (PIECES_ARRIVE_S if run.gatherer else 0)
         else:
@@ -114,11 +102,8 @@ class LiveRun:
             end=end,
         )
 
-    def _measure(self) -> tuple[Metric, ...]:
-        run, view = self._run, self._view
-        assert run is not None
-        assert view is not None
-        now_s = run.ground.clock()
+    def _measure(self, run: "LoadRun", view: LiveView) -> tuple[Metric, ...]:
+        now_s = run.clock()
         seen = Seen(
             loading=self._stopped_s is None,
             verdict=self._verdict(run, view, int(now_s)),
@@ -130,25 +115,19 @@ class LiveRun:
 
     def _verdict(self, run: "LoadRun", view: LiveView, end: int) -> GeneratorHealth | None:
         attempts = of_requests(view.counts(run.record, end), ATTEMPTS)
-        early = self._stopped_s is None and end - run.ground.started_s < JUDGED_AFTER_S
-        if early or not attempts:
-            return None
-        return run.verdict(attempts=attempts)
+        early = self._stopped_s is None and end - run.started_s < JUDGED_AFTER_S
+        return None if early or not attempts else run.verdict(attempts=attempts)
 
     def _processes(self, run: "LoadRun", now_s: float) -> list[Process]:
         runner = self._environment.runner
-        if run.load is not None:
+        if run.gatherer is None:
+            assert run.load is not None
             return [
                 Process(
-                    name="this process",
-                    state=runner.state,
-                    users=runner.user_count,
-                    cpu_percent=run.load.cpu_percent,
-                    memory_bytes=runner.current_memory_usage,
+                    name="this process", state=runner.state, users=runner.user_count,
+                    cpu_percent=run.load.cpu_percent, memory_bytes=runner.current_memory_usage,
                 )
-            ]
-        assert run.gatherer is not None
-        nodes = {name: runner.clients.get(name) for name in run.gatherer.workers}
+            ]  # fmt: skip
         return [
             Process(
                 name=short_name(name),
@@ -159,22 +138,30 @@ class LiveRun:
                 silent_s=arrived.silent_s(now_s),
             )
             for name, arrived in run.gatherer.workers.items()
-            for node in [nodes[name]]
+            for node in [runner.clients.get(name)]
         ]
+
+
+def _read_on(run: "LoadRun", view: LiveView) -> None:
+    """Keep up with what is recorded though nobody looks, so that a first look has little to read."""
+    while True:
+        view.look(run.record)
+        gevent.sleep(1.0)
 
 
 def subject_of(run: "LoadRun") -> Subject:
     """What the page says of a run that does not change."""
-    scenario, manifest = run.plan.scenario, run.ground.folder.manifest
+    scenario, folder = run.plan.scenario, run.folder
+    assert folder is not None, "it has begun"
     return Subject(
         run_id=run.run_id,
         scenario=scenario.name,
         question=scenario.question,
-        table=manifest["table"],
+        table=folder.manifest["table"],
         beside=tuple(companion.name for companion in scenario.companions),
-        target=manifest["target"],
-        scale=manifest["scale"],
-        started_s=run.ground.started_s,
+        target=folder.manifest["target"],
+        scale=folder.manifest["scale"],
+        started_s=run.started_s,
         duration_s=run.duration_s,
         users=run.users,
         capacity_model=has_capacity_model(run.plan.endpoint),

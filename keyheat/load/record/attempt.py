@@ -1,13 +1,17 @@
-"""One request as the client saw it, and what came back as consumed: what users hand to the record."""
+"""One request as the client saw it, and what it consumed: the one value that the record counts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from keyheat.words import DirectionName
 
+Outcome = Literal["accepted", "throttled", "error"]
+NO_INDEXES: Mapping[str, float] = {}
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One request as the client saw it: what it was, and when it was to start, started and ended."""
+
+class Attempt(NamedTuple):
+    """One request, or one item of a request that touches several, and what came of it."""
 
     operation: str
     direction: DirectionName
@@ -16,6 +20,11 @@ class Attempt:
     late_us: int  # actual start minus intended start
     service_us: int
     table: str | None = None  # a table beside the one that is judged; None: that one
+    outcome: Outcome = "accepted"
+    units: float = 0.0  # consumed; of a throttled attempt: what it would have cost
+    by_index: Mapping[str, float] = NO_INDEXES  # of the units, those that indexes consumed
+    reason: str | None = None  # DynamoDB's, of a throttle, if it gave one; the kind of an error
+    refused_by: str | None = None  # the index that throttled; None: the table
     timed: bool = True  # False: a further item of a request whose duration is counted already
 
 
@@ -28,39 +37,19 @@ class ConsumedUnits:
 
     @property
     def units(self) -> float:
-        """Writes and reads together."""
         return self.write_units + self.read_units
 
     def add(self, direction: str, units: float) -> None:
-        """Count the units of one attempt."""
         if direction == "write":
             self.write_units += units
         else:
             self.read_units += units
 
-    def merge(self, other: "ConsumedUnits") -> None:
-        """Add all that another one holds."""
-        self.write_units += other.write_units
-        self.read_units += other.read_units
-
-    def after(self, earlier: "ConsumedUnits") -> "ConsumedUnits":
-        """What came since an earlier look."""
+    def plus(self, other: "ConsumedUnits", times: float = 1.0) -> "ConsumedUnits":
+        """Both together, the other one so many times over."""
         return ConsumedUnits(
-            self.write_units - earlier.write_units,
-            self.read_units - earlier.read_units,
-        )
-
-    def times(self, factor: float) -> "ConsumedUnits":
-        """The units so many times over: an estimate of what is still to come."""
-        return ConsumedUnits(self.write_units * factor, self.read_units * factor)
-
-    def plus(self, other: "ConsumedUnits") -> "ConsumedUnits":
-        """Both together."""
-        return ConsumedUnits(
-            self.write_units + other.write_units,
-            self.read_units + other.read_units,
+            self.write_units + times * other.write_units, self.read_units + times * other.read_units
         )
 
     def to_wire(self) -> list[float]:
-        """Plain values, as they travel from a worker to the master."""
         return [self.write_units, self.read_units]

@@ -61,7 +61,6 @@ class Health:
     missing: list[str] = field(default_factory=list)  # what is not there, while the rest stays valid
 
     def merge(self, other: "Health") -> None:
-        """Add all that another one holds."""
         self.lag.merge(other.lag)
         self.late.merge(other.late)
         self.began_s = min(self.began_s, other.began_s)
@@ -77,7 +76,6 @@ class Health:
         self.clock_jump_s = max(self.clock_jump_s, jump_s, key=abs)
 
     def to_wire(self) -> dict[str, Any]:
-        """Plain values, as they travel from a worker to the master."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         return {**fields, **{name: fields[name].encoded() for name in _LATENCIES}}
 

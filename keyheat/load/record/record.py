@@ -5,7 +5,6 @@ keys to a sketch. A worker cuts its record off every second and sends the piece 
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -53,16 +52,18 @@ class Record:
         """Add to something that a load test counts; `name` is `group.what`, such as `reads.missing`."""
         self.counted[name] = self.counted.get(name, 0) + number
 
-    def entered(self, attempt: Attempt, index: str, key: str, units: float, *, throttled: bool) -> None:
+    def entered(
+        self, attempt: Attempt, index: str, key: str, units: float, *, throttled: bool = False
+    ) -> None:
         """Count an entry that a write puts into an index, or that the index refused, by the index's key."""
         self._heat(attempt.direction, index).add(key, int(attempt.sent_s), units, throttled)
 
     def _heat(self, direction: str, index: str | None) -> KeyHeat:
         name = direction if index is None else heat_of(direction, index)
-        known = self.heat.get(name)
-        if known is None:
-            known = self.heat[name] = KeyHeat(show_keys=any(one.show_keys for one in self.heat.values()))
-        return known
+        heat = self.heat.get(name)
+        if heat is None:
+            heat = self.heat[name] = KeyHeat(show_keys=any(one.show_keys for one in self.heat.values()))
+        return heat
 
     def contended(self, attempt: Attempt, how: str) -> None:
         """Note on which key a write met another one; `how` is `conflicts` or `conditions`."""
@@ -72,21 +73,31 @@ class Record:
         name = attempt.key if heat is not None and heat.show_keys else digest_of(attempt.key)
         self.meetings.setdefault(how, HeavyHitters()).add(name, 1.0)
 
-    def _count_beside(self, attempt: Attempt, outcome: str, units: float) -> None:
-        """Count an attempt on a table that is not judged: its seconds and keys are not the table's."""
-        self.count(f"tables.{attempt.table}.{outcome}")
-        self.count(f"tables.{attempt.table}.{attempt.direction}_units", units)
-        self.consumed.add(attempt.direction, units)
-        self._time(attempt, outcome)
+    def add(self, attempt: Attempt) -> None:
+        """Count an attempt."""
+        if attempt.timed:
+            self._add(f"{attempt.operation}.{attempt.outcome}", attempt.service_us)
+            self.health.late.add(attempt.late_us)
+        if attempt.outcome == "accepted":
+            self.consumed.add(attempt.direction, attempt.units)
+        if attempt.table is not None:  # which is not judged: its seconds and keys are not the table's
+            units = attempt.units if attempt.outcome == "accepted" else 0.0
+            self.count(f"tables.{attempt.table}.{attempt.outcome}")
+            self.count(f"tables.{attempt.table}.{attempt.direction}_units", units)
+        elif attempt.outcome == "accepted":
+            self._accepted(attempt, int(attempt.sent_s))
+        elif attempt.outcome == "throttled":
+            self._throttled(attempt, int(attempt.sent_s))
+        else:
+            counts = self.seconds.counts(int(attempt.sent_s), None, attempt.direction, attempt.operation)
+            counts[ATTEMPTS] += 1
+            counts[ERRORS] += 1
+            counts[UNMET] += attempt.reason not in CONTENTION_ERRORS
+            self.errors_by_kind[attempt.reason or "unknown"] += 1
 
-    def accepted(self, attempt: Attempt, units: float, index_units: Mapping[str, float] = {}) -> None:
-        """Count an accepted attempt: `units` in all, of which `index_units` were consumed by indexes."""
-        if attempt.table is not None:
-            self._count_beside(attempt, "accepted", units)
-            return
-        second = int(attempt.sent_s)
+    def _accepted(self, attempt: Attempt, second: int) -> None:
         of_indexes = 0.0
-        for index, consumed in index_units.items():
+        for index, consumed in attempt.by_index.items():
             counts = self.seconds.counts(second, index, attempt.direction, None)
             counts[ATTEMPTS] += 1
             counts[ACCEPTED] += 1
@@ -97,48 +108,22 @@ class Record:
         counts = self.seconds.counts(second, None, attempt.direction, attempt.operation)
         counts[ATTEMPTS] += 1
         counts[ACCEPTED] += 1
-        counts[CONSUMED] += units - of_indexes
-        self.consumed.add(attempt.direction, units)
-        self._time(attempt, "accepted")
-        if units > of_indexes or not of_indexes:
-            self._heat(attempt.direction, None).add(attempt.key, second, units - of_indexes, False)
+        counts[CONSUMED] += attempt.units - of_indexes
+        if attempt.units > of_indexes or not of_indexes:
+            self._heat(attempt.direction, None).add(attempt.key, second, attempt.units - of_indexes, False)
 
-    def throttled(self, attempt: Attempt, units: float, reason: str | None, index: str | None) -> None:
-        """Keep a throttled attempt that would have cost about `units`; `index`: the one that refused it."""
-        if attempt.table is not None:
-            self._count_beside(attempt, "throttled", 0.0)
-            return
-        second = int(attempt.sent_s)
-        for resource, operation in {(None, attempt.operation), (index, None if index else attempt.operation)}:
+    def _throttled(self, attempt: Attempt, second: int) -> None:
+        rows = {
+            (None, attempt.operation),
+            (attempt.refused_by, None if attempt.refused_by else attempt.operation),
+        }
+        for resource, operation in rows:
             counts = self.seconds.counts(second, resource, attempt.direction, operation)
             counts[ATTEMPTS] += 1
             counts[THROTTLED] += 1
-        self.throttles.add(
-            at_us=int(attempt.sent_s * 1e6),
-            key=digest_number(attempt.key),
-            units=units,
-            late_us=attempt.late_us,
-            service_us=attempt.service_us,
-            index=index,
-            direction=attempt.direction,
-            reason=reason,
-            operation=attempt.operation,
-        )
-        self._time(attempt, "throttled")
-        asked = index if attempt.direction == "read" else None  # a write's key is the table's
-        self._heat(attempt.direction, asked).add(attempt.key, second, units, True)
-
-    def failed(self, attempt: Attempt, kind: str) -> None:
-        """Count an attempt that failed for another reason than a throttle."""
-        if attempt.table is not None:
-            self._count_beside(attempt, "error", 0.0)
-            return
-        counts = self.seconds.counts(int(attempt.sent_s), None, attempt.direction, attempt.operation)
-        counts[ATTEMPTS] += 1
-        counts[ERRORS] += 1
-        counts[UNMET] += kind not in CONTENTION_ERRORS
-        self.errors_by_kind[kind] += 1
-        self._time(attempt, "error")
+        self.throttles.add(attempt, digest_number(attempt.key))
+        index = attempt.refused_by if attempt.direction == "read" else None  # a write's key is the table's
+        self._heat(attempt.direction, index).add(attempt.key, second, attempt.units, True)
 
     def timed(self, name: str, us: int) -> None:
         """Time something that took more than one request, such as a read of all shards."""
@@ -149,14 +134,7 @@ class Record:
         self._add(f"{operation}.response", us)
 
     def backed_off(self, operation: str, us: int) -> None:
-        """Time a wait before another attempt."""
         self._add(f"{operation}.backoff", us)
-
-    def _time(self, attempt: Attempt, outcome: str) -> None:
-        if not attempt.timed:
-            return
-        self._add(f"{attempt.operation}.{outcome}", attempt.service_us)
-        self.health.late.add(attempt.late_us)
 
     def _add(self, tag: str, us: int) -> None:
         latency = self.latencies.get(tag)
@@ -178,7 +156,7 @@ class Record:
         for how, met in other.meetings.items():
             self.meetings.setdefault(how, HeavyHitters()).merge(met)
         self.health.merge(other.health)
-        self.consumed.merge(other.consumed)
+        self.consumed = self.consumed.plus(other.consumed)
 
     def cut(self) -> "Record":
         """Take everything off this record but the windows still open; what is left goes on counting."""

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
+from keyheat.load.record.attempt import Attempt
 from keyheat.runfiles import LATENCY
 from keyheat.runs.latencies import decoded
 from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
@@ -59,7 +60,6 @@ class Seconds:
         return counts
 
     def merge(self, other: "Seconds") -> None:
-        """Add all that another one holds."""
         for row, theirs in other.rows.items():
             mine = self.counts(*row)
             for place, count in enumerate(theirs):
@@ -77,13 +77,9 @@ class Seconds:
         """The last second in which something was sent; 0 where nothing was."""
         return max(self._of, default=0)
 
-    def total(self, direction: str | None = None) -> list[float]:
-        """The counts of all requests, or of those in one direction; indexes are a part of them."""
-        return self._sum(lambda row: row.resource is None and direction in (None, row.direction))
-
-    def consumed_units(self, direction: str) -> float:
-        """Units consumed in one direction, by the table and all its indexes."""
-        return sum(counts[CONSUMED] for row, counts in self.rows.items() if row.direction == direction)
+    def total(self) -> list[float]:
+        """The counts of all requests; those of indexes are a part of them."""
+        return _added([counts for row, counts in self.rows.items() if row.resource is None])
 
     def consumed_by_index(self) -> dict[tuple[str, str], float]:
         """Units that each index consumed, by its name and direction."""
@@ -94,11 +90,7 @@ class Seconds:
                 found[which] = found.get(which, 0.0) + counts[CONSUMED]
         return found
 
-    def _sum(self, wanted: Any) -> list[float]:
-        return _added([counts for row, counts in self.rows.items() if wanted(row)])
-
     def to_wire(self) -> list[Any]:
-        """Plain values, as they travel from a worker to the master."""
         return [[*row, *counts] for row, counts in self.rows.items()]
 
     @classmethod
@@ -144,30 +136,18 @@ class ThrottleRows:
     def __len__(self) -> int:
         return len(self.columns["at"])
 
-    def add(
-        self,
-        *,
-        at_us: int,
-        key: int,
-        units: float,
-        late_us: int,
-        service_us: int,
-        index: str | None,
-        direction: str,
-        reason: str | None,
-        operation: str,
-    ) -> None:
-        """Append one row; times are epoch and plain microseconds, `key` the number of the key's digest."""
-        columns = self.columns
-        columns["at"].append(at_us)
+    def add(self, attempt: Attempt, key: int) -> None:
+        """Append one row; `key` is the number of the key's digest."""
+        columns, number = self.columns, self._number
+        columns["at"].append(int(attempt.sent_s * 1e6))
         columns["key"].append(key)
-        columns["units"].append(units)
-        columns["late_us"].append(late_us)
-        columns["service_us"].append(service_us)
-        columns["index"].append(self._number(index))
-        columns["direction"].append(self._number(direction))
-        columns["reason"].append(self._number(reason))
-        columns["operation"].append(self._number(operation))
+        columns["units"].append(attempt.units)
+        columns["late_us"].append(attempt.late_us)
+        columns["service_us"].append(attempt.service_us)
+        columns["index"].append(number(attempt.refused_by))
+        columns["direction"].append(number(attempt.direction))
+        columns["reason"].append(number(attempt.reason))
+        columns["operation"].append(number(attempt.operation))
 
     def _number(self, word: str | None) -> int:
         number = self._number_of.get(word)
@@ -177,7 +157,6 @@ class ThrottleRows:
         return number
 
     def merge(self, other: "ThrottleRows") -> None:
-        """Append all rows of another one."""
         numbers = np.array([self._number(word) for word in other.words], dtype=np.uint16)
         for name, column in other.columns.items():
             if name in WORDS:
@@ -186,16 +165,7 @@ class ThrottleRows:
             else:
                 self.columns[name].extend(column)
 
-    def by_reason(self) -> dict[str, int]:
-        """How many rows there are for each of DynamoDB's reasons; `unstated` where it gave none."""
-        counts = np.bincount(
-            np.frombuffer(self.columns["reason"], dtype=np.uint16), minlength=len(self.words)
-        )
-        named = zip(self.words, counts.tolist(), strict=True)
-        return {word or "unstated": count for word, count in named if count}
-
     def to_wire(self) -> dict[str, Any]:
-        """Plain values, as they travel from a worker to the master."""
         return {"words": self.words, **{name: column.tobytes() for name, column in self.columns.items()}}
 
     @classmethod
@@ -259,7 +229,6 @@ class Latency:
         self._histogram = HdrHistogram(1, LARGEST_US, DIGITS)
 
     def add(self, us: int) -> None:
-        """Record one duration."""
         self._waiting[us] += 1
 
     def fold(self) -> None:
@@ -269,7 +238,6 @@ class Latency:
             self._histogram.record_value(min(max(us, 1), LARGEST_US), count)
 
     def merge(self, other: "Latency") -> None:
-        """Add all that another one holds."""
         other.fold()
         self._histogram.add(other._histogram)
 
@@ -296,7 +264,6 @@ class Latency:
 
     @classmethod
     def decoded(cls, encoded: bytes) -> "Latency":
-        """What `encoded` made. Raises `ValueError`."""
         latency = cls()
         latency._histogram.add(decoded(encoded))
         return latency
@@ -311,7 +278,6 @@ _BUCKETS = HdrHistogram(1, LARGEST_US, DIGITS)
 
 
 def no_counts() -> Counts:
-    """The buckets of an empty histogram."""
     return np.zeros(_BUCKETS.counts_len, dtype=np.int64)
 
 

@@ -45,14 +45,12 @@ class HeavyHitters:
     total: float = 0.0
 
     def add(self, name: str, weight: float) -> None:
-        """Count a weight above 0 for a name."""
         self.held[name] = self.held.get(name, 0.0) + weight
         self.total += weight
         if len(self.held) > SKETCH_KEYS:
             self._drop()
 
     def merge(self, other: "HeavyHitters") -> None:
-        """Add all that another one holds."""
         for name, weight in other.held.items():
             self.held[name] = self.held.get(name, 0.0) + weight
         self.taken += other.taken
@@ -73,7 +71,6 @@ class HeavyHitters:
         return 0.0 if held is None else held + self.taken
 
     def top(self, k: int) -> list[str]:
-        """The `k` heaviest names, heaviest first."""
         return nsmallest(k, self.held, key=lambda name: (-self.held[name], name))
 
 
@@ -92,12 +89,10 @@ class Sketch:
                 counts.add(name, weight)
 
     def merge(self, other: "Sketch") -> None:
-        """Add all that another one holds."""
         for counts, more in zip(self._all(), other._all(), strict=True):
             counts.merge(more)
 
     def to_wire(self) -> list[tuple[dict[str, float], float, float]]:
-        """Plain values, as they travel from a worker to the master."""
         return [(counts.held, counts.taken, counts.total) for counts in self._all()]
 
     @classmethod

@@ -72,7 +72,6 @@ _DAMAGE: Final = (ValueError, TypeError, LookupError, OverflowError, RecursionEr
 
 
 def read_piece(data: Any) -> Piece:
-    """A message as a piece. Raises `ValueError`."""
     try:
         return Piece.model_validate(data)
     except ValidationError as error:

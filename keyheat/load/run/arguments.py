@@ -3,15 +3,50 @@
 import sys
 from argparse import Action, ArgumentParser
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from keyheat.flags import add_arguments
+from keyheat.flags import add_arguments, option
 from keyheat.load.guard.options import Guards
 from keyheat.words import WRONG_USE
 
-RETRIES = ("client", "off", "sdk")
-RETRIES_HELP = "choose the scenario's [client], none, or the installed SDK's"
+RETRIES = ("client", "off")
+RETRIES_HELP = "choose the scenario's [client], or none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loading:
+    """What to load, and where results go."""
+
+    scenario: str | None = option(
+        "a file, or a name in configs/scenarios  [default: the locustfile's]", metavar="SCENARIO"
+    )
+    settings: tuple[str, ...] = option(
+        "set a field, such as keys.shards=20",
+        default=(), flag="--set", dest="settings", metavar="PATH=VALUE",
+    )  # fmt: skip
+    target: str | None = option("where the table is  [default: local]", metavar="local|aws|URL")
+    out: str | None = option("run directory  [default: reports/out/NAME-TIME]", metavar="DIR")
+    transport: str = option(
+        "signed is the fastest; boto3 is what an application has",
+        default="signed", choices=("signed", "boto3"),
+    )  # fmt: skip
+    retries: str = option(RETRIES_HELP, default="client", choices=RETRIES)
+    show_keys: bool = option("write keys instead of their digests", default=False)
+    allow_host: tuple[str, ...] = option(
+        "accept this host name on the web page, such as a proxy's", default=(), metavar="NAME"
+    )
+    progress: bool = option("print JSON lines only", default=False)
+    no_report: bool = option("write the files of the run without a report", default=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exports:
+    """Metrics during the load."""
+
+    prometheus_port: int | None = option("serve metrics for Prometheus at /metrics", metavar="PORT", type=int)
+    prometheus_host: str | None = option("address of that port  [default: 127.0.0.1]", metavar="ADDRESS")
 
 
 class ShowOurs(Action):
@@ -29,81 +64,14 @@ class ShowOurs(Action):
 
 def add_options(parser: Any) -> None:
     """Add our options to Locust's parser; what is not given comes from the scenario."""
-    _add_load(parser.add_argument_group("Keyheat", "what to load, and where results go"))
-    _add_exports(parser.add_argument_group("Keyheat's metrics", "metrics during the load"))
+    loading = parser.add_argument_group("Keyheat", "what to load, and where results go")
+    help_text = "list these options alone, and exit"
+    loading.add_argument("--keyheat-help", action=ShowOurs, nargs=0, help=help_text)
+    add_arguments(loading, Loading)
+    add_arguments(parser.add_argument_group("Keyheat's metrics", "metrics during the load"), Exports)
     guards = parser.add_argument_group("Keyheat's guards", "what a run may touch, and what it may cost")
     add_arguments(guards, Guards)
     guards.add_argument("--prices", metavar="FILE", help="price list  [default: configs/prices.toml]")
-
-
-def _add_load(group: Any) -> None:
-    add = group.add_argument
-    add("--keyheat-help", action=ShowOurs, nargs=0, help="list these options alone, and exit")
-    add(
-        "--scenario",
-        metavar="SCENARIO",
-        help="a file, or a name in configs/scenarios  [default: the locustfile's]",
-    )
-    add(
-        "--set",
-        dest="settings",
-        metavar="PATH=VALUE",
-        action="append",
-        default=[],
-        help="set a field, such as keys.shards=20; repeatable",
-    )
-    add(
-        "--target",
-        metavar="local|aws|URL",
-        help="where the table is  [default: local]",
-    )
-    add("--out", metavar="DIR", help="run directory  [default: reports/out/NAME-TIME]")
-    add(
-        "--transport",
-        choices=("signed", "boto3"),
-        default="signed",
-        help="signed is the fastest; boto3 is what an application has",
-    )
-    add(
-        "--retries",
-        choices=RETRIES,
-        default="client",
-        help=RETRIES_HELP,
-    )
-    add(
-        "--show-keys",
-        action="store_true",
-        help="write keys instead of their digests",
-    )
-    add(
-        "--throttled-keys",
-        action="store_true",
-        help="have Contributor Insights name throttled keys (costs on AWS)",
-    )
-    add(
-        "--allow-host",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="accept this host name on the web page, such as a proxy's; repeatable",
-    )
-    add("--progress", action="store_true", help="print JSON lines only")
-    add(
-        "--no-report",
-        action="store_true",
-        help="write the files of the run without a report",
-    )
-
-
-def _add_exports(group: Any) -> None:
-    add = group.add_argument
-    add(
-        "--prometheus-port",
-        metavar="PORT",
-        type=int,
-        help="serve metrics for Prometheus at /metrics",
-    )
-    add("--prometheus-host", metavar="ADDRESS", help="address of that port  [default: 127.0.0.1]")
 
 
 def one_load_test(arguments: list[str]) -> None:

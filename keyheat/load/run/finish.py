@@ -20,7 +20,7 @@ from keyheat.load.record.rows import write_log
 from keyheat.load.record.sketch import HeavyHitters, KeyHeat, hottest
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import RunProgress
-from keyheat.load.transport.hurry import CALLS
+from keyheat.load.transport.abandon import CALLS
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, time_of
 from keyheat.runs.folder import TOP_KEYS, RunFiles, RunFolder, hot_keys, totals_of
 from keyheat.runs.manifest import GeneratorHealth, Keys, MetKeyUse
@@ -34,6 +34,7 @@ class Stages:
     """Runs the stages one after the other; `cancel`, from another greenlet, ends the one that is running."""
 
     folder: Path
+    progress: RunProgress
     quiet_stdout: bool  # stdout carries progress: what the stages print goes to stderr
     _child: "subprocess.Popen[bytes] | None" = None
     _cancelled: bool = False
@@ -54,68 +55,71 @@ class Stages:
         self._child = None
         return INTERRUPTED if self._cancelled or code < 0 else code
 
-    def made(self, format_name: str) -> bool:
-        """Whether a stage left its file."""
-        return (self.folder / FILES[format_name]).exists()
-
-    def cancelled(self) -> bool:
-        """Whether nothing more is wanted."""
-        return self._cancelled
-
     def cancel(self) -> None:
         """End the stage that is running, and start no further one."""
         self._cancelled = True
         if self._child is not None:
             self._child.terminate()
 
+    def follow_up(
+        self, endpoint_url: str, *, show_keys: bool, closes_s: float | None, collected: Callable[[], None]
+    ) -> int:
+        """Run the stages; gives the exit code: the analyzer's word on the run, else what went wrong.
+
+        `endpoint_url` is the one that somebody loads, whatever the run's file says of it. `closes_s`: how
+        long its CloudWatch's minute goes on; None where nobody waits for that. `collected` is called once
+        nothing more is asked of the table, its metrics and its endpoint.
+        """
+        folder, codes = str(self.folder), dict[str, int]()
+        if CALLS.is_silent(endpoint_url):
+            self.progress.say(
+                f"metrics are not collected, since {endpoint_url} does not answer. Collect them later: "
+                f"keyheat collect --run {folder}"
+            )
+        else:
+            left = {} if closes_s is None else {"left_s": closes_s}
+            words = "keyheat: collecting what CloudWatch says of the run's minutes"
+            self.progress.phase("collecting", words, **left)
+            keys = ["--show-keys"] if show_keys else []
+            codes["collect"] = self.run("collect", "--endpoint-url", endpoint_url, *keys, "--run", folder)
+            if codes["collect"] == INTERRUPTED:
+                return INTERRUPTED
+        collected()
+        report = self.folder / REPORT
+        self.progress.phase("analyzing", "keyheat: analyzing, and writing the report")
+        codes["analyze"] = self.run("analyze", "--report", folder)
+        if codes["analyze"] != INTERRUPTED and not report.exists():
+            if codes["analyze"] == BROKEN and not (self.folder / FILES[DIAGNOSIS]).exists():
+                codes["analyze"] = INVALID  # the analyzer itself broke, not a threshold
+            self.progress.phase("reporting", "keyheat: writing the report")
+            codes["report"] = self.run("report", folder)
+        if INTERRUPTED in codes.values():
+            return INTERRUPTED
+        if report.exists():
+            self.progress.phase("done", f"keyheat: the report is {report}", report=str(report))
+        return next((codes[verb] for verb in ("analyze", "collect", "report") if codes.get(verb)), DONE)
+
+    def clean_up(self, plan: LoadPlan) -> None:
+        """Have `keyheat clean` delete the items of the run; where it does not end, say how to go on."""
+        if not plan.guards.clean_up:
+            return
+        table = plan.scenario.table.name
+        if not plan.marked:
+            self.progress.say(
+                f"--clean-up: items on table {table} carry no mark, since it is one of our own: it is "
+                "deleted or kept as a whole"
+            )
+            return
+        self.progress.phase("cleaning", f"keyheat: deleting the items of this run from table {table}")
+        where = () if plan.target is None else ("--endpoint-url", plan.target.url)
+        if self.run("clean", "--yes", *where, str(self.folder)) != DONE:
+            self.progress.say(
+                f"items of this run are still on table {table}. To go on: keyheat clean {self.folder}"
+            )
+
 
 COUNTED_SHARE: Final = 0.9
 """Of an index's units, from which the keys that are known of it stand for all: updates name none."""
-
-
-def follow_up(
-    stages: Stages,
-    progress: RunProgress,
-    *,
-    endpoint_url: str,
-    show_keys: bool,
-    closes_s: float | None,
-    collected: Callable[[], None],
-) -> int:
-    """Run the stages; gives the exit code. The analyzer's word on the run comes first, then what went wrong.
-
-    `endpoint_url` is the one that somebody loads, whatever the run's file says of it. `closes_s`: how
-    long its CloudWatch's minute goes on; None where nobody waits for that. `collected` is called once nothing
-    more is asked of the table, its metrics and its endpoint.
-    """
-    folder, where = str(stages.folder), ("--endpoint-url", endpoint_url)
-    left = {} if closes_s is None else {"left_s": closes_s}
-    codes: dict[str, int] = {}
-    if CALLS.is_silent(endpoint_url):
-        progress.say(
-            f"metrics are not collected, since {endpoint_url} does not answer. Collect them later: "
-            f"keyheat collect --run {folder}"
-        )
-    else:
-        progress.phase("collecting", "keyheat: collecting what CloudWatch says of the run's minutes", **left)
-        keys = ["--show-keys"] if show_keys else []
-        codes["collect"] = stages.run("collect", *where, *keys, "--run", folder)
-        if codes["collect"] == INTERRUPTED:
-            return INTERRUPTED
-    collected()
-    progress.phase("analyzing", "keyheat: analyzing, and writing the report")
-    codes["analyze"] = stages.run("analyze", "--report", folder)
-    if codes["analyze"] != INTERRUPTED and not (stages.folder / REPORT).exists():
-        if codes["analyze"] == BROKEN and not stages.made(DIAGNOSIS):
-            codes["analyze"] = INVALID  # the analyzer itself broke, not a threshold
-        progress.phase("reporting", "keyheat: writing the report")
-        codes["report"] = stages.run("report", folder)
-    if INTERRUPTED in codes.values():
-        return INTERRUPTED
-    if (stages.folder / REPORT).exists():
-        page = f"{folder}/{REPORT}"
-        progress.phase("done", f"keyheat: the report is {page}", report=page)
-    return next((codes[verb] for verb in ("analyze", "collect", "report") if codes.get(verb)), DONE)
 
 
 def end_run(
@@ -172,20 +176,3 @@ def _hot(direction: Direction, heat: KeyHeat) -> Keys:
         digest=digest_of if heat.show_keys else str,
         show=heat.show_keys,
     )
-
-
-def clean_up(plan: LoadPlan, stages: Stages, progress: RunProgress) -> None:
-    """Have `keyheat clean` delete the items of the run; where it does not end, say how to go on."""
-    if not plan.clean_up:
-        return
-    table = plan.scenario.table.name
-    if not plan.marked:
-        progress.say(
-            f"--clean-up: items on table {table} carry no mark, since it is one of our own: it is deleted or "
-            "kept as a whole"
-        )
-        return
-    progress.phase("cleaning", f"keyheat: deleting the items of this run from table {table}")
-    where = () if plan.target is None else ("--endpoint-url", plan.target.url)
-    if stages.run("clean", "--yes", *where, str(stages.folder)) != DONE:
-        progress.say(f"items of this run are still on table {table}. To go on: keyheat clean {stages.folder}")

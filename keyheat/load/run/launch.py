@@ -173,7 +173,6 @@ class _Passing:
             signal.signal(number, before)
 
     def to(self, child: "subprocess.Popen[str]") -> None:
-        """Pass on what has come, and what will."""
         with self._lock:
             self._children.append(child)
             for number in self.came:

@@ -19,25 +19,16 @@ import psutil
 from gevent.event import Event
 
 from keyheat.load.clock import SteadyClock
-from keyheat.load.pacer import (
-    ClosedLoop,
-    ClosedPacer,
-    OpenLoop,
-    OpenPacer,
-    Pacer,
-    Timetable,
-    TracePacer,
-    TraceSchedule,
-)
+from keyheat.load.pacer import ClosedLoop, ClosedPacer, OpenLoop, OpenPacer, TraceSchedule
 from keyheat.load.record.generator import LAG_EVERY_S
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.schedule import Schedule, even, exponential
+from keyheat.load.transport.abandon import CALLS, Abandoned
 from keyheat.load.transport.answer import Transport
-from keyheat.load.transport.boto import Boto3Transport, SdkRetries
+from keyheat.load.transport.boto import Boto3Transport
 from keyheat.load.transport.failures import CheckedTransport
-from keyheat.load.transport.hurry import CALLS, Abandoned
-from keyheat.load.transport.retries import PolicyRetries, Retries
+from keyheat.load.transport.retries import PolicyRetries
 from keyheat.load.transport.signed import SPREAD, SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
 from keyheat.load.users.collections import ReadThroughCache
@@ -97,7 +88,7 @@ class Order:
     show_keys: bool
     users: int  # in all processes
     part: int = 0  # which part of an open loop's arrivals this process sends, from 0
-    retries: str = "off"  # "off" | "sdk", the installed one | "client", the scenario's
+    retries: str = "off"  # "off" | "client", the scenario's
     folder: str = ""  # the scenario's, where its trace is
     caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`); a worker has an even part of them
     of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
@@ -105,7 +96,6 @@ class Order:
     marked: bool = False  # whether items name the run: the table is somebody else's
 
     def to_wire(self) -> dict[str, Any]:
-        """Plain values, as they travel from the master to a worker."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         return {**fields, "scenario": self.scenario.model_dump(mode="json")}
 
@@ -128,7 +118,7 @@ class Load:
     unit: TargetUnit  # what the shape's rates are in
     loop: OpenLoop | ClosedLoop
     clock: SteadyClock  # which time every moment of the load is of
-    retries: Retries | None = None
+    retries: PolicyRetries | None = None
     stopped: Event = field(default_factory=Event)
     stopped_s: float = inf  # epoch seconds from which on nothing is sent
     silence: Silence = field(default_factory=Silence)  # how long nothing has been answered
@@ -146,12 +136,10 @@ class Load:
 
     @property
     def shards(self) -> int:
-        """On how many shards each key is."""
         return self.order.scenario.keys.shards
 
     @property
     def stopping(self) -> bool:
-        """Whether no further request is sent."""
         return bool(self.stopped.is_set())
 
     def stop(self) -> None:
@@ -179,17 +167,9 @@ class Load:
             waited_s = min(self.clock(), self.stopped_s) - sent_s
             self.record.health.unanswered_s += max(0.0, waited_s)
 
-    def account(self) -> None:
-        """Note how much has been asked for until now."""
-        self.loop.account()
-
-    def pace(self, rng: Random) -> Pacer:
-        """The pace of one more user."""
+    def pace(self, rng: Random) -> ClosedPacer | OpenPacer:
         if isinstance(self.loop, ClosedLoop):
             return ClosedPacer(self.loop, rng)
-        timetable = self.loop.schedule
-        if isinstance(timetable, TraceSchedule):
-            return TracePacer(self.loop, timetable, clock=self.clock)
         return OpenPacer(self.loop, clock=self.clock)
 
     def cost_of(self, direction: DirectionName, units: float, table: str | None) -> float:
@@ -235,9 +215,7 @@ def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = Non
     )
 
 
-def _retries(order: Order, clock: SteadyClock) -> Retries | None:
-    if order.retries == "sdk":
-        return SdkRetries(order.region)
+def _retries(order: Order, clock: SteadyClock) -> PolicyRetries | None:
     client = order.scenario.client
     if order.retries == "off" or client.sdk == "none":
         return None
@@ -253,7 +231,7 @@ def _loop(
     return OpenLoop(_timetable(order, shape, items), record, started_s=started_s, clock=clock)
 
 
-def _timetable(order: Order, shape: LoadShape, items: ItemTemplate) -> Timetable:
+def _timetable(order: Order, shape: LoadShape, items: ItemTemplate) -> Schedule | TraceSchedule:
     load, keys = order.scenario.load, order.scenario.keys
     if load.arrivals == "trace":
         rows = read_trace(
@@ -306,7 +284,7 @@ def beat(load: Load, after: Callable[[], None]) -> None:
             health.watched_s += beat_s - last_s
         look_at_users(load, load.clock())
         health.note_jump(load.clock.jump_s)
-        load.account()
+        load.loop.account()
         fold(load, before_s=load.clock() - WINDOW_SETTLES_S)
         after()
 

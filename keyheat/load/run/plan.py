@@ -6,13 +6,13 @@ Everything is checked before anything starts, and every mistake is said at once.
 import os
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from keyheat.load.guard.budget import WrongBudget, budget_of
+from keyheat.load.guard.options import Guards
 from keyheat.load.live.prometheus import MetricsPort, metrics_port
 from keyheat.load.run.arguments import several
 from keyheat.load.transport.target import (
@@ -73,25 +73,16 @@ class LoadPlan:
     show_keys: bool
     progress: bool
     report: bool
+    guards: Guards = field(default_factory=Guards)  # what a person allows it
     in_a_row: bool = False  # one run after the other, as somebody starts and stops them on Locust's page
-    throttled_keys: bool = False
-    existing: str | None = None  # the table that is loaded as it is; None: the scenario's own
-    allowed: frozenset[str] = frozenset()  # tables that are not ours, and may be loaded
-    allowed_protected: frozenset[str] = frozenset()  # the same, of those that are protected
-    share: bool = False  # tables that other runs are loading may be loaded, too
     marked: bool = False  # items name the run: the table is somebody else's
     auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
     time_to_live: str | None = None  # by which attribute its items expire; None: not known
     notes: tuple[str, ...] = ()  # what a person should know of it
-    clean_up: bool = False
     table_bytes: int = 0  # of somebody else's table, which is looked through to clean up
-    keep_table: bool = False
-    yes: bool = False
     duration_s: float | None = None  # of the load; None: nobody knows before it is over
     budget: BudgetSpec = field(default_factory=BudgetSpec)  # the scenario's and the command line's
-    dollars_said: bool = False  # on the command line: then they hold on this machine, too
     prices: Path = PRICES
-    align: bool = True
     endpoint: Endpoint | None = None  # None: the run starts its own local table
     metrics: MetricsPort | None = None  # where Prometheus reads its metrics
 
@@ -113,20 +104,20 @@ def check_options(
     needs_sort_key: bool,
     has_cache: bool = True,
     lacks: Iterable[Callable[[Scenario], Iterable[str]]] = (),
-    idle: Iterable[str] = (),
 ) -> LoadPlan:
     """The plan that the options state. Raises `InputError` with everything that is wrong with them.
 
     `needs_sort_key`, `has_cache`: what the users of the load test need, and can; each of `lacks` says what
-    else a scenario lacks for one of them; `idle` says which of them have nothing to run (`without_tasks`).
+    else a scenario lacks for one of them.
     """
-    errors = list(idle)
+    errors = list[str]()
     path = _scenario_path(options, locustfiles, errors)
     scenario = _scenario(path, options.settings, needs_sort_key, errors) if path else None
     if scenario is not None:
         errors += (f"{path}: {words}" for words in _unloadable(scenario, has_cache, lacks, options.table))
     target = _target(options, errors)
-    budget = _budget(options, scenario.budget if scenario else BudgetSpec(), errors)
+    guards = Guards(**{entry.name: getattr(options, entry.name) for entry in fields(Guards)})
+    budget = _budget(guards, scenario.budget if scenario else BudgetSpec(), errors)
     prices = _prices(options, errors)
     out = Path(options.out).absolute() if options.out else None
     _check_folder(out, errors)
@@ -139,25 +130,16 @@ def check_options(
         scenario_path=path,
         target=target,
         out=out,
+        guards=guards,
         in_a_row=not options.headless,
         transport=options.transport,
         retries="off" if options.retries == "client" and scenario.client.sdk == "none" else options.retries,
         show_keys=options.show_keys or (scenario.invents_keys and options.table is None),
         progress=options.progress,
         report=not options.no_report,
-        throttled_keys=options.throttled_keys,
-        existing=options.table,
-        allowed=frozenset(options.allow_table),
-        allowed_protected=frozenset(options.allow_protected),
-        share=options.share,
-        clean_up=options.clean_up,
-        keep_table=options.keep_table,
-        yes=options.yes,
         duration_s=(options.run_time or scenario.load.duration_s) if options.headless else None,
         budget=budget,
-        dollars_said=options.max_dollars is not None,
         prices=prices,
-        align=not options.no_align,
         metrics=metrics,
     )
 
@@ -166,11 +148,6 @@ def _at_odds(
     options: Namespace, scenario: Scenario | None, path: Path | None, target: Target | None
 ) -> Iterator[str]:
     """Options that do not go together, or not with the scenario."""
-    if options.throttled_keys and options.no_report:
-        yield (
-            "say either --throttled-keys or --no-report: the keys are read when the metrics are collected, "
-            "before Contributor Insights is turned off again"
-        )
     in_aws = target is not None and not target.local
     if scenario is not None and scenario.table.regions and options.table is None and in_aws:
         yield f"{path}: {NOT_GLOBAL_HERE} @ $.table.regions"
@@ -195,10 +172,10 @@ def _unloadable(
         yield f"{NOT_REPLICATED_HERE} @ $.load.replicated_per_write"
 
 
-def _budget(options: Namespace, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:
+def _budget(guards: Guards, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:
     """The scenario's budget with what the command line says of it."""
     try:
-        return budget_of(stated, {part: getattr(options, f"max_{part}") for part in BudgetSpec.model_fields})
+        return budget_of(stated, {part: getattr(guards, f"max_{part}") for part in BudgetSpec.model_fields})
     except WrongBudget as wrong:
         errors += wrong.errors
         return stated
@@ -243,38 +220,6 @@ def _scenario_path(options: Namespace, locustfiles: list[str], errors: list[str]
     except ScenarioError as error:
         errors.append(str(error))
         return None
-
-
-def without_tasks(users: Sequence[Any], options: Namespace) -> Iterator[str]:
-    """What --tags and --exclude-tags leave nothing to run of, as Locust is going to choose tasks by them."""
-    chosen, excluded = (set(getattr(options, name, None) or ()) for name in ("tags", "exclude_tags"))
-    if not chosen and not excluded:
-        return
-    idle = [user for user in users if not any(_is_left(task, chosen, excluded) for task in user.tasks)]
-    if not idle:
-        return
-    tags = sorted({tag for user in users for tag in _tags_of(user)})
-    names, busy = (", ".join(one.__name__ for one in users if (one in idle) is of) for of in (True, False))
-    said = " ".join(
-        f"{flag} {' '.join(sorted(words))}"
-        for flag, words in (("--tags", chosen), ("--exclude-tags", excluded))
-        if words
-    )
-    others = f"; to run the others alone, name them: {busy}" if busy else ""
-    yield f"{said} leaves nothing to run of {names}; tags of its tasks: {', '.join(tags) or 'none'}{others}"
-
-
-def _is_left(task: Any, chosen: set[str], excluded: set[str]) -> bool:
-    """Whether something of a task, or of a set of tasks, is run."""
-    if hasattr(task, "tasks"):
-        return any(_is_left(one, chosen, excluded) for one in task.tasks)
-    tags: set[str] = getattr(task, "locust_tag_set", set())
-    return (not chosen or bool(tags & chosen)) and not tags & excluded
-
-
-def _tags_of(task: Any) -> set[str]:
-    inner = (_tags_of(one) for one in getattr(task, "tasks", ()))
-    return set(getattr(task, "locust_tag_set", set())).union(*inner)
 
 
 def _scenario(

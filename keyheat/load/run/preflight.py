@@ -13,7 +13,7 @@ from gevent.socket import wait_read
 
 from keyheat.load.guard.budget import over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
-from keyheat.load.observation import check_clock
+from keyheat.load.observation import service_clock
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import tell
 from keyheat.load.tables.control import control_client
@@ -38,15 +38,15 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
     An endpoint of our own, which is not there yet, needs no look.
     """
     if plan.target is not None:
-        check_clock(plan.target, plan.existing or plan.scenario.table.name, time)
-    if plan.existing is not None:
+        service_clock(plan.target, plan.guards.table or plan.scenario.table.name, time)
+    if plan.guards.table is not None:
         plan = adapted(plan, users)
     if plan.target is None:
         return plan
     look_at_tables(
         plan.target, (plan.scenario.table, *plan.scenario.companions), allowed_by(plan, plan.target)
     )
-    if plan.existing is None and not plan.target.local:
+    if plan.guards.table is None and not plan.target.local:
         check_quotas(plan.scenario, plan.target, control_client)
     return marked_if_foreign(plan, users)
 
@@ -55,10 +55,10 @@ def allowed_by(plan: LoadPlan, target: Target) -> Allowed:
     """Which tables the person who made the plan allows to be loaded at the target."""
     return Allowed(
         local=target.local,
-        foreign=plan.allowed,
-        protected=plan.allowed_protected,
-        existing=plan.existing,
-        share=plan.share,
+        foreign=plan.guards.allow_table,
+        protected=plan.guards.allow_protected,
+        existing=plan.guards.table,
+        share=plan.guards.share,
     )
 
 
@@ -73,7 +73,7 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
     bill = planned_bill(plan)
     if reasons := list(_over_budget(plan, bill)):
         raise TableRefused(*reasons)
-    if plan.yes:
+    if plan.guards.yes:
         if through := proxy_in_words(target):
             tell(f"keyheat: {through}")
         return plan
@@ -83,7 +83,7 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
     tell(announced([undertaking(plan, target, bill)]))
     if not agrees(lambda question: _answer(question, person)):
         raise TableRefused(DECLINED)
-    return replace(plan, yes=True)
+    return plan
 
 
 def _over_budget(plan: LoadPlan, bill: Bill) -> Iterator[str]:
@@ -100,9 +100,8 @@ def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
         lasting(plan.scenario, plan.duration_s),
         load_prices(plan.prices),
         folder=plan.scenario_path.absolute().parent,
-        throttled_keys=plan.throttled_keys,
-        existing=plan.existing is not None,
-        clean_up=plan.clean_up,
+        existing=plan.guards.table is not None,
+        clean_up=plan.guards.clean_up,
         table_bytes=plan.table_bytes,
         sent=sent,
     )
@@ -116,9 +115,9 @@ def undertaking(plan: LoadPlan, target: Target, bill: Bill) -> Undertaking:
         bill=bill,
         budget=plan.budget,
         duration_s=plan.duration_s,
-        existing=plan.existing,
-        keep_table=plan.keep_table,
-        clean_up=plan.clean_up,
+        existing=plan.guards.table,
+        keep_table=plan.guards.keep_table,
+        clean_up=plan.guards.clean_up,
     )
 
 

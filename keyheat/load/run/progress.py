@@ -9,25 +9,16 @@ import orjson
 from keyheat.load.guard.signals import let_go
 from keyheat.load.record.rows import ACCEPTED, ERRORS, THROTTLED
 from keyheat.masking import masked, plain, plain_json
-from keyheat.runs.signs import Signs
-
-COUNTED = (ACCEPTED, THROTTLED, ERRORS)
 
 
 @dataclass(slots=True)
 class RunProgress:
-    """Says what happens: as JSON lines on stdout for a program, or in words on stderr for a person.
-
-    Once the run has a folder, `signs` says it there too.
-    """
+    """Says what happens: as JSON lines on stdout for a program, or in words on stderr for a person."""
 
     as_json: bool
-    signs: Signs | None = None
 
     def phase(self, name: str, words: str, **more: Any) -> None:
         """A new phase of the run has begun."""
-        if self.signs is not None:
-            self.signs.enter(name)
         if self.as_json:
             self._line({"phase": name, **more})
         else:
@@ -40,9 +31,6 @@ class RunProgress:
 
     def second(self, elapsed_s: float, counts: list[float]) -> None:
         """One second of load is over; a person sees Locust's own table instead."""
-        if self.signs is not None:
-            accepted, throttled, errors = (int(counts[place]) for place in COUNTED)
-            self.signs.second(elapsed_s, accepted, throttled, errors)
         if self.as_json:
             self._line(
                 {
@@ -56,17 +44,6 @@ class RunProgress:
     def say(self, words: str) -> None:
         """Something that everybody should read: one line on stderr."""
         tell(f"keyheat: {masked(words)}")
-
-    def begun(self, signs: Signs) -> None:
-        """The run has a folder from now on."""
-        self.signs = signs
-        signs.enter(signs.phase)
-
-    def over(self) -> None:
-        """The run has ended, or never began."""
-        if self.signs is not None:
-            self.signs.end()
-        self.signs = None
 
     def _line(self, content: dict[str, Any]) -> None:
         _put(plain_json(orjson.dumps(content), "ascii") + "\n", sys.stdout)

@@ -1,41 +1,57 @@
-"""One run, from the endpoint's start to the report: what a master, or a process on its own, does.
+"""One run, from its folder to its report: what a master, or a process on its own, does.
 
-The process that sends is another one where there are workers; here is the one that writes the files.
+Its stages stand on a stack that is left in reverse, whatever ends the run: folder, endpoint, tables, load,
+cleaning up. Where there are workers they send, and this process writes the files.
 """
 
+from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from time import time
 from typing import Any
 from uuid import uuid4
 
 import gevent
 
-from keyheat.load.clock import jump_words
+from keyheat import runfiles
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.clock import SteadyClock, align, jump_words
 from keyheat.load.guard.budget import Caps, Spending
 from keyheat.load.guard.watch import LoadWatch, watch_run
-from keyheat.load.record.generator import verdict_on
+from keyheat.load.observation import Observation
+from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import PIECES_ARRIVE_S, Record
 from keyheat.load.record.rows import ATTEMPTS
-from keyheat.load.run.finish import end_run, follow_up
+from keyheat.load.run.finish import Stages, end_run
 from keyheat.load.run.load import Load, Order, beat, empty_record, fold, start_load, watch_lag
-from keyheat.load.run.plan import LoadPlan
+from keyheat.load.run.plan import LoadPlan, run_folder
+from keyheat.load.run.preflight import allowed_by
 from keyheat.load.run.progress import RunProgress
-from keyheat.load.run.testbed import Testbed
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.workers import Gatherer
+from keyheat.load.tables.existing import noted
+from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.tables.ownership import TableRefused
-from keyheat.load.transport.target import Target
+from keyheat.load.transport.endpoint_pages import NotTold, faults_of, partitions_of, scale_at
+from keyheat.load.transport.target import Target, target_at
 from keyheat.model.limits import MINUTE_S
-from keyheat.runfiles import CannotWrite, FileProblem
+from keyheat.runfiles import CannotWrite, FileProblem, time_of
+from keyheat.runs.folder import RunFolder, underway, versions
 from keyheat.runs.manifest import GeneratorHealth, Stop
-from keyheat.runs.parquet import do_without_pandas
+from keyheat.runs.parquet import do_without_pandas, write_table
+from keyheat.runs.table_facts import table_facts
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE, has_capacity_model
+
+LOCAL = "local"
+"""The target of a run on an endpoint of ours, in its manifest."""
 
 
 @dataclass(slots=True)
 class LoadRun:
-    """One run. `begin` raises where it cannot start, and has then started nothing; `end` is called once."""
+    """One run. `begin` raises where it cannot start, and leaves nothing then; `end` is called once."""
 
     plan: LoadPlan
     progress: RunProgress
@@ -44,18 +60,25 @@ class LoadRun:
     spending: Spending  # of all runs of this process
     end_load: Callable[[], None] = lambda: None  # ends the load, as if it had lasted long enough
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
-    ground: Testbed = field(init=False)
-    caps: Caps = field(default_factory=Caps)  # what it may use up of what others left
+    clock: SteadyClock = field(default_factory=SteadyClock)  # all moments of the run are of this one
+    started_s: float = 0.0
+    caps: Caps = field(default_factory=Caps)  # what earlier runs left of the budget
+    path: Path | None = None  # where its files are
+    folder: RunFolder | None = None
+    stages: Stages | None = None  # what follows the load
+    target: Target | None = None
+    tables: RunTables | None = None
+    around: Observation | None = None  # the clock and the table's partitions, before and after
+    timeline: TableTimeline | None = None  # where the scenario has one
     load: Load | None = None  # where this process sends itself
     gatherer: Gatherer | None = None  # where workers send
+    watch: LoadWatch | None = None
     at_end: Callable[[], None] = lambda: None  # the last look at the record
-    timeline: TableTimeline | None = None  # where the scenario has one
-    watch: LoadWatch | None = None  # while it loads, and after
     undoing: bool = False  # it could not begin
+    _struck: Counter[str] = field(default_factory=Counter)  # by rules of faults, before it loaded
     _greenlets: list[gevent.Greenlet] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.ground = Testbed(self.plan, self.progress, self.run_id)
+    _whole: ExitStack = field(default_factory=ExitStack)
+    _table: ExitStack = field(default_factory=ExitStack)  # left as soon as the metrics are collected
 
     def begin(self, environment: Any, *, distributed: bool) -> None:
         """Prepare what the run stands on, and give the order to load."""
@@ -65,57 +88,151 @@ class LoadRun:
             self.progress.say(left)
         self.caps = self.spending.left()
         try:
-            self._begin(environment, distributed)
+            self._enter_folder()
+            target = self._enter_target()
+            description = self._enter_tables(target)
+            self._begin_files(target, description, len(environment.runner.clients) if distributed else 1)
+            self._wait_for_start(target)
+            self._begin_load(environment, target, distributed)
         except BaseException:
             self.undoing = True
-            self.ground.forget()
+            self.leave()
+            if self.folder is not None:
+                self.folder.forget()
+            self._whole.close()
             raise
-
-    def _begin(self, environment: Any, distributed: bool) -> None:
-        processes = len(environment.runner.clients) if distributed else 1
-        target = self.ground.prepare(processes=processes, users=self.users, lasts_s=self.duration_s or 0.0)
-        self._begin_load(environment, target, distributed)
-        self.ground.loaded()
+        if self.stages is not None:
+            self._table.callback(self.stages.clean_up, self.plan)
         until = f"for {self.duration_s:g} s" if self.duration_s else "until it is stopped"
         words = f"keyheat: loading {target.url} {until}: {self.plan.scenario.question}"
         self.progress.phase("loading", words)
 
+    def leave(self) -> None:
+        """Leave table and endpoint as they were found; may be called again."""
+        self._table.close()
+
+    def left_behind(self) -> list[str]:
+        """What has not been put back as it was, with the command that does it."""
+        return self.tables.left_behind() if self.tables else []
+
+    def _enter_folder(self) -> None:
+        table = self.plan.scenario.table.name
+        self.progress.phase("preparing", f"keyheat: preparing table {table}", run_id=self.run_id)
+        self.path = self._whole.enter_context(run_folder(self.plan, datetime.now(UTC))).folder
+        self._whole.enter_context(underway(self.path))
+        for note in self.plan.notes:
+            self.progress.say(f"note: table {table}: {note}")
+
+    def _enter_target(self) -> Target:
+        self.target = self.plan.target
+        if self.target is None:
+            scenario = self.plan.scenario
+            stated = {"--update-s": scenario.local.update_s, "--transaction-s": scenario.local.transaction_s}
+            more = [
+                word for flag, value in stated.items() if value is not None for word in (flag, repr(value))
+            ]
+            endpoint = EndpointProcess.start(scale=scenario.local.scale, seed=scenario.seed, more=tuple(more))
+            self._table.callback(endpoint.stop)
+            self.target = target_at(endpoint.url)
+        return self.target
+
+    def _enter_tables(self, target: Target) -> dict[str, Any]:
+        """Make what is not there, to be left as the scenario says; describes the scenario's own table."""
+        tables = self.tables = RunTables(
+            target=target, run_id=self.run_id, allowed=allowed_by(self.plan, target),
+            keep=self.plan.guards.keep_table, lasts_s=self.duration_s or 0.0, alone=self.plan.target is None,
+            say=self.progress.say, phase=self.progress.phase,
+        )  # fmt: skip
+        self._table.callback(tables.leave)
+        self._table.callback(gevent.spawn(tables.keep_up).kill)
+        description = tables.prepare(self.plan.scenario.table)
+        for companion in self.plan.scenario.companions:
+            tables.prepare(companion)
+        return description
+
+    def _begin_files(self, target: Target, description: dict[str, Any], processes: int) -> None:
+        assert self.path is not None, "the folder comes first"
+        self.clock = SteadyClock()  # as it is when the service's is held against it
+        self.started_s = self.clock()
+        self.stages = Stages(self.path, self.progress, quiet_stdout=self.plan.progress)
+        manifest = self._manifest(target, description, processes)
+        self.around = Observation.look(target, description, manifest["table"], manifest["scale"], self.clock)
+        if self.around.skew and self.around.skew.said:
+            self.progress.say(self.around.skew.said)
+        if manifest["target"] == LOCAL:
+            with suppress(NotTold):  # which is said when the run has ended
+                self._struck = faults_of(target)
+        self.folder = RunFolder(self.path, manifest | self.around.noted())
+        self.folder.begin()
+
+    def _manifest(self, target: Target, description: dict[str, Any], processes: int) -> dict[str, Any]:
+        """What was asked, of which table, with which versions; `description` is DescribeTable's answer."""
+        plan, scenario, scale = self.plan, self.plan.scenario, scale_at(target)
+        return {
+            "run_id": self.run_id,
+            "scenario": scenario.model_dump(mode="json"),
+            "scenario_path": plan.scenario_shown,
+            "seed": scenario.seed,
+            "target": target.url if scale is None else LOCAL,
+            "endpoint_url": target.url,
+            **({"endpoint": plan.endpoint} if plan.endpoint else {}),
+            "region": target.region,
+            "scale": 1.0 if scale is None else scale,
+            "transport": plan.transport,
+            "retries": plan.retries,
+            "started_at": time_of(self.started_s),
+            "versions": versions("keyheat", "locust", "botocore"),
+            "machine": machine(),
+            "table": table_facts(description).model_dump(mode="json"),
+            "processes": processes,
+            "users": self.users,
+            **noted(plan),
+        }
+
+    def _wait_for_start(self, target: Target) -> None:
+        """Begin with a minute of CloudWatch's; not on this machine, where a wait costs more than it tells."""
+        assert self.folder is not None
+        assert self.around is not None
+        if not self.plan.guards.no_align and not target.local:
+            align(self.around.ahead_s, clock=self.clock, sleep=gevent.sleep, tell=self.progress.aligning)
+            self.started_s = self.clock()
+            self.folder.manifest["started_at"] = time_of(self.started_s)
+            self.folder.begin()
+
     def _begin_load(self, environment: Any, target: Target, distributed: bool) -> None:
-        order, started_s, scenario = self._order(target), self.ground.started_s, self.plan.scenario
+        order, scenario = self._order(target), self.plan.scenario
         if scenario.timeline:
-            self.timeline = TableTimeline.of(
-                scenario, target, started_s, self.progress.say, self.ground.clock
-            )
+            self.timeline = TableTimeline(scenario, target, self.started_s, self.progress.say, self.clock)
         if distributed:
-            self.gatherer = Gatherer(environment, order, empty_record(order), started_s, self.ground.clock)
+            self.gatherer = Gatherer(environment, order, empty_record(order), self.started_s, self.clock)
             self.gatherer.give_order()
-            self.watch = watch_run(
-                self.plan, self.caps, self.gatherer, self.duration_s, self._stop_early, PIECES_ARRIVE_S
-            )
-            self.gatherer.used_up = self.watch.used_up
         else:
-            self.load = environment.keyheat = start_load(order, clock=self.ground.clock)
-            self.watch = watch_run(self.plan, self.caps, self.load, self.duration_s, self._stop_early)
-            self._greenlets = [gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, _nothing)]
+            self.load = environment.keyheat = start_load(order, clock=self.clock)
+            self._greenlets = [
+                gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, lambda: None)
+            ]  # fmt: skip
+        self.watch = watch_run(
+            self.plan,
+            self.caps,
+            self.gatherer or self.load,
+            self.duration_s,
+            self._stop_early,
+            self._behind_s,
+        )
+        if self.gatherer is not None:
+            self.gatherer.used_up = self.watch.used_up
         self._greenlets += [gevent.spawn(self._show_seconds), gevent.spawn(self.watch.follow)]
         if self.timeline is not None:
             self._greenlets.append(gevent.spawn(self.timeline.follow))
 
     def _order(self, target: Target) -> Order:
+        plan = self.plan
         return Order(
-            run_id=self.run_id,
-            scenario=self.plan.scenario,
-            url=target.url,
-            region=target.region,
-            transport=self.plan.transport,
-            retries=self.plan.retries,
-            show_keys=self.plan.show_keys,
-            users=self.users,
-            caps=self.caps.to_wire(),
-            folder=str(self.plan.scenario_path.absolute().parent),
-            units_needed=has_capacity_model(self.plan.endpoint),
-            marked=self.plan.marked,
-        )
+            run_id=self.run_id, scenario=plan.scenario, url=target.url, region=target.region,
+            transport=plan.transport, retries=plan.retries, show_keys=plan.show_keys, users=self.users,
+            caps=self.caps.to_wire(), folder=str(plan.scenario_path.absolute().parent),
+            units_needed=has_capacity_model(plan.endpoint), marked=plan.marked,
+        )  # fmt: skip
 
     def _stop_early(self) -> None:
         """Stop the load at once, wherever it is sent, and then end the run."""
@@ -127,31 +244,33 @@ class LoadRun:
 
     @property
     def record(self) -> Record:
-        """What is known so far."""
-        if self.gatherer is not None:
-            return self.gatherer.record
-        assert self.load is not None
-        return self.load.record
+        sender = self.gatherer or self.load
+        assert sender is not None, "it loads"
+        return sender.record
+
+    @property
+    def _behind_s(self) -> int:
+        """How far the newest whole second of the record lies back."""
+        return PIECES_ARRIVE_S if self.gatherer else 0
 
     def _show_seconds(self) -> None:
-        back_s = 1 + (PIECES_ARRIVE_S if self.gatherer else 0)
         while True:
-            now_s = self.ground.clock()
+            now_s = self.clock()
             gevent.sleep(1.0 - now_s % 1.0)
-            self.record.health.note_jump(self.ground.clock.jump_s)
-            second = int(now_s) + 1 - back_s
-            if second >= int(self.ground.started_s):
-                elapsed_s = max(0.0, second + 1 - self.ground.started_s)
+            self.record.health.note_jump(self.clock.jump_s)
+            second = int(now_s) - self._behind_s
+            if second >= int(self.started_s):
+                elapsed_s = max(0.0, second + 1 - self.started_s)
                 self.progress.second(elapsed_s, self.record.seconds.in_second(second))
 
     def end(self, *, interrupted: bool, problems: list[str]) -> int:
         """Write the files, then collect, analyze and report; gives the exit code."""
-        stopped_s = self.ground.clock()
+        stopped_s = self.clock()
         try:
             self._gather()
             self.record.health.problems += problems
             # Workers stop a little later than the master.
-            ended_s = min(self.ground.clock(), max(stopped_s, self.record.seconds.last() + 1))
+            ended_s = min(self.clock(), max(stopped_s, self.record.seconds.last() + 1))
             stopped = self._stopped(ended_s)
             self._write(ended_s, "interrupted" if interrupted else "stopped" if stopped else "finished")
             code = self._follow_up() if self.plan.report else DONE
@@ -160,26 +279,26 @@ class LoadRun:
             self.progress.say(str(problem))
             code = WRONG_USE if isinstance(problem, CannotWrite) else INVALID
         finally:
-            self.ground.leave()
-            self.ground.over()
+            self.leave()
+            self._whole.close()
             self.at_end()
             self.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
         return INTERRUPTED if interrupted else code
 
     def _stopped(self, ended_s: float) -> bool:
         """Whether a cap or a rule ended the load; then the manifest says which, and everybody is told."""
+        assert self.folder is not None
         stop = self.watch.outcome(ended_s) if self.watch is not None else None
         self.note_spent(ended_s, stop)
         if stop is None:
             return False
         self.progress.say(stop.words)
-        self.ground.folder.manifest["stopped_by"] = stop.to_json()
+        self.folder.manifest["stopped_by"] = stop.to_json()
         return True
 
     def note_spent(self, at_s: float, stopped: Stop | None = None) -> None:
         """What it has used up by now is no other run's any more."""
-        elapsed_s = at_s - self.ground.started_s
-        self.spending.note(self.run_id, self.record.consumed, elapsed_s, stopped)
+        self.spending.note(self.run_id, self.record.consumed, at_s - self.started_s, stopped)
 
     def _gather(self) -> None:
         if self.gatherer is not None:
@@ -192,43 +311,72 @@ class LoadRun:
 
     def verdict(self, *, attempts: int) -> GeneratorHealth:
         """Whether the generator was the limit, from what it noted until now."""
+        assert self.folder is not None
         return verdict_on(
-            self.record.health,
-            load=self.plan.scenario.load,
-            users=self.users,
-            processes=self.ground.folder.manifest["processes"],
-            attempts=attempts,
-        )
+            self.record.health, load=self.plan.scenario.load, users=self.users,
+            processes=self.folder.manifest["processes"], attempts=attempts,
+        )  # fmt: skip
 
     def _write(self, ended_s: float, status: str) -> None:
-        folder, started_s = self.ground.folder, self.ground.started_s
+        folder, health = self.folder, self.record.health
+        assert folder is not None
+        assert self.around is not None
         do_without_pandas()
         if self.timeline is not None:
-            self.record.health.problems += self.timeline.problems
+            health.problems += self.timeline.problems
             folder.manifest["timeline"] = [event.to_json() for event in self.timeline.log]
         attempts = int(self.record.seconds.total()[ATTEMPTS])
-        end_run(folder, self.record, self.verdict(attempts=attempts), start_s=started_s, end_s=ended_s)
+        end_run(folder, self.record, self.verdict(attempts=attempts), start_s=self.started_s, end_s=ended_s)
         # From here on the endpoint is asked again: if it hangs, and we are killed, the files are whole.
-        more = self.ground.noted_at_end(ended_s)
-        self.ground.see_company(self.record.health)
-        self.ground.see_faults(self.record.health)
-        self.ground.write_partitions(ended_s)
+        more = self.around.noted_at_end(self.started_s, ended_s)
+        self._see_company(folder)
+        if self.target is not None and folder.manifest["target"] == LOCAL:
+            self.see_faults(self.target)
+            self._write_partitions(self.target, folder, ended_s)
         verdict = self.verdict(attempts=attempts)
         if verdict.clock_jump_s:
             self.progress.say(jump_words(verdict.clock_jump_s))
         folder.note({**more, "status": status, "generator": verdict.model_dump(mode="json")})
 
+    def _see_company(self, folder: RunFolder) -> None:
+        """Have the manifest say which runs were on the tables, too, and `health` what is not known of it."""
+        if self.tables is None:
+            return
+        others, unknown = self.tables.company()
+        self.record.health.missing += unknown
+        if others:
+            folder.manifest["shared_with"] = others
+            who = ", ".join(f"run {other['run']} of {other['owner']}" for other in others)
+            self.progress.say(f"this run was not alone: {who} loaded the same table meanwhile")
+
+    def see_faults(self, target: Target) -> None:
+        """Note which rules of faults struck meanwhile: the table did not do what they did."""
+        missing = self.record.health.missing
+        try:
+            struck = faults_of(target) - self._struck
+        except NotTold as problem:
+            missing.append(f"whether rules of faults struck: {problem}")
+            return
+        if struck:
+            rules = ", ".join(f"{name} {count:,} times" for name, count in struck.items())
+            missing.append(f"rules of faults struck, which labels take for the table's own doing: {rules}")
+            self.progress.say(missing[-1])
+
+    def _write_partitions(self, target: Target, folder: RunFolder, ended_s: float) -> None:
+        """Write what each partition served and refused. Raises `FileProblem`."""
+        try:
+            rows = partitions_of(target, self.plan.scenario.table.name, self.started_s, ended_s)
+        except NotTold as problem:
+            self.progress.say(f"partitions.parquet is not written: {problem}")
+            return
+        write_table(folder.path / runfiles.FILES[runfiles.PARTITIONS], runfiles.PARTITIONS, rows)
+
     def _follow_up(self) -> int:
-        assert self.ground.target is not None, "it was loaded"
-        return follow_up(
-            self.ground.stages,
-            self.progress,
-            endpoint_url=self.ground.target.url,
+        assert self.stages is not None
+        assert self.target is not None
+        return self.stages.follow_up(
+            self.target.url,
             show_keys=self.plan.show_keys,
-            closes_s=None if self.ground.target.local else MINUTE_S - time() % MINUTE_S,
-            collected=self.ground.leave,
+            closes_s=None if self.target.local else MINUTE_S - time() % MINUTE_S,
+            collected=self.leave,
         )
-
-
-def _nothing() -> None:
-    """A process on its own has nobody to report to."""

@@ -30,14 +30,14 @@ from keyheat.load.live.callers import callers_of, keep_out
 from keyheat.load.live.page import serve
 from keyheat.load.live.prometheus import CannotListen, serve_metrics
 from keyheat.load.live.run import LiveRun
-from keyheat.load.run.plan import InputError, LoadPlan, check_options, take_numbers, without_tasks
+from keyheat.load.run.plan import InputError, LoadPlan, check_options, take_numbers
 from keyheat.load.run.preflight import consented, preflight, with_endpoint
 from keyheat.load.run.progress import RunProgress, tell
 from keyheat.load.run.run import LoadRun
 from keyheat.load.run.workers import ALIVE_S, PIECE, Worker
 from keyheat.load.tables.existing import unsuited
 from keyheat.load.tables.ownership import TableError, TableRefused
-from keyheat.load.transport.hurry import CALLS
+from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked, speak_plainly
 from keyheat.runfiles import FileProblem
@@ -136,7 +136,6 @@ def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
                 *(user.lacks for user in environment.user_classes if hasattr(user, "lacks")),
                 lambda scenario: unsuited(environment.user_classes, scenario.table),
             ],
-            idle=without_tasks(environment.user_classes, environment.parsed_options),
         )
         if checked.metrics is not None:
             serve_metrics(checked.metrics, live.metrics, RunProgress(checked.progress).say)
@@ -233,7 +232,7 @@ class LocustSession:
         if self._timer is not None and self._timer is not getcurrent():
             self._timer.kill(block=False)
         if run is not None:
-            run.note_spent(run.ground.clock())  # the next one may begin before this one has come to its end
+            run.note_spent(run.clock())  # the next one may begin before this one has come to its end
             self._ended_run = run
             self._ending = spawn(self._end, run)
         self._wait(self._ending)
@@ -260,8 +259,8 @@ class LocustSession:
     def _cancel(self) -> None:
         self._interrupted = True
         CALLS.hurry()
-        if self._ended_run is not None:
-            self._ended_run.ground.stages.cancel()
+        if self._ended_run is not None and self._ended_run.stages is not None:
+            self._ended_run.stages.cancel()
 
     def _hurry(self) -> None:
         """Bound every wait for a response from now on."""
@@ -309,11 +308,11 @@ class LocustSession:
 
     def left_behind(self) -> list[str]:
         """What is not put back yet, with the command that does it."""
-        return [] if self._newest is None else self._newest.ground.left_behind()
+        return [] if self._newest is None else self._newest.left_behind()
 
     def folder(self) -> Path | None:
         """Where files are written."""
-        return None if self._newest is None else self._newest.ground.path
+        return None if self._newest is None else self._newest.path
 
     def tell_workers(self) -> None:
         """Send the workers home."""

@@ -28,50 +28,40 @@ ATTEMPTS = 3  # of each request: UpdateTable asks for a state, so asking twice d
 LATE_S = 1.0
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class TableTimeline:
     """The steps of one run on one table; `follow` asks for them, in a greenlet of its own.
 
     `began_s` is when the load began, epoch seconds; `say` tells a person what was refused.
     """
 
+    scenario: Scenario
     target: Target
-    table: str
-    steps: Sequence[ChangeSpec]
     began_s: float
-    poll_s: float
     say: Callable[[str], None]
     clock: Callable[[], float]
-    client: Any  # of DynamoDB; made before the load, for making one takes long enough to hold up requests
     log: list[TimelineEvent] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)  # steps of which we do not know what became
+    client: Any = (
+        None  # of DynamoDB; made before the load, for making one takes long enough to hold up requests
+    )
     _waiting: bool = False  # for an answer to DescribeTable
     _pending: list[int] = field(default_factory=list)  # lines of the log that are not in force yet
 
-    @classmethod
-    def of(
-        cls,
-        scenario: Scenario,
-        target: Target,
-        began_s: float,
-        say: Callable[[str], None],
-        clock: Callable[[], float],
-    ) -> "TableTimeline":
-        """The timeline of a scenario's table at a target."""
-        return cls(
-            target=target,
-            table=scenario.table.name,
-            steps=scenario.timeline,
-            began_s=began_s,
-            poll_s=LOCAL_POLL_S if target.local else POLL_S,
-            say=say,
-            clock=clock,
-            client=make_client(target, attempts=ATTEMPTS),
-        )
+    def __post_init__(self) -> None:
+        self.client = make_client(self.target, attempts=ATTEMPTS)
+
+    @property
+    def _table(self) -> str:
+        return self.scenario.table.name
+
+    @property
+    def _poll_s(self) -> float:
+        return LOCAL_POLL_S if self.target.local else POLL_S
 
     def follow(self) -> None:
         """Ask for every step at its moment; ends when all are in force, or refused."""
-        requests = deque(requests_of(self.steps))
+        requests = deque(requests_of(self.scenario.timeline))
         try:
             while requests or self._pending:
                 self._sleep(requests[0][0] if requests else inf)
@@ -100,17 +90,17 @@ class TableTimeline:
     def _sleep(self, next_s: float) -> None:
         """Until the next step is due; while something is under way, or late, for one poll."""
         left_s = next_s - self._elapsed_s
-        gevent.sleep(self.poll_s if self._pending or left_s <= 0 else left_s)
+        gevent.sleep(self._poll_s if self._pending or left_s <= 0 else left_s)
 
     def _describe(self) -> dict[str, Any] | None:
         """DescribeTable's answer; None where there is none now: it is asked again."""
         try:
-            found: dict[str, Any] = self.client.describe_table(TableName=self.table)["Table"]
+            found: dict[str, Any] = self.client.describe_table(TableName=self._table)["Table"]
         except (ClientError, BotoCoreError) as error:
             if not self._waiting:
-                self.say(f"the timeline waits: table {self.table} at {self.target.url}: {error}")
+                self.say(f"the timeline waits: table {self._table} at {self.target.url}: {error}")
             self._waiting = True
-            gevent.sleep(self.poll_s)
+            gevent.sleep(self._poll_s)
             return None
         self._waiting = False
         return found
@@ -124,7 +114,7 @@ class TableTimeline:
     def _ask(self, before: TableCapacity, at_s: float, steps: tuple[ChangeSpec, ...]) -> None:
         asked_s, refused = self._elapsed_s, None
         try:
-            self.client.update_table(**update_request(self.table, before, steps))
+            self.client.update_table(**update_request(self._table, before, steps))
         except ClientError as error:
             refused = str(error)
         except BotoCoreError as error:

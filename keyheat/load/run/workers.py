@@ -195,7 +195,6 @@ class Gatherer:
         setattr(self.environment.parsed_options, ORDER, wire)
 
     def take(self, msg: Any) -> None:
-        """A piece has come."""
         try:
             piece = read_piece(msg.data)
             if piece.run_id != self.order.run_id:

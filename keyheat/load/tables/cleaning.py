@@ -2,23 +2,19 @@
 
 The table is scanned, since nobody else knows where a run's items are; the mark is looked for by the scan's
 filter, and is the condition of each deletion again. A batch can have no conditions, so items are deleted one
-by one. What is noted on the way, in the run's folder, are segments of the scan and no keys: cleaning that was
-interrupted goes on with the segment that it was in. Sources:
+by one. Sources:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
-from typing import Annotated, Any
-
-from pydantic import Field, TypeAdapter, ValidationError
+from typing import Any
 
 from keyheat.addresses import endpoint_of
 from keyheat.answer_shape import DamagedAnswer, member
@@ -26,14 +22,22 @@ from keyheat.load.tables.removal import by_hand
 from keyheat.load.transport.target import Target, target_at
 from keyheat.load.users.items import RUN_ATTRIBUTE
 from keyheat.plan.prices import Prices, consumed_dollars
-from keyheat.runfiles import FILES, RUN, SIMULATED, FileProblem, read_json, write_json
+from keyheat.runfiles import FILES, RUN
+from keyheat.runs.manifest import read_manifest
 from keyheat.runs.table_facts import mode_of, table_facts
-from keyheat.validation import Count, LenientPart, Quantity, checked, listed, mistakes
+
+AT_ONCE = 8
+MOST_PAGE_ITEMS = 1_000
+WITHIN_S = 7 * 86_400.0
+READ_BYTES_PER_UNIT = 8_192  # of an eventually consistent scan
+FAILED_UNITS = 1.0  # of a deletion whose condition fails, of a small item
+PART = 0.25  # of what a table has provisioned: the rest is for those whose table it is
+ON_DEMAND_UNITS_PER_S = 500.0
 
 
 @dataclass(slots=True, kw_only=True)
 class UnitPace:
-    """Keeps several threads together below a rate; None: there is none.
+    """Keeps several threads together below a rate; None: no limit.
 
     What a request consumes is known when it is answered, so it is the next ones that wait.
     """
@@ -45,74 +49,29 @@ class UnitPace:
     _lock: Lock = field(default_factory=Lock)
 
     def wait(self) -> None:
-        """Wait until what was consumed is paid for."""
         left_s = self._paid_s - self.clock()
         if left_s > 0:
             self.sleep(left_s)
 
     def pay(self, units: float) -> None:
-        """A request has consumed so much."""
         if self.units_per_s is None:
             return
         with self._lock:
             self._paid_s = max(self._paid_s, self.clock()) + units / self.units_per_s
 
 
-FORMAT = "keyheat.cleaning/1"
-FILE = "cleaning.json"
-AT_ONCE = 8
-SEGMENT_BYTES = 64 << 20
-MOST_SEGMENTS = 1_000
-MOST_PAGE_ITEMS = 1_000
-SEGMENT_WITHIN_S = 86_400.0
-READ_BYTES_PER_UNIT = 8_192  # of an eventually consistent scan
-FAILED_UNITS = 1.0  # of a deletion whose condition fails, of a small item
-
-
-@dataclass(slots=True, kw_only=True)
-class CleaningState:
+@dataclass(slots=True)
+class Cleaned:
     """How far the cleaning of one run is."""
 
     run_id: str
     table: str
-    segments: Annotated[int, Field(ge=1, le=MOST_SEGMENTS)]
-    done: list[int] = field(default_factory=list)
-    deleted: Count = 0
-    left: Count = 0  # found, and another run's or nobody's by the time they were to be deleted
-    read_units: Quantity = 0.0
-    write_units: Quantity = 0.0
-
-    @property
-    def finished(self) -> bool:
-        """Whether the whole table was looked through."""
-        return not self.to_do
-
-    @property
-    def to_do(self) -> list[int]:
-        """The segments that are still to be looked through."""
-        return [number for number in range(self.segments) if number not in set(self.done)]
-
-    def save(self, folder: Path) -> None:
-        """Note it in the run's folder. Raises `CannotWrite`."""
-        write_json(folder / FILE, FORMAT, asdict(self))
-
-
-def begun(folder: Path, *, run_id: str, table: str, size_bytes: int) -> CleaningState:
-    """What was cleaned so far, or the beginning. Raises `FileProblem`."""
-    segments = max(1, min(MOST_SEGMENTS, -(-size_bytes // SEGMENT_BYTES)))
-    if not (folder / FILE).exists():
-        return CleaningState(run_id=run_id, table=table, segments=segments)
-    noted = read_json(folder / FILE, FORMAT)
-    try:
-        cleaned = TypeAdapter(CleaningState).validate_python(noted)
-    except ValidationError as error:
-        wrong = listed(mistakes(error))
-        raise FileProblem(f"{folder / FILE}: {wrong}\ndelete it to begin anew") from error
-    if (cleaned.run_id, cleaned.table) != (run_id, table):
-        raise FileProblem(f"{folder / FILE} is of run {cleaned.run_id} on table {cleaned.table}; delete it")
-    if cleaned.finished:  # somebody wants to be sure
-        return CleaningState(run_id=run_id, table=table, segments=segments)
-    return cleaned
+    finished: bool = False  # the whole table was looked through
+    looked_at: int = 0  # items
+    deleted: int = 0
+    left: int = 0  # found, and another run's or nobody's by the time they were to be deleted
+    read_units: float = 0.0
+    write_units: float = 0.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,80 +79,70 @@ class Cleaner:
     """Deletes the items of one run from one table; `description` is DescribeTable's answer."""
 
     client: Any
-    description: dict[str, Any]
-    cleaned: CleaningState
+    description: Mapping[str, Any]
+    cleaned: Cleaned
     pace: UnitPace
-    note: Callable[[CleaningState], None]  # told after each page
 
-    def clean(self, save: Callable[[CleaningState], None]) -> CleaningState:
-        """Look through all segments that are left; `save` is called after each of them, and at the end."""
+    def clean(self) -> Generator[None, None, None]:
+        """Look through the table; yields after each page. Raises `DamagedAnswer`, and the SDK's errors."""
         pool = ThreadPoolExecutor(AT_ONCE)
         try:
-            for segment in self.cleaned.to_do:
-                for keys in self._pages(segment):
-                    for deleted, units in pool.map(self._delete, keys):
-                        self.cleaned.deleted += deleted
-                        self.cleaned.left += not deleted
-                        self.cleaned.write_units += units
-                    self.note(self.cleaned)
-                self.cleaned.done.append(segment)
-                save(self.cleaned)
+            for keys in self._pages():
+                for deleted, units in pool.map(self._delete, keys):
+                    self.cleaned.deleted += deleted
+                    self.cleaned.left += not deleted
+                    self.cleaned.write_units += units
+                yield
         finally:
             pool.shutdown(cancel_futures=True)
-            save(self.cleaned)
-        return self.cleaned
+        self.cleaned.finished = True
 
-    def _pages(self, segment: int) -> Iterator[list[dict[str, Any]]]:
+    def _pages(self) -> Iterator[list[dict[str, Any]]]:
         """The keys of the run's items, page by page."""
         keys = [element["AttributeName"] for element in self.description["KeySchema"]]
         names = {f"#k{number}": name for number, name in enumerate(keys)}
-        ask = partial(
-            self.client.scan,
-            TableName=self.cleaned.table,
-            Segment=segment,
-            TotalSegments=self.cleaned.segments,
-            Limit=page_items(self.description, self.pace.units_per_s),
-            FilterExpression="#run = :run",
-            ProjectionExpression=", ".join(names),
-            ExpressionAttributeNames={**names, "#run": RUN_ATTRIBUTE},
-            ExpressionAttributeValues={":run": {"S": self.cleaned.run_id}},
-            ReturnConsumedCapacity="TOTAL",
-        )
-        more: dict[str, Any] = {}
-        gives_up_s = self.pace.clock() + SEGMENT_WITHIN_S
+        request = {
+            **self._condition("FilterExpression"),
+            "Limit": page_items(self.description, self.pace.units_per_s),
+            "ProjectionExpression": ", ".join(names),
+        }
+        request["ExpressionAttributeNames"] |= names
+        gives_up_s = self.pace.clock() + WITHIN_S
         while True:
             self.pace.wait()
             if self.pace.clock() > gives_up_s:
-                hours = f"{SEGMENT_WITHIN_S / 3_600:g} h"
-                why = f"after {hours} segment {segment} of {self.cleaned.segments} still goes on"
-                raise DamagedAnswer(operation="Scan", why=why)
-            page = ask(**more)
+                raise DamagedAnswer(operation="Scan", why=f"after {WITHIN_S / 3_600:g} h it still goes on")
+            page = self.client.scan(**request)
             units = _units(page)
             self.cleaned.read_units += units
+            self.cleaned.looked_at += int(page.get("ScannedCount", 0))
             self.pace.pay(units)
             yield page["Items"]
             if "LastEvaluatedKey" not in page:
                 return
-            more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def _delete(self, key: dict[str, Any]) -> tuple[bool, float]:
         """Whether the item still was the run's, and what it cost."""
         self.pace.wait()
         try:
-            answer = self.client.delete_item(
-                TableName=self.cleaned.table,
-                Key=key,
-                ConditionExpression="#run = :run",
-                ExpressionAttributeNames={"#run": RUN_ATTRIBUTE},
-                ExpressionAttributeValues={":run": {"S": self.cleaned.run_id}},
-                ReturnConsumedCapacity="TOTAL",
-            )
+            answer = self.client.delete_item(Key=key, **self._condition("ConditionExpression"))
         except self.client.exceptions.ConditionalCheckFailedException:
             self.pace.pay(FAILED_UNITS)
             return False, FAILED_UNITS
         units = _units(answer)
         self.pace.pay(units)
         return True, units
+
+    def _condition(self, member_name: str) -> dict[str, Any]:
+        """The members of a request that is about items of the run alone."""
+        return {
+            "TableName": self.cleaned.table,
+            member_name: "#run = :run",
+            "ExpressionAttributeNames": {"#run": RUN_ATTRIBUTE},
+            "ExpressionAttributeValues": {":run": {"S": self.cleaned.run_id}},
+            "ReturnConsumedCapacity": "TOTAL",
+        }
 
 
 def _units(answer: Mapping[str, Any]) -> float:
@@ -202,16 +151,12 @@ def _units(answer: Mapping[str, Any]) -> float:
     return float(member("ConsumedCapacity", capacity, "CapacityUnits"))
 
 
-def page_items(description: dict[str, Any], units_per_s: float | None) -> int:
+def page_items(description: Mapping[str, Any], units_per_s: float | None) -> int:
     """How many items a page of the scan looks at: about a second's worth of units, so that it is no burst."""
     items, size_bytes = description.get("ItemCount", 0), description.get("TableSizeBytes", 0)
     if units_per_s is None or not items or not size_bytes:
         return MOST_PAGE_ITEMS
     return max(1, min(MOST_PAGE_ITEMS, int(units_per_s * READ_BYTES_PER_UNIT * items / size_bytes)))
-
-
-PART = 0.25  # of what a table has provisioned: the rest is for those whose table it is
-ON_DEMAND_UNITS_PER_S = 500.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,41 +179,15 @@ class Leftovers:
         )
 
 
-class _Table(LenientPart):
-    name: str
-
-
-class _Consumed(LenientPart):
-    write: Quantity | None = None
-
-
-class _Totals(LenientPart):
-    consumed_units: _Consumed = _Consumed()
-
-
-class _LoadedRun(LenientPart):
-    """What cleaning needs of `run.json`."""
-
-    run_id: str
-    table: _Table
-    endpoint_url: str
-    region: str
-    status: str | None = None
-    items_marked: bool = False
-    totals: _Totals = _Totals()
-
-
 def leftovers_of(folder: Path, endpoint_url: str | None = None) -> Leftovers:
     """What a run's folder says; `endpoint_url`: what somebody says of where the table is.
 
     Raises `FileProblem`, `UnknownEndpoint`, and `ValueError` where no table was loaded.
     """
-    file = folder / FILES[RUN]
-    manifest = read_json(file, RUN)
-    if manifest.get("target") == SIMULATED:
+    run = read_manifest(folder)
+    if run.simulated or run.run_id is None or run.endpoint_url is None:
         raise ValueError(f"{folder} is a simulated run: no table was loaded, and nothing is to be cleaned")
-    run = checked(file, _LoadedRun, manifest)
-    url = endpoint_of(run.endpoint_url, endpoint_url, file=str(file), option="--endpoint-url")
+    url = endpoint_of(run.endpoint_url, endpoint_url, file=str(folder / FILES[RUN]), option="--endpoint-url")
     assert url is not None, "a run that loaded a table says where"
     return Leftovers(
         run_id=run.run_id,
@@ -276,7 +195,7 @@ def leftovers_of(folder: Path, endpoint_url: str | None = None) -> Leftovers:
         target=target_at(url, region=run.region),
         marked=run.items_marked,
         running=run.status == "running",
-        write_units=run.totals.consumed_units.write,
+        write_units=run.totals.consumed_units.get("write") if run.totals else None,
     )
 
 
@@ -295,23 +214,23 @@ def cost_in_words(left: Leftovers, description: Mapping[str, Any], prices: Price
     size_bytes, items = description.get("TableSizeBytes", 0), description.get("ItemCount", 0)
     reads = math.ceil(size_bytes / READ_BYTES_PER_UNIT)
     writes = left.write_units or 0.0
-    said = (
+    lines = [
         f"Cleaning table {left.table} at {left.target.url} reads all of it ({size_bytes / 1e6:,.1f} MB and "
-        f"{items:,} items when AWS last counted, which it does every six hours): some {reads:,} read units. "
-    )
+        f"{items:,} items when AWS last counted, which it does every six hours): some {reads:,} read units."
+    ]
     if left.write_units is None:
-        said += "How much the run wrote is not known; deleting an item costs about what writing it did. "
+        lines.append("How much the run wrote is not known; deleting an item costs about what writing it did.")
     else:
-        said += f"Deleting what the run wrote takes {writes:,.0f} write units at most, as writing it did. "
+        lines.append(
+            f"Deleting what the run wrote takes {writes:,.0f} write units at most, as writing it did."
+        )
     if mode_of(description) == "PAY_PER_REQUEST":
         dollars = consumed_dollars(prices.on_demand, write_units=writes, read_units=reads)
-        said += f"Together about ${dollars:,.2f} ({prices.shown}). "
+        lines.append(f"Together about ${dollars:,.2f} ({prices.shown}).")
     else:
-        said += "They come out of what the table has provisioned. "
+        lines.append("They come out of what the table has provisioned.")
     if pace is not None:
-        said += f"At {pace:,.0f} units per second that is {_time((reads + writes) / pace)}. "
-    return said.rstrip()
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds / 60:,.0f} minutes" if seconds >= 120 else f"{math.ceil(seconds):,} s"
+        seconds = (reads + writes) / pace
+        time = f"{seconds / 60:,.0f} minutes" if seconds >= 120 else f"{math.ceil(seconds):,} s"
+        lines.append(f"At {pace:,.0f} units per second that is {time}.")
+    return " ".join(lines)

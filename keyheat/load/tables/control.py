@@ -20,7 +20,6 @@ ATTEMPTS = 4  # of each request: none of them does more when it is sent twice
 
 
 def control_client(target: Target) -> Any:
-    """A client of the target for requests about tables."""
     return make_client(target, attempts=ATTEMPTS)
 
 

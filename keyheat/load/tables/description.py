@@ -41,7 +41,6 @@ class TablePatience:
 
 
 def described(client: Any, name: str) -> dict[str, Any] | None:
-    """DescribeTable's answer; None where there is no such table."""
     try:
         description: dict[str, Any] = client.describe_table(TableName=name)["Table"]
     except client.exceptions.ResourceNotFoundException:

@@ -154,22 +154,23 @@ def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, i
 
 def adapted(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
     """The plan for the table that `--table` names. Raises `InputError` or `TableError`."""
-    assert plan.existing is not None, "asked for with --table only"
+    name = plan.guards.table
+    assert name is not None, "asked for with --table only"
     if plan.target is None:
         raise InputError(
             [
-                f"--table {plan.existing} loads a table that is there, and the endpoint that a run starts by "
-                "itself has none: say where it is, with --target aws or --target URL"
+                f"--table {name} loads a table that is there, and the endpoint that a run starts by itself "
+                "has none: say where it is, with --target aws or --target URL"
             ]
         )
-    seen = look_at(plan.target, plan.existing)
+    seen = look_at(plan.target, name)
     if seen is None:
-        raise InputError([_not_there(plan.target, plan.existing)])
+        raise InputError([_not_there(plan.target, name)])
     if why := unusable(seen.description):
-        raise TableError(f"table {plan.existing} cannot be loaded: {why}")
+        raise TableError(f"table {name} cannot be loaded: {why}")
     scenario = _with_table(plan, seen, users)
     scaling = auto_scaling_at(plan.target, scenario.table)
-    expiry = _expiry_of(plan.target, plan.existing)
+    expiry = _expiry_of(plan.target, name)
     notes = (*reactions(seen.description), *scaling.in_words())
     if isinstance(expiry, Unread):
         notes += (f"whether its items expire is not known: {expiry.why}",)
@@ -211,7 +212,7 @@ def marked_if_foreign(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
     if plan.target is None or plan.target.local:
         return plan
     marked, table_bytes = plan.marked, plan.table_bytes
-    if plan.existing is None and (seen := look_at(plan.target, plan.scenario.table.name)) is not None:
+    if plan.guards.table is None and (seen := look_at(plan.target, plan.scenario.table.name)) is not None:
         marked, table_bytes = seen.foreign, seen.foreign_bytes
     errors = [
         f"the companion table {table.name} was not created by a run of ours: its items cannot be told from "
@@ -219,7 +220,7 @@ def marked_if_foreign(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
         for table in plan.scenario.companions
         if (beside := look_at(plan.target, table.name)) is not None and beside.foreign
     ]
-    if marked and plan.existing is None:
+    if marked and plan.guards.table is None:
         errors += not_spared(users, plan.scenario)
         errors += does_not_fit(plan.scenario, plan.scenario_path.parent, run_id=ANY_RUN)
     if errors:
@@ -241,7 +242,7 @@ def _with_table(plan: LoadPlan, seen: ExistingTable, users: Sequence[Any]) -> Sc
         errors += (words for user in users if hasattr(user, "lacks") for words in user.lacks(scenario))
         errors += does_not_fit(scenario, plan.scenario_path.parent, run_id=ANY_RUN if seen.foreign else None)
     if errors or scenario is None:
-        raise InputError([f"--table {plan.existing}: {words}" for words in dict.fromkeys(errors)])
+        raise InputError([f"--table {plan.guards.table}: {words}" for words in dict.fromkeys(errors)])
     return scenario
 
 
@@ -255,10 +256,9 @@ def _not_there(target: Target, name: str) -> str:
 
 
 def noted(plan: LoadPlan) -> dict[str, Any]:
-    """What `run.json` says of it."""
     scaling = plan.auto_scaling or AutoScaling()
     own: dict[str, Any] = {}
-    if plan.existing:
+    if plan.guards.table:
         own = {
             "existing": True,
             "auto_scaling": scaling.model_dump(mode="json"),

@@ -13,14 +13,13 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.load.tables.claims import Claim, ClaimedTables
 from keyheat.load.tables.control import asking, control_client, create
 from keyheat.load.tables.description import TablePatience, described, until_active, upkeep_in_words
-from keyheat.load.tables.hold import HeldTables
 from keyheat.load.tables.obstacles import Allowed, check_tables, obstacles
 from keyheat.load.tables.ownership import (
     EXPIRES,
     RUN,
-    Lease,
     TableError,
     Unread,
     as_text,
@@ -62,23 +61,9 @@ class RunTable:
 
     spec: TableSpec
     expires: datetime
-    lease: Lease
+    claim: Claim
     active: bool = False
     identity: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Company:
-    """Runs that were on this one's tables while it was, by table, and what is not known of that."""
-
-    others: Mapping[str, list[Lease]]
-    unknown: tuple[str, ...]
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """As `run.json` keeps it."""
-        return [
-            {"table": name, **lease.to_json()} for name, leases in self.others.items() for lease in leases
-        ]
 
 
 def prepare_table(target: Target, spec: TableSpec, run_id: str) -> dict[str, Any]:
@@ -106,10 +91,10 @@ class RunTables:
     now_s: Callable[[], float] = time
     connect: Connect = control_client
     _made: dict[str, RunTable] = field(default_factory=dict)
-    _held: HeldTables = field(init=False)
+    _claimed: ClaimedTables = field(init=False)
 
     def __post_init__(self) -> None:
-        self._held = HeldTables(
+        self._claimed = ClaimedTables(
             run_id=self.run_id, lasts_s=self.lasts_s, local=self.target.local, share=self._allowed.share,
             sleep=self.sleep, now_s=self.now_s, say=self.say,
         )  # fmt: skip
@@ -139,17 +124,17 @@ class RunTables:
     def keep_up(self) -> None:
         """Say forever, on the tables themselves, that they are loaded. Run it in a greenlet of its own."""
         if not self.alone:
-            self._held.keep_up(lambda: self.connect(self.target))
+            self._claimed.keep_up(lambda: self.connect(self.target))
 
-    def company(self) -> Company:
-        """Who else was on the tables so far."""
-        if not self._held.names:
-            return Company({}, tuple(self._held.unknown))
+    def company(self) -> tuple[list[dict[str, Any]], list[str]]:
+        """Other runs on the tables meanwhile, as `run.json` has them, and what is not known of them."""
+        if not self._claimed:
+            return [], self._claimed.unknown
         try:
             with asking(self.target, "the run's tables", self.connect) as client:
-                return Company(self._held.met(client), tuple(self._held.unknown))
+                return self._claimed.met(client), self._claimed.unknown
         except TableError as error:
-            return Company({}, (f"whether other runs loaded the tables, too, is not known: {error}",))
+            return [], [f"whether other runs loaded the tables, too, is not known: {error}"]
 
     def leave(self) -> None:
         """Delete what the run made, or say what it costs to keep it. What cannot be deleted is said."""
@@ -161,11 +146,11 @@ class RunTables:
             except TableError as error:
                 self.say(f"{error}. It may be there, and cost. {self._by_hand(one)}")
             del self._made[one.spec.name]
-        if not self._held.names:
+        if not self._claimed:
             return
         try:
             with asking(self.target, "the run's tables", self.connect) as client:
-                self._held.release(client)
+                self._claimed.release(client)
         except TableError as error:
             self.say(str(error))
 
@@ -177,7 +162,7 @@ class RunTables:
                 f"table {one.spec.name}, which this run made, is there, and costs. {self._by_hand(one)}"
                 for one in made.values()
             ),
-            *self._held.left_behind(but=made),
+            *self._claimed.left_behind(but=made),
         ]
 
     @property
@@ -208,10 +193,10 @@ class RunTables:
 
         It is this run's as well where the answer was lost, and the request sent again by the SDK was refused.
         """
-        expires, lease = self._expires(spec), self._held.lease()
-        self._made[spec.name] = RunTable(spec, expires, lease)
+        expires, claim = self._expires(spec), self._claimed.claim()
+        self._made[spec.name] = RunTable(spec, expires, claim)
         tags = tags_for(self.run_id, owner=user_name(), expires=expires)
-        made = create(client, spec, tags if self.alone else [*tags, lease.tag()])
+        made = create(client, spec, tags if self.alone else [*tags, claim.tag()])
         made = made or made_by(client, spec.name, self.run_id, self._patience)
         if not made:
             del self._made[spec.name]
@@ -221,17 +206,17 @@ class RunTables:
         """A table that the run asked for can be loaded from now on."""
         made.active, made.identity = True, identity_of(description)
         if not self.alone:
-            self._held.made(made.spec.name, description.get("TableArn"), made.lease)
+            self._claimed.made(made.spec.name, description.get("TableArn"), made.claim)
 
     def _come_to(self, client: Any, spec: TableSpec, description: Mapping[str, Any]) -> None:
         """Say on a table that was there that this run loads it; one that is not ours stays untouched."""
         tags = tags_read(client, description)
         if isinstance(tags, Unread):
-            self._held.cannot_know(spec.name, tags.why)
+            self._claimed.cannot_know(spec.name, tags.why)
         elif RUN not in tags and not self.target.local:
-            self._held.cannot_know(spec.name, "it is somebody else's, and no run writes tags there")
+            self._claimed.cannot_know(spec.name, "it is somebody else's, and no run writes tags there")
         else:
-            self._held.claim(client, spec.name, description["TableArn"])
+            self._claimed.come_to(client, spec.name, description["TableArn"])
             if not self.target.local:
                 self._live_long_enough(client, spec, description["TableArn"], tags)
 
@@ -269,7 +254,7 @@ class RunTables:
         self.phase("deleting", f"keyheat: deleting table {name}, which this run made")
         why = remove(client, name, self.run_id, self._patience, now=self._now(), new=not made.active)
         if why is None:
-            self._held.forget(name)
+            self._claimed.forget(name)
             self.say(f"table {name}, which this run made, is deleted")
         else:
             self.say(f"table {name}, which this run made, is not deleted: {why}. {self._by_hand(made)}")

@@ -1,8 +1,6 @@
 """What keeps a run from a table: quotas, whose it is, and how it differs from the scenario's.
 
-How a table that is there differs from the one that a scenario describes: it would answer another question.
-CreateTable takes a table in nearly the words in which DescribeTable gives it, so both are read alike. What an
-endpoint does not say of its table is not a difference.
+A table that is there and differs from the one that a scenario describes would answer another question.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -15,120 +13,81 @@ from botocore.exceptions import BotoCoreError, ClientError
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.tables.catalog import define
+from keyheat.intake.description import table_of
+from keyheat.load.tables.claims import live_in, refusal
 from keyheat.load.tables.control import creation
 from keyheat.load.tables.description import all_active
 from keyheat.load.tables.ownership import (
     TableError,
     TableRefused,
     Unread,
-    live_in,
-    refusal,
     refusals,
     standing,
     tags_read,
     unusable,
 )
 from keyheat.load.transport.target import Target
-from keyheat.model.resources import CAPACITIES
 from keyheat.plan.quotas import over_quota, quotas_of
-from keyheat.runs.table_facts import mode_of
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.tables import TableSpec
+from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 from keyheat.words import Direction
 
-Part = Mapping[str, Any]
 MODES = {"PROVISIONED": "provisioned mode", "PAY_PER_REQUEST": "on-demand mode"}
-INDEXES = {"GlobalSecondaryIndexes": "global", "LocalSecondaryIndexes": "local"}
-UNSTATED = (None, 0, -1)  # a capacity that is not there, as the API says it in one place or the other
 
 
-def differences(spec: TableSpec, description: Part) -> list[str]:
+def differences(spec: TableSpec, description: Mapping[str, Any]) -> list[str]:
     """What is otherwise than the scenario says, one clause each; nothing where it is as described."""
-    wanted = creation(spec)
-    found = list(_of_part("its", wanted, description))
-    if mode_of(description) != spec.billing_mode:
-        found.append(f"it is in {MODES[mode_of(description)]}, not in {MODES[spec.billing_mode]}")
-    else:
-        found += _capacities("its", wanted, description)
-    found += _types(wanted, description)
-    for member, kind in INDEXES.items():
-        found += _indexes(kind, _named(wanted, member), _named(description, member))
-    return found + list(_stream(wanted, description))
+    there = TableSpec.model_validate(table_of(description))
+    found = list(_differences("its", spec, there, same_mode=spec.billing_mode == there.billing_mode))
+    if spec.billing_mode != there.billing_mode:
+        found.append(f"it is in {MODES[there.billing_mode]}, not in {MODES[spec.billing_mode]}")
+    types = there.key_types()
+    found += [
+        f"its key attribute {name} is of type {types[name]}, not {kind}"
+        for name, kind in spec.key_types().items()
+        if types.get(name, kind) != kind
+    ]
+    wanted, indexes = ({(index.name, index.local): index for index in one.indexes} for one in (spec, there))
+    for name, local in sorted(wanted.keys() ^ indexes.keys()):
+        kind = f"{'local' if local else 'global'} index {name}"
+        missing = (name, local) in wanted
+        found.append(f"it has no {kind}" if missing else f"it has a {kind}, and the scenario has none")
+    for key in sorted(wanted.keys() & indexes.keys()):
+        found += _differences(f"index {key[0]}'s", wanted[key], indexes[key], same_mode=True)
+    if spec.stream != there.stream:
+        found.append(f"its stream is {there.stream or 'off'}, not {spec.stream or 'off'}")
+    return found
 
 
-def _of_part(whose: str, wanted: Part, there: Part) -> Iterator[str]:
-    """Key and projection of a table or an index."""
-    keys = [_key(part["KeySchema"]) for part in (there, wanted)]
-    if keys[0] != keys[1]:
-        yield f"{whose} key is {keys[0]}, not {keys[1]}"
-    projections = [_projection(part.get("Projection", {})) for part in (there, wanted)]
-    if projections[0] != projections[1]:
-        yield f"{whose} projection is {projections[0]}, not {projections[1]}"
+def _differences(
+    whose: str, spec: TableSpec | IndexSpec, there: TableSpec | IndexSpec, *, same_mode: bool
+) -> Iterator[str]:
+    """Of a table or an index: its key and projection, and, in the `same_mode`, its capacities."""
+    for what, shown in (("key", _key), ("projection", _projection)):
+        if shown(spec) != shown(there):
+            yield f"{whose} {what} is {shown(there)}, not {shown(spec)}"
+    for side in Direction:
+        for name, what, unset in (
+            ("provisioned", f"provisioned {side}s", "none"),
+            ("max_on_demand", f"maximum of {side}s on demand", "unlimited"),
+        ):
+            now, then = (getattr(getattr(part, name), side, None) for part in (there, spec))
+            if now != then and same_mode:
+                words = ", not ".join(unset if units is None else f"{units:,}" for units in (now, then))
+                yield f"{whose} {what}: {words}"
+        least, warm = (getattr(part.warm, side, None) for part in (spec, there))
+        if least is not None and warm is not None and warm < least and same_mode:
+            yield f"{whose} warm throughput, {side}s: {warm:,}, below {least:,}"
 
 
-def _key(schema: list[Part]) -> str:
-    names = {element["KeyType"]: element["AttributeName"] for element in schema}
-    return " and ".join(names[kind] for kind in ("HASH", "RANGE") if kind in names)
+def _key(part: TableSpec | IndexSpec) -> str:
+    if isinstance(part, IndexSpec):
+        return " and ".join((*part.partition_keys, *part.sort_keys))
+    return " and ".join(filter(None, (part.partition_key, part.sort_key)))
 
 
-def _projection(projection: Part) -> str:
-    included = sorted(projection.get("NonKeyAttributes") or ())
-    return " ".join((projection.get("ProjectionType") or "ALL", *included))
-
-
-def _capacities(whose: str, wanted: Part, there: Part) -> Iterator[str]:
-    """What is provisioned, the maximum on demand, and warm throughput that has not been reached yet."""
-    for name, called, unset in (
-        ("provisioned", "provisioned {}s", "none"),
-        ("max_on_demand", "maximum of {}s on demand", "unlimited"),
-    ):
-        member, *sides = CAPACITIES[name]
-        for side, direction in zip(sides, Direction, strict=True):
-            now, then = (part.get(member, {}).get(side) for part in (there, wanted))
-            if now != then and not (now in UNSTATED and then in UNSTATED):
-                what = f"{whose} {called.format(direction)}"
-                yield f"{what}: {_units(now, unset)}, not {_units(then, unset)}"
-    warm = there.get("WarmThroughput", {})
-    for name, least in wanted.get("WarmThroughput", {}).items():
-        if warm.get(name, least) < least:
-            yield f"{whose} warm throughput, {name}: {warm[name]:,}, below {least:,}"
-
-
-def _units(units: int | None, unset: str) -> str:
-    return unset if units is None or units in UNSTATED else f"{units:,}"
-
-
-def _types(wanted: Part, there: Part) -> Iterator[str]:
-    types = {one["AttributeName"]: one["AttributeType"] for one in there.get("AttributeDefinitions", ())}
-    for one in wanted["AttributeDefinitions"]:
-        name, kind = one["AttributeName"], one["AttributeType"]
-        if types.get(name, kind) != kind:
-            yield f"its key attribute {name} is of type {types[name]}, not {kind}"
-
-
-def _named(table: Part, member: str) -> dict[str, Part]:
-    return {index["IndexName"]: index for index in table.get(member) or ()}
-
-
-def _indexes(kind: str, wanted: Mapping[str, Part], there: Mapping[str, Part]) -> Iterator[str]:
-    for name in wanted.keys() - there.keys():
-        yield f"it has no {kind} index {name}"
-    for name in there.keys() - wanted.keys():
-        yield f"it has a {kind} index {name}, and the scenario has none"
-    for name in wanted.keys() & there.keys():
-        yield from _of_part(f"index {name}'s", wanted[name], there[name])
-        yield from _capacities(f"index {name}'s", wanted[name], there[name])
-
-
-def _stream(wanted: Part, there: Part) -> Iterator[str]:
-    now, then = (
-        spec.get("StreamViewType")
-        if (spec := part.get("StreamSpecification", {})).get("StreamEnabled")
-        else None
-        for part in (there, wanted)
-    )
-    if now != then:
-        yield f"its stream is {now or 'off'}, not {then or 'off'}"
+def _projection(part: TableSpec | IndexSpec) -> str:
+    return " ".join((part.projection, *sorted(part.include))) if isinstance(part, IndexSpec) else "ALL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +137,7 @@ def _refusals(
         lines, tags = refusals(table, allowed.foreign, allowed.protected), table.tags
     if isinstance(tags, Unread) or allowed.share:
         return lines
-    return [*lines, *(refusal(name, hold) for hold in live_in(tags, now))]
+    return [*lines, *(refusal(name, claim) for claim in live_in(tags, now))]
 
 
 def obstacles(spec: TableSpec, description: Mapping[str, Any] | None, allowed: Allowed) -> list[str]:

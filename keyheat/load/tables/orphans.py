@@ -16,14 +16,11 @@ from keyheat.load.tables.ownership import (
     EXPIRES,
     OWNER,
     RUN,
-    Standing,
     expiry_of,
-    live_in,
-    protections,
-    recovery_of,
     tags_of,
     why_unread,
 )
+from keyheat.load.tables.removal import kept_by_others
 from keyheat.model.limits import LIST_TAGS_PER_S
 from keyheat.plan.prices import Prices
 from keyheat.runs.table_facts import mode_of
@@ -56,7 +53,6 @@ class OrphanSearchResult:
 
     @property
     def removable(self) -> list[Orphan]:
-        """Those that may be deleted."""
         return [orphan for orphan in self.orphans if orphan.kept is None]
 
 
@@ -127,10 +123,7 @@ class OrphanSearch:
             return "its time is not over"
         if description["TableStatus"] != "ACTIVE":
             return f"its status is {description['TableStatus']}"
-        if leases := live_in(tags, self.now):
-            return "; ".join(lease.in_words() for lease in leases)
-        recovery = recovery_of(self.client, description)
-        return "; ".join(protections(Standing(description=description, tags=tags, recovery=recovery))) or None
+        return kept_by_others(self.client, description, tags, self.now, None)
 
     def delete(self, orphan: Orphan) -> str | None:
         """Have it deleted if it still may be; gives why it was not."""

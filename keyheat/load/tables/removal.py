@@ -1,18 +1,15 @@
 """The table of a run is deleted: only that run's own, as its tag proves, and none that somebody protects."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.answer_shape import member
+from keyheat.load.tables.claims import LOOK_S, LOOKS, live_in
 from keyheat.load.tables.description import TablePatience, described, until_active, until_gone
-from keyheat.load.tables.ownership import RUN, Unread, live_in, protections, standing, tags_of
-
-LOOKS, LOOK_S = 5, 2.0  # a table and its tags are seen a few seconds after they are there
-"""https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html"""
+from keyheat.load.tables.ownership import RUN, Standing, Unread, protections, recovery_of, tags_of
 
 
 def remove(
@@ -88,11 +85,22 @@ def _kept(
     tags = _several_looks(lambda: _tagged(tags_of(client, arn)), patience, LOOKS) or {}
     if tags.get(RUN) != run_id:
         return f"its tag {RUN!r} is {tags.get(RUN)!r}, and that of this run was {run_id!r}"
-    table = standing(client, description)
-    if isinstance(table.recovery, Unread):
-        table = replace(table, recovery=False)  # it is the run's own
-    others = [hold.in_words() for hold in live_in(tags, now, but=run_id)]
-    return "; ".join([*protections(table), *others]) or None
+    return kept_by_others(client, description, tags, now, run_id)
+
+
+def kept_by_others(
+    client: Any, description: Mapping[str, Any], tags: Mapping[str, str], now: datetime, run_id: str | None
+) -> str | None:
+    """Why a table of ours is not deleted: somebody protects it, or is loading it; `run_id` is who deletes.
+
+    A run deletes its own also where backups cannot be read.
+    """
+    recovery = recovery_of(client, description)
+    if run_id is not None and isinstance(recovery, Unread):
+        recovery = False
+    table = Standing(description=description, tags=tags, recovery=recovery)
+    claims = (claim.in_words() for claim in live_in(tags, now, but=run_id))
+    return "; ".join([*protections(table), *claims]) or None
 
 
 def _tagged(tags: dict[str, str]) -> dict[str, str] | None:

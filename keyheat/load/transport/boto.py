@@ -1,22 +1,11 @@
-"""Requests through boto3, and retries as the SDK makes them: what an application would see.
-
-Retries as the installed SDK makes them: which answers it sends again, and how long it waits before.
-botocore itself decides. A client of it that never sends anything holds the default retry handler for DynamoDB
-(its mode, its attempts, its quota), and is asked through the events with which botocore asks it. So a change
-of the defaults, such as that of November 2026, is followed with the next botocore that is installed, and
-AWS_RETRY_MODE and AWS_MAX_ATTEMPTS mean what they mean to an application.
-Source: botocore/endpoint.py (needs-retry), botocore/client.py (after-call), and
-https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
-"""
+"""Requests through boto3: what an application would see."""
 
 import logging
-from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
-from zlib import crc32
 
 import orjson
-from botocore import exceptions, xform_name
+from botocore import xform_name
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 from botocore.exceptions import (
@@ -31,23 +20,14 @@ from botocore.exceptions import (
     SSOError,
     TokenRetrievalError,
 )
-from botocore.hooks import first_non_none_response
 from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
 from keyheat.answer_shape import shaped
 from keyheat.answer_size import bounded
+from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.answer import TIMEOUT_S, Answer
-from keyheat.load.transport.failures import (
-    BAD_HTTP,
-    CREDENTIALS,
-    CUT_OFF,
-    DAMAGED,
-    damage,
-    kind_of,
-)
-from keyheat.load.transport.hurry import CALLS
-from keyheat.load.transport.retries import TAKEN, RetriedCall
+from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, damage, kind_of
 from keyheat.load.transport.target import Target, ca_bundle, credentials_for, sdk
 from keyheat.masking import mask_errors
 
@@ -141,7 +121,6 @@ class Boto3Transport:
         logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
     def send(self, operation: str, body: bytes) -> Answer:
-        """Send one request and wait; see `Transport`."""
         call = getattr(self._client, xform_name(operation))
         parameters = orjson.loads(body)
         started = perf_counter()
@@ -207,87 +186,3 @@ def _answer_of(response: dict[str, Any], service_s: float) -> Answer:
 def _kind_of(error: BotoCoreError) -> str:
     named = next((kind for of_type, kind in KINDS if isinstance(error, of_type)), None)
     return named or kind_of(error)
-
-
-NOT_WHOLE = (DAMAGED, CUT_OFF)
-"""What botocore sees only by the CRC-32 of the body, which then is another one."""
-EXCEPTIONS: dict[str, type[exceptions.HTTPClientError]] = {
-    "timeout": exceptions.ReadTimeoutError,
-    "connection_refused": exceptions.EndpointConnectionError,
-    "name_lookup": exceptions.EndpointConnectionError,
-    "connection_failed": exceptions.EndpointConnectionError,
-    "connection_reset": exceptions.ConnectionClosedError,
-    "bad_http": exceptions.ConnectionClosedError,
-    "tls": exceptions.SSLError,
-}
-"""What botocore raises where nothing came back; else an `HTTPClientError`, of which all of these are."""
-
-
-class SdkRetries:
-    """The retries of one process: like its users' transport, all of them share one client and its quota."""
-
-    def __init__(self, region: str) -> None:
-        # Keys of no account: nothing is ever sent.
-        self._client = sdk().create_client(
-            "dynamodb", region_name=region, aws_access_key_id="none", aws_secret_access_key="none"
-        )
-        self.mode: str = self._client.meta.config.retries["mode"]
-
-    def hold_s(self, call: RetriedCall) -> float:
-        return 0.0
-
-    def leave(self, call: RetriedCall) -> None:
-        """Nobody waits."""
-
-    def delay_s(self, call: RetriedCall, answer: Answer) -> float | None:
-        call.attempts += 1
-        if answer.failure == CREDENTIALS:
-            return None  # botocore retries what it sends, and this is before
-        response, caught = _as_botocore_has_it(answer)
-        model = self._client.meta.service_model.operation_model(call.operation)
-        # botocore would ask about an accepted answer, too; it never retries one.
-        done = answer.accepted or answer.failure in TAKEN
-        delay_s = None if done else self._asked(call, model, response, caught)
-        if delay_s is None:
-            http, parsed = response or (None, {})
-            self._client.meta.events.emit(
-                f"after-call.dynamodb.{call.operation}",
-                http_response=http, parsed=parsed, model=model, context=call.context,
-            )  # fmt: skip
-        return delay_s
-
-    def _asked(self, call: RetriedCall, model: Any, response: Any, caught: Exception | None) -> float | None:
-        try:
-            answers = self._client.meta.events.emit(
-                f"needs-retry.dynamodb.{call.operation}",
-                response=response, endpoint=None, operation=model, attempts=call.attempts,
-                caught_exception=caught, request_dict={"context": call.context},
-            )  # fmt: skip
-        except exceptions.BotoCoreError:  # the legacy mode raises what it will not retry any more
-            return None
-        delay = first_non_none_response(answers)
-        return None if delay is None or delay is False else float(delay)
-
-
-class _Body:
-    """What an HTTP response of botocore reads its content from."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-
-    def stream(self) -> Iterator[bytes]:
-        yield self._body
-
-
-def _as_botocore_has_it(answer: Answer) -> tuple[tuple[AWSResponse, dict[str, Any]] | None, Exception | None]:
-    """An answer as botocore's handlers are given it: the response and its parsed form, or an exception."""
-    if answer.failure is not None and answer.failure not in (*NOT_WHOLE, *TAKEN):
-        kind = EXCEPTIONS.get(answer.failure, exceptions.HTTPClientError)
-        return None, kind(endpoint_url="", error=answer.failure)
-    headers = {} if answer.retry_after is None else {"x-amz-retry-after": answer.retry_after}
-    if answer.failure in NOT_WHOLE:
-        headers["x-amz-crc32"] = str(crc32(answer.body) ^ 1)
-    parsed: dict[str, Any] = {"ResponseMetadata": {"HTTPStatusCode": answer.status}}
-    if answer.error_code is not None:
-        parsed["Error"] = {"Code": answer.error_code}
-    return (AWSResponse("", answer.status, headers, _Body(answer.body)), parsed), None

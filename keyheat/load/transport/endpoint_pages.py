@@ -13,7 +13,7 @@ from urllib.request import HTTPHandler, HTTPSHandler, ProxyHandler, Request, bui
 
 from keyheat.answer_size import waiting_for
 from keyheat.connections import Reply
-from keyheat.load.transport.hurry import CALLS
+from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.target import Target
 from keyheat.runs.partitions import known_of, partitions_table
 from keyheat.words import Endpoint

@@ -22,9 +22,10 @@ Judged once, where it comes in, so that whoever reads an accepted answer finds i
 
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from http.client import BadStatusLine, HTTPException, IncompleteRead
+from types import NoneType
 from typing import Any, Final
 from zlib import crc32
 
@@ -112,6 +113,13 @@ MOST_UNITS: Final = 1e6  # of one request: twice a full batch with all of its in
 UNITS_ASKED: Final = b'"ReturnConsumedCapacity":"'
 WRITES: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
 ITEM_ASKED: Final = b'"ReturnValues":"ALL_NEW"'
+MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "Query": {"Items": list, "LastEvaluatedKey": (dict, NoneType)},
+    "Scan": {"Items": list, "LastEvaluatedKey": (dict, NoneType)},
+    "GetItem": {"Item": dict},
+    "UpdateItem": {"Attributes": dict},
+}
+LEFT: Final = {"BatchWriteItem": "UnprocessedItems", "BatchGetItem": "UnprocessedKeys"}
 
 Shape = tuple[str, str, frozenset[tuple[str, str]]]
 """An item of a batch: its table, what was to be done with it, and the names and types of its attributes."""
@@ -128,7 +136,6 @@ class CheckedTransport:
         self._units_needed = units_needed
 
     def send(self, operation: str, body: bytes) -> Answer:
-        """Send one request and wait; see `Transport`."""
         answer = self._transport.send(operation, body)
         if not answer.accepted:
             return answer
@@ -140,10 +147,7 @@ class CheckedTransport:
 
     def _fault(self, operation: str, body: bytes, answer: Answer) -> str | None:
         content = answer.content()
-        if not (content or answer.legible):
-            return NOT_AN_ANSWER
-        has_shape = SHAPES.get(operation)
-        if has_shape is not None and not has_shape(content, body):
+        if not (content or answer.legible) or not _has_members(operation, content, body):
             return NOT_AN_ANSWER
         capacity = content.get("ConsumedCapacity")
         if capacity and not _plausible(capacity):
@@ -151,6 +155,16 @@ class CheckedTransport:
         if self._units_needed and UNITS_ASKED in body and not _counts(operation, content):
             return NO_UNITS
         return None
+
+
+def _has_members(operation: str, content: Mapping[str, Any], body: bytes) -> bool:
+    """Whether the members that readers of an answer rely on are there, and of their kind."""
+    for name, kind in MEMBERS.get(operation, {}).items():
+        needed = name == "Items" or (name == "Attributes" and ITEM_ASKED in body)
+        if needed if name not in content else not isinstance(content[name], kind):
+            return False
+    left = content.get(LEFT.get(operation, ""))
+    return not left or _were_asked_for(left, body)
 
 
 def _counts(operation: str, content: Mapping[str, Any]) -> bool:
@@ -187,29 +201,6 @@ def _are_units(said: Any) -> bool:
     return type(said) in (float, int) and 0 <= said <= MOST_UNITS
 
 
-def _has_page(content: Mapping[str, Any], _body: bytes) -> bool:
-    more = content.get("LastEvaluatedKey")
-    return isinstance(content.get("Items"), list) and (more is None or isinstance(more, dict))
-
-
-def _has_item(content: Mapping[str, Any], _body: bytes) -> bool:
-    return isinstance(content.get("Item", {}), dict)
-
-
-def _has_attributes(content: Mapping[str, Any], body: bytes) -> bool:
-    return isinstance(content.get("Attributes", None if ITEM_ASKED in body else {}), dict)
-
-
-def _leaves_items(content: Mapping[str, Any], body: bytes) -> bool:
-    left = content.get("UnprocessedItems")
-    return not left or _were_asked_for(left, body)
-
-
-def _leaves_keys(content: Mapping[str, Any], body: bytes) -> bool:
-    left = content.get("UnprocessedKeys")
-    return not left or _were_asked_for(left, body)
-
-
 def _were_asked_for(left: Any, body: bytes) -> bool:
     """Whether what of a batch came back unprocessed looks like what was in it."""
     try:
@@ -233,14 +224,3 @@ def _type_of(value: Mapping[str, object]) -> str:
     if kind in ("S", "N", "B") and not isinstance(said, str):
         raise TypeError(kind)
     return kind
-
-
-SHAPES: Final[Mapping[str, Callable[[Mapping[str, Any], bytes], bool]]] = {
-    "Query": _has_page,
-    "Scan": _has_page,
-    "GetItem": _has_item,
-    "UpdateItem": _has_attributes,
-    "BatchWriteItem": _leaves_items,
-    "BatchGetItem": _leaves_keys,
-}
-"""Whether the members that readers of an answer rely on are there, and of their kind."""

@@ -7,9 +7,9 @@ have it (botocore/retries/standard.py, botocore/data/_retry.json for the legacy 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
-from typing import Any, Final, Protocol
+from typing import Final
 
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER, TIMEOUT
@@ -44,20 +44,6 @@ class RetriedCall:
     attempts: int = 0
     paid_tokens: float = 0.0  # for its last retry
     place: int | None = None  # in its client's line, by numbers that go on; None: it does not wait
-    context: dict[str, Any] = field(default_factory=dict)  # what botocore keeps from one attempt to the next
-
-
-class Retries(Protocol):
-    """What a client does about answers."""
-
-    def hold_s(self, call: RetriedCall) -> float:
-        """Seconds that the client holds the next attempt back, before it asks again; 0: it is sent now."""
-
-    def leave(self, call: RetriedCall) -> None:
-        """The call waits no more, sent or not: those behind it move up."""
-
-    def delay_s(self, call: RetriedCall, answer: Answer) -> float | None:
-        """Seconds to wait before this call is attempted again; None where it is over."""
 
 
 @dataclass(slots=True)
@@ -88,7 +74,10 @@ class PolicyRetries:
         ]
 
     def hold_s(self, call: RetriedCall) -> float:
-        """In the order in which they came: were all woken for each turn, many users would cost a core."""
+        """Seconds that the client holds the next attempt back before it asks again; 0: it is sent now.
+
+        In the order in which they came: were all woken for each turn, many users would cost a core.
+        """
         client = self._of(call)
         if client.rate is None:
             return 0.0
@@ -102,11 +91,13 @@ class PolicyRetries:
         return 0.0
 
     def leave(self, call: RetriedCall) -> None:
+        """The call waits no more, sent or not: those behind it move up."""
         if call.place is not None:
             call.place = None
             self._of(call).left += 1
 
     def delay_s(self, call: RetriedCall, answer: Answer) -> float | None:
+        """Seconds to wait before this call is attempted again; None where it is over."""
         call.attempts += 1
         client, kind = self._of(call), kind_of(answer)
         if client.rate is not None:

@@ -251,7 +251,6 @@ class SignedTransport:
         self._second = 0
 
     def send(self, operation: str, body: bytes) -> Answer:
-        """Send one request and wait; see `Transport`."""
         started = perf_counter()
         connection = None
         try:
@@ -274,7 +273,6 @@ class SignedTransport:
         return Answer(reply.status, reply.body, ended - started, reply.request_id, reply.retry_after)
 
     def close(self) -> None:
-        """Close the idle connections."""
         for connection in self._idle.emptied():
             self._discard(connection)
 

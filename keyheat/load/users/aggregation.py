@@ -53,7 +53,6 @@ class OrderUser(TableUser):
 
     @classmethod
     def lacks(cls, scenario: Scenario) -> Iterator[str]:
-        """Keys of text."""
         yield from text_keys(scenario)
 
     def __init__(self, environment: Any) -> None:
@@ -86,16 +85,13 @@ class OrderUser(TableUser):
             RequestPart(order_prefix(self._run_id) + number, None, write_units(0, size, transactional=True)),
             RequestPart(total_key(self._run_id, of), None, UPDATE_UNITS),
         ]
+        note = Transaction(parts)
         self._placed(
             self.send(
-                "TransactWriteItems",
-                orjson.dumps(request),
-                key=parts[1].key,
-                direction="write",
-                units=sum(part.units for part in parts),
-                note=Transaction(parts),
+                "TransactWriteItems", orjson.dumps(request), key=parts[1].key, direction="write",
+                units=note.units, note=note,
             )
-        )
+        )  # fmt: skip
 
     def _new_order(self) -> tuple[str, Of, dict[str, Any], int]:
         """The number of an order, what it counts for, the item, and its size."""
@@ -115,7 +111,7 @@ class OrderUser(TableUser):
 SEGMENTS = 4
 REPORTS = 5  # over the run, but
 REPORT_WITHIN_S = (2.0, 10.0)  # neither more often nor more seldom than this
-TRIES, PAUSE_S = 5, 0.5  # of one page that is throttled
+TRIES = 5  # of one page that is throttled
 
 
 class ReportUser(TableUser):
@@ -186,19 +182,15 @@ class ReportUser(TableUser):
             "ReturnConsumedCapacity": "TOTAL",
             **({"ExclusiveStartKey": start} if start else {}),
         }
-        body = orjson.dumps(request)
-        for _ in range(TRIES):
-            if self.load.stopping:
-                return None
+        try:
             answer = self.send_aside(
-                "Scan", body, key=f"segment {segment}", direction="read", units=self._page_units
-            )
-            if answer.accepted:
-                self._page_units = consumed(answer)[0]
-                self.count("orders.units", self._page_units)
-                page: dict[str, Any] = answer.content()
-                return page
-            if not answer.throttled:
-                return None
-            gevent.sleep(PAUSE_S)
-        return None
+                "Scan", orjson.dumps(request), key=f"segment {segment}", direction="read",
+                units=self._page_units, tries=TRIES,
+            )  # fmt: skip
+        except StopUser:  # gevent prints what escapes a greenlet
+            return None
+        if not answer.accepted:
+            return None
+        self._page_units = consumed(answer)[0]
+        self.count("orders.units", self._page_units)
+        return answer.content()

@@ -4,7 +4,7 @@ An update that does not carry the index's key changes an entry that nobody here 
 where too much of an index is not, none of its keys are told (`keyheat.load.run.finish`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -13,6 +13,7 @@ from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.outcomes import consumed
+from keyheat.load.users.writes import writes_in
 from keyheat.scenario.spec.attributes import combined
 from keyheat.scenario.spec.tables import TableSpec
 
@@ -29,48 +30,33 @@ class IndexEntries:
 
     @classmethod
     def of(cls, table: TableSpec) -> "IndexEntries | None":
-        """Those of a table; None where it has no global index."""
+        """Those of a table; None if it has no global index."""
         return cls(table) if any(not index.local for index in table.indexes) else None
 
     def note(self, record: Record, attempt: Attempt, body: bytes, answer: Answer) -> None:
         """Count one answer to a request that puts items."""
         if attempt.operation not in PUTS or not (answer.accepted or answer.throttled):
             return
-        put = list(self._put(attempt.operation, orjson.loads(body)))
+        items = [
+            write.item
+            for write in writes_in(attempt.operation, orjson.loads(body))
+            if write.kind == "Put" and write.table == self._table
+        ]
         keys = {
-            index: [_text(item, names) for item in put if item.keys() >= set(names)]
+            index: [_text(item, names) for item in items if item.keys() >= set(names)]
             for index, names in self._keyed_by.items()
         }
         if answer.accepted:
-            self._accepted(record, attempt, keys, consumed(answer)[1])
+            units = consumed(answer)[1]
+            for index, entries in keys.items():
+                if entries and units.get(index):
+                    each = self._units[index] = units[index] / len(entries)
+                    for key in entries:
+                        record.entered(attempt, index, key, each)
             return
-        refused = {reason.index for reason in answer.reasons if reason.index is not None}
-        for index in refused & keys.keys():
+        for index in {reason.index for reason in answer.reasons if reason.index in keys}:
             for key in keys[index]:
                 record.entered(attempt, index, key, self._units.get(index, 1.0), throttled=True)
-
-    def _accepted(
-        self, record: Record, attempt: Attempt, keys: Mapping[str, list[str]], units: Mapping[str, float]
-    ) -> None:
-        for index, found in keys.items():
-            if not found or not units.get(index):
-                continue
-            each = self._units[index] = units[index] / len(found)
-            for key in found:
-                record.entered(attempt, index, key, each, throttled=False)
-
-    def _put(self, operation: str, request: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """The items that a request writes to the table."""
-        if operation == "PutItem":
-            yield request["Item"]
-        elif operation == "BatchWriteItem":
-            for one in request["RequestItems"].get(self._table, ()):
-                if "PutRequest" in one:
-                    yield one["PutRequest"]["Item"]
-        else:
-            for one in request["TransactItems"]:
-                if one.get("Put", {}).get("TableName") == self._table:
-                    yield one["Put"]["Item"]
 
 
 def _text(item: Mapping[str, Any], names: Sequence[str]) -> str:

@@ -58,7 +58,6 @@ class KeyEncoding:
 
     @property
     def plain(self) -> bool:
-        """Whether it is the text itself."""
         return self.kind == "S" and not self.prefix
 
     def text(self, value: str) -> str:
@@ -104,7 +103,6 @@ class KeyValues:
 
     @property
     def plain(self) -> bool:
-        """Whether every key is the text itself."""
         return all(one.plain for one in self.attributes.values())
 
     def attribute(self, name: str) -> KeyEncoding:
@@ -226,7 +224,6 @@ class ItemTemplate:
         )
 
     def draw_size(self, rng: Random) -> int:
-        """The size of the next item in bytes."""
         return self._fixed_bytes or self._size.draw(rng)
 
     def draw_value(self, name: str, key: str, rng: Random) -> str:

@@ -12,13 +12,15 @@ import orjson
 
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.items import COUNTER, marked
-from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transaction, consumed
+from keyheat.load.users.outcomes import Batch, Conditional, Note, RequestPart, Transaction, consumed
 from keyheat.load.users.user import TableUser
 from keyheat.model.limits import BATCH_WRITE_ITEMS
 from keyheat.model.units import number_bytes, read_units, text_bytes, write_units
 from keyheat.scenario.keys import random_suffix
 from keyheat.scenario.spec.attributes import combined
+from keyheat.words import DirectionName
 
+READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
 REMEMBERED = 1_000  # items that one user remembers at most
 PAGE_ITEMS = 25
 LEAST_UNITS = 0.5  # of a page, as long as none was read
@@ -94,6 +96,14 @@ class ItemUser(TableUser):
         known = self.recall(1)
         return known[0] if known else replace(self.new_item(), written_bytes=0)
 
+    def ask(
+        self, operation: str, key: str, units: float, *, note: Note | None = None, **members: Any
+    ) -> Answer:
+        """Send one request about the table, with its `members`."""
+        direction: DirectionName = "read" if operation in READS else "write"
+        body = orjson.dumps({**self._asked, **members})
+        return self.send(operation, body, key=key, direction=direction, units=units, note=note)
+
     def put_item(self) -> None:
         """Write a new item."""
         item = self.new_item()
@@ -109,19 +119,16 @@ class ItemUser(TableUser):
         item = (
             self.new_item() if old is None else replace(self.new_item(), key=old.key, sort_key=old.sort_key)
         )
-        request = {
-            **self._asked,
-            "Item": orjson.Fragment(self.item_json(item)),
-            "ConditionExpression": "attribute_not_exists(#p)",
-            "ExpressionAttributeNames": {"#p": self._table.partition_key},
-        }
         note = Conditional(
             units=write_units(0, item.written_bytes),
             failed_units=write_units(old.size_bytes if old else 0, item.written_bytes),
         )
-        answer = self.send(
-            "PutItem", orjson.dumps(request), key=item.key, direction="write", units=note.units, note=note
-        )
+        answer = self.ask(
+            "PutItem", item.key, note.units, note=note,
+            Item=orjson.Fragment(self.item_json(item)),
+            ConditionExpression="attribute_not_exists(#p)",
+            ExpressionAttributeNames={"#p": self._table.partition_key},
+        )  # fmt: skip
         if answer.accepted:
             self.remember(item)
         elif old is not None:
@@ -131,25 +138,21 @@ class ItemUser(TableUser):
         """Add one to a counter of an item."""
         old = self.recall_one()
         item = old.changed()
-        request = {**self._asked, "Key": self.key_of(item), **self.change()}
         units = write_units(old.size_bytes, item.size_bytes)
-        answer = self.send("UpdateItem", orjson.dumps(request), key=item.key, direction="write", units=units)
+        answer = self.ask("UpdateItem", item.key, units, Key=self.key_of(item), **self.change())
         self.remember(item if answer.accepted else old)
 
     def delete_item(self) -> None:
         item = self.recall_one()
-        request = {**self._asked, "Key": self.key_of(item)}
         units = write_units(item.size_bytes, 0)
-        answer = self.send("DeleteItem", orjson.dumps(request), key=item.key, direction="write", units=units)
-        if not answer.accepted:
+        if not self.ask("DeleteItem", item.key, units, Key=self.key_of(item)).accepted:
             self.remember(item)
 
     def get_item(self, *, consistent: bool = False, projection: Sequence[str] = ()) -> None:
         """Read an item, or only the attributes of a projection, which costs as much."""
         item = self.recall_one()
-        request = {**self._asked, "Key": self.key_of(item), **_how(consistent, projection)}
         units = read_units(item.size_bytes, consistent=consistent)
-        self.send("GetItem", orjson.dumps(request), key=item.key, direction="read", units=units)
+        self.ask("GetItem", item.key, units, Key=self.key_of(item), **_how(consistent, projection))
         if item.written_bytes:
             self.remember(item)
 
@@ -163,26 +166,24 @@ class ItemUser(TableUser):
         projection: Sequence[str] = (),
     ) -> None:
         """Read the first page of a key's items, or of those that have one value of an index's key."""
-        asked = self._collection(index)
-        key = combined(asked.values())
-        request: dict[str, Any] = {
-            **self._asked,
-            "KeyConditionExpression": " AND ".join(f"#p{place} = :p{place}" for place in range(len(asked))),
-            "ExpressionAttributeNames": {f"#p{place}": name for place, name in enumerate(asked)},
+        of = self._collection(index)
+        members: dict[str, Any] = {
+            "KeyConditionExpression": " AND ".join(f"#p{place} = :p{place}" for place in range(len(of))),
+            "ExpressionAttributeNames": {f"#p{place}": name for place, name in enumerate(of)},
             "ExpressionAttributeValues": {
                 f":p{place}": self.load.items.values.of(name, value)
-                for place, (name, value) in enumerate(asked.items())
+                for place, (name, value) in enumerate(of.items())
             },
             "Limit": limit or PAGE_ITEMS,
         }
         how = _how(consistent, projection)
-        request["ExpressionAttributeNames"] |= how.pop("ExpressionAttributeNames", {})
-        request |= how | ({"IndexName": index} if index else {})
+        members["ExpressionAttributeNames"] |= how.pop("ExpressionAttributeNames", {})
+        members |= how | ({"IndexName": index} if index else {})
         if newest_first:
-            request["ScanIndexForward"] = False
+            members["ScanIndexForward"] = False
         page = (index, limit)
         units = self._page_units.get(page, LEAST_UNITS)
-        answer = self.send("Query", orjson.dumps(request), key=key, direction="read", units=units)
+        answer = self.ask("Query", combined(of.values()), units, **members)
         if answer.accepted:
             self._page_units[page] = consumed(answer)[0]
 
@@ -254,12 +255,7 @@ class BatchUser(ItemUser):
         )
         note = self._noted(parts)
         answer = self.send(
-            "BatchWriteItem",
-            body,
-            key=items[0].key,
-            direction="write",
-            units=sum(part.units for part in parts),
-            note=note,
+            "BatchWriteItem", body, key=items[0].key, direction="write", units=note.units, note=note
         )
         if answer.accepted:
             left = note.unprocessed(answer.content())
@@ -271,27 +267,19 @@ class BatchUser(ItemUser):
         """Read up to 25 items that were written, eventually consistent."""
         items = self.recall(BATCH_WRITE_ITEMS) or [self.recall_one()]
         parts = [self.part_of(item, read_units(item.size_bytes, consistent=False)) for item in items]
+        note = self._noted(parts)
         request = {
             "ReturnConsumedCapacity": self._asked["ReturnConsumedCapacity"],
             "RequestItems": {self._table.name: {"Keys": [self.key_of(item) for item in items]}},
         }
-        self.send(
-            "BatchGetItem",
-            orjson.dumps(request),
-            key=items[0].key,
-            direction="read",
-            units=sum(part.units for part in parts),
-            note=self._noted(parts),
-        )
-        self._give_back(items)
-
-    def _noted(self, parts: list[RequestPart]) -> Batch:
-        return Batch(parts, self._table.partition_key, self._table.sort_key)
-
-    def _give_back(self, items: list[RememberedItem]) -> None:
+        body = orjson.dumps(request)
+        self.send("BatchGetItem", body, key=items[0].key, direction="read", units=note.units, note=note)
         for item in items:
             if item.written_bytes:
                 self.remember(item)
+
+    def _noted(self, parts: list[RequestPart]) -> Batch:
+        return Batch(parts, self._table.partition_key, self._table.sort_key)
 
 
 TRANSACTION_ITEMS = 4
@@ -348,19 +336,16 @@ class TransactionUser(ItemUser):
                 self.remember(item)
 
     def _transact(self, operation: str, actions: list[tuple[RequestPart, dict[str, Any]]]) -> bool:
-        parts = [part for part, _ in actions]
+        note = Transaction([part for part, _ in actions])
         request = {
             "ReturnConsumedCapacity": self._asked["ReturnConsumedCapacity"],
             "TransactItems": [action for _, action in actions],
         }
+        direction: DirectionName = "read" if operation in READS else "write"
         answer = self.send(
-            operation,
-            orjson.dumps(request),
-            key=parts[0].key,
-            direction="write" if operation == "TransactWriteItems" else "read",
-            units=sum(part.units for part in parts),
-            note=Transaction(parts),
-        )
+            operation, orjson.dumps(request), key=note.parts[0].key, direction=direction,
+            units=note.units, note=note,
+        )  # fmt: skip
         return answer.accepted
 
 

@@ -1,22 +1,19 @@
-"""What came of a request: put in the record, by attempt or by item, and told to the ledger of writes.
+"""What came of a request: put in the record, by attempt or by item.
 
 A batch's items are admitted one by one, so each of them is an attempt: what comes back unprocessed was
 throttled, and nobody says why. Their request is timed once.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
-
-import orjson
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.transport.answer import CANCELLED, THROTTLED_ITEMS, Answer, Reason
+from keyheat.words import DirectionName
 
 if TYPE_CHECKING:
     from keyheat.load.record.record import Record
-    from keyheat.load.users.collections import Item
-    from keyheat.load.users.ledger import Identity, Ledger
 
 
 Note = Callable[["Record", Attempt, Answer], str | None]
@@ -39,8 +36,19 @@ class NotSeen(Exception):
     """What was to be looked up after the load could not be; the message says what is now not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestPart:
+class Request(NamedTuple):
+    """One request as a load test states it."""
+
+    operation: str
+    body: bytes
+    key: str
+    direction: DirectionName
+    units: float  # what it costs if it is throttled
+    table: str | None = None  # beside the one that is judged
+    note: Note | None = None  # of what one attempt does not describe: a batch, a transaction, a condition
+
+
+class RequestPart(NamedTuple):
     """One item of a request that touches several: its keys, as they stand in it, and what it may cost."""
 
     key: str
@@ -48,20 +56,48 @@ class RequestPart:
     units: float
 
 
+def note_answer(
+    record: "Record", request: Request, answer: Answer, sent_s: float, late_us: int
+) -> tuple[Attempt, str | None]:
+    """Record what came of a request; gives its attempt, and the short name of what went wrong."""
+    operation, _body, key, direction, units, table, note = request
+    service_us = int(answer.service_s * 1e6)
+    if note is None and answer.accepted:  # nearly every one: its attempt is made in one go
+        total, by_index = consumed(answer)
+        attempt = Attempt(
+            operation, direction, key, sent_s, late_us, service_us, table, "accepted", total, by_index
+        )
+        record.add(attempt)
+        return attempt, None
+    attempt = Attempt(operation, direction, key, sent_s, late_us, service_us, table)
+    return attempt, note_single(record, attempt, answer, units) if note is None else note(
+        record, attempt, answer
+    )
+
+
 def note_single(record: "Record", attempt: Attempt, answer: Answer, units: float) -> str | None:
     """One request that is one attempt; `units` is what it would have cost."""
     if answer.accepted:
-        record.accepted(attempt, *consumed(answer))
+        total, by_index = consumed(answer)
+        record.add(attempt._replace(units=total, by_index=by_index))
         return None
-    if answer.throttled:
-        reason = next(iter(answer.reasons), NO_REASON)
-        record.throttled(attempt, units, reason.reason, reason.index)
-        return reason.reason or answer.error_code
-    failure = failure_of(answer)
-    record.failed(attempt, failure)
+    failure = _refused(record, attempt, answer, units)
     if failure in MET:
         record.count(MET[failure])
         record.contended(attempt, "conflicts")
+    return failure
+
+
+def _refused(record: "Record", attempt: Attempt, answer: Answer, units: float) -> str:
+    """Count an attempt of which nothing was done: it was throttled, or failed."""
+    if answer.throttled:
+        reason = next(iter(answer.reasons), NO_REASON)
+        record.add(
+            attempt._replace(outcome="throttled", units=units, reason=reason.reason, refused_by=reason.index)
+        )
+        return reason.reason or failure_of(answer)
+    failure = failure_of(answer)
+    record.add(attempt._replace(outcome="error", reason=failure))
     return failure
 
 
@@ -107,7 +143,7 @@ class Conditional:
     def __call__(self, record: "Record", attempt: Attempt, answer: Answer) -> str | None:
         if answer.status != 400 or answer.error_code != CONDITION_FAILED:
             return note_single(record, attempt, answer, self.units)
-        record.accepted(attempt, self.failed_units)
+        record.add(attempt._replace(units=self.failed_units))
         record.count("conditions.failed")
         record.count("conditions.failed_units", self.failed_units)
         record.contended(attempt, "conditions")
@@ -122,17 +158,21 @@ class Batch:
     partition_key: str
     sort_key: str | None
 
+    @property
+    def units(self) -> float:
+        """What it costs if it is throttled."""
+        return sum(part.units for part in self.parts)
+
     def __call__(self, record: "Record", attempt: Attempt, answer: Answer) -> str | None:
         record.count("batch.requests")
         record.count("batch.items", len(self.parts))
         if not answer.accepted:
             return _note_refused(record, attempt, answer, self.parts)
         left = self.unprocessed(answer.content())
-        done = [part for part in self.parts if (part.key, part.sort_key) not in left]
-        _note_accepted(record, attempt, answer, done)
+        _note_accepted(record, attempt, answer, [part for part in self.parts if part[:2] not in left])
         for part in self.parts:
-            if (part.key, part.sort_key) in left:
-                record.throttled(_item(attempt, part.key, timed=False), part.units, None, None)
+            if part[:2] in left:
+                record.add(attempt._replace(key=part.key, outcome="throttled", units=part.units, timed=False))
         record.count("batch.unprocessed", len(left))
         return None
 
@@ -158,6 +198,11 @@ class Transaction:
 
     parts: Sequence[RequestPart]
 
+    @property
+    def units(self) -> float:
+        """What it costs if it is throttled."""
+        return sum(part.units for part in self.parts)
+
     def __call__(self, record: "Record", attempt: Attempt, answer: Answer) -> str | None:
         record.count("transactions.requests")
         if answer.accepted:
@@ -169,22 +214,26 @@ class Transaction:
         return self._note_cancelled(record, attempt, answer)
 
     def _note_cancelled(self, record: "Record", attempt: Attempt, answer: Answer) -> str:
-        codes = answer.cancellations
+        codes = [
+            (part, code)
+            for part, code in zip(self.parts, answer.cancellations, strict=False)
+            if code != "None"
+        ]
         for code, what in ((CONFLICT, "conflicts"), (CONDITION, "conditions")):
-            if code in codes:
+            met = [part for part, why in codes if why == code]
+            if met:
                 record.count(f"transactions.{what}")
-            for part, said in zip(self.parts, codes, strict=False):
-                if said == code:
-                    record.contended(_item(attempt, part.key, timed=False), what)
-        told = [(part, code) for part, code in zip(self.parts, codes, strict=False) if code != "None"]
-        throttled = [(part, code) for part, code in told if code in THROTTLED_ITEMS]
+            for part in met:
+                record.contended(attempt._replace(key=part.key), what)
+        throttled = [(part, code) for part, code in codes if code in THROTTLED_ITEMS]
         for number, (part, _) in enumerate(throttled):
-            one = _item(attempt, part.key, timed=number == 0)
-            record.throttled(one, part.units, None, None)
+            record.add(
+                attempt._replace(key=part.key, outcome="throttled", units=part.units, timed=number == 0)
+            )
         if throttled:
             return throttled[0][1]
-        part, code = told[0] if told else (self.parts[0], CANCELLED)
-        record.failed(_item(attempt, part.key, timed=True), code)
+        part, code = codes[0] if codes else (self.parts[0], CANCELLED)
+        record.add(attempt._replace(key=part.key, outcome="error", reason=code))
         return code
 
 
@@ -200,111 +249,11 @@ def _note_accepted(record: "Record", attempt: Attempt, answer: Answer, parts: Se
     for number, part in enumerate(parts):
         share = part.units / expected
         indexes = {name: units * share for name, units in by_index.items()}
-        record.accepted(_item(attempt, part.key, timed=number == 0), total * share, indexes)
+        record.add(attempt._replace(key=part.key, units=total * share, by_index=indexes, timed=number == 0))
 
 
 def _note_refused(record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[RequestPart]) -> str:
     """Nothing of the request was done: every part was throttled, or failed."""
-    reason = next(iter(answer.reasons), NO_REASON) if answer.throttled else NO_REASON
-    failure = (reason.reason or failure_of(answer)) if answer.throttled else failure_of(answer)
     for number, part in enumerate(parts):
-        one = _item(attempt, part.key, timed=number == 0)
-        if answer.throttled:
-            record.throttled(one, part.units, reason.reason, reason.index)
-        else:
-            record.failed(one, failure)
+        failure = _refused(record, attempt._replace(key=part.key, timed=number == 0), answer, part.units)
     return failure
-
-
-def _item(attempt: Attempt, key: str, *, timed: bool) -> Attempt:
-    """The attempt as that of one item: `dataclasses.replace`, but several times faster."""
-    return Attempt(
-        attempt.operation,
-        attempt.direction,
-        key,
-        attempt.sent_s,
-        attempt.late_us,
-        attempt.service_us,
-        attempt.table,
-        timed,
-    )
-
-
-OPERATIONS = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
-_KINDS: dict[str, Literal["put", "update", "delete"]] = {
-    "Put": "put", "Update": "update", "Delete": "delete",
-    "PutRequest": "put", "DeleteRequest": "delete",
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """One item's write, wherever in a request it stands."""
-
-    kind: Literal["put", "update", "delete"]
-    table: str
-    item: "Item"  # of an update or a delete: its key
-    returns: str = "NONE"
-
-    @property
-    def after(self) -> "Item | None":
-        """What it leaves of the item, as far as the request says: of an updated one, the key."""
-        return None if self.kind == "delete" else self.item
-
-
-def noting(ledger: "Ledger", operation: str, body: bytes, send: Callable[[str, bytes], Answer]) -> Answer:
-    """Send a request, and tell the ledger what became of the writes in it."""
-    if operation not in OPERATIONS:
-        return send(operation, body)
-    writes = [write for write in writes_in(operation, orjson.loads(body)) if ledger.has(write.table)]
-    named = [(ledger.identity(write.table, write.item), write) for write in writes]
-    for identity, write in named:
-        ledger.begin(identity, write.after)
-    answer = send(operation, body)
-    unprocessed = _unprocessed(ledger, answer) if operation == "BatchWriteItem" and answer.accepted else set()
-    for identity, write in named:
-        if answer.accepted and identity not in unprocessed:
-            _acknowledge(ledger, identity, write, answer)
-        elif answer.accepted or (answer.status == 400 and answer.failure is None):
-            ledger.refused(identity)
-        else:
-            ledger.unknown(identity, write.after)
-    return answer
-
-
-def writes_in(operation: str, request: dict[str, Any]) -> Iterator[Write]:
-    if operation == "BatchWriteItem":
-        yield from _batch(request["RequestItems"])
-    elif operation == "TransactWriteItems":
-        for entry in request["TransactItems"]:
-            ((action, part),) = entry.items()
-            if action in _KINDS:  # a ConditionCheck writes nothing
-                yield _write(action, part)
-    else:
-        yield _write(operation.removesuffix("Item"), request)
-
-
-def _write(action: str, part: dict[str, Any]) -> Write:
-    item = part["Item"] if action == "Put" else part["Key"]
-    return Write(_KINDS[action], part["TableName"], item, part.get("ReturnValues", "NONE"))
-
-
-def _batch(request_items: dict[str, Any]) -> Iterator[Write]:
-    for table, entries in request_items.items():
-        for entry in entries:
-            ((action, part),) = entry.items()
-            yield Write(_KINDS[action], table, part["Item"] if action == "PutRequest" else part["Key"])
-
-
-def _unprocessed(ledger: "Ledger", answer: Answer) -> "set[Identity]":
-    left = answer.content().get("UnprocessedItems") or {}
-    return {ledger.identity(write.table, write.item) for write in _batch(left) if ledger.has(write.table)}
-
-
-def _acknowledge(ledger: "Ledger", identity: "Identity", write: Write, answer: Answer) -> None:
-    if write.returns == "ALL_NEW":
-        ledger.applied(identity, answer.content()["Attributes"])
-    elif write.returns == "UPDATED_NEW":
-        ledger.updated(identity, {**answer.content().get("Attributes", {}), **write.item})
-    else:
-        ledger.applied(identity, write.after)

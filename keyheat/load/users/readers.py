@@ -29,6 +29,7 @@ from keyheat.load.users.collections import (
 from keyheat.load.users.ledger import Ledger, ReadCheck, judge
 from keyheat.load.users.outcomes import consumed
 from keyheat.load.users.user import TableUser
+from keyheat.load.users.writes import NotedTransport
 from keyheat.scenario.keys import calculated_suffix, shard_keys
 
 LEAST_UNITS = 0.5  # a read's price where none of the kind was answered yet
@@ -58,6 +59,7 @@ class Reader(TableUser):
         self._keys = {index.name: (index.partition_key, index.sort_key) for index in self._table.indexes}
         if self.load.ledger is None:
             self.load.ledger = Ledger((scenario.table, *scenario.companions))
+            self.load.transport = NotedTransport(self.load.transport, self.load.ledger)
         self._ledger = self.load.ledger
         self._last_units: dict[str, float] = {}  # of an operation: what the next one may cost
 

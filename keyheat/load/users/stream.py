@@ -10,7 +10,6 @@ total has not seen that flush: sent again, it is refused.
 from collections.abc import Iterator
 from typing import Any, Final
 
-import gevent
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError
 from gevent.pool import Pool
@@ -32,7 +31,7 @@ from keyheat.load.users.orders import (
     total_key,
     total_update,
 )
-from keyheat.load.users.outcomes import consumed
+from keyheat.load.users.outcomes import consumed, failure_of
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.scenario import Scenario
 
@@ -41,7 +40,7 @@ ATTEMPTS = 10  # of a request to the stream
 
 AT_ONCE: Final = 8  # updates
 UPDATE_UNITS: Final = 1.0  # of a total, a small item
-TRIES, PAUSE_S = 10, 0.5  # of one update
+TRIES = 10  # of one update
 FLUSH_EVERY_S = 2.0
 REFRESH_EVERY_S = 10.0
 IDLE_S = 0.2  # DynamoDB answers five reads a second of one shard
@@ -73,7 +72,7 @@ class StreamUser(TableUser):
         self._orders, self._totals = order.scenario.table, order.scenario.companions[0]
         self._batch, self._placed_s = OrderTotals(), list[float]()
         self._follower: ShardFollower | None = None
-        self._flushes = self._lost = 0
+        self._flushes = 0
         self._flush_s = self._refresh_s = 0.0
 
     def on_start(self) -> None:
@@ -103,9 +102,6 @@ class StreamUser(TableUser):
             self._refresh_s = now_s + REFRESH_EVERY_S
         for records in follower.read():
             self._add(records)
-        if follower.lost > self._lost:
-            self._lost = follower.lost
-            self.load.record.health.problems.append("records of the stream were trimmed before being read")
 
     def _find_stream(self) -> ShardFollower:
         target = target_at(self.load.order.url, region=self.load.order.region)
@@ -135,19 +131,19 @@ class StreamUser(TableUser):
         """Add to one total; whether that was done, by this request or an earlier try."""
         request = guarded(total_update(self._totals, self._run_id, of, tally), flush)
         body, key = orjson.dumps({**request, "ReturnConsumedCapacity": "TOTAL"}), total_key(self._run_id, of)
-        for _ in range(TRIES):
-            if self.load.stopping:
-                return False
+        try:
             answer = self.send_aside(
-                "UpdateItem", body, key=key, direction="write", units=UPDATE_UNITS, table=self._totals.name
-            )
-            if answer.accepted:
-                self.count("totals.updates")
-                self.count("orders.units", consumed(answer)[0])
-                return True
-            if answer.error_code == REFUSED:
-                self.count("totals.repeated")
-                return True
-            gevent.sleep(PAUSE_S)
-        self.load.record.health.problems.append(f"a total could not be written: {answer.error_code}")
-        return False
+                "UpdateItem", body, key=key, direction="write", units=UPDATE_UNITS, table=self._totals.name,
+                tries=TRIES,
+            )  # fmt: skip
+        except StopUser:  # gevent prints what escapes a greenlet
+            return False
+        if answer.accepted:
+            self.count("totals.updates")
+            self.count("orders.units", consumed(answer)[0])
+        elif answer.error_code == REFUSED:
+            self.count("totals.repeated")
+        else:
+            self.load.record.health.problems.append(f"a total could not be written: {failure_of(answer)}")
+            return False
+        return True

@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from inspect import isclass
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import locust
 from gevent import GreenletExit
 
-from keyheat.load.record.attempt import Attempt
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.items import NONE, Attributes
-from keyheat.load.users.outcomes import Note, consumed, note_single, noting
+from keyheat.load.users.outcomes import Note, Request, consumed, note_answer
 from keyheat.model.units import write_units
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario
@@ -22,7 +21,7 @@ from keyheat.words import DirectionName
 
 if TYPE_CHECKING:
     from keyheat.load.run.load import Load
-    from keyheat.load.transport.retries import RetriedCall, Retries
+    from keyheat.load.transport.retries import PolicyRetries
 
 
 def _add_options(parser: Any, **_more: Any) -> None:
@@ -52,6 +51,9 @@ if "locust.main" in sys.modules and Path(sys.argv[0]).stem in ("locust", "__main
 locust.events.init_command_line_parser.add_listener(_add_options)  # type: ignore[no-untyped-call]
 locust.events.init.add_listener(_begin)  # type: ignore[no-untyped-call]
 locust.events.test_start.add_listener(_start_test)  # type: ignore[no-untyped-call]
+
+
+ASIDE_PAUSE_S = 0.5
 
 
 class TableUser(locust.User):
@@ -120,7 +122,6 @@ class TableUser(locust.User):
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the run began."""
         return self.load.clock() - self.load.started_s
 
     def draw_key(self) -> str:
@@ -177,8 +178,8 @@ class TableUser(locust.User):
         if table is None and load.key_name is not None:
             key = load.key_name(key)
         intended_s = self.pace.begin(now_s, cost)
-        request = _Request(operation, body, key, direction, units, table, note)
         late_us = max(0, int((now_s - intended_s) * 1e6))
+        request = Request(operation, body, key, direction, units, table, note)
         if load.retries is None:
             self.pace.sent(cost)
             answer = self._attempt(request, now_s, late_us)
@@ -190,28 +191,45 @@ class TableUser(locust.User):
         return answer
 
     def send_aside(
-        self,
-        operation: str,
-        body: bytes,
-        *,
-        key: str,
-        direction: DirectionName,
-        units: float,
-        table: str | None = None,
-    ) -> Answer:
-        """Send one request that is no part of the load: a report, say, which comes at a time of its own."""
-        if self.load.stopping:
-            raise locust.exception.StopUser
-        request = _Request(operation, body, key, direction, units, table, None)
-        return self._attempt(request, self.load.clock(), 0)
+        self, operation: str, body: bytes, *, key: str, direction: DirectionName, units: float,
+        table: str | None = None, tries: int = 1,
+    ) -> Answer:  # fmt: skip
+        """Send one request that is no part of the load: a report, say, which comes at a time of its own.
 
-    def _call(self, retries: "Retries", request: "_Request", late_us: int, cost: float) -> Answer:
-        """Send as an application's client does, and again where it would; gives the last answer."""
+        One that is throttled, or lost, is sent again until it was sent `tries` times.
+        """
+        request = Request(operation, body, key, direction, units, table)
+        answer = self._attempt(request, self.load.clock(), 0)
+        for _ in range(1, tries):
+            if not (answer.throttled or answer.failure):
+                break
+            self._wait(ASIDE_PAUSE_S)
+            answer = self._attempt(request, self.load.clock(), 0)
+        return answer
+
+    def _call(self, retries: "PolicyRetries", request: Request, late_us: int, cost: float) -> Answer:
+        """Send as an application's client does, and again where it would; gives the last answer.
+
+        A request counts from its first attempt on.
+        """
         from keyheat.load.transport import retries as made
 
         record, call = self.load.record, made.RetriedCall(request.operation, client=self.number)
+        pause_s: float | None = 0.0
         try:
-            answer = self._call_until_over(retries, call, request, late_us, cost)
+            while pause_s is not None:
+                slept_s, held_s = self._wait(pause_s), 0.0
+                while hold_s := retries.hold_s(call):
+                    held_s += self._hold_back(hold_s)
+                if slept_s or held_s:
+                    record.backed_off(request.operation, int((slept_s + held_s) * 1e6))
+                    record.count(made.BACKOFF_S, slept_s)
+                    record.count(made.HELD_S, held_s)
+                if not call.attempts:
+                    self.pace.sent(cost)
+                record.count(made.ATTEMPTS if call.attempts else made.REQUESTS)
+                answer = self._attempt(request, self.load.clock(), 0 if call.attempts else late_us)
+                pause_s = retries.delay_s(call, answer)
         except locust.exception.StopUser:
             record.count(made.WAITING)
             raise
@@ -219,30 +237,6 @@ class TableUser(locust.User):
             retries.leave(call)
         if made.given_up(answer):
             record.count(made.GIVEN_UP)
-        return answer
-
-    def _call_until_over(
-        self, retries: "Retries", call: "RetriedCall", request: "_Request", late_us: int, cost: float
-    ) -> Answer:
-        """Attempt after attempt of one call; a request counts from its first one on."""
-        from keyheat.load.transport import retries as made
-
-        record = self.load.record
-        pause_s: float | None = 0.0
-        while pause_s is not None:
-            slept_s = self._wait(pause_s)
-            held_s = 0.0
-            while hold_s := retries.hold_s(call):
-                held_s += self._hold_back(hold_s)
-            if slept_s or held_s:
-                record.backed_off(request.operation, int((slept_s + held_s) * 1e6))
-                record.count(made.BACKOFF_S, slept_s)
-                record.count(made.HELD_S, held_s)
-            if not call.attempts:
-                self.pace.sent(cost)
-            record.count(made.ATTEMPTS if call.attempts else made.REQUESTS)
-            answer = self._attempt(request, self.load.clock(), 0 if call.attempts else late_us)
-            pause_s = retries.delay_s(call, answer)
         return answer
 
     def _hold_back(self, hold_s: float) -> float:
@@ -266,62 +260,37 @@ class TableUser(locust.User):
             raise locust.exception.StopUser
         return self.load.clock() - began_s
 
-    def _attempt(self, request: "_Request", sent_s: float, late_us: int) -> Answer:
+    def _attempt(self, request: Request, sent_s: float, late_us: int) -> Answer:
         """Send one request once, and record what came of it."""
-        operation, body, key, direction, _units, table, _note = request
         load = self.load
-        if load.stopping:
+        if load.stopped.is_set():
             raise locust.exception.StopUser
         load.under_way[self.number] = sent_s
         load.silence.in_flight += 1
+        answer = _UNANSWERED
         try:
-            if load.ledger is None:  # nobody reads what is written here
-                answer = load.transport.send(operation, body)
-            else:
-                answer = noting(load.ledger, operation, body, load.transport.send)
+            answer = load.transport.send(request.operation, request.body)
         except GreenletExit:
-            attempt = Attempt(operation, direction, key, sent_s, late_us, 0, table)
-            self._came_back(attempt, _UNANSWERED, request)
+            self._record(request, answer, sent_s, late_us)
             raise
-        service_us = int(answer.service_s * 1e6)
-        attempt = Attempt(operation, direction, key, sent_s, late_us, service_us, table)
-        self._came_back(attempt, answer, request)
+        self._record(request, answer, sent_s, late_us)
         return answer
 
-    def _came_back(self, attempt: Attempt, answer: Answer, request: "_Request") -> None:
-        """Record what came of a request."""
-        load = self.load
-        self._note(attempt, answer, request.units, request.note)
-        if load.entries is not None and request.table is None and request.direction == "write":
-            load.entries.note(load.record, attempt, request.body, answer)
-        load.came_back(attempt.sent_s, answered=answer.failure is None)
-
-    def _note(self, attempt: Attempt, answer: Answer, units: float, note: Note | None) -> None:
+    def _record(self, request: Request, answer: Answer, sent_s: float, late_us: int) -> None:
         """Put one answer in the record and in Locust's statistics, where errors have short stable names."""
-        if note is None:
-            failure = note_single(self.load.record, attempt, answer, units)
-        else:
-            failure = note(self.load.record, attempt, answer)
+        load = self.load
+        attempt, failure = note_answer(load.record, request, answer, sent_s, late_us)
         self.environment.events.request.fire(
             request_type="DynamoDB",
-            name=attempt.operation,
+            name=request.operation,
             response_time=answer.service_s * 1000,
             response_length=len(answer.body),
             exception=failure,
             context={},
         )
-
-
-class _Request(NamedTuple):
-    """One request as a load test states it."""
-
-    operation: str
-    body: bytes
-    key: str
-    direction: DirectionName
-    units: float
-    table: str | None
-    note: Note | None
+        if load.entries is not None and request.table is None and request.direction == "write":
+            load.entries.note(load.record, attempt, request.body, answer)
+        load.came_back(sent_s, answered=answer.failure is None)
 
 
 def _unprocessed(answer: Answer) -> bool:

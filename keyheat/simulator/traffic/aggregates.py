@@ -65,7 +65,7 @@ def _scan(setting: TrafficSetting, orders: Masses) -> TaskRequest:
         direction=Direction.READ,
         keys=orders,
         units=units / pages,
-        times=float(SEGMENTS * pages),
+        requests=float(SEGMENTS * pages),
         eventual=True,
         told=told,
     )
@@ -147,7 +147,7 @@ def _flush(setting: TrafficSetting, since: Written, table: str) -> TaskRequest:
         direction=Direction.WRITE,
         keys=since.keys,
         units=TOTAL_UNITS,
-        times=changed,
+        requests=changed,
         table=table,
         told=told,
     )

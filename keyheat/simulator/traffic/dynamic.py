@@ -126,9 +126,9 @@ class _Growing:
             for number, part in key.numbers():
                 item = put(self.setting, self._on(key, number))
                 told = partial(self._told, key, item)
-                yield replace(item, times=key.share * part, told=told)
+                yield replace(item, requests=key.share * part, told=told)
         if self.others is not None:
-            yield replace(put(self.setting, self.others), times=self.others_share)
+            yield replace(put(self.setting, self.others), requests=self.others_share)
 
     def _told(self, key: _Key, item: TaskRequest, answer: FlowAnswer) -> None:
         """Errors of the key's partitions are counted; those of the table no shard can help."""
@@ -146,10 +146,10 @@ class _Growing:
         cost = QueryCost(item_bytes=load.mean_item_bytes, limit=NEWEST, consistent=True)
         for key in self.keys:
             newest = query(self.setting, self._on(key, key.shards), cost, shards=key.shards)
-            yield replace(newest, times=newest.times * key.share)
+            yield replace(newest, requests=newest.requests * key.share)
         if self.others is not None:
             newest = query(self.setting, self.others, cost)
-            yield replace(newest, times=newest.times * self.others_share)
+            yield replace(newest, requests=newest.requests * self.others_share)
 
     def _on(self, key: _Key, number: int) -> Masses:
         """The shards of a key, used evenly."""
@@ -176,7 +176,7 @@ class _Growing:
             direction=Direction.READ if reads else Direction.WRITE,
             keys=self._anywhere,
             units=METADATA_UNITS,
-            times=times,
+            requests=times,
             table=self.spec.table,
             told=told,
         )

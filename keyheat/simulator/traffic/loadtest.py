@@ -132,7 +132,7 @@ class _Class:
         if not first.operation.startswith("Batch"):
             return [_as_often(one, first.times) for one in made]
         times = first.times / first.items
-        return [self._batch(first, replace(one, times=one.times * times)) for one in made]
+        return [self._batch(first, replace(one, requests=one.requests * times)) for one in made]
 
     def _of(self, kind: RequestKind) -> list[TaskRequest]:
         """One item of a kind; two requests where it may be there, or not, or a condition hold, or fail."""
@@ -154,16 +154,18 @@ class _Class:
             return [self._read(kind, keys, kind.found)]
         written, coming = self.setting.written(keys), self.setting.coming
         parts = (1.0, written.found(coming)), (0.0, written.missing(coming))
-        return [replace(self._read(kind, asked, there), times=part) for there, (part, asked) in parts if part]
+        return [
+            replace(self._read(kind, asked, there), requests=part) for there, (part, asked) in parts if part
+        ]
 
     def _read(self, kind: RequestKind, keys: Masses, there: float, of: Written | None = None) -> TaskRequest:
-        """One read, which finds its item with this probability; a query's `times` are its pages.
+        """One read, which finds its item with this probability; a query's `requests` are its pages.
 
         `of` says what was written, where it is not what puts on these keys were.
         """
         if kind.what == "query" and not self._single(kind):
             made = self._query(kind, keys, of)
-            return replace(made, told=self._counted(kind, made.times))
+            return replace(made, told=self._counted(kind, made.requests))
         if self._found_bytes(kind) <= ENTRY_BYTES:
             there = 0.0  # a small entry costs what nothing does
         made = get(self.setting, keys, there=there, consistent=kind.consistent)
@@ -206,8 +208,8 @@ class _Class:
             return [self._put(kind, keys)]
         written = self.setting.written(keys)
         taken = 1.0 if kind.known else written.there(self.setting.coming) if kind.alone else 0.0
-        made = replace(self._put(kind, keys, new=True), times=1 - taken)
-        return [one for one in (made, self._failing(kind, keys, taken)) if one.times]
+        made = replace(self._put(kind, keys, new=True), requests=1 - taken)
+        return [one for one in (made, self._failing(kind, keys, taken)) if one.requests]
 
     def _put(self, kind: RequestKind, keys: Masses, *, new: bool = False) -> TaskRequest:
         """A put, with the entries of indexes whose keys it chooses."""
@@ -243,7 +245,7 @@ class _Class:
             keys=setting.placed(keys, setting.at_the_end),
             units=replacing_units(setting.load),
             sizes=write_sizes(setting.load, there=1.0),
-            times=times,
+            requests=times,
             told=told,
         )
         if kind.own_bytes is None:
@@ -316,7 +318,7 @@ class _Class:
         """Items that are done together: twice the units of all, and once those of their index entries."""
         made = [(kind, item) for kind in kinds for item in self._of(kind)]
         count = fsum(kind.items for kind in kinds)
-        parts = [kind.items * item.times / count for kind, item in made]
+        parts = [kind.items * item.requests / count for kind, item in made]
         entries_of = [
             replace(entry, units=entry.units * part)
             for (_kind, item), part in zip(made, parts, strict=True)
@@ -341,7 +343,7 @@ class _Class:
             units=factor * fsum(one.units * part for (_kind, one), part in zip(made, parts, strict=True)),
             sizes=tuple((factor * units, part) for units, part in item.sizes) if len(made) == 1 else (),
             index_writes=tuple(_summed(entries_of)),
-            times=first.times / first.items,
+            requests=first.times / first.items,
             items=round(count),
             together=True,
             within=first.beside,
@@ -350,7 +352,7 @@ class _Class:
 
 
 def _as_often(request: TaskRequest, times: float) -> TaskRequest:
-    return request if times == 1.0 else replace(request, times=request.times * times)
+    return request if times == 1.0 else replace(request, requests=request.requests * times)
 
 
 def _may_be_there(kind: RequestKind) -> bool:

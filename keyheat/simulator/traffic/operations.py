@@ -4,10 +4,6 @@ A key that is asked for λ times a second is read when its item has expired and 
 ttl + 1 / λ seconds:
 
     reads per second of the table = λ / (1 + λ x ttl)
-
-A cache that holds fewer items than there are keys drops an item before that, once so many others were used
-since: about the same time for all keys (H. Che et al., "Hierarchical Web caching systems", IEEE JSAC 20,
-2002).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +20,7 @@ from keyheat.scenario.sizes import FixedSize
 from keyheat.scenario.spec.part import CacheSpec
 from keyheat.scenario.spec.tables import IndexSpec
 from keyheat.simulator.flow import FlowAnswer, IndexFlow
-from keyheat.simulator.masses import Masses, Within, even_masses, thinned
+from keyheat.simulator.masses import Floats, Masses, Within, even_masses, thinned
 from keyheat.simulator.traffic.setting import TrafficSetting, Written
 from keyheat.simulator.traffic.users import (
     QueryCost,
@@ -73,7 +69,8 @@ def put(
 def _sizes(setting: TrafficSetting, there: float) -> Sizes:
     """What puts of each size cost, the entries of local indexes among them."""
     own = put_units(setting.table, setting.load) - setting.load.mean_write_units
-    return tuple((units + own, part) for units, part in write_sizes(setting.load, there))
+    sizes = write_sizes(setting.load, there)
+    return tuple((units + own, part) for units, part in sizes) if own else sizes
 
 
 def own_size(setting: TrafficSetting, item: TaskRequest, size_bytes: float) -> TaskRequest:
@@ -174,7 +171,7 @@ def query(
         direction=Direction.READ,
         keys=setting.placed(keys, "point"),
         units=units / pages,
-        times=times,
+        requests=times,
         eventual=not cost.consistent,
         index=index,
         told=lambda answer: count_reads(setting, answer, times),
@@ -205,9 +202,6 @@ def count_reads(setting: TrafficSetting, answer: FlowAnswer, requests: float) ->
     setting.counts["simulated.read_units"] += answer.units
 
 
-STEPS = 60  # of halving an interval
-
-
 @dataclass(slots=True)
 class ProcessCache:
     """The cache of one process."""
@@ -225,34 +219,18 @@ class ProcessCache:
 
 
 def _missed(keys: Masses, spec: CacheSpec, reads_per_s: float) -> tuple[float, Masses]:
-    if reads_per_s <= 0:
-        return 1.0, keys
-    lifetime_s = min(spec.ttl_s, kept_s(keys, spec.items, reads_per_s))
-    named = 1 / (1 + reads_per_s * keys.shares * lifetime_s)
-    even = 1 / (1 + reads_per_s * keys.even / keys.distinct * lifetime_s)
-    return thinned(keys, named, even)
+    """The cache is taken to hold the most used keys, as many as there is room for."""
+    kept = np.zeros_like(keys.shares)
+    kept[np.argsort(-keys.shares)[: spec.items]] = 1.0
+    even_kept = min(1.0, max(0, spec.items - len(kept)) / keys.distinct)
+    named = _hits(reads_per_s * keys.shares * spec.ttl_s)
+    (even,) = _hits(np.array([reads_per_s * keys.even / keys.distinct * spec.ttl_s]))
+    return thinned(keys, 1.0 - kept * named, 1.0 - even_kept * float(even))
 
 
-def kept_s(keys: Masses, items: int, reads_per_s: float) -> float:
-    """Seconds after its last use in which an item makes room; infinity where there is room for all."""
-    if reads_per_s <= 0 or len(keys.shares) + (keys.distinct if keys.even else 0) <= items:
-        return float("inf")
-
-    def used(within_s: float) -> float:
-        """How many different keys are asked for meanwhile."""
-        named = -np.expm1(-reads_per_s * keys.shares * within_s).sum()
-        even = keys.even * reads_per_s * within_s
-        if np.isfinite(keys.distinct):
-            even = -keys.distinct * np.expm1(-even / keys.distinct)
-        return float(named + even)
-
-    low, high = 0.0, 1.0
-    while used(high) < items:
-        high *= 2
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if used(middle) < items else (low, middle)
-    return high
+def _hits(reads: Floats) -> Floats:
+    """The part of the reads of a key that its item answers, of so many reads within its time to live."""
+    return np.asarray(reads / (1 + reads))
 
 
 Read = Callable[[Masses, float], TaskRequest]
@@ -292,7 +270,7 @@ class Filling:
             of_missed, found = touched.found(coming, asked)
             reaching = missed * of_missed
         made = [
-            self._counted(replace(one, times=one.times * times * sent), sent / due)
+            self._counted(replace(one, requests=one.requests * times * sent), sent / due)
             for due, sent, keys, is_there in ((there, reaching, found, 1.0), (absent, absent, missing, 0.0))
             if sent
             for times, read in each
@@ -303,7 +281,7 @@ class Filling:
     def put(self, times: float, item: Callable[[Masses], TaskRequest]) -> TaskRequest:
         """The puts of what so many reads have not found."""
         absent, keys = self.touched.missing(self.setting.coming)
-        return replace(item(keys), times=times * absent)
+        return replace(item(keys), requests=times * absent)
 
     def _counted(self, read: TaskRequest, part: float) -> TaskRequest:
         """The reads that a cache lets through: for each of them, so many others were answered by it."""

@@ -5,7 +5,7 @@ what was spent beyond a second's due is owed in the next one, and what was left 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import NamedTuple, Protocol
 
@@ -118,7 +118,7 @@ class Open:
         if self._direction is None:
             return task.due
         return fsum(
-            one.times
+            one.requests
             * (one.items * one.units + self._accepted * fsum(entry.units for entry in one.index_writes))
             for one in task.requests
             if one.direction is self._direction and one.table is None
@@ -145,7 +145,7 @@ class Sending:
     loadtest: Callable[[TrafficSetting], LoadTest]
     _users: LoadTest = field(init=False)
     _pace: UserPace = field(init=False)
-    _told: list[TaskRequest] = field(default_factory=list, init=False)  # of this second's flows, in order
+    _sent: list[TaskRequest] = field(default_factory=list, init=False)  # in this second
 
     def __post_init__(self) -> None:
         self.setting.begin(0.0)
@@ -161,40 +161,19 @@ class Sending:
         """What is sent in the second that begins `at_s` seconds into the run."""
         self.setting.begin(at_s)
         kinds = self._users()
-        sent = [*_requests(self._pace.sent(kinds, at_s)), *_aside(kinds)]
-        self._told = [request for request, _times in sent]
-        return [self._flow(request, times) for request, times in sent]
+        poisson = self.setting.load.arrivals == "poisson"
+        sent = [*_requests(self._pace.sent(kinds, at_s)), *(one for kind in kinds for one in kind.aside)]
+        self._sent = [replace(request, poisson=poisson) for request in sent] if poisson else sent
+        return self._sent
 
     def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
         """Tell the pace, and whoever sent it, what became of each flow."""
         self._pace.answered(answers)
-        for request, answer in zip(self._told, answers, strict=True):
+        for request, answer in zip(self._sent, answers, strict=True):
             request.told(answer)
 
-    def _flow(self, request: TaskRequest, times: float) -> Flow:
-        return Flow(
-            operation=request.operation,
-            direction=request.direction,
-            requests=times,
-            keys=request.keys,
-            units=request.units,
-            sizes=request.sizes,
-            items=request.items,
-            together=request.together,
-            within=request.within,
-            eventual=request.eventual,
-            index=request.index,
-            index_writes=request.index_writes,
-            table=request.table,
-            poisson=self.setting.load.arrivals == "poisson",
-        )
 
-
-def _requests(sent: Sequence[TaskStarts]) -> Iterator[tuple[TaskRequest, float]]:
+def _requests(sent: Sequence[TaskStarts]) -> Iterator[TaskRequest]:
     for task, times in sent:
-        yield from ((request, times * request.times) for request in task.requests)
-
-
-def _aside(kinds: Sequence[Users]) -> Iterator[tuple[TaskRequest, float]]:
-    for kind in kinds:
-        yield from ((request, request.times) for request in kind.aside)
+        for request in task.requests:
+            yield request if times == 1.0 else replace(request, requests=times * request.requests)

@@ -17,9 +17,8 @@ from keyheat.model.units import write_units
 from keyheat.scenario.sizes import ItemSize
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
-from keyheat.simulator.flow import FlowAnswer, IndexFlow
-from keyheat.simulator.masses import Floats, Masses
-from keyheat.words import Direction
+from keyheat.simulator.flow import Flow, FlowAnswer
+from keyheat.simulator.masses import Floats
 
 SMALL_ITEM = write_units(0, 1)  # keys and a number or two: one write unit
 Sizes = tuple[tuple[float, float], ...]
@@ -113,22 +112,10 @@ def nobody(_answer: FlowAnswer) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskRequest:
-    """The requests of one kind that a task sends; fields as those of `Flow`."""
+class TaskRequest(Flow):
+    """The requests of one kind that a task sends, in the mean, and who hears the answers."""
 
-    operation: str
-    direction: Direction
-    keys: Masses
-    units: float = 1.0
-    sizes: Sizes = ()
-    times: float = 1.0  # per task, in the mean: the queries of a fan-out, or less than one for a cache's
-    items: int = 1
-    together: bool = False
-    within: bool = False  # a part of the request before it, and none of its own
-    eventual: bool = False
-    index: str | None = None
-    index_writes: tuple[IndexFlow, ...] = ()
-    table: str | None = None
+    requests: float = 1.0  # the queries of a fan-out, or less than one for a cache's
     told: Callable[[FlowAnswer], None] = nobody
 
 
@@ -144,7 +131,7 @@ class UserTask:
     @property
     def due(self) -> float:
         """How many requests of the load it stands for, in the mean."""
-        return fsum(request.times for request in self.requests if not request.within) + self.spared
+        return fsum(request.requests for request in self.requests if not request.within) + self.spared
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +142,7 @@ class Users:
     fixed_count: int | None = None
     weight: float = 1.0
     aside: Sequence[TaskRequest] = ()
-    """What they send at times of their own, `times` per second: no part of the load that was asked for."""
+    """What they send at times of their own, `requests` per second: no part of the load that was asked for."""
 
 
 LoadTest = Callable[[], Sequence[Users]]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.guard.options import Guards
 from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
 from keyheat.load.run.preflight import consented, preflight
 from keyheat.load.tables.control import creation
@@ -81,7 +82,7 @@ def scenario_of(**fields: Any) -> Scenario:
 
 
 def plan_of(target: Target | None, existing: str | None, **fields: Any) -> LoadPlan:
-    return a_plan(scenario_of(**fields), target=target, existing=existing)
+    return a_plan(scenario_of(**fields), target=target, table=existing)
 
 
 def errors_of(plan: LoadPlan, *users: Any) -> list[str]:
@@ -139,7 +140,7 @@ def test_a_table_of_somebody_elses_still_has_to_be_allowed(elsewhere: Target) ->
     plan = plan_of(elsewhere, "theirs")
     with pytest.raises(TableRefused, match="--allow-table theirs"):
         preflight(plan, [Writer])
-    ready = preflight(replace(plan, allowed=frozenset({"theirs"})), [Writer])
+    ready = preflight(replace(plan, guards=Guards(table="theirs", allow_table=("theirs",))), [Writer])
     assert (ready.marked, ready.scenario.table.name) == (True, "theirs")
     assert preflight(plan_of(elsewhere, "mine"), []).marked is False
 
@@ -154,10 +155,10 @@ def test_what_is_looked_through_to_clean_up_counts_against_the_budget(
     }  # fmt: skip
     monkeypatch.setattr("keyheat.load.tables.existing.described", lambda _client, _name: description)
     named = plan_of(elsewhere, "big")
-    ready = replace(adapted(named, [Writer]), duration_s=60.0, yes=True)
-    assert consented(ready).yes
+    ready = replace(adapted(named, [Writer]), duration_s=60.0, guards=Guards(table="big", yes=True))
+    assert consented(ready) is ready
     with pytest.raises(TableRefused, match=r"it may cost 15\d\.\d dollars .*--max-dollars 15\d"):
-        consented(replace(ready, clean_up=True))
+        consented(replace(ready, guards=Guards(table="big", yes=True, clean_up=True)))
     by_name = marked_if_foreign(plan_of(elsewhere, None, table={**MINE, "name": "big"}), [])
     assert (by_name.marked, by_name.table_bytes) == (True, 10**13)
 

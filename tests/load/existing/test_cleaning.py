@@ -1,15 +1,14 @@
 """Only the items of one run are deleted, however often it is begun, and paced."""
 
 import itertools
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import pytest
 
 from keyheat.answer_shape import DamagedAnswer
-from keyheat.load.tables.cleaning import Cleaner, CleaningState, UnitPace, begun, page_items
-from keyheat.runfiles import FileProblem
+from keyheat.load.tables import cleaning
+from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, page_items
 from tests.endpoint.clients import service_app_at
 
 MINE, OTHER = "a" * 12, "b" * 12
@@ -30,18 +29,11 @@ TABLE = {
 class InTurn:
     """A client that several threads may use: the service in this process takes one request at a time."""
 
-    def __init__(self, client: Any, interrupt_after: int | None = None) -> None:
+    def __init__(self, client: Any) -> None:
         self._client, self._lock = client, Lock()
-        self._left = interrupt_after
         self.exceptions = client.exceptions
-        self.scanned: list[int] = []
 
     def scan(self, **request: Any) -> Any:
-        self.scanned.append(request["Segment"])
-        if self._left is not None:
-            self._left -= 1
-            if self._left < 0:
-                raise KeyboardInterrupt
         with self._lock:
             return self._client.scan(**request)
 
@@ -68,25 +60,36 @@ def owners(client: Any) -> list[str | None]:
     return sorted((item.get("keyheat_run", {}).get("S") or "" for item in items), reverse=True)
 
 
-def cleaner(client: Any, cleaned: CleaningState, in_turn: InTurn | None = None) -> Cleaner:
+def cleaner(client: Any, in_turn: InTurn | None = None) -> Cleaner:
     return Cleaner(
         client=in_turn or InTurn(client),
         description=client.describe_table(TableName="theirs")["Table"],
-        cleaned=cleaned,
+        cleaned=Cleaned(MINE, "theirs"),
         pace=UnitPace(units_per_s=None),
-        note=lambda _now: None,
     )
 
 
-def test_only_the_items_of_the_run_disappear(theirs: Any) -> None:
-    saved: list[int] = []
-    done = cleaner(theirs, CleaningState(run_id=MINE, table="theirs", segments=3)).clean(
-        lambda now: saved.append(len(now.done))
-    )
-    assert (done.deleted, done.left, done.finished) == (30, 0, True)
+def test_only_the_items_of_the_run_disappear_page_by_page(
+    theirs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleaning, "MOST_PAGE_ITEMS", 20)
+    begun = cleaner(theirs)
+    assert len(list(begun.clean())) == 5  # the last page is empty
+    done = begun.cleaned
+    assert (done.deleted, done.left, done.looked_at, done.finished) == (30, 0, 90, True)
     assert owners(theirs) == [OTHER] * 30 + [""] * 30
-    assert saved == [1, 2, 3, 3]
     assert done.write_units == 30.0
+
+
+def test_what_was_interrupted_is_begun_again(theirs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleaning, "MOST_PAGE_ITEMS", 20)
+    first, again = cleaner(theirs), cleaner(theirs)
+    next(pages := first.clean())
+    pages.close()
+    assert not first.cleaned.finished
+    list(again.clean())
+    assert first.cleaned.deleted + again.cleaned.deleted == 30
+    assert owners(theirs) == [OTHER] * 30 + [""] * 30
 
 
 def test_an_item_that_became_somebody_elses_is_left(theirs: Any) -> None:
@@ -96,11 +99,9 @@ def test_an_item_that_became_somebody_elses_is_left(theirs: Any) -> None:
                 self._client.put_item(TableName="theirs", Item={**request["Key"], "name": {"S": "theirs"}})
             return super().delete_item(**request)
 
-    later = Later(theirs)
-    done = cleaner(theirs, CleaningState(run_id=MINE, table="theirs", segments=1), in_turn=later).clean(
-        lambda _now: None
-    )
-    assert (done.deleted, done.left) == (0, 30)
+    late = cleaner(theirs, Later(theirs))
+    list(late.clean())
+    assert (late.cleaned.deleted, late.cleaned.left) == (0, 30)
     assert len(owners(theirs)) == 90
 
 
@@ -108,33 +109,12 @@ MORE = {"LastEvaluatedKey": {"customer": {"N": "1"}, "at": {"B": b"1"}}}
 
 
 def test_a_scan_without_end_is_given_up(theirs: Any) -> None:
-    endless = cleaner(theirs, CleaningState(run_id=MINE, table="theirs", segments=1))
+    endless = cleaner(theirs)
     endless.client.scan = lambda **_request: {"Items": [], "ConsumedCapacity": {"CapacityUnits": 0.5}, **MORE}
     hours = itertools.count(0.0, 3_600.0)
     endless.pace = UnitPace(units_per_s=None, clock=lambda: next(hours))
-    with pytest.raises(DamagedAnswer, match="after 24 h segment 0 of 1 still goes on"):
-        endless.clean(lambda _now: None)
-
-
-def test_what_was_interrupted_goes_on_where_it_was(theirs: Any, tmp_path: Path) -> None:
-    in_turn = InTurn(theirs, interrupt_after=2)
-    first = CleaningState(run_id=MINE, table="theirs", segments=4)
-    with pytest.raises(KeyboardInterrupt):
-        cleaner(theirs, first, in_turn=in_turn).clean(lambda now: now.save(tmp_path))
-    again = begun(tmp_path, run_id=MINE, table="theirs", size_bytes=0)
-    assert (again.done, again.segments, again.deleted) == ([0, 1], 4, first.deleted)
-    in_turn = InTurn(theirs)
-    done = cleaner(theirs, again, in_turn=in_turn).clean(lambda now: now.save(tmp_path))
-    assert in_turn.scanned == [2, 3]
-    assert done.deleted == 30
-    assert owners(theirs) == [OTHER] * 30 + [""] * 30
-    assert begun(tmp_path, run_id=MINE, table="theirs", size_bytes=200 << 20).to_do == [0, 1, 2, 3]
-
-
-def test_the_notes_of_another_run_are_not_gone_on_with(tmp_path: Path) -> None:
-    CleaningState(run_id=OTHER, table="theirs", segments=2).save(tmp_path)
-    with pytest.raises(FileProblem, match=f"of run {OTHER}"):
-        begun(tmp_path, run_id=MINE, table="theirs", size_bytes=0)
+    with pytest.raises(DamagedAnswer, match="after 168 h it still goes on"):
+        list(endless.clean())
 
 
 def test_units_per_second_are_kept() -> None:

@@ -45,7 +45,8 @@ def test_what_is_on_this_machine_asks_nobody(nobody: TextIO, target: None) -> No
 def test_a_run_elsewhere_needs_a_yes(nobody: TextIO) -> None:
     with pytest.raises(TableRefused, match="--yes"):
         consented(plan_of(), nobody)
-    assert consented(plan_of(yes=True), nobody).yes
+    plan = plan_of(yes=True)
+    assert consented(plan, nobody) is plan
 
 
 def test_a_process_without_any_input_has_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +54,7 @@ def test_a_process_without_any_input_has_nobody_to_ask(monkeypatch: pytest.Monke
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(TableRefused, match="--yes"):
         consented(plan_of())
-    assert consented(plan_of(yes=True)).yes
+    consented(plan_of(yes=True))
 
 
 def test_a_yes_is_no_leave_to_exceed_the_budget(nobody: TextIO) -> None:
@@ -83,7 +84,7 @@ def test_a_person_at_a_terminal_is_asked(
     with open(theirs, encoding="utf-8") as stdin:
         os.write(ours, typed.encode())
         if goes_on:
-            assert consented(plan_of(), stdin).yes
+            consented(plan_of(), stdin)
         else:
             with pytest.raises(TableRefused, match="nothing was started"):
                 consented(plan_of(), stdin)
@@ -144,12 +145,12 @@ def test_an_end_of_the_input_is_a_no() -> None:
 def test_dollars_count_on_this_machine_only_where_they_are_said(
     local: bool, said: bool, dollars: float | None
 ) -> None:
-    plan = plan_of(dollars_said=said, budget=BudgetSpec(units=7, minutes=2))
+    plan = plan_of(max_dollars=5.0 if said else None, budget=BudgetSpec(units=7, minutes=2))
     caps = caps_of(plan, local=local, duration_s=None)
-    assert (caps.dollars, caps.units, caps.seconds) == (dollars, 7, 120)
+    assert (caps.dollars, caps.units, caps.minutes) == (dollars, 7, 2)
 
 
 def test_a_run_that_ends_in_time_is_not_stopped_for_its_minutes() -> None:
     plan = plan_of(budget=BudgetSpec(minutes=2))
-    assert caps_of(plan, local=False, duration_s=120.0).seconds is None
-    assert caps_of(plan, local=False, duration_s=121.0).seconds == 120.0
+    assert caps_of(plan, local=False, duration_s=120.0).minutes is None
+    assert caps_of(plan, local=False, duration_s=121.0).minutes == 2

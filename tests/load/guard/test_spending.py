@@ -10,7 +10,7 @@ from keyheat.plan.charges import Tariff
 from keyheat.runs.manifest import Rule, Stop
 
 CAPS = Caps(
-    units=500, dollars=2.0, seconds=600.0, tariff=Tariff(per_hour=0.5, per_write_unit=0, per_read_unit=0)
+    units=500, dollars=2.0, minutes=10.0, tariff=Tariff(per_hour=0.5, per_write_unit=0, per_read_unit=0)
 )
 
 
@@ -25,7 +25,7 @@ def test_the_next_run_has_what_is_left() -> None:
     spending.note("a", ConsumedUnits(write_units=150, read_units=50), 120.0)  # more came back in the end
     spending.note("b", ConsumedUnits(write_units=100), 60.0)
     left = spending.left()
-    assert (left.units, left.seconds, left.dollars) == (200, 420.0, 1.0)
+    assert (left.units, left.minutes, left.dollars) == (200, 7.0, 1.0)
     assert "share, 1.00 dollars and 200 units and 7.0 minutes are left" in str(spending.shown())
     assert spending.refusal() is None
 

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from keyheat.load.guard.watch import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, KEPT, Recent, RecentLooks, broken
+from keyheat.load.guard.watch import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, KEPT, Rules
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import Latency, percentile_of
@@ -15,21 +15,23 @@ RULES = AbortSpec(throttle_share=0.5, error_share=0.1, p99_ms=100.0)
 
 
 @pytest.mark.parametrize(
-    ("recent", "rule"),
+    ("counts", "rule"),
     [
-        (Recent(attempts=1000, throttled=501, errors=0), "throttle_share"),
-        (Recent(attempts=1000, throttled=500, errors=0), None),
-        (Recent(attempts=1000, throttled=0, errors=101), "error_share"),
-        (Recent(attempts=ENOUGH_ATTEMPTS - 1, throttled=ENOUGH_ATTEMPTS - 1, errors=0), None),
-        (Recent(attempts=1000, throttled=0, errors=0, timed=1000, p99_ms=101.0), "p99_ms"),
-        (Recent(attempts=1000, throttled=0, errors=0, timed=ENOUGH_ACCEPTED - 1, p99_ms=101.0), None),
-        (Recent(attempts=0, throttled=0, errors=0), None),
+        ({"throttled": 101, "accepted": 99}, "throttle_share"),
+        ({"throttled": 100, "accepted": 100}, None),
+        ({"failed": 21, "accepted": 179}, "error_share"),
+        ({"throttled": ENOUGH_ATTEMPTS - 1}, None),
+        ({"accepted": ENOUGH_ACCEPTED, "service_us": 101_000}, "p99_ms"),
+        ({"accepted": ENOUGH_ACCEPTED - 1, "service_us": 101_000}, None),
+        ({}, None),
     ],
 )
-def test_a_rule_is_broken_by_more_than_it_allows(recent: Recent, rule: str | None) -> None:
-    stop = broken(RULES, recent, 30.0)
+def test_a_rule_is_broken_by_more_than_it_allows(counts: dict[str, int], rule: str | None) -> None:
+    record = Record()
+    second_of(record, 5, **counts)
+    stop = Rules(RULES).broken(record, 6.0, 30.0, until=6)
     assert (stop and stop.rule) == rule
-    assert broken(AbortSpec(), recent, 30.0) is None
+    assert Rules(AbortSpec()).broken(record, 6.0, 30.0, until=6) is None
 
 
 WORDS = [
@@ -62,37 +64,39 @@ def test_a_percentile_of_counts_is_that_of_the_histogram() -> None:
         assert percentile_of(latency.counts(), percent) == latency.percentile_us(percent)
 
 
-def second_of(record: Record, second: int, *, accepted: int, throttled: int, service_us: int) -> None:
+def second_of(
+    record: Record,
+    second: int,
+    *,
+    accepted: int = 0,
+    throttled: int = 0,
+    failed: int = 0,
+    service_us: int = 1,
+) -> None:
     """A second in which so many attempts were made, on two operations."""
-    for number in range(accepted + throttled):
+    outcomes = ["accepted"] * accepted + ["throttled"] * throttled + ["error"] * failed
+    for number, outcome in enumerate(outcomes):
         operation = ("PutItem", "GetItem")[number % 2]
         attempt = Attempt(operation, "write", "key", float(second), 0, service_us)
-        if number < accepted:
-            record.accepted(attempt, 1.0)
-        else:
-            record.throttled(attempt, 1.0, None, None)
+        record.add(attempt._replace(outcome=outcome, units=1.0, reason="timeout"))
 
 
 @pytest.mark.parametrize("over_s", [5.0, 120.0])
 def test_only_the_last_seconds_count(over_s: float) -> None:
-    record, looks = Record(), RecentLooks(over_s=over_s, timed=True)
+    record, rules = Record(), Rules(AbortSpec(over_s=over_s, throttle_share=0.45, p99_ms=2.0))
     change = int(over_s) * 2
     for second in range(change + int(over_s) + 1):
         slow = second >= change
         second_of(
             record, second, accepted=10, throttled=10 if slow else 0, service_us=9_000 if slow else 1_000
         )
-        recent = looks.look(record, second + 1.0, until=second + 1)
+        timed, p99_us = rules.timed(record, second + 1.0)
+        stop = rules.broken(record, second + 1.0, 1.0, until=second + 1)
         if second == change - 1:
-            assert (recent.attempts, recent.throttled) == (10 * over_s, 0)
-            assert recent.p99_ms == pytest.approx(1.0, rel=0.01)
-    assert (recent.attempts, recent.throttled) == (20 * over_s, 10 * over_s)
-    assert recent.timed == pytest.approx(10 * over_s, abs=10 * max(1, over_s / KEPT))
-    assert recent.p99_ms == pytest.approx(9.0, rel=0.01)
-    assert len(looks._then) <= KEPT + 2
-
-
-def test_histograms_are_left_alone_where_nobody_asks() -> None:
-    record = Record()
-    second_of(record, 0, accepted=10, throttled=0, service_us=1_000)
-    assert RecentLooks(over_s=1.0, timed=False).look(record, 1.0, until=1).timed == 0
+            assert stop is None
+            assert p99_us == pytest.approx(1_000, rel=0.01)
+    assert stop is not None
+    assert (stop.rule, stop.seen) == ("throttle_share", 0.5)
+    assert timed == pytest.approx(10 * over_s, abs=10 * max(1, over_s / KEPT))
+    assert p99_us == pytest.approx(9_000, rel=0.01)
+    assert len(rules._then) <= KEPT + 2

@@ -56,5 +56,5 @@ def test_a_stop_rule_ends_a_run_and_the_report_says_so_first(
     assert manifest.stopped_by is not None
     assert manifest.stopped_by.rule == "throttle_share"
     assert said.out.startswith("short        stopped by its rule throttle_share after")
-    assert verb("analyze", tmp_path / "run").out.startswith("Stopped by its rule throttle_share")
+    assert verb("analyze", tmp_path / "run").says("Stopped by its rule throttle_share")
     assert "Stopped by its rule throttle_share" in (tmp_path / "run" / "report.html").read_text()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.watch import LOOK_S, LoadWatch
+from keyheat.load.guard.watch import LOOK_S, LoadWatch, Rules
 from keyheat.load.record.attempt import Attempt, ConsumedUnits
 from keyheat.load.record.record import Record
 from keyheat.scenario.spec.part import AbortSpec
@@ -52,7 +52,7 @@ def watch_of(
     duration_s: float | None = None,
 ) -> LoadWatch:
     return LoadWatch(
-        caps=caps, rules=rules, started_s=START_S, duration_s=duration_s,
+        caps=caps, rules=rules and Rules(rules), started_s=START_S, duration_s=duration_s,
         record=lambda: world.record, consumed=world.consumed, stop=lambda: None,
         clock=lambda: world.now_s,
     )  # fmt: skip
@@ -106,13 +106,13 @@ def test_a_budget_that_is_gone_at_the_first_look_ends_the_run_then() -> None:
 
 def test_a_run_that_ends_within_its_budget_is_left_alone() -> None:
     world = World(steady(100.0), every_s=0.0)
-    caps = Caps(units=1_003.0, seconds=10.0)
+    caps = Caps(units=1_003.0, minutes=10 / 60)
     assert run(world, watch_of(world, caps, duration_s=10.0), until_s=10.0) >= START_S + 10.0
 
 
 def test_minutes_are_counted_without_a_piece() -> None:
     world = World(steady(0.0))
-    watch = watch_of(world, Caps(seconds=90.0))
+    watch = watch_of(world, Caps(minutes=1.5))
     assert run(world, watch) == pytest.approx(START_S + 90.0, abs=LOOK_S)
     assert watch.stopped is not None
     assert watch.stopped.limit == 1.5
@@ -133,9 +133,9 @@ def second_of(world: World, second: int, throttled: int) -> None:
     for number in range(100):
         attempt = Attempt("PutItem", "write", "key", float(second), 0, 1_000)
         if number < throttled:
-            world.record.throttled(attempt, 1.0, None, None)
+            world.record.add(attempt._replace(outcome="throttled", units=1.0))
         else:
-            world.record.accepted(attempt, 1.0)
+            world.record.add(attempt._replace(units=1.0))
 
 
 @pytest.mark.parametrize(
@@ -178,4 +178,4 @@ def test_a_load_that_is_being_ended_is_not_stopped_by_its_budget() -> None:
 
 def test_a_run_of_which_nobody_knows_when_it_ends_is_stopped_by_the_same_budget() -> None:
     world = World(steady(100.0), every_s=0.0)
-    assert run(world, watch_of(world, Caps(units=1_003.0, seconds=10.0)), until_s=20.0) <= START_S + 10.0
+    assert run(world, watch_of(world, Caps(units=1_003.0, minutes=10 / 60)), until_s=20.0) <= START_S + 10.0

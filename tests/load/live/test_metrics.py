@@ -53,11 +53,15 @@ def measured(record: Record, shown: LiveView | None = None, verdict: GeneratorHe
 def a_record() -> Record:
     record = Record()
     for second in range(200):  # longer than the seconds that may still change
-        record.accepted(an_attempt(second), 3.0, {"by-day": 1.0})
-        record.throttled(an_attempt(second), 1.0, PARTITION, None)
-    record.throttled(an_attempt(5, operation="UpdateItem"), 1.0, INDEX, "by-day")
-    record.throttled(an_attempt(5, operation="UpdateItem"), 1.0, None, None)
-    record.failed(an_attempt(6), "timeout")
+        record.add(an_attempt(second, units=3.0, by_index={"by-day": 1.0}))
+        record.add(an_attempt(second, outcome="throttled", units=1.0, reason=PARTITION))
+    record.add(
+        an_attempt(
+            5, operation="UpdateItem", outcome="throttled", units=1.0, reason=INDEX, refused_by="by-day"
+        )
+    )
+    record.add(an_attempt(5, operation="UpdateItem", outcome="throttled", units=1.0))
+    record.add(an_attempt(6, outcome="error", reason="timeout"))
     record.responded("PutItem", 2_500)
     record.health.asked, record.health.offered, record.health.sent = 900.0, 850.0, 800.0
     record.health.missed = 7
@@ -128,9 +132,9 @@ def test_times_are_right_to_a_thousandth() -> None:
 def test_keys_are_digests_and_only_the_hottest() -> None:
     record, many = Record(), 300
     for number in range(many):
-        record.accepted(an_attempt(1, f"asks-{number}"), 1_000.0 + number)
+        record.add(an_attempt(1, f"asks-{number}", units=1_000.0 + number))
         for _ in range(number % 40):
-            record.throttled(an_attempt(1, f"throttled-{number}"), 1.0, PARTITION, None)
+            record.add(an_attempt(1, f"throttled-{number}", outcome="throttled", units=1.0, reason=PARTITION))
     record.entered(an_attempt(1), "by-day", "an-index-key", 9_999.0, throttled=False)
     found = measured(record)
     for name in ("hot_key_asked_units", "hot_key_consumed_units", "hot_key_throttles"):
@@ -145,7 +149,7 @@ def test_keys_are_digests_and_only_the_hottest() -> None:
 
 def test_a_run_that_shows_keys_shows_them() -> None:
     record = Record(heat={"write": KeyHeat(show_keys=True), heat_of("write", "i"): KeyHeat(show_keys=True)})
-    record.accepted(an_attempt(1, "sensor-1"), 1.0)
+    record.add(an_attempt(1, "sensor-1", units=1.0))
     (labels,) = measured(record)["hot_key_asked_units"]
     assert dict(labels)["key"] == "sensor-1"
 

@@ -48,7 +48,16 @@ def subject(**changed: Any) -> Subject:
 
 
 def throttle(record: Record, second: int, key: str = "hot", reason: str | None = PARTITION) -> None:
-    record.throttled(an_attempt(second, key), 1.0, reason, "by-day" if reason == INDEX else None)
+    record.add(
+        an_attempt(
+            second,
+            key,
+            outcome="throttled",
+            units=1.0,
+            reason=reason,
+            refused_by="by-day" if reason == INDEX else None,
+        )
+    )
 
 
 def closed(record: Record) -> Record:
@@ -68,7 +77,7 @@ def test_it_says_first_that_one_key_throttles() -> None:
     for second in range(10):
         for _ in range(20):
             throttle(record, second)
-        record.accepted(an_attempt(second), 700.0, {"by-day": 2.0})
+        record.add(an_attempt(second, units=700.0, by_index={"by-day": 2.0}))
     shown = content(record, 10)
     name = digest_of("hot")
     assert shown["sentence"] == {
@@ -154,7 +163,7 @@ def test_a_run_that_sends_nothing_is_idle_and_one_that_is_over_says_what_it_came
 
 def test_limits_are_on_the_scale_of_the_run_and_on_demand_has_its_own() -> None:
     record = Record()
-    record.accepted(an_attempt(0), 1.0)
+    record.add(an_attempt(0, units=1.0))
     (scaled,) = content(record, 1, LiveView(subject(scale=0.1)))["capacity"]
     assert (scaled["limit"], scaled["limit_is"]) == (400.0, "provisioned")
     on_demand = {**TABLE, "provisioned": None, "max_on_demand": {"read": None, "write": 90}, "indexes": []}
@@ -166,7 +175,7 @@ def test_limits_are_on_the_scale_of_the_run_and_on_demand_has_its_own() -> None:
 
 def test_tables_beside_the_judged_one_are_counted_apart() -> None:
     record = Record()
-    record.accepted(Attempt("PutItem", "write", "k", START + 0.5, 0, 1, "counters"), 2.0)
+    record.add(Attempt("PutItem", "write", "k", START + 0.5, 0, 1, "counters", units=2.0))
     shown = content(record, 1, LiveView(subject(beside=("counters",))))
     assert shown["capacity"] == []
     (beside,) = shown["beside"]
@@ -189,9 +198,9 @@ def test_reading_on_counts_every_throttle_once_and_forgets_old_seconds() -> None
 def test_totals_settle_and_stay_right() -> None:
     record, totals = Record(), RunTotals()
     for second in range(1_000):
-        record.accepted(an_attempt(second), 1.0)
+        record.add(an_attempt(second, units=1.0))
         if second % 10 == 0:
-            record.failed(an_attempt(second), "timeout")
+            record.add(an_attempt(second, outcome="error", reason="timeout"))
             found = totals.until(record.seconds, START, START + second + 1)
     assert (of_requests(found, ATTEMPTS), of_requests(found, ERRORS)) == (991 + 100, 100)
     assert totals.until(record.seconds, START, START + 1_000) == {
@@ -204,7 +213,7 @@ def test_what_is_sent_to_the_page_does_not_grow_with_the_run() -> None:
     record, view = Record(), LiveView(subject())
     sizes = []
     for second in range(1_200):
-        record.accepted(an_attempt(second, f"k{second}"), 1.0)
+        record.add(an_attempt(second, f"k{second}", units=1.0))
         throttle(record, second, f"k{second}")
         if second in (600, 1_199):
             sizes.append(len(repr(content(record, second + 1, view))))

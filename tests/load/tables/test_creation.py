@@ -113,7 +113,7 @@ INDEXED = SPECS["with indexes"]
             SPECS["on demand"],
             ["its maximum of writes on demand: 900, not unlimited"],
         ),
-        (a_spec(**ON_DEMAND), SPECS["pre-warmed"], ["its warm throughput, WriteUnitsPerSecond: 4,000"]),
+        (a_spec(**ON_DEMAND), SPECS["pre-warmed"], ["its warm throughput, writes: 4,000"]),
         (a_spec(), a_spec(stream="NEW_IMAGE"), ["its stream is off, not NEW_IMAGE"]),
         (
             a_spec(sort_key="sk"),

@@ -8,8 +8,8 @@ import gevent
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.tables.claims import CLAIM_S
 from keyheat.load.tables.control import create
-from keyheat.load.tables.hold import LEASE_S
 from keyheat.load.tables.lifecycle import RunTables, look_at_tables, prepare_table
 from keyheat.load.tables.obstacles import Allowed
 from keyheat.load.tables.ownership import TableError, TableRefused, as_text
@@ -76,7 +76,7 @@ def test_a_table_says_whose_it_is_and_until_when(account: Account, monkeypatch: 
         "keyheat": "run-1",
         "keyheat-owner": "ann",
         "keyheat-expires": at(began_s + 3 * HOUR_S),
-        "keyheat-live-run-1": f"{at(began_s)}/{at(began_s + HOUR_S + LEASE_S)} ann",
+        "keyheat-live-run-1": f"{at(began_s)}/{at(began_s + HOUR_S + CLAIM_S)} ann",
     }
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.tables.hold import LEASE_S, LOCAL_LEASE_S
+from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in
 from keyheat.load.tables.lifecycle import RunTables, look_at_tables
 from keyheat.load.tables.obstacles import Allowed
-from keyheat.load.tables.ownership import Lease, TableRefused, leases_in
+from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import Target, target_at
 from tests.load.tables.conftest import ELSEWHERE, Account, ours, refuses, replacing
 from tests.make import a_spec
@@ -52,11 +52,11 @@ class Somebody:
         self.tables.leave()
 
     def met(self) -> list[str]:
-        return [lease.run for lease in self.tables.company().others.get("made", [])]
+        return [other["run"] for other in self.tables.company()[0]]
 
 
 def live(account: Account) -> list[str]:
-    return sorted(lease.run for lease in leases_in(account.tags("made")))
+    return sorted(lease.run for lease in claims_in(account.tags("made")))
 
 
 def at(moment_s: float) -> datetime:
@@ -82,7 +82,7 @@ def test_a_run_that_is_over_is_in_nobodys_way(account: Account) -> None:
     assert live(account) == []
     second = Somebody(account, "run-2").begins()
     assert live(account) == ["run-2"]
-    assert second.tables.company().others == {}
+    assert second.tables.company()[0] == []
     second.ends()
     assert live(account) == []
 
@@ -119,7 +119,7 @@ def test_a_table_is_not_deleted_under_a_run_that_shares_it() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("lasts_s", "gone_s"), [(HOUR_S, HOUR_S + LEASE_S), (0.0, LEASE_S)])
+@pytest.mark.parametrize(("lasts_s", "gone_s"), [(HOUR_S, HOUR_S + CLAIM_S), (0.0, CLAIM_S)])
 def test_a_run_that_was_killed_blocks_its_table_no_longer_than_it_said(lasts_s: float, gone_s: float) -> None:
     account = ours()
     began_s = account.now_s()
@@ -140,15 +140,15 @@ def test_a_run_without_an_end_says_that_it_is_still_there() -> None:
     def sleep(seconds: float) -> None:
         slept.append(seconds)
         account.sleep(seconds)
-        if sum(slept) > 3 * LEASE_S:
+        if sum(slept) > 3 * CLAIM_S:
             raise KeyboardInterrupt
 
-    first.tables._held.sleep = sleep
+    first.tables._claimed.sleep = sleep
     with pytest.raises(KeyboardInterrupt):
         first.tables.keep_up()
     with pytest.raises(TableRefused):
         Somebody(account, "run-2").begins()
-    assert max(slept) < LEASE_S / 2
+    assert max(slept) < CLAIM_S / 2
 
 
 def test_a_run_whose_end_is_known_asks_for_nothing_while_it_loads() -> None:
@@ -156,7 +156,7 @@ def test_a_run_whose_end_is_known_asks_for_nothing_while_it_loads() -> None:
     client = replacing(account.ddb, tag_resource=lambda **request: asked.append(request))
     first = Somebody(account, "run-1", client=client).begins()
     account.sleep(HOUR_S)
-    first.tables._held.renew(client)
+    first.tables._claimed.renew(client)
     assert asked == []
 
 
@@ -190,7 +190,7 @@ def test_of_two_that_come_at_once_the_same_one_stays_for_both() -> None:
         return lambda _name: Empty()
 
     first = Somebody(account, "run-2", client=replacing(account.ddb, tag_resource=tag_resource))
-    first.tables._held.now_s = lambda: account.now_s() - 5  # it came first
+    first.tables._claimed.now_s = lambda: account.now_s() - 5  # it came first
     first.begins()
     assert len(later) == 1
     assert "run run-2 of " in str(later[0])
@@ -198,21 +198,21 @@ def test_of_two_that_come_at_once_the_same_one_stays_for_both() -> None:
 
 def test_who_was_first_is_the_same_for_everybody() -> None:
     early, late = at(1_800_000_000), at(1_800_000_001)
-    leases = [Lease(run="a", since=late, until=late), Lease(run="b", since=early, until=late), Lease(run="c")]
+    leases = [Claim(run="a", since=late, until=late), Claim(run="b", since=early, until=late), Claim(run="c")]
     for one, other in permutations(leases, 2):
         assert one.before(other) is not other.before(one)
-    assert Lease(run="a", since=early, until=late).before(Lease(run="b", since=early, until=late))
+    assert Claim(run="a", since=early, until=late).before(Claim(run="b", since=early, until=late))
 
 
 def test_only_times_that_overlap_are_company() -> None:
-    def lease(since_s: int, until_s: int) -> Lease:
-        return Lease(run="any", since=at(since_s), until=at(until_s))
+    def lease(since_s: int, until_s: int) -> Claim:
+        return Claim(run="any", since=at(since_s), until=at(until_s))
 
     mine = lease(100, 200)
     assert [one.met(mine) for one in (lease(0, 100), lease(200, 300), lease(0, 101), lease(199, 300))] == [
         False, False, True, True,
     ]  # fmt: skip
-    assert Lease(run="unreadable").met(mine)
+    assert Claim(run="unreadable").met(mine)
 
 
 @pytest.mark.parametrize(
@@ -220,17 +220,17 @@ def test_only_times_that_overlap_are_company() -> None:
     ["", "soon", "/ ann", "0001-01-01T00:00:00+23:59/2099-01-01T00:00:00Z ann", "a/b/c d", "2099-01-01"],
 )
 def test_a_tag_that_cannot_be_read_counts_as_somebody(value: str) -> None:
-    (lease,) = leases_in({"keyheat-live-x\x1b[2J": value, "team": "shop"})
-    assert lease.live(at(2_000_000_000))
+    (lease,) = claims_in({"keyheat-live-x\x1b[2J": value, "team": "shop"})
+    assert lease.until > at(2_000_000_000)
     assert "cannot be read" in lease.in_words()
     assert "\x1b" not in lease.in_words()
 
 
 def test_a_tag_is_read_as_it_was_written() -> None:
     since = at(1_800_000_000)
-    lease = Lease(run="run-1", owner="ann b", since=since, until=since + timedelta(hours=1))
+    lease = Claim(run="run-1", owner="ann b", since=since, until=since + timedelta(hours=1))
     tag = lease.tag()
-    assert leases_in({tag["Key"]: tag["Value"]}) == [lease]
+    assert claims_in({tag["Key"]: tag["Value"]}) == [lease]
 
 
 def test_somebody_elses_table_gets_no_tag_and_the_run_says_what_it_does_not_know(account: Account) -> None:
@@ -239,7 +239,7 @@ def test_somebody_elses_table_gets_no_tag_and_the_run_says_what_it_does_not_know
     account.ddb.untag_resource(ResourceArn=arn, TagKeys=list(account.tags("made")))
     later = Somebody(account, "run-2", foreign=("made",)).begins()
     assert account.tags("made") == {}
-    (unknown,) = later.tables.company().unknown
+    (unknown,) = later.tables.company()[1]
     assert "whether another run loaded table made at the same time is not known: it is somebody" in unknown
     later.ends()
     assert later.said == []
@@ -260,7 +260,7 @@ def test_where_a_run_cannot_tag_it_loads_and_says_so(instead: dict[str, Any], wh
     account = ours()
     Somebody(account, "run-1", keep=True).begins().ends()
     later = Somebody(account, "run-2", client=replacing(account.ddb, **instead)).begins()
-    (unknown,) = later.tables.company().unknown
+    (unknown,) = later.tables.company()[1]
     assert unknown.endswith(f"is not known: {why}")
     later.ends()
     assert later.said == []
@@ -282,7 +282,7 @@ def test_a_table_on_this_machine_is_held_too_and_a_runs_own_endpoint_is_not() ->
     first = Somebody(account, "run-1", target=HERE, lasts_s=0.0).begins()
     with pytest.raises(TableRefused, match="--share"):
         Somebody(account, "run-2", target=HERE).begins()
-    account.sleep(LOCAL_LEASE_S + 1)
+    account.sleep(LOCAL_CLAIM_S + 1)
     Somebody(account, "run-2", target=HERE).begins().ends()
     first.ends()
     assert (account.names(), live(account)) == (["made"], [])

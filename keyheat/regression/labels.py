@@ -1,0 +1,41 @@
+"""The gate on labels: which constraints limited the runs before and after."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from keyheat.analysis.summary import RunSummary
+from keyheat.regression.outcome import WORST_FIRST, Decision
+
+Side = Sequence[RunSummary]
+
+
+def judge_labels(pairs: Sequence[tuple[Side, Side]]) -> tuple[Decision, str]:
+    """Worse with a new label, better if one is gone, of any pair of sides; and why."""
+    changes = [change for before, after in pairs for change in _changes(before, after)]
+    decision: Decision = min((found for found, _ in changes), key=WORST_FIRST.index, default="same")
+    words = "; ".join(dict.fromkeys(words for found, words in changes if found == decision))
+    return decision, words[:1].upper() + words[1:] or "The same labels as before"
+
+
+def _changes(before: Side, after: Side) -> Iterator[tuple[Decision, str]]:
+    """Each label that most runs of one side have and most of the other have not."""
+    had, has = (Counter(label for run in side for label in run.labels) for side in (before, after))
+    for label in sorted({*had, *has}):
+        was, now = 2 * had[label] > len(before), 2 * has[label] > len(after)
+        if now and not had[label]:
+            yield "worse", f"{label} is new, in {_of_runs(has[label], len(after))}"
+        elif was and not has[label]:
+            yield "better", f"{label} is gone; it was in {_of_runs(had[label], len(before))}"
+        elif was != now:
+            counts = f"{had[label]} of {len(before)} before, {has[label]} of {len(after)} now"
+            yield "undecided", f"{label} comes and goes: {counts}"
+
+
+def _of_runs(count: int, of: int) -> str:
+    return "the only run" if of == 1 else f"{count} of {of} repetitions"
+
+
+def labels_of(runs: Side) -> str:
+    """The labels that most runs have, else `none`."""
+    counts = Counter(label for run in runs for label in run.labels)
+    return ", ".join(sorted(label for label, count in counts.items() if 2 * count > len(runs))) or "none"
