@@ -14,7 +14,8 @@ from keyheat.runs.metrics import SeriesKey, series_keys
 from keyheat.words import Direction
 
 DAY: Final = timedelta(days=1)
-BY_FIVE_MINUTES: Final = DAY  # windows up to this length; longer ones are asked for by the hour
+PERIODS: Final = ((DAY, 3_600), (timedelta(hours=1), 300), (timedelta(), 60))
+"""Windows longer than this, and the period in seconds that is requested for them."""
 AGO: Final = (("a day before", DAY), ("a week before", 7 * DAY))
 
 

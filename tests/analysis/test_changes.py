@@ -113,6 +113,17 @@ def test_where_cloudwatch_holds_nothing_that_is_said_and_nothing_is_zero() -> No
     assert not_held(found) == "CloudWatch holds nothing of it a week before."
 
 
+def test_a_short_time_before_is_compared_by_its_length_if_no_earlier_window_is_held() -> None:
+    rose = evidence([0.5, 360, 360] + [1_900] * 17, [0] * 3 + [6] * 17, indexes=("by_day",))
+    index = series(metrics.consumed(WRITE), [60.0] * 17, START + 3 * MINUTE, index="by_day")
+    now = rose.model_copy(update={"series": (*rose.series, index)})
+    assert words(now, ("a week before", evidence([], [])), first=3) == (
+        "Writes rose from 360 WCU/s in the 3 min before to at least 1,900 WCU/s at 02:03; "
+        "capacity did not change."
+    ), "three minutes do not show that an index is new"
+    assert words(now, ("a day before", STEADY), first=3).startswith("Writes rose from 310 WCU/s a day before")
+
+
 def calm(*more: Series) -> Evidence:
     return evidence([10] * 20, [0] * 20, *more)
 
