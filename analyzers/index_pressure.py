@@ -23,10 +23,13 @@ def analyze(run: Run) -> Iterator[Finding]:
 
 def _finding(track: EvidenceTrack, refused: int) -> Finding:
     because = [f"{some(refused, 'throttled write')} to the table: index {track.index} could not keep up."]
-    busiest = max(track.consumed or (), key=lambda cell: track.consumed_per_s(cell) or 0.0, default=0)
+    throttled = filter(track.refused, track.consumed or ())
+    busiest = max(throttled, key=lambda cell: track.consumed_per_s(cell) or 0.0, default=0)
     rate, capacity = track.consumed_per_s(busiest), track.provisioned.at(busiest)
     if rate and capacity and not track.on_demand:
-        because.append(f"Its busiest {track.cell_name} consumed {of_provisioned(rate, capacity, 'write')}.")
+        because.append(
+            f"Its busiest throttled {track.cell_name} consumed {of_provisioned(rate, capacity, 'write')}."
+        )
     return Finding(
         label="back_pressure",
         because=tuple(because),

@@ -143,7 +143,7 @@ def test_an_interrupt_says_how_to_go_on(
         said = verb("clean", folder)
     assert said.code == 130
     assert "Its run says that it is still going on" in said.err
-    assert said.says("the table is not looked through yet. To go on: keyheat clean mine")
+    assert said.says("The table is not looked through yet. To go on: keyheat clean mine")
     assert verb("clean", folder).code == 0
     assert left_in(client) == ["c"]
 

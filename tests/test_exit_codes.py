@@ -40,7 +40,7 @@ def test_1_a_threshold_is_broken(verb: Verb, sample: Sample) -> None:
         (run / "run.json").write_text(json.dumps(manifest))
         said = verb("analyze", run)
         assert said.code == code
-        assert ("throttle_share_max" in said.out) == (code == 1)
+        assert ("Broken: throttle_share_max" in said.out) == (code == 1)
 
 
 WRONG_USE = {

@@ -29,14 +29,11 @@ MAY_IMPORT = {
     "load": {"model", "scenario", "intake", "simulator", "plan", "endpoint", "sharding", "runs"},
     "analysis": {"model", "scenario", "simulator", "plan", "runs", "evidence"},
     "regression": {"scenario", "simulator", "runs", "analysis"},
-    "pages": {
-        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression", "show",
-    },
     "terminal": {
         "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression", "show",
     },
     "show": {
-        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression", "pages",
+        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression",
         "terminal",
     },
     "testing": {
@@ -44,7 +41,7 @@ MAY_IMPORT = {
     },
     "cli": {
         "model", "scenario", "intake", "simulator", "plan", "endpoint", "load", "runs", "evidence",
-        "analysis", "regression", "pages", "show", "terminal", "testing",
+        "analysis", "regression", "show", "terminal", "testing",
     },
 }  # fmt: skip
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}

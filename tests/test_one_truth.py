@@ -242,7 +242,7 @@ def test_what_was_consumed_while_throttled_is_one_number(runs: dict[str, Path], 
     assert charted
     assert {found[1] for found in argued if found} == {charted[1]}
     assert "on average" not in page
-    assert "The busiest minute consumed" not in page
+    assert "The busiest throttled minute consumed" not in page
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*burst*.json")), ids=lambda path: path.stem)

@@ -53,7 +53,7 @@ SMALL = {
 def test_what_only_burst_carries_is_foretold(verb: Verb, tmp_path: Path) -> None:
     said = verb("plan", design(tmp_path, **SMALL))
     assert said.says("has 100 WCU/s, and the demand is 590 WCU/s")
-    assert said.says("its burst carries that for 1 min 1 s at most, longer than this run")
+    assert said.says("its burst can serve that for 1 min 1 s at most, longer than this run")
     assert not said.says("Demand is within every limit")
     (found,) = json.loads(verb("plan", design(tmp_path, **SMALL), "--json").out)["data"]["foretold"]
     assert (found["constraint"], found["later"], round(found["from_s"])) == ("table", True, 61)

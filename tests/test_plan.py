@@ -46,6 +46,7 @@ def test_a_plan_says_what_is_going_to_be_asked_for_and_asks_nobody(verb: Verb) -
     plan = json.loads(verb(*arguments(AS_JSON)).out)["data"]
     assert plan["hot_key"]["needed_with_margin"] == 3
     assert plan["dollars"] == pytest.approx(3.03, abs=0.01)
+    assert plan["bill"]["prices"]["region"] == "us-east-1"
 
 
 def test_a_plan_is_written_for_a_pull_request(

@@ -139,5 +139,5 @@ def test_what_really_changed_is_refused_and_nothing_else_is_told(night: Callable
     assert told == "too-small: load.item_bytes 8,000 → 16,000"
     forced = night("orders", "load.item_bytes=16_000", options=("--force",))
     assert forced.code == 1
-    assert forced.says("load.item_bytes 8,000 16,000")
+    assert forced.says("too-small load.item_bytes 8,000 16,000")
     assert not forced.says("partition_key was")

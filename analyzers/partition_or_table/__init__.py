@@ -19,7 +19,7 @@ What a rule means is in `keyheat/analysis/rules.py`, and how sure it is in `conf
 docs/rules.md has both.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
@@ -119,13 +119,19 @@ def _of_track(
     ready = consumption(arranged, track, numbers)
     found = candidates(ready, explained=refused_by_index(arranged, track, numbers))
     others = Others.of(found)
-    return (_label(candidate, others, ready, evidence) for candidate in found)
+    return (_label(candidate, found, others, ready, evidence) for candidate in found)
 
 
-def _label(candidate: LabelCandidate, others: Others, ready: Consumption, evidence: Evidence) -> Label:
+def _label(
+    candidate: LabelCandidate,
+    found: Sequence[LabelCandidate],
+    others: Others,
+    ready: Consumption,
+    evidence: Evidence,
+) -> Label:
     weight = weigh(candidate, others, ready)
     when, track = candidate.span, ready.track
-    said = _said(candidate, ready, evidence.source)
+    said, room = _said(candidate, ready, evidence.source), _room(candidate, found, ready)
     return Label(
         start=_moment(when.start_s),
         end=_moment(when.end_s),
@@ -135,7 +141,7 @@ def _label(candidate: LabelCandidate, others: Others, ready: Consumption, eviden
         throttles=when.throttles,
         grade=candidate.grade,
         confidence=max(0.0, min(1.0, round(weight.confidence, 3))),
-        because=tuple(filter(None, (said, _room(candidate, ready), *weight.because, _back_pressure(track)))),
+        because=tuple(filter(None, (said, room, *weight.because, _back_pressure(track)))),
         rule=_rule(candidate),
         rivals=rivals(candidate, ready),
         settled_by=settled_by(candidate, ready, evidence),
@@ -163,17 +169,22 @@ def _said(candidate: LabelCandidate, ready: Consumption, source: Source) -> str:
     return f"{some(throttles, 'throttle')} within {length} came without a stated cause{more}."
 
 
-def _room(candidate: LabelCandidate, ready: Consumption) -> str:
-    """Consumed against capacity over the span, as far as both are known and no second says more."""
+def _room(candidate: LabelCandidate, found: Sequence[LabelCandidate], ready: Consumption) -> str:
+    """Consumed against capacity in the busiest cell of all spans of the constraint.
+
+    So all labels have one number. Empty if either is unknown, or if the client's seconds say more.
+    """
     track = ready.track
-    cells = cells_of(candidate, track)
-    if candidate.opinion is not None or any(map(ready.seconds, cells)):
+    if candidate.opinion is not None or any(map(ready.seconds, cells_of(candidate, track))):
         return ""
-    rates = [rate for cell in cells if (rate := track.consumed_per_s(cell)) is not None]
-    capacity = track.provisioned.at(candidate.span.start_s)
-    if not rates or track.on_demand or capacity is None:
+    alike = (other for other in found if other.constraint == candidate.constraint)
+    cells = {cell for other in alike for cell in cells_of(other, track)}
+    rates = {rate: cell for cell in cells if (rate := track.consumed_per_s(cell)) is not None}
+    capacity = track.provisioned.at(rates[max(rates)]) if rates else None
+    if track.on_demand or capacity is None:
         return ""
-    return f"The busiest {track.cell_name} consumed {of_provisioned(max(rates), capacity, track.direction)}."
+    used = of_provisioned(max(rates), capacity, track.direction)
+    return f"The busiest throttled {track.cell_name} consumed {used}."
 
 
 def _back_pressure(track: EvidenceTrack) -> str:

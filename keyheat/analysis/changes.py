@@ -1,19 +1,20 @@
 """What is different while a table throttles from the time before, as far as CloudWatch holds it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf
 from statistics import fmean
 from typing import Final
 
 from keyheat.analysis.timeline import timeline
+from keyheat.numbers import span
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Label
 from keyheat.words import Direction, Resource
 
 NOTABLE: Final = 0.2  # part by which a rate has to differ, so that it rose or fell
 NOTABLE_SHARE: Final = 0.1  # of all requests, by which the part of an operation has to differ
-LEAST_CALM: Final = 5  # cells before the first throttle that stand for the time before
+LEAST_CALM: Final = 5  # cells before the first throttle from which they come before earlier windows
 Span = tuple[float, float]
 """From an epoch second up to another."""
 
@@ -34,6 +35,7 @@ class Period:
     maximum_per_s: float | None = None
     per_operation: Mapping[str, float]  # requests per second, of operations that were called
     indexes: frozenset[str] = frozenset()  # those that something was published of
+    brief: bool = False  # whether it is too short to tell a new index or another mix of operations
 
     @property
     def is_known(self) -> bool:
@@ -63,14 +65,17 @@ class Changes:
     def new_indexes(self) -> tuple[str, ...]:
         """Indexes of which nothing was published at the time of the reference."""
         reference = self.reference
-        return tuple(sorted(self.now.indexes - reference.indexes)) if reference is not None else ()
+        if reference is None or reference.brief:
+            return ()
+        return tuple(sorted(self.now.indexes - reference.indexes))
 
     def shifted(self) -> Iterator[tuple[str, float, float]]:
         """Operations whose part of all requests is another one, with the parts before and now."""
         reference = self.reference
-        for operation in sorted({*self.now.per_operation, *(reference.per_operation if reference else ())}):
-            before = reference.share(operation) if reference else None
-            now = self.now.share(operation)
+        if reference is None or reference.brief:
+            return
+        for operation in sorted({*self.now.per_operation, *reference.per_operation}):
+            before, now = reference.share(operation), self.now.share(operation)
             if before is not None and now is not None and abs(now - before) >= NOTABLE_SHARE:
                 yield operation, before, now
 
@@ -84,21 +89,26 @@ def changes(
     if now is None or not now.is_known:
         return None
     calm = _calm(evidence, resource, min(start for start, _end in spans))
-    before = [] if calm is None else [calm]
+    before = []
     for name, one in earlier:
         whole = [(one.window.start.timestamp(), one.window.end.timestamp())]
         if (period := _period(name, one, resource, whole)) is not None:
             before.append(period)
+    if calm is not None:
+        before.insert(len(before) if calm.brief else 0, calm)
     return Changes(resource=resource, now=now, before=tuple(before))
 
 
 def _calm(evidence: Evidence, resource: Resource, first_s: float) -> Period | None:
-    """The part of the window before the first throttle, where it is long enough."""
+    """The part of the window before the first throttle; None without a whole cell."""
     start_s, step_s = evidence.window.start.timestamp(), timeline(evidence).step_s
     first_s = first_s // step_s * step_s  # the period of the first throttle is no longer calm
-    if first_s - start_s < LEAST_CALM * step_s:
+    if first_s - start_s < step_s:
         return None
-    return _period("just before", evidence, resource, [(start_s, first_s)])
+    brief = first_s - start_s < LEAST_CALM * step_s
+    name = f"in the {span(first_s - start_s)} before" if brief else "just before"
+    period = _period(name, evidence, resource, [(start_s, first_s)])
+    return replace(period, brief=brief) if period is not None else None
 
 
 def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[Span]) -> Period | None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from keyheat.intake.measured import MeasuredTraffic
     from keyheat.intake.scenario import Demand
     from keyheat.intake.tables import Source, SourceTable
+    from keyheat.runs.formats import Verdict
+    from keyheat.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +128,7 @@ def init(
     if replayed:
         demand = replace(demand, measured=replayed[1])
     origin = f"{path.name} ({source.format})" if path else "the live table"
-    text = _write(chosen, _completed(demand, chosen), origin, target, locustfile)
+    text = _write(chosen, _completed(demand, chosen), origin, target, locustfile, replayed and replayed[2])
     _report(chosen, target, text, locustfile)
     return DONE
 
@@ -147,8 +149,8 @@ def _described_in(sources: tuple[Path, ...], table: str | None, *, live: bool, m
     return source
 
 
-def _incident(folder: Path) -> tuple["Callable[[], Source]", "MeasuredTraffic"]:
-    """The table of a diagnosis as it was, and its demand when it throttled most."""
+def _incident(folder: Path) -> tuple["Callable[[], Source]", "MeasuredTraffic", "Verdict"]:
+    """The table of a diagnosis as it was, its demand in its busiest throttled minute, and its verdict."""
     from keyheat.analysis.advice.as_it_was import as_it_was, assumed_share
     from keyheat.analysis.thresholds import load_thresholds
     from keyheat.analysis.timeline import timeline
@@ -170,10 +172,17 @@ def _incident(folder: Path) -> tuple["Callable[[], Source]", "MeasuredTraffic"]:
     facts = as_it_was(evidence.table, arranged, traffic.peak_at.timestamp())
     assumed = assumed_share(arranged, labels[0].heaviest) if labels else None
     traffic = replace(traffic, hot_keys=hot, hot_share=assumed)
-    return lambda: Source("a diagnosis", (of_facts(facts),)), traffic
+    return lambda: Source("a diagnosis", (of_facts(facts),)), traffic, diagnosis.verdict
 
 
-def _write(table: "SourceTable", demand: "Demand", origin: str, target: Path, locustfile: Path | None) -> str:
+def _write(
+    table: "SourceTable",
+    demand: "Demand",
+    origin: str,
+    target: Path,
+    locustfile: Path | None,
+    replayed: "Verdict | None",
+) -> str:
     """Write the scenario, and the Locust file that was asked for; gives the scenario's text.
 
     Nothing is written that the next verb refuses.
@@ -187,7 +196,10 @@ def _write(table: "SourceTable", demand: "Demand", origin: str, target: Path, lo
 
     text = scenario_text(table, demand, origin, schema_beside("scenario", target))
     raw = parsed_toml(text)
-    scenario_from_dict(raw, str(target))
+    scenario = scenario_from_dict(raw, str(target))
+    if replayed is not None and (problem := _not_reproduced(scenario, target.parent, replayed)):
+        err.print(f"warning: {problem}")
+        text = f"# {problem}\n{text}"
     if locustfile is not None:
         text = with_locustfile(text, os.path.relpath(locustfile, target.parent), raw["tasks"])
         code = locustfile_text(table.name, target.name, raw["tasks"])
@@ -195,6 +207,26 @@ def _write(table: "SourceTable", demand: "Demand", origin: str, target: Path, lo
         write_atomically(locustfile, lambda written: written.write(code.encode()))
     write_atomically(target, lambda written: written.write(text.encode()))
     return text
+
+
+def _not_reproduced(scenario: "Scenario", folder: Path, verdict: "Verdict") -> str | None:
+    """Why a replay is no reproduction; None if its plan expects the throttles of the diagnosis."""
+    from keyheat.plan.plan import foretold
+    from keyheat.plan.quotas import DEFAULT_QUOTAS
+    from keyheat.plan.totals import expected
+    from keyheat.show.constraints import NAMES
+
+    if verdict.constraint == "none" or (sent := expected(scenario, folder=folder)) is None:
+        return None
+    limits = {
+        limit.constraint for limit in foretold(scenario, sent, quotas=DEFAULT_QUOTAS) if not limit.later
+    }
+    if limits and verdict.constraint in (*limits, "undetermined"):
+        return None
+    return (
+        f"NOT REPRODUCED: the diagnosis is {NAMES[verdict.constraint].lower()}, and this load does not "
+        "exceed that limit. A minute's mean hides its peaks: raise per_s, or the share of the hot key."
+    )
 
 
 def _refuse_options_of_a_table() -> None:

@@ -26,6 +26,7 @@ OUT = Path("reports") / "out"
 a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 a_path = click.Path(path_type=Path)
+OVER_MIDNIGHT: Final = timedelta(hours=12)  # longest window whose end may be a time of the next day
 NO_YEAR: Final = 1900  # of a time of day alone, as strptime has it
 a_time = click.DateTime(
     ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%H:%M"]
@@ -254,7 +255,10 @@ def command_of(context: click.Context, *left_out: str) -> str:
 
 
 def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = None) -> datetime | None:
-    """A time as it was typed. A time of day alone is its last one, or its first one after `after`."""
+    """A time as it was typed. A time of day alone is its last one, or its first one after `after`.
+
+    Raises `UsageError` for an end before its start, unless a few hours over midnight are meant.
+    """
     if moment is None:
         return None
     at = moment.replace(tzinfo=UTC)
@@ -262,6 +266,11 @@ def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = N
         return at
     day = timedelta(days=1)
     at = datetime.combine((after or now).date(), at.timetz())
+    if after is not None and at <= after and at + day - after > OVER_MIDNIGHT:
+        raise click.UsageError(
+            f"--end {at:%R} is not after --start {after:%R}; write the dates of a window of two days, "
+            f'such as --start "{after:%F %R}" --end "{at + day:%F %R}"'
+        )
     if after is not None:
         return at if at > after else at + day
     return at if at <= now else at - day

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from keyheat.evidence.clients import ClientFactory
@@ -14,7 +14,8 @@ from keyheat.runs.metrics import SeriesKey, series_keys
 from keyheat.words import Direction
 
 DAY: Final = timedelta(days=1)
-BY_FIVE_MINUTES: Final = DAY  # windows up to this length; longer ones are asked for by the hour
+PERIODS: Final = ((DAY, 3_600), (timedelta(hours=1), 300), (timedelta(), 60))
+"""Windows longer than this, and the period in seconds that is requested for them."""
 AGO: Final = (("a day before", DAY), ("a week before", 7 * DAY))
 
 
@@ -32,14 +33,24 @@ class EarlierRequest:
         """The windows with their names; they do not overlap the one of the incident."""
         start, end = self.window.start, self.window.end
         return (
-            ("in the hours before", Window(start=start - (end - start), end=start)),
-            *((name, Window(start=start - ago, end=end - ago)) for name, ago in AGO if end - start <= ago),
+            ("in the hours before", self._whole(start - (end - start), start)),
+            *((name, self._whole(start - ago, end - ago)) for name, ago in AGO if end - start <= ago),
         )
+
+    def _period_s(self, start: datetime) -> int:
+        length = self.window.end - self.window.start
+        _first, kept_s = metrics.asked_from(start, self.now)
+        return max(kept_s, next(period_s for longer, period_s in PERIODS if length > longer))
+
+    def _whole(self, start: datetime, end: datetime) -> Window:
+        """The window in whole periods, one at least: the sum of half a period is no rate."""
+        period_s = self._period_s(start)
+        last_s = end.timestamp() // period_s * period_s
+        first_s = min(start.timestamp() // period_s * period_s, last_s - period_s)
+        return Window(start=datetime.fromtimestamp(first_s, UTC), end=datetime.fromtimestamp(last_s, UTC))
 
     def keys(self, window: Window) -> tuple[SeriesKey, ...]:
         """The series of one window: demand and capacity of the direction, and requests by operation."""
-        _first, kept_s = metrics.asked_from(window.start, self.now)
-        period_s = 300 if self.window.end - self.window.start <= BY_FIVE_MINUTES else 3_600
         names = {
             name(self.direction)
             for name in (
@@ -49,7 +60,7 @@ class EarlierRequest:
         indexes = [index.name for index in self.table.indexes]
         return tuple(
             key
-            for key in series_keys(indexes, finest_period_s=max(kept_s, period_s))
+            for key in series_keys(indexes, finest_period_s=self._period_s(window.start))
             if (key.metric in names and key.statistic in ("Sum", "Average"))
             or (key.metric, key.statistic) == (metrics.LATENCY, "SampleCount")
         )

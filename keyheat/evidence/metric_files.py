@@ -83,9 +83,9 @@ class MetricReader:
                     request = request_of(path, requests)
                     found += self._of_statistics(path, points, str(rest.get("Label") or ""), request)
                 case {"MetricDataResults": list()} as page if request := request_of(path, requests):
-                    pages.append(self._of_data(path, page, request))
+                    pages.append(self._zoned(path, self._of_data(path, page, request)))
                 case page:
-                    pages.append(page)
+                    pages.append(self._zoned(path, page))
         return self._together(found, pages)
 
     def _together(self, found: Iterable[FileSeries], pages: list[object]) -> MetricFiles:
@@ -108,6 +108,20 @@ class MetricReader:
         ]
         more = [{"MetricDataResults": results}] if results else []
         return MetricFiles((*pages, *more), tuple(self._notes))
+
+    def _zoned(self, path: Path, page: object) -> object:
+        """An answer of GetMetricData whose times have a zone, by --zone if by nothing else."""
+        results = page.get("MetricDataResults") if isinstance(page, Mapping) else None
+        if not isinstance(page, Mapping) or not isinstance(results, list):
+            return page
+
+        def zoned(result: Any) -> Any:
+            times = result.get("Timestamps") if isinstance(result, Mapping) else None
+            if not isinstance(times, list):
+                return result
+            return {**result, "Timestamps": [self._moment(time, str(path)) or time for time in times]}
+
+        return {**page, "MetricDataResults": list(map(zoned, results))}
 
     def _is_read(self, key: SeriesKey, where: str) -> bool:
         """Whether anything is made of a series; a statistic that says nothing is noted."""
@@ -252,10 +266,14 @@ class MetricReader:
             index=index, operation=operation, dimension=further,
         )  # fmt: skip
 
-    def _point(self, time: object, value: object, where: str) -> tuple[datetime, float]:
+    def _moment(self, time: object, where: str) -> datetime | None:
         moment, zoned = time_of(time, self.zone)
         if not zoned:
             raise ValueError(f"{where}: time {str(time)[:40]} has no zone; say it, such as --zone UTC")
+        return moment
+
+    def _point(self, time: object, value: object, where: str) -> tuple[datetime, float]:
+        moment = self._moment(time, where)
         if moment is None:
             raise ValueError(f"{where}: {str(time)[:40]!r} is no time such as 2026-11-20T12:00:00Z")
         try:

@@ -126,7 +126,7 @@ def _moment(at: Any) -> datetime:
     if not isinstance(moment, datetime):
         raise ValueError(f"{at!r} is no timestamp")
     if moment.tzinfo is None:
-        raise NoZone(f"timestamp {at} has no zone: write {at}Z where it is UTC, in all of them")
+        raise NoZone(f"timestamp {at} has no zone; say it, such as --zone UTC")
     return moment.astimezone(UTC)
 
 

@@ -1,7 +1,7 @@
 """What a live table was asked for, as CloudWatch counted it: requests by operation, their peak, their size.
 
-hours of the days --> the one that throttled most, else the busiest --> its busiest minute: the rates
-of a scenario. Of an incident, the evidence's own window --> the period that throttled most.
+hours of the days --> the one that throttled most, else the busiest --> its busiest minute, of those that
+throttled if any did: the rates of a scenario. Of an incident, the evidence's own window is that hour.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -130,7 +130,7 @@ def measured(
         return None
     seen_days = (end - min(at for metric in sent for at in hours.get(metric, ()))).total_seconds() / DAY_S
     minutes = ask.of(sent, busiest, busiest + timedelta(hours=1), MINUTE_S)
-    peak_at = _busiest(minutes, sent)
+    peak_at = _peak(minutes, sent, throttles if throttled else ())
     rates = minutes if peak_at is not None else hours  # minutes are kept for fifteen days, hours for longer
     moment, period_s = (peak_at, MINUTE_S) if peak_at is not None else (busiest, HOUR_S)
     return MeasuredTraffic(
@@ -191,18 +191,21 @@ class _Asking:
 
 
 def incident(evidence: Evidence) -> MeasuredTraffic | None:
-    """What a table was asked for in the period that throttled most, by evidence; None without metrics.
+    """The demand of a table in its busiest throttled period, by evidence; None without metrics.
 
     Rates are those of a table at scale 1.
     """
     found = {
         Metric(one.metric, one.statistic, one.operation, one.index): dict(one.points)
         for one in evidence.series
-        if one.dimension is None
+        if one.dimension is None and one.statistic in ("Sum", "SampleCount")
     }
-    used = [Metric(consumed(side), "Sum") for side in Direction]
-    refused = [Metric(throttle_events(side), "Sum") for side in Direction]
-    moment = _busiest(found, refused) or _busiest(found, used)
+    events = {throttle_events(side) for side in Direction}
+    throttles = [metric for metric in found if metric.name in events]
+    accepted = [metric for metric in found if metric.name == LATENCY and found[metric]]
+    sent = [metric for metric in found if metric.operation in (*TASKS, *NOT_SENT)]
+    units = [Metric(name, "Sum") for name in (*map(consumed, Direction), *events)]
+    moment = _peak(found, sent if accepted else units, throttles)
     if moment is None:
         return None
     periods = [one.period_s for one in evidence.series if one.metric in map(consumed, Direction)]
@@ -210,14 +213,13 @@ def incident(evidence: Evidence) -> MeasuredTraffic | None:
     days = (evidence.window.end - evidence.window.start).total_seconds() / DAY_S
     indexes = [index.name for index in evidence.table.indexes]
     scaled_s = period_s * evidence.scale
-    accepted = [metric for metric in found if metric.name == LATENCY and found[metric]]
     tasks = tuple(_tasks(found, found, moment, scaled_s, days * evidence.scale, indexes)) if accepted else ()
     return MeasuredTraffic(
         days=days,
         peak_at=moment,
         tasks=tasks or tuple(_by_units(found, moment, scaled_s, days * evidence.scale)),
         units_per_write=_units_per_write(found, moment),
-        throttled=bool(_count(found, refused, moment)),
+        throttled=bool(_count(found, throttles, moment)),
         metrics_asked=0,
         notes=() if tasks else ("no operation is counted, so each request is taken for one unit",),
         period_s=period_s,
@@ -233,6 +235,14 @@ def _by_units(
         mean = sum(sum(found.get(metric, {}).values()) for metric in counted) / (days * DAY_S)
         if mean:
             yield TaskRate(operation, _count(found, counted, moment) / period_s, mean)
+
+
+def _peak(
+    found: Mapping[Metric, Points], sent: Sequence[Metric], throttles: Sequence[Metric]
+) -> datetime | None:
+    """The busiest of the periods that throttled, else of all; None without any."""
+    throttled = {at for metric in throttles for at, count in found.get(metric, {}).items() if count}
+    return max(throttled, key=lambda at: (_count(found, sent, at), at), default=_busiest(found, sent))
 
 
 def _busiest(found: Mapping[Metric, Points], sent: Sequence[Metric]) -> datetime | None:

@@ -94,7 +94,8 @@ def _measured(traffic: MeasuredTraffic | None) -> Iterator[str]:
     seen = span(traffic.days * DAY_S)
     peak, mean = f"{traffic.peak_per_s:,.4g}", f"{traffic.mean_per_s:,.4g}"
     within = "the hour that throttled most" if traffic.throttled and traffic.metrics_asked else seen
-    busiest = "minute" if traffic.period_s == MINUTE_S else span(traffic.period_s)
+    busiest = "throttled " if traffic.throttled else ""
+    busiest += "minute" if traffic.period_s == MINUTE_S else span(traffic.period_s)
     yield f"# By CloudWatch, the busiest {busiest} of {within} was {traffic.peak_at:%FT%RZ}:"
     throttled = ", throttled ones among them" if traffic.throttled else ""
     yield f"# {peak} requests/s, as below{throttled}, where the mean of {seen} was {mean}."

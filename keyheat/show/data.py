@@ -27,7 +27,9 @@ def json_of(answer: Answer) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """What orjson does not know: a figure, a path, a set."""
+    """What orjson does not know: a figure, a path, a model, a set."""
     if isinstance(value, PurePath):
         return str(value)
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
     return orjson.loads(value.to_json()) if hasattr(value, "to_json") else sorted(value)

@@ -14,7 +14,7 @@ from keyheat.show.answer import Answer, Fact, Section, Table
 from keyheat.words import glued
 
 SHORT: Final = 32  # characters of a first column that is not broken
-NARROW: Final = 78  # a table stands closer together to fit into that
+NARROW: Final = 80  # a table stands closer together to fit into that
 MOST_ROWS: Final = 20  # of a table in a section; the page has all of them
 COLOURS: Final[Mapping[str, str]] = {
     "partition": "red",

@@ -207,12 +207,14 @@ def test_the_generator_is_asked_of_a_run_of_ours_alone(numbers: Thresholds) -> N
 def test_an_index_that_refuses_writes_holds_its_table_back(numbers: Thresholds) -> None:
     (found,) = found_by(
         "index_pressure", numbers, indexes=2,
-        series=(events(500, index="by_0"), consumed(90, index="by_0"), provisioned(100, "by_0"), events(0)),
+        series=(
+            events(0, 500, index="by_0"), consumed(230, 90, index="by_0"), provisioned(100, "by_0"), events(0)
+        ),
     )  # fmt: skip
     assert (found.label, found.resource, found.direction) == ("back_pressure", "by_0", "write")
     assert found.because == (
         "500 throttled writes to the table: index by_0 could not keep up.",
-        "Its busiest minute consumed 90 of 100 provisioned WCU/s (90 %).",
+        "Its busiest throttled minute consumed 90 of 100 provisioned WCU/s (90 %).",
     )
     assert found_by("index_pressure", numbers, found=HOT) == []
 

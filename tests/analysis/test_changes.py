@@ -6,10 +6,14 @@ import pytest
 
 from keyheat.analysis.changes import changes
 from keyheat.analysis.elsewhere import other_causes, usual_latency_ms
+from keyheat.analysis.timeline import timeline
+from keyheat.evidence.earlier import EarlierRequest, earlier
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, Label, Series, TableFacts, Window
 from keyheat.show.changes import changed_words, not_held
 from keyheat.words import WRITE, Capacity, Resource
+from tests.endpoint.asking import create
+from tests.endpoint.clients import service_app_at
 
 START = datetime(2026, 11, 26, 2, tzinfo=UTC)
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
@@ -111,6 +115,38 @@ def test_where_cloudwatch_holds_nothing_that_is_said_and_nothing_is_zero() -> No
     found = changes(ROSE, [label(10, 20)], WRITES, [("a week before", evidence([], []))])
     assert found is not None
     assert not_held(found) == "CloudWatch holds nothing of it a week before."
+
+
+def test_a_short_time_before_is_compared_by_its_length_if_no_earlier_window_is_held() -> None:
+    rose = evidence([0.5, 360, 360] + [1_900] * 17, [0] * 3 + [6] * 17, indexes=("by_day",))
+    index = series(metrics.consumed(WRITE), [60.0] * 17, START + 3 * MINUTE, index="by_day")
+    now = rose.model_copy(update={"series": (*rose.series, index)})
+    assert words(now, ("a week before", evidence([], [])), first=3) == (
+        "Writes rose from 360 WCU/s in the 3 min before to at least 1,900 WCU/s at 02:03; "
+        "capacity did not change."
+    ), "three minutes do not show that an index is new"
+    assert words(now, ("a day before", STEADY), first=3).startswith("Writes rose from 310 WCU/s a day before")
+
+
+@pytest.mark.parametrize("minutes", [1, 7, 180])
+def test_an_earlier_rate_is_of_whole_periods_of_the_time_that_was_measured(minutes: int) -> None:
+    app = service_app_at()
+    create(app, "orders")
+    began = datetime.fromtimestamp(app.clock(), UTC)
+    meter = app.service.catalog.get("orders").model.resource(None).write.meter
+    for _ in range(2 * minutes + 12):
+        meter.accepted_many(1, 60 * 360.0, app.clock())
+        app.clock.advance(60)
+    start = began + MINUTE * (minutes + 11)
+    request = EarlierRequest(
+        table=TableFacts(name="orders"), direction=WRITE,
+        window=Window(start=start, end=start + MINUTE * minutes), now=start + MINUTE * (minutes + 1),
+    )  # fmt: skip
+    name, before = next(earlier(lambda _service: app.cloudwatch, request))
+    track = timeline(before).track(None, WRITE)
+    assert name == "in the hours before"
+    assert track is not None
+    assert track.asked_per_s(track.consumed or ()) == pytest.approx(360)
 
 
 def calm(*more: Series) -> Evidence:

@@ -15,7 +15,7 @@ from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.cli.options import TimeSpan, a_time, in_utc
+from keyheat.cli.options import TimeSpan, TimeWindow, a_time, in_utc
 from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import silent
 from keyheat.evidence.request import EvidenceRequest, evidence_for, window_of
@@ -393,6 +393,13 @@ def test_evidence_may_have_throttles_alone(tmp_path: Path) -> None:
 )
 def test_a_time_is_taken_as_people_type_it(typed: str, after: datetime | None, meant: datetime) -> None:
     assert in_utc(a_time.convert(typed, None, None), NOW, after=after) == meant
+
+
+def test_an_end_before_its_start_is_refused_as_typed() -> None:
+    """12:40 would be yesterday's, and the window nearly a day long."""
+    start, end = (a_time.convert(typed, None, None) for typed in ("12:40", "12:10"))
+    with pytest.raises(click.UsageError, match=r"--end 12:10 is not after --start 12:40; write"):
+        TimeWindow(start=start, end=end).at(NOW)
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("90m", 90 * MINUTE), ("3h", 180 * MINUTE), ("2d", 2 * DAY)])

@@ -110,6 +110,15 @@ def test_a_pause_parts_two_spans(numbers: Thresholds) -> None:
     assert len(diagnosed(evidence(throttles=far), numbers).labels) == 2
 
 
+def test_labels_of_several_spans_name_one_busiest_throttled_minute(numbers: Thresholds) -> None:
+    """The span with most throttles was not the busiest, and the busiest minute of all did not throttle."""
+    far = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(130, 135))
+    found = diagnosed(evidence(consumed(900, 1_500, 1_200), provisioned(4_000), throttles=far), numbers)
+    assert len(found.labels) == 2
+    said = "The busiest throttled minute consumed 1,200 of 4,000 provisioned WCU/s (30 %)."
+    assert all(said in because for because in (found.verdict.because, *(one.because for one in found.labels)))
+
+
 def test_a_sprinkle_makes_no_verdict_but_stays_listed(numbers: Thresholds) -> None:
     found = evidence(
         throttles=throttled(None, range(3), 2), seconds=client_seconds((range(100), 1_000, 0)),

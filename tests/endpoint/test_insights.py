@@ -10,7 +10,7 @@ from keyheat.endpoint.cloudwatch.insights import STATISTICS
 from keyheat.endpoint.contributors import KEPT, MOST_KEYS, KeyCounts
 from keyheat.model.transactions import IndexWrite
 from tests.endpoint.account import N, S, attributes, index, on_demand, schema, table, units
-from tests.endpoint.clients import START_S, ServiceApp
+from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 from tests.endpoint.ordering import first_refused
 
 START = datetime.fromtimestamp(START_S, UTC)
@@ -256,6 +256,16 @@ def test_a_report_has_its_periods_and_statistics(app: ServiceApp) -> None:
     two = report(app, "PKC", Period=120)
     assert two["MetricDatapoints"] == []
     assert [len(one["Datapoints"]) for one in two["Contributors"]] == [1, 1]
+
+
+def test_a_minute_is_shown_once_it_is_published() -> None:
+    app = service_app_at(publish_delay_s=120.0)
+    create(app)
+    turn(app)
+    put(app, "ann", 1)
+    assert values(report(app, "PKC")) == {}
+    app.clock.advance(60)
+    assert values(report(app, "PKC")) == {("ann",): 3.0}
 
 
 @pytest.mark.parametrize(

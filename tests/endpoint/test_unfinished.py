@@ -95,6 +95,16 @@ def test_half_sent_bodies_share_a_bound(shared: Connections) -> None:
     assert other.status == 200
 
 
+def test_who_sends_halves_and_waits_keeps_nobody_out(shared: Connections) -> None:
+    waiting = half_sent(shared, 4)
+    shared.sweep()
+    later = half_sent(shared, 2)
+    assert [peer.status for peer in waiting].count(503) == 2
+    for peer in later:
+        peer.send(b"x" * KB)
+        assert peer.status == 200
+
+
 def test_what_a_connection_held_is_free_when_it_is_lost(shared: Connections) -> None:
     for peer in half_sent(shared, 4):
         peer.connection.connection_lost(None)

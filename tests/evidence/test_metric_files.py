@@ -5,7 +5,7 @@ The console's CSV has no reference; its layout here is the reader's own (docs/di
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +154,19 @@ def test_plain_csv_of_any_system(write: Write) -> None:
     }  # fmt: skip
     assert [index.name for index in found.table.indexes] == ["by_status"]
     assert any("carts (1)" in said for said in found.missing)
+
+
+def test_times_of_get_metric_data_without_a_zone_have_the_one_that_is_named(write: Write) -> None:
+    times = [f"2026-11-20T14:0{minute}:00" for minute in range(2)]
+    result = {"Label": f"{WRITES}/Sum/60/table", "Timestamps": times, "Values": [60, 120]}
+    path = write("naive.json", {"MetricDataResults": [result]})
+    with pytest.raises(
+        ValueError, match=r"naive\.json: time 2026-11-20T14:00:00 has no zone; say it, such as"
+    ):
+        evidence(path)
+    found = evidence(path, zone=timezone(timedelta(hours=2)))
+    assert found.window.start == NOON
+    assert series(found)[f"{WRITES}/Sum/60/table"] == [60, 120]
 
 
 def test_csv_with_a_column_for_each_series_leads_to_a_label(write: Write) -> None:

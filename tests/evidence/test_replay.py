@@ -69,7 +69,7 @@ def test_an_incident_is_a_scenario_of_its_worst_minute_with_its_capacity_then(
     assert raw["tasks"] == [{"operation": "update", "per_s": (33_000 + 6_000) / 60}]
     assert (raw["keys"]["kind"], raw["keys"]["share"]) == ("hot_key", 0.7)
     assert "# 0f0f0f0f0f0…: " in text
-    assert f"was {START + timedelta(minutes=2):%FT%RZ}" in text
+    assert f"busiest throttled minute of 5 min was {START + timedelta(minutes=2):%FT%RZ}" in text
     assert raw["load"]["item_bytes"] == round((66_000 / 33_000 - 0.5) * 1_024)
     assert "names of key attributes are assumed" in text
 
@@ -124,3 +124,33 @@ def test_an_incident_that_does_not_say_enough_is_refused(
     assert said.code == 2
     assert message in said.err
     assert not (tmp_path / "x.toml").exists()
+
+
+def test_the_minute_replayed_is_the_busiest_that_throttled_not_the_one_with_most_throttles(
+    verb: Verb, tmp_path: Path
+) -> None:
+    """A mean latency is no count of requests."""
+    latency = operation("UpdateItem", "SuccessfulRequestLatency", "Average", *[50.0] * 5)
+    accepted = operation("UpdateItem", "SuccessfulRequestLatency", "SampleCount", 9e4, 33e3, 33e3, 42e3, 9e3)
+    refused = operation("UpdateItem", "ThrottledRequests", "Sum", 0, 0, 6_000, 3_000, 0)
+    rates = consumed(3_000, CALM, HOT, 1_400, CALM)
+    found = evidence(
+        rates, THROTTLES, CAUSE, provisioned(4_000), READS, latency, accepted, refused, table=UNKNOWN
+    )
+    raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
+    assert raw["tasks"] == [{"operation": "update", "per_s": (42_000 + 3_000) / 60}]
+    assert f"was {START + timedelta(minutes=3):%FT%RZ}" in text
+
+
+@pytest.mark.parametrize(("share", "reproduced"), [(0.5, False), (0.9, True)])
+def test_a_replay_that_does_not_throttle_says_so(
+    verb: Verb, tmp_path: Path, share: float, reproduced: bool
+) -> None:
+    puts = [{**one, "operation": "PutItem"} for one in OPERATIONS]
+    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, *puts, table=UNKNOWN)
+    key = KEY.model_copy(update={"share": share})
+    folder = incident(tmp_path / "inc", found, key)
+    said = verb("init", "--from-diagnosis", folder, "--out", tmp_path / "replay.toml")
+    assert said.code == 0, said.err
+    for text in (said.err, (tmp_path / "replay.toml").read_text()):
+        assert ("NOT REPRODUCED: the diagnosis is partition limit" in text) is not reproduced

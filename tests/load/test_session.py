@@ -13,7 +13,7 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs import parquet
 from tests.load.conftest import Loaded
 from tests.load.forked import Load
-from tests.outside import PATIENCE_S, decided, run_of
+from tests.outside import PATIENCE_S, decided, free_port, run_of
 
 Locust = Callable[..., "tuple[int, str, str]"]
 Start = Callable[..., Load]
@@ -143,6 +143,39 @@ def test_a_folder_with_another_run_is_left_alone(
     (tmp_path / "run" / "run.json").write_text("another run")
     assert "is not empty" in load_run("hotkey.py", scenario_file, code=2)
     assert files_in(tmp_path / "run") == {"run.json"}
+
+
+SLOW = """
+from time import sleep
+
+from locust import events, task
+
+from keyheat.load.users.user import TableUser
+
+
+@events.test_start.add_listener
+def prepare(**_more):
+    sleep(3)
+
+
+class Writer(TableUser):
+    @task
+    def write(self):
+        self.put(self.draw_key())
+"""
+
+
+def test_a_test_that_starts_by_itself_ends_although_it_was_prepared_for_longer_than_it_lasts(
+    start_locust: Start, scenario_file: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "slow.py"
+    file.write_text(SLOW)
+    web = ("--web-host", "127.0.0.1", "--web-port", str(free_port()))
+    options = settings(scenario_file, tmp_path / "run", "--autostart", "--autoquit", "0", "--run-time", "1s")
+    load = start_locust(str(file), "--only-summary", *options, *web)
+    _out, err = load.communicate(timeout=PATIENCE_S)
+    assert load.wait() in (0, 3), err  # 3: a machine too slow to send in a second
+    assert run_of(tmp_path / "run")["status"] == "finished"
 
 
 def wait_until_loading(child: Load, folder: Path) -> None:

@@ -11,6 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from signal import SIGINT
 from typing import Any
@@ -103,7 +104,7 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
             environment.host = plan.target.url if plan.target else "an endpoint of its own"
         keep_out(callers_of(plan, options, RunProgress(plan.progress).say), environment.web_ui)
         serve(live, environment.web_ui, session.spent, asks_where=not ours)
-    if options.headless:  # Locust's own limit would start to count before there is a table
+    if options.headless or options.autostart:  # Locust's limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
     if isinstance(runner, MasterRunner):
         runner.register_message(PIECE, session.on_piece)
@@ -113,6 +114,16 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     environment.events.test_stop.add_listener(session.on_stop)
     environment.events.quitting.add_listener(session.on_quitting)
     return session.on_start
+
+
+def _end_autostart(environment: Any) -> None:
+    """What Locust does at the end of a test that started by itself: stop it, and quit if that was asked."""
+    environment.runner.stop()
+    if (autoquit_s := environment.parsed_options.autoquit) != -1:
+        sleep(autoquit_s)
+        environment.runner.quit()
+        if environment.web_ui is not None:
+            environment.web_ui.stop()
 
 
 def _send_no_more(environment: Any, **_more: Any) -> None:
@@ -164,6 +175,7 @@ class LocustSession:
         self._ended_run: LoadRun | None = None
         self._ending: Greenlet | None = None
         self._interrupted = False
+        self._stopped = False  # the newest test, by somebody or by its own limit
         self._last_answers: Greenlet | None = None  # says that they are waited for
         self.duration_s: float | None = None
         self._timer: Greenlet | None = None
@@ -171,13 +183,16 @@ class LocustSession:
 
     def on_start(self, environment: Any) -> None:
         """A test starts: begin a run, or end Locust's start of users before there are any."""
-        runner = environment.runner
-        end_load = runner.quit if environment.parsed_options.headless else runner.stop
+        runner, headless = environment.runner, environment.parsed_options.headless
+        end_load = runner.quit if headless else runner.stop
+        duration_s, self._stopped = self.duration_s, False
+        if not headless:  # of a test that starts by itself; later ones have the limit of the page
+            self.duration_s = None
         run = self._newest = LoadRun(
             plan=self._plan,
             progress=self._progress,
             users=runner.target_user_count,
-            duration_s=self.duration_s,
+            duration_s=duration_s,
             spending=self._spending,
             end_load=lambda: spawn(end_load),
         )
@@ -189,7 +204,7 @@ class LocustSession:
             if self.live is not None:
                 self.live.refuse(str(error))
             environment.process_exit_code = REFUSED if isinstance(error, TableRefused) else WRONG_USE
-            spawn(runner.quit if environment.parsed_options.headless else runner.stop)
+            spawn(end_load)
             raise GreenletExit from error  # ends the greenlet that would go on to start users
         except Exception as error:
             self._progress.say("the run could not begin, for a reason that is not yours: this is a defect")
@@ -202,9 +217,12 @@ class LocustSession:
         self._run, self._ending = run, None
         if self.live is not None:
             self.live.begin(run)
-        if self.duration_s is not None:
+        if self._stopped:  # while it was prepared: Locust goes on to start users all the same
+            spawn(end_load)
+        elif duration_s is not None:
             get_hub().loop.update_now()
-            self._timer = spawn(self._end_in_time, run, self.duration_s, runner.quit)
+            end = runner.quit if headless else partial(_end_autostart, environment)
+            self._timer = spawn(self._end_in_time, run, duration_s, end)
 
     @staticmethod
     def _end_in_time(run: LoadRun, duration_s: float, end: Callable[[], None]) -> None:
@@ -214,6 +232,7 @@ class LocustSession:
 
     def on_stopping(self, environment: Any, **_more: Any) -> None:
         """A test is being stopped: a worker that sends its last piece from now on does not leave early."""
+        self._stopped = True
         limit_s = environment.stop_timeout
         words = f"keyheat: {WAITING} the answers to requests that are under way, {limit_s:g} s at most"
         self._last_answers = Greenlet.spawn_later(WORD_AFTER_S, tell, words)

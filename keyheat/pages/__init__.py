@@ -1,1 +1,0 @@
-"""How a run is shown: one HTML file per run, and one page over several runs."""
