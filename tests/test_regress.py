@@ -164,6 +164,10 @@ def traffic(share: float) -> Path:
 
 def test_more_throttles_are_a_regression_that_names_what_changed(verb: Verb) -> None:
     assert verb("regress", traffic(0.9), "--accept").code == 0
+    refused = verb("regress", traffic(0.99), "--accept")
+    assert refused.code == 2
+    assert "use --new-baseline if the change is intended" in refused.err
+    assert len(sessions()) == 1, "nothing was run"
     said = verb("regress", traffic(0.99))
     assert said.code == 1
     assert said.says("Changed: keys.share 0.9 → 0.99 (hotkey).")

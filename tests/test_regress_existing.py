@@ -87,7 +87,8 @@ def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callabl
         said = "".join(f', "{one}"' for one in more)
         suite = SUITE.format(url=there.url, more=said)
         Path("nightly.toml").write_text(f'{suite}\n[run]\ntable = "{table}"\n')
-        return verb("regress", "nightly.toml", "--accept", *options)
+        accept = () if Path("reports/history.sqlite").exists() else ("--accept",)
+        return verb("regress", "nightly.toml", *accept, *options)
 
     return run
 

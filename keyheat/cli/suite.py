@@ -92,6 +92,11 @@ class SuiteSession:
         if not options.new_baseline:
             settled = options.accept or paired
             baseline = baseline_of(history, self.suite, options.baseline, settled=settled)
+        if options.accept and baseline is not None and self._names <= baseline.kept.keys():
+            raise ValueError(
+                f"--accept is for a first session or a new case, and all of {self.suite.name} is compared "
+                f"with {baseline.used.said}: use --new-baseline if the change is intended"
+            )
         paired = paired and baseline is not None
         suite = self.suite if baseline is None else self._on_its_table()
         checked = baseline if not (paired or options.force) else None
@@ -117,6 +122,10 @@ class SuiteSession:
             )
             history.end(session, outcome.verdict, outcome)
         return outcome
+
+    @property
+    def _names(self) -> set[str]:
+        return {case.name for case in self.suite.cases}
 
     def _on_its_table(self) -> Suite:
         """The suite with its scenarios as they are run on the existing table, if it names one."""

@@ -15,6 +15,7 @@ from keyheat.regression.history import History, HistoryProblem, Session
 from keyheat.runfiles import REPORT
 from keyheat.show.answer import Answer, Table
 from keyheat.show.constraints import in_two_words, target_words
+from keyheat.show.verdict import sureness
 
 NAME: Final = "runs.html"
 FORMAT: Final = "keyheat.index/1"
@@ -130,7 +131,7 @@ def _cells(row: RunRow, measures: Sequence[str]) -> dict[str, str]:
         "scenario": " · ".join(filter(None, (run.scenario, run.question, _suite(row)))),
         "target": " · ".join(filter(None, (target_words(run.target), run.table))),
         "verdict": " · ".join(filter(None, (_verdict(run), *_beside(row)))),
-        "confidence": percent(summary.confidence) if summary else NOTHING,
+        "confidence": sureness(summary) if summary else NOTHING,
         **{NUMBERS[name][0]: _number(_measure(row, name), NUMBERS[name][1]) for name in measures},
         "lasted, s": lasted,
         "directory": shown(place) if (place := run.folder or _local_path(row.url)) else row.url or "",

@@ -1,6 +1,6 @@
 """The verdict in one plain sentence, and what is said of findings."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from keyheat.analysis.heat import ONE_SHARE
 from keyheat.analysis.report.facts import Facts
@@ -21,6 +21,9 @@ from keyheat.words import (
     key_name,
     whose,
 )
+
+if TYPE_CHECKING:
+    from keyheat.analysis.summary import RunSummary
 
 LONGEST_NAME: Final = 32  # of a key, in the sentence; charts and tables have all of it
 
@@ -56,7 +59,7 @@ def _beside(facts: Facts) -> str:
     return f" That is {percent(own)} of the {throttles}; {others}."
 
 
-def sureness(verdict: Verdict) -> str:
+def sureness(verdict: "Verdict | RunSummary") -> str:
     """How sure a verdict is; one that says nothing about the table has nothing to be sure of."""
     spoiled = not verdict.valid and verdict.constraint != "undetermined"
     return NOTHING if spoiled or verdict.rule == NO_CAPACITY_MODEL else percent(verdict.confidence)

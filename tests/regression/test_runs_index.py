@@ -190,7 +190,8 @@ def test_a_history_that_cannot_be_read_is_told(tmp_path):
 
 def test_a_row_shows_what_is_known_of_a_run(tmp_path):
     runs = made([summary(), summary("b", hours=1, valid=False, p99_ms=None)], tmp_path)
-    text = page_of(runs)
+    answer, text = runs_answer(runs, (), [tmp_path], tmp_path), page_of(runs)
+    assert [row["confidence"] for row in answer.tables[0].rows] == ["–", "98 %"], "nothing of the table"
     assert "2 runs of 2 scenarios." in text
     assert ">–</td>" in text, "no p99"
     assert "Not valid" in text
@@ -246,6 +247,9 @@ def test_every_head_sorts_both_ways_and_words_filter(visit, tmp_path):
     page.get_by_role("searchbox").fill("1,000 throttle")
     assert seen() == "a"
     assert (page.wrong, violations(page)) == ([], [])
+    phone = visit((tmp_path / "runs.html").as_uri(), width=390)
+    beyond = "Math.max(...[...document.querySelectorAll('td')].map(one => one.getBoundingClientRect().right))"
+    assert phone.evaluate(beyond) <= 390, "no column is cut off"
 
 
 # ---- the verb
