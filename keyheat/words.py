@@ -177,6 +177,7 @@ TITLES: Final = {
     "raise_capacity": "Raise the capacity",
     "raise_cardinality": "Use a partition key with more values",
     "raise_max_on_demand": "Raise or remove the maximum",
+    "raise_maximum": "Raise the maximum of auto scaling",
     "raise_minimum": "Keep a higher minimum",
     "ramp": "Ramp the load up",
     "read_eventually_consistent": "Read eventually consistent",
@@ -186,7 +187,9 @@ TITLES: Final = {
 }
 
 
-_OF_CAPACITY: Final = ("auto_scaling", "raise_capacity", "raise_max_on_demand", "raise_minimum")
+_OF_CAPACITY: Final = (
+    "auto_scaling", "raise_capacity", "raise_max_on_demand", "raise_maximum", "raise_minimum"
+)  # fmt: skip
 
 
 def title_of(action: str, resource: str | None = None) -> str:

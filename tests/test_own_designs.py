@@ -245,4 +245,7 @@ def test_what_the_file_marks_as_assumed_is_said(verb: Verb, tmp_path: Path) -> N
         'Assumed: keys.kind = "zipf", keys.exponent = 0.8, tasks[0].per_s = 20, by the scenario\'s file.'
     )
     assert verb("plan", file).says(assumed)
+    assert verb("plan", file, "--set", "load.duration_s=20").says(assumed)
+    less = verb("plan", file, "--set", "tasks[0].per_s=30")
+    assert less.says('Assumed: keys.kind = "zipf", keys.exponent = 0.8, by the scenario\'s file.')
     assert verb("simulate", file, "--out", tmp_path / "out").says(assumed)

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.opens
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "own-loadtest"
+PLAIN = "from locust import User, task\n\nclass Buyer(User):\n    @task\n    def buy(self):\n        pass\n"
 WRONG = "from keyheat.load.users.user import TableUser\nprint(tabel)\n"
 
 
@@ -55,6 +56,16 @@ def test_locust_runs_it(verb: Callable[..., Said], mine: Path, tmp_path: Path) -
     assert said.code in OR_TOO_SLOW, said.err
     counted = read_json(tmp_path / "run" / "run.json", RUN)["counted"]
     assert counted["reads.missing"] == 0 < counted["reads.checked"]
+
+
+def test_one_without_a_user_of_ours_is_refused_with_the_way_out(
+    verb: Callable[..., Said], mine: Path, tmp_path: Path
+) -> None:
+    mine.with_name("orders.py").write_text(PLAIN)
+    said = verb("run", mine, "--out", tmp_path / "run")
+    assert said.code == 2
+    assert "no user class derives from keyheat.load.users.user.TableUser" in said.err
+    assert "unrecognized" not in said.err
 
 
 def test_its_hot_key_is_fixed_by_shards(

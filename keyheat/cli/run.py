@@ -32,6 +32,7 @@ from keyheat.words import BROKEN, DONE, INVALID, WRONG_USE
 
 SAID = "keyheat: "  # begins what a load says to a person
 LAST_LINES = 40  # of what a child printed: more than a traceback has
+NOT_OURS = "unrecognized arguments: --scenario"  # Locust's, where the load test does not load our users
 
 no_collect = click.option(
     "--no-collect", "quick", is_flag=True, help="skip CloudWatch; label from client data only"
@@ -176,6 +177,13 @@ def _not_begun(job: Job, code: int, said: str) -> int:
 
     One that Python or Locust ends does so with 1: the load test cannot be read, or broke. No threshold did.
     """
+    if NOT_OURS in said:
+        err.print(
+            f"{job.scenario.loadtest_shown} loads nothing of Keyheat: no user class derives from "
+            "keyheat.load.users.user.TableUser; derive one (docs/loadtests.md), or run it by "
+            f"`locust -f {job.scenario.loadtest}` without a report @ $.loadtest"
+        )
+        return WRONG_USE
     err.print(_last_words(said))
     if code in NOT_STARTED:
         return code

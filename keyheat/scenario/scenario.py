@@ -146,7 +146,7 @@ class Scenario(ScenarioPart):
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """What the file itself marks as assumed, field by field; nothing of a scenario that was derived."""
+        """What the file itself marks as assumed, field by field; less what was set anew since."""
         return self._assumed
 
     @property

@@ -201,12 +201,20 @@ def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scen
         else:
             raw = made
     try:
-        scenario = scenario_from_dict(raw, f"{source} with {', '.join(settings)}")
+        changed = scenario_from_dict(raw, f"{source} with {', '.join(settings)}")
     except ScenarioError as error:
         raise ScenarioError(error.source, [*mistakes, *error.errors]) from error
     if mistakes:
         raise ScenarioError(source, mistakes)
-    return scenario
+    changed._assumed = tuple(field for field in scenario.assumed if not _sets(settings, field))
+    return changed
+
+
+def _sets(settings: Sequence[str], field: str) -> bool:
+    """Whether a setting is of a field, of what it stands in, or of something within it."""
+    steps = _STEP.findall(field.partition("=")[0])
+    paths = (_STEP.findall(setting.partition("=")[0]) for setting in settings)
+    return any(path[: len(steps)] == steps[: len(path)] for path in paths)
 
 
 def _make(raw: dict[str, Any], setting: str) -> str | None:

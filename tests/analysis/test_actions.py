@@ -100,6 +100,13 @@ CHANGES: list[tuple[Case, dict[str, tuple[str, str]]]] = [
         {"table.provisioned.write": ("400", "1,286"), "table.auto_scaling.write.min": ("100", "1,286")},
     ),
     (
+        asked(
+            "auto-scaling-late", "raise_maximum", "table.auto_scaling.write.max=420", units=1_286,
+            simulated=True,
+        ),
+        {"table.auto_scaling.write.max": ("420", "1,286")},
+    ),
+    (
         asked("table-per-period-on-demand", "pre_warm", units=9_143),
         {"table.warm.write": ("–", "9,143")},
     ),

@@ -116,6 +116,12 @@ STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
         ("reacts after minutes", "minimum of at least 2,858 WCU/s"), (),
     ),
     (
+        "auto scaling may go no higher",
+        {"constraint": "table", "scaled_most": 400, "limit": 400}, "raise_maximum",
+        ("Raise the maximum of auto scaling", "pinned at its maximum of 400 WCU/s",
+         "A maximum of at least 2,858 WCU/s", "its minimum stays"), ("Turn on",),
+    ),
+    (
         "the table was scaled down",
         {"constraint": "table", "rule": "table-scaled-down", "limit": 60}, "raise_minimum",
         ("lowered below what the load takes", "minimum of at least 2,858 WCU/s"), ("only after",),

@@ -85,15 +85,15 @@ def test_a_hot_value_that_a_write_buffer_hides_for_the_whole_run_is_advised_abou
     assert carried.startswith("burst and write buffer carried index by_a, for 39 s at most")
 
 
-def test_a_minimum_above_the_maximum_of_auto_scaling_raises_both() -> None:
+def test_a_demand_above_the_maximum_of_auto_scaling_raises_that_first() -> None:
     scaled = {
         "provisioned": {"read": 50, "write": 1_200},
         "auto_scaling": {"write": {"min": 1_200, "max": 1_200}},
     }
     diagnosis = diagnosed(with_ample_capacity(1_500, table=scaled))
-    raised = next(one for one in diagnosis.recommendations if one.action == "raise_minimum")
+    by_action = {one.action: one for one in diagnosis.recommendations}
+    assert by_action["raise_maximum"].units == 2_143
+    raised = by_action["raise_minimum"]
     assert (raised.units, raised.max_units) == (2_143, 2_143)
     assert "The maximum of its auto scaling is 1,200 and has to rise as well" in raised.expected
-    assert (
-        cure_of(diagnosis) == "keep a higher minimum (2,143 units/s, the maximum of its auto scaling as well)"
-    )
+    assert cure_of(diagnosis) == "raise the maximum of auto scaling (2,143 units/s)"

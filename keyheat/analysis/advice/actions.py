@@ -152,7 +152,7 @@ def _set_units(
 
 
 def _scale(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
-    """Auto scaling, where a rerun is long enough to show it."""
+    """Auto scaling, or a higher maximum of it, where a rerun is long enough to show it."""
     lasts_s = scenario.load.duration_s
     if on.whole and advice.units is not None and not on.simulated:
         return _by_hand(advice, "a run sets up no auto scaling; --target simulated plays it.")
@@ -340,6 +340,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "shard_writes": Action(take=_shard, counts="shards"),
     "shard_date_key": Action(take=_shard, counts="shards"),
     "change_index_key": Action(take=_shard_index, counts="shards"),
+    "raise_maximum": Action(take=_scale, counts="units"),
     "raise_minimum": Action(
         take=partial(_set_units, capacity.minimum, "at least {} provisioned"), counts="units"
     ),

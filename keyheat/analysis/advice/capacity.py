@@ -50,7 +50,9 @@ def warm(owner: Owner, direction: Direction, units: int, _target: float) -> Fiel
 
 
 def auto_scaling(owner: Owner, direction: Direction, units: int, target: float) -> Fields:
-    """Auto scaling from what is provisioned up to so many units."""
+    """Auto scaling up to so many units: with the policy that is on, else from what is provisioned."""
+    if (policy := _policy(owner, direction)) is not None:
+        return _scaled(owner, direction, policy.model_copy(update={"max": max(policy.max, units)}))
     least = _units_of(owner.provisioned, direction) or 1
     return _scaled(owner, direction, ScalingSpec(min=min(least, units), max=units, target=target))
 

@@ -188,6 +188,12 @@ class AdviceCase:
         return float(ceil(round(asked / self.numbers.target_utilisation, 6)))  # 1,400 / 0.7 is 2,000
 
     @property
+    def is_pinned(self) -> bool:
+        """Whether the demand is beyond the maximum of its auto scaling, which can go no higher then."""
+        most = self.scaled_most
+        return most is not None and self.demand is not None and self.demand.units_per_s > most
+
+    @property
     def max_units(self) -> float | None:
         """The maximum that its auto scaling needs for that; None if the present one is enough."""
         target, most = self.with_headroom, self.scaled_most

@@ -13,7 +13,7 @@ from keyheat.runs.formats import IndexFacts, MonthlyBill, Recommendation, TableF
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.words import READ, WRITE, Direction, Resource, index_of
 
-RAISED: Final = ("raise_capacity", "raise_minimum")
+RAISED: Final = ("raise_capacity", "raise_maximum", "raise_minimum")
 UPDATE: Final = "aws dynamodb update-table"
 SETTINGS: Final = {
     "raise_capacity": ("provisioned-throughput", "ReadCapacityUnits", "WriteCapacityUnits"),
@@ -40,20 +40,21 @@ def command_of(
 
 
 def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: AutoScaling) -> str | None:
-    """The command that keeps a minimum of auto scaling; None where it is off."""
+    """The command that sets the range of auto scaling; None where it is off."""
     if advice.action not in RAISED or advice.units is None or advice.direction is None:
         return None
     index = index_of(advice.resource)
     found = scaled.of(Resource(index, advice.direction))
     if found is None:
         return None
-    least, kind = ceil(advice.units), "index" if index else "table"
+    wanted, kind = ceil(advice.units), "index" if index else "table"
+    least = found.min if advice.action == "raise_maximum" else wanted
     resource = f"table/{table.name}" + (f"/index/{index}" if index else "")
     return (
         f"aws application-autoscaling register-scalable-target --service-namespace dynamodb {where} \\\n"
         f"  --resource-id {shlex.quote(resource)} "
         f"--scalable-dimension dynamodb:{kind}:{advice.direction.title()}CapacityUnits "
-        f"--min-capacity {least} --max-capacity {max(least, found.max)}"
+        f"--min-capacity {least} --max-capacity {max(wanted, found.max)}"
     )
 
 

@@ -21,6 +21,8 @@ HELPS_EITHER_WAY: Final = frozenset(f"{LEANING}{by}-at-ceiling" for by in ("seco
 def table(case: AdviceCase) -> Iterator[Recommendation]:
     """The provisioned throughput is used up: more of it now, and what adapts it for good."""
     yield _raise_capacity(case)
+    if case.is_pinned:
+        yield _raise_maximum(case)
     if case.scaled_most is not None or case.rule in (SCALED_DOWN, SCALED_LATE):
         yield _raise_minimum(case)
     else:
@@ -39,6 +41,8 @@ def _raise_capacity(case: AdviceCase) -> Recommendation:
     has = "what is provisioned is not known"
     if case.limit is not None:
         has = f"{units(case.limit, case.direction)} were provisioned for {case.whose}"
+    if case.is_pinned:
+        has = _pinned(case)
     own = ""
     if case.resource != "table":
         own = " It is the index's capacity that is lacking; raising the table's would change nothing."
@@ -62,6 +66,23 @@ def _maximum_too(case: AdviceCase) -> str:
     return f" The maximum of its auto scaling is {now} and has to rise as well, to at least {then}."
 
 
+def _raise_maximum(case: AdviceCase) -> Recommendation:
+    """Auto scaling is on, and is not allowed to follow."""
+    return Recommendation(
+        action="raise_maximum",
+        kind="cure",
+        units=case.with_headroom,
+        why=f"{case.asked}, and {_pinned(case)}.",
+        expected=f"A maximum{_of_at_least(case, '')} lets auto scaling follow slow changes; its minimum "
+        "stays. If that was raised meanwhile, lower it again: between equal bounds nothing scales.",
+    )
+
+
+def _pinned(case: AdviceCase) -> str:
+    most = "not known" if case.scaled_most is None else units(case.scaled_most, case.direction)
+    return f"auto scaling of {case.whose} is pinned at its maximum of {most}"
+
+
 def _auto_scaling(case: AdviceCase) -> Recommendation:
     return Recommendation(
         action="auto_scaling",
@@ -76,6 +97,8 @@ def _auto_scaling(case: AdviceCase) -> Recommendation:
 def _raise_minimum(case: AdviceCase) -> Recommendation:
     """Auto scaling is on, or somebody scales: what is lacking is room before it reacts."""
     why = "Auto scaling reacts after minutes, which is too late for steep changes."
+    if case.is_pinned:
+        why = "Where the load rises within minutes, a higher maximum of auto scaling alone helps too late."
     when = "ahead of the peak, by a schedule if it is known, leaves room; a lower target always leaves some"
     if case.rule == SCALED_LATE:
         why = "The capacity was raised only after the load was there: auto scaling takes minutes."
