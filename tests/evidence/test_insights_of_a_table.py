@@ -95,5 +95,5 @@ def test_throttled_keys_alone_stay_digests_and_are_in_the_report(app: ServiceApp
     assert "whale" not in Path("evidence.json").read_text()
     table = throttled_key_table(load_evidence(Path("evidence.json")))
     assert table is not None
-    assert table.rows[0][0].startswith("sha256:")
-    assert table.rows[0][1] == "the table"
+    assert table.rows[0]["key"].startswith("sha256:")
+    assert table.rows[0]["resource"] == "the table"
