@@ -167,8 +167,14 @@ def test_a_table_that_others_load_is_fixed_on_the_simulator(
     evidence["table"] |= {"billing_mode": None, "provisioned": None}
     (home / "seen" / "evidence.json").write_text(json.dumps(evidence))
     assert verb("analyze", "seen").code == 0
+    diagnosis = Path("seen/diagnosis.json")
+    raw = json.loads(diagnosis.read_text())
+    for label in raw["labels"]:
+        label["throttles"] *= 10
+    diagnosis.write_text(json.dumps(raw))
     code, found = verdict_of(Path("seen"), verb)
     assert (code, found["verdict"], found["target"]) == (0, "fixed", "simulated")
+    assert "The replay shows only" in found["sentence"]
     assert sum(note.startswith("Assumed: ") for note in found["notes"]) == 2
     measures = {row["measure"]: row["before"] for row in found["measures"]}
     observed, replayed = (measures[f"While throttled, {how}"] for how in ("observed", "replayed"))

@@ -149,6 +149,7 @@ def _compare(start: Start, remedy: Applied, jobs: Sequence[Job], place: Path, bi
         [tried(job.folder, job.scenario, billing) for job in jobs if job.folder.name.startswith(side)]
         for side in (BEFORE, AFTER)
     )
+    labels = start.diagnosis.labels if start.sent is not None else ()
     fix = Fix(
         scenario=start.scenario,
         remedy=remedy,
@@ -156,7 +157,8 @@ def _compare(start: Start, remedy: Applied, jobs: Sequence[Job], place: Path, bi
         proof=proof_of(start.limit_of(remedy), before, after),
         target=start.target,
         once_dollars=once_dollars(remedy.scenario, billing.prices),
-        observed=throttled_words(start.diagnosis.labels) if start.sent is not None else "",
+        observed=throttled_words(labels) if labels else "",
+        observed_throttles=sum(label.throttles for label in labels),
     )
     answer, code = fix_answer(fix), EXIT_CODES[fix.proof.kind]
     page = write_answer(place, NAME, replace(answer, figures=tuple(fix_figure(fix.sides))), code)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from keyheat.analysis.advice.fix import in_order
 from keyheat.numbers import a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
 from keyheat.words import READ, TABLE, title_of, whose
@@ -44,7 +45,7 @@ def cure_of(diagnosis: Diagnosis) -> str | None:
         return None
     if diagnosis.cure is not None:
         return cure_steps(diagnosis.cure)
-    first = _first_cure(diagnosis)
+    first = first_cure(diagnosis)
     return None if first is None else in_short(first)
 
 
@@ -57,7 +58,7 @@ def now_of(diagnosis: Diagnosis) -> Recommendation | None:
 
 def cures_now(diagnosis: Diagnosis) -> bool:
     """Whether what eases it tonight is the cure itself."""
-    cures = diagnosis.cure.steps if diagnosis.cure else filter(None, [_first_cure(diagnosis)])
+    cures = diagnosis.cure.steps if diagnosis.cure else filter(None, [first_cure(diagnosis)])
     now = now_of(diagnosis)
     return now is not None and now.action in {one.action for one in cures}
 
@@ -67,11 +68,25 @@ def can_be_tried(diagnosis: Diagnosis) -> bool:
     if diagnosis.cure is not None:
         return all(step.action != "read_eventually_consistent" for step in diagnosis.cure.steps)
     advice = (one for one in diagnosis.recommendations if one.kind != "insufficient")
-    return any(one.shards or one.units or one.action == "on_demand" for one in advice)
+    return any(map(_has_number, advice))
 
 
-def _first_cure(diagnosis: Diagnosis) -> Recommendation | None:
-    return next((one for one in diagnosis.recommendations if one.kind == "cure" and _may_cure(one)), None)
+def _has_number(advice: Recommendation) -> bool:
+    return bool(advice.shards or advice.units or advice.action == "on_demand")
+
+
+def first_cure(diagnosis: Diagnosis) -> Recommendation | None:
+    """Where no cure was simulated, what `keyheat fix` tries first, else the first that lasts."""
+    advice = [one for one in diagnosis.recommendations if one.kind != "insufficient" and _may_cure(one)]
+    numbered = filter(_has_number, in_order(advice, diagnosis))
+    return next(numbered, None) or next((one for one in advice if one.kind == "cure"), None)
+
+
+def other_cures(diagnosis: Diagnosis) -> str:
+    """What else lasts, as commands within a sentence; empty if nothing does."""
+    first = first_cure(diagnosis)
+    others = [one for one in diagnosis.recommendations if one.kind == "cure" and _may_cure(one)]
+    return " or ".join(in_short(one) for one in others if first is None or one.action != first.action)
 
 
 def in_short(advice: Recommendation) -> str:

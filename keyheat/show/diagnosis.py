@@ -19,7 +19,7 @@ from keyheat.numbers import a_month, some, units
 from keyheat.plan.prices import Billing
 from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Verdict, Window, diagnosis_json
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
-from keyheat.show.advice import can_be_tried, cure_of, in_short, now_of
+from keyheat.show.advice import can_be_tried, cure_of, cures_now, first_cure, in_short, now_of, other_cures
 from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.changes import changed_rows, changed_words, not_held
 from keyheat.show.constraints import in_two_words, tone_of
@@ -190,8 +190,12 @@ def _what_to_do(found: DiagnosedTable, facts: Facts, one: Fact) -> Iterator[Fact
         yield _tonight(found, facts, now)
     if one.name == "Now":
         return
-    command = one.command or _cure_command(found)
-    yield replace(one, command=command)
+    one = replace(one, command=one.command or _cure_command(found))
+    if now is not None and diagnosis.cure is None and cures_now(diagnosis):
+        others = other_cures(diagnosis)
+        beside = (f"Or {others}",) if others else ()
+        one = replace(one, name="For good", value=f"The same: {cure_of(diagnosis)}", beside=beside)
+    yield one
 
 
 def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
@@ -224,12 +228,14 @@ def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
 
 
 def _cure_command(found: DiagnosedTable) -> str | None:
-    """The command that does what cures it, else the one that tries it."""
+    """The command that does what cures it, else the one that tries it, as where it is done already."""
     diagnosis = found.run.diagnosis
-    cure = next((advice for advice in diagnosis.recommendations if advice.kind == "cure"), None)
+    cure = first_cure(diagnosis)
     if cure is None or cure_of(diagnosis) is None or diagnosis.verdict.constraint == "none":
         return None
-    command = command_of(cure, found.table, found.options, found.scaled)
+    command = None
+    if not cures_now(diagnosis):
+        command = command_of(cure, found.table, found.options, found.scaled)
     if command is None and found.folder is not None and can_be_tried(diagnosis):
         command = f"keyheat fix {shlex.quote(str(found.folder))}"
     return command

@@ -33,6 +33,8 @@ from keyheat.words import LIMITS, title_of, whose
 
 OTHER_DEMAND: Final = 0.1
 """By how much the attempts of both sides may differ before the answer says so."""
+REPEATED: Final = 0.5
+"""Of the observed throttles, how many a replay shows at least to pass for what happened."""
 LABELS: Final[Mapping[Kind, str]] = {
     "fixed": "Fixed", "not_fixed": "Not fixed", "moved": "Moved", "not_shown": "Not shown",
     "invalid": "Not valid",
@@ -52,6 +54,7 @@ class Fix:
     target: str
     once_dollars: float | None = None
     observed: str = ""  # how a table throttled that others load, and whose demand was replayed
+    observed_throttles: int = 0  # of such a table
 
     @property
     def sides(self) -> tuple[tuple[Tried, ...], tuple[Tried, ...]]:
@@ -65,7 +68,7 @@ def fix_answer(fix: Fix) -> Answer:
         title=fix.scenario.name,
         label=LABELS[proof.kind],
         tone=TONES.get(proof.kind, (proof.now or proof.limit)[0]),
-        sentence=sentence_of(fix),
+        sentence=" ".join(filter(None, (sentence_of(fix), _too_few(fix)))),
         context=f"{target_words(fix.target)}, {some(len(proof.before), 'run')} of each side",
         tables=(
             Table(title="Before and after", rows=measures),
@@ -148,6 +151,16 @@ def sentence_of(fix: Fix) -> str:
         now = limit_words(proof.now)
         return f"{verdict}, {limit} throttles no longer, but now {now} does; throttles {counts}."
     return f"{verdict}, {limit} still throttles; throttles {counts}."
+
+
+def _too_few(fix: Fix) -> str:
+    """That the replay throttles far less than the table did, so a fix of it may not be enough."""
+    replayed = middle([one.throttles for one in fix.proof.before]) if fix.proof.before else 0.0
+    if replayed >= REPEATED * fix.observed_throttles:
+        return ""
+    return (
+        f"The replay shows only {whole(replayed)} of the {whole(fix.observed_throttles)} observed throttles."
+    )
 
 
 def _accepted(fix: Fix) -> str:

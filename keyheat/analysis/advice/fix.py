@@ -25,7 +25,7 @@ def chosen(
         raise ValueError(f"--recommendation {action}: this diagnosis does not recommend it, but {there}")
     if action is None:
         advised = [one for one in advised if one.kind != "insufficient"]
-    outcomes = [apply(one, scenario, on) for one in _in_order(advised, diagnosis)]
+    outcomes = [apply(one, scenario, on) for one in in_order(advised, diagnosis)]
     by_hand = tuple(one for one in outcomes if isinstance(one, ByHand))
     return next((one for one in outcomes if isinstance(one, Applied)), by_hand)
 
@@ -58,8 +58,8 @@ def _all_applied(
     )
 
 
-def _in_order(advised: Sequence[Recommendation], diagnosis: Diagnosis) -> list[Recommendation]:
-    """What is about the verdict's own limit first, and of that what lasts."""
+def in_order(advised: Sequence[Recommendation], diagnosis: Diagnosis) -> list[Recommendation]:
+    """Advice as it is tried: of the verdict's own limit first, and of that what lasts."""
     verdict = diagnosis.verdict
     whose = {"resource": verdict.resource or TABLE, "direction": verdict.direction or WRITE}
     known = [one if one.resource else one.model_copy(update=whose) for one in advised]

@@ -41,11 +41,12 @@ def _raise_capacity(case: AdviceCase) -> Recommendation:
     has = "what is provisioned is not known"
     if case.limit is not None:
         has = f"{units(case.limit, case.direction)} were provisioned for {case.whose}"
+    own = ""
     if case.is_pinned:
         has = _pinned(case)
-    own = ""
+        own = " This alone leaves auto scaling no range; the step for good gives it one again."
     if case.resource != "table":
-        own = " It is the index's capacity that is lacking; raising the table's would change nothing."
+        own += " It is the index's capacity that is lacking; raising the table's would change nothing."
     target = case.with_headroom
     room = f"Of {units(target, case.direction)} that demand uses {_share(case)}. " if target else ""
     return Recommendation(
