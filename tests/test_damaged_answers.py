@@ -120,7 +120,7 @@ def test_one_table_that_cannot_be_judged_does_not_end_the_search(verb: Verb, end
     )
     said = verb("clean", "--orphans", "--endpoint-url", endpoint.url, "--dry-run", "--json")
     assert said.code == 3
-    found = json.loads(said.out)
+    found = json.loads(said.out)["data"]
     assert [table["name"] for table in found["tables"]] == ["good"]
     assert {name for problem in found["problems"] for name in problem["tables"]} == {
         *DAMAGE,

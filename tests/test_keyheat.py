@@ -226,7 +226,7 @@ def test_evidence_that_says_nothing_still_has_a_page(verb: Verb, tmp_path: Path)
     assert "Not valid" in text
     assert "parquet" not in text
     said = verb("analyze", "--evidence", evidence)
-    assert (said.code, "undetermined" in said.out) == (3, True)
+    assert (said.code, "Not valid" in said.out) == (3, True)
 
 
 def test_the_schema_in_the_repository_is_the_codes(verb: Verb) -> None:

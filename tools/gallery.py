@@ -137,11 +137,10 @@ def _live(folder: Path, runs: Mapping[str, Path]) -> Path:
     """The live page with everything inside, and an answer to what it asks for each second."""
     record, began, seconds = Record(), int(AT.timestamp()), 90
     for at, number in product(range(began, began + seconds), range(12)):
-        one = Attempt("PutItem", "write", "hot" if number < 8 else f"key-{number}", at + 0.5, 0, 100)
-        if at > began + 30 and number < 5:
-            record.throttled(one, 1.0, "TableWriteKeyRangeThroughputExceeded", None)
-        else:
-            record.accepted(one, 180.0)
+        key, refused = "hot" if number < 8 else f"key-{number}", at > began + 30 and number < 5
+        attempt = Attempt("PutItem", "write", key, at + 0.5, 0, 100, units=180.0)
+        reason = "TableWriteKeyRangeThroughputExceeded"
+        record.add(attempt._replace(outcome="throttled", units=1.0, reason=reason) if refused else attempt)
     list(record.heat["write"].close_windows(float("inf")))
     subject = Subject(
         run_id="hotkey", scenario="hotkey", question="How much does one key take?", beside=(),

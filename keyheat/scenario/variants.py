@@ -52,7 +52,7 @@ def with_index_shards(scenario: Scenario, index: str, shards: int) -> Scenario |
 
     By the attribute that the scenario describes, else by a load test that does it; None where neither is.
     """
-    names = next(one.partition_keys for one in scenario.table.indexes if one.name == index)
+    names = next((one.partition_keys for one in scenario.table.indexes if one.name == index), ())
     described = (name for name in names if name in scenario.attributes)
     name = next((one for one in described if scenario.attributes[one].copy_of is None), None)
     if name is not None:

@@ -12,13 +12,13 @@ from tests.docs.reader import Reader
 
 
 def check_csv(reader: Reader, page: str) -> None:
-    """Every file has its row, and every column of the generator's its name."""
+    """Every file is named, and its columns are those of the frame that the page of notebooks has."""
     files = list((reader.folder / "reports" / "out" / "hotkey-csv").glob("*.csv"))
-    table = page[page.index("| file | a row is") : page.index("Columns that were nothing")]
     assert files
-    assert [path.stem for path in files if f"`{path.stem.partition('-')[0]}" not in table] == []
-    with (reader.folder / "reports" / "out" / "hotkey-csv" / "generator.csv").open(newline="") as file:
-        assert [name for name in next(csv.reader(file)) if f"`{name}`" not in page] == []
+    assert [path.name for path in files if f"`{path.name}`" not in page] == []
+    columns = PAGES["notebook.md"].read_text(encoding="utf-8")
+    with (reader.folder / "reports" / "out" / "hotkey-csv" / "seconds.csv").open(newline="") as file:
+        assert [name for name in next(csv.reader(file)) if f"`{name}`" not in columns] == []
 
 
 def check_fix(reader: Reader, _page: str) -> None:
