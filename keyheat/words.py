@@ -128,12 +128,6 @@ class Resource:
         return f"{self.place.removeprefix('the ')}, {self.direction}s"
 
     @property
-    def slug(self) -> str:
-        """What a file about it is called: `table-write`, `index-by-country-read`."""
-        owner = TABLE if self.index is None else f"index-{self.index}"
-        return f"{owner}-{self.direction}"
-
-    @property
     def place(self) -> str:
         """What a sentence calls it, without its direction: `the table`."""
         return whose(self.label_name)

@@ -138,22 +138,12 @@ class Forecast:
     requests: LoadDemand | None
     write_units: LoadDemand | None  # if every request writes an item
     read_units: LoadDemand | None  # if every request reads an item, eventually consistent
-    traced: bool  # the units are those of a trace's own rows
     units_per_write: float
     units_per_read: float
-    provisioned_write_per_s: float | None
-    provisioned_read_per_s: float | None
     hot_key: HotKeyForecast | None  # None where only the run can tell
     on_demand_dollars: float
     provisioned_dollars: float | None
     prices: Prices
-
-    @property
-    def over_provisioned(self) -> bool:
-        """Whether the table would be asked for more than is provisioned, if every request writes."""
-        if self.write_units is None or self.provisioned_write_per_s is None:
-            return False
-        return self.write_units.mean_per_s > self.provisioned_write_per_s
 
 
 def forecast(scenario: Scenario, prices: Prices, *, margin: float, folder: Path = Path()) -> Forecast:
@@ -162,7 +152,7 @@ def forecast(scenario: Scenario, prices: Prices, *, margin: float, folder: Path 
     `margin` multiplies the formula's number of shards; `folder` is the scenario's, where its trace is, if it
     has one. Raises `TraceError`.
     """
-    load, scale = scenario.load, scenario.local.scale
+    load = scenario.load
     asked = _of_trace(scenario, folder) if load.arrivals == "trace" else _of_load(scenario)
     write, read = asked.write_units, asked.read_units
     provisioned = scenario.table.provisioned or CapacityPair()
@@ -180,11 +170,8 @@ def forecast(scenario: Scenario, prices: Prices, *, margin: float, folder: Path 
         requests=demand_of(asked.shape, load.duration_s) if load.target_unit == "requests" else None,
         write_units=write,
         read_units=read,
-        traced=load.arrivals == "trace",
         units_per_write=load.mean_write_units,
         units_per_read=load.mean_read_units(consistent=False),
-        provisioned_write_per_s=provisioned.write * scale if provisioned.write else None,
-        provisioned_read_per_s=provisioned.read * scale if provisioned.read else None,
         hot_key=_hot_key(scenario, asked, margin=margin),
         on_demand_dollars=consumed_dollars(
             prices.on_demand,

@@ -9,7 +9,7 @@ import keyheat
 from keyheat.analysis.report.run import load_run
 from keyheat.analysis.summarize import read_summary
 from keyheat.show.charts.heat import partition_resources
-from keyheat.words import READ, WRITE, Resource, index_of, label_of, whose
+from keyheat.words import WRITE, Resource, index_of, label_of, whose
 from tests.conftest import Said
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,6 @@ def test_a_label_says_which_of_the_two_it_means() -> None:
     for index in (None, "table", "by-country", "index"):
         assert index_of(label_of(index)) == index
     assert (whose(label_of(None)), whose(label_of("table"))) == ("the table", "index table")
-    assert [Resource(index, READ).slug for index in (None, "table")] == ["table-read", "index-table-read"]
 
 
 @pytest.mark.opens

@@ -1,4 +1,4 @@
-"""Every action that can be recommended: what it counts, which comes first, and how it changes a scenario.
+"""Every action that can be recommended: what it counts, and how it changes a scenario.
 
 The search for a cure, `keyheat fix` and the page have actions from this table and nowhere else.
 """
@@ -101,11 +101,6 @@ def apply(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
         return action.take(advice, scenario, on)
     except ScenarioError as error:
         return _by_hand(advice, f"the scenario cannot say it: {'; '.join(error.errors)}")
-
-
-def rank(action: str) -> int:
-    """The place of an action where dollars do not decide; behind all for one that is not known."""
-    return list(ACTIONS).index(action) if action in ACTIONS else len(ACTIONS)
 
 
 def counts(action: str, what: Literal["shards", "units"]) -> bool:
@@ -377,4 +372,4 @@ ACTIONS: Final[Mapping[str, Action]] = {
         "[load.shape] that at most doubles every 30 minutes."
     ),
 }
-"""Every action that can be recommended, in the order in which one is chosen where dollars do not decide."""
+"""Every action that can be recommended."""

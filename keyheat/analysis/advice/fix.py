@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from keyheat.analysis.advice.actions import Applied, ByHand, Setting, apply, rank
+from keyheat.analysis.advice.actions import Applied, ByHand, Setting, apply
+from keyheat.analysis.advice.order import in_order
 from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario
-from keyheat.words import TABLE, WRITE
 
 
 def chosen(
@@ -56,12 +56,3 @@ def _all_applied(
         queries_per_read=queries[0] if queries else None,
         alters=tuple(alter for one in made for alter in one.alters),
     )
-
-
-def in_order(advised: Sequence[Recommendation], diagnosis: Diagnosis) -> list[Recommendation]:
-    """Advice as it is tried: of the verdict's own limit first, and of that what lasts."""
-    verdict = diagnosis.verdict
-    whose = {"resource": verdict.resource or TABLE, "direction": verdict.direction or WRITE}
-    known = [one if one.resource else one.model_copy(update=whose) for one in advised]
-    own = tuple(whose.values())
-    return sorted(known, key=lambda one: ((one.resource, one.direction) != own, rank(one.action)))

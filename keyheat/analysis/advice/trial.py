@@ -6,9 +6,10 @@ from itertools import product
 from math import ceil
 from typing import Final
 
-from keyheat.analysis.advice.actions import Applied, Setting, apply, counts, rank
+from keyheat.analysis.advice.actions import Applied, Setting, apply, counts
 from keyheat.analysis.advice.case import CAUSES, AdviceCase
 from keyheat.analysis.advice.hot_partition import crowded, pre_warm, too_few_partitions
+from keyheat.analysis.advice.order import rank
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import Rerun
 from keyheat.model.behaviour import DEFAULT

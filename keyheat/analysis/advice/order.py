@@ -1,0 +1,28 @@
+"""Which of several recommendations is tried first: by `keyheat fix`, by a search, and on the first screen."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from keyheat.runs.formats import Diagnosis, Recommendation
+from keyheat.words import TABLE, WRITE
+
+PREFERRED: Final = (
+    "shard_writes", "shard_date_key", "change_index_key", "raise_maximum", "raise_minimum", "raise_capacity",
+    "raise_max_on_demand", "pre_warm", "cache_reads", "replicate_reads", "on_demand", "auto_scaling",
+    "read_eventually_consistent",
+)  # fmt: skip
+"""Actions in the order in which one is chosen, where dollars do not decide."""
+
+
+def rank(action: str) -> int:
+    """The place of an action; behind all for one that no rerun shows."""
+    return PREFERRED.index(action) if action in PREFERRED else len(PREFERRED)
+
+
+def in_order(advised: Sequence[Recommendation], diagnosis: Diagnosis) -> list[Recommendation]:
+    """Advice as it is tried: of the verdict's own limit first, and of that what lasts."""
+    verdict = diagnosis.verdict
+    whose = {"resource": verdict.resource or TABLE, "direction": verdict.direction or WRITE}
+    known = [one if one.resource else one.model_copy(update=whose) for one in advised]
+    own = tuple(whose.values())
+    return sorted(known, key=lambda one: ((one.resource, one.direction) != own, rank(one.action)))
