@@ -106,4 +106,5 @@ def test_auto_scaling_is_told_where_it_would_undo_a_change(verb: Verb, url: str,
     assert "--resource-id table/table-117" in said.out
     assert "--scalable-dimension dynamodb:table:WriteCapacityUnits --min-capacity 29" in said.out
     assert "Turn on auto scaling" not in said.out
-    assert said.says("Keep a higher minimum")
+    assert "--min-capacity 5 --max-capacity 29" in said.out  # for good: its maximum, and room below it
+    assert said.says("Raise the maximum of auto scaling")
