@@ -13,7 +13,7 @@ from gevent.socket import wait_read
 
 from keyheat.load.guard.budget import over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
-from keyheat.load.observation import service_clock
+from keyheat.load.observation import service_ahead_s
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import tell
 from keyheat.load.tables.control import control_client
@@ -38,7 +38,7 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
     An endpoint of our own, which is not there yet, needs no look.
     """
     if plan.target is not None:
-        service_clock(plan.target, plan.guards.table or plan.scenario.table.name, time)
+        service_ahead_s(plan.target, plan.guards.table or plan.scenario.table.name, time)
     if plan.guards.table is not None:
         plan = adapted(plan, users)
     if plan.target is None:

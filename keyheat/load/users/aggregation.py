@@ -138,7 +138,6 @@ class ReportUser(TableUser):
 
     def wait_time(self) -> float:
         """Seconds until the next report is begun."""
-        self.load.under_way.pop(self.number, None)
         return self._every_s
 
     def report(self) -> OrderTotals:

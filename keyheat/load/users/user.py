@@ -12,6 +12,7 @@ import locust
 from gevent import GreenletExit
 
 from keyheat.load.transport.answer import Answer
+from keyheat.load.transport.failures import IN_FLIGHT
 from keyheat.load.users.items import NONE, Attributes
 from keyheat.load.users.outcomes import Note, Request, consumed, note_answer
 from keyheat.model.units import write_units
@@ -103,11 +104,7 @@ class TableUser(locust.User):
 
     def wait_time(self) -> float:
         """The task is over: seconds until the next one begins."""
-        under_way = self.load.under_way
-        under_way.pop(self.number, None)
-        wait_s = self.pace.wait()
-        under_way[self.number] = self.load.clock() + wait_s
-        return wait_s
+        return self.pace.wait()
 
     @property
     def shards(self) -> int:
@@ -240,12 +237,8 @@ class TableUser(locust.User):
         return answer
 
     def _hold_back(self, hold_s: float) -> float:
-        """Wait for the client's rate; the generator notes it of those, too, that wait until the load ends.
-
-        The user is free meanwhile: nothing of it is in flight, nor has it failed to come back.
-        """
+        """Wait for the client's rate; the generator notes it of those, too, that wait until the load ends."""
         began_s = self.load.clock()
-        self.load.under_way[self.number] = began_s + hold_s
         try:
             return self._wait(hold_s)
         finally:
@@ -265,8 +258,6 @@ class TableUser(locust.User):
         load = self.load
         if load.stopped.is_set():
             raise locust.exception.StopUser
-        load.under_way[self.number] = sent_s
-        load.silence.in_flight += 1
         answer = _UNANSWERED
         try:
             answer = load.transport.send(request.operation, request.body)
@@ -290,7 +281,8 @@ class TableUser(locust.User):
         )
         if load.entries is not None and request.table is None and request.direction == "write":
             load.entries.note(load.record, attempt, request.body, answer)
-        load.came_back(sent_s, answered=answer.failure is None)
+        if answer.failure is not None:
+            load.note_failure(answer.failure, sent_s)
 
 
 def _unprocessed(answer: Answer) -> bool:
@@ -299,4 +291,4 @@ def _unprocessed(answer: Answer) -> bool:
     return bool(content.get("UnprocessedItems") or content.get("UnprocessedKeys"))
 
 
-_UNANSWERED = Answer(0, b"", 0.0, failure="still_in_flight_at_stop")
+_UNANSWERED = Answer(0, b"", 0.0, failure=IN_FLIGHT)

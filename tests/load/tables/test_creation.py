@@ -186,11 +186,3 @@ def test_an_expiry_is_read_as_it_was_written() -> None:
     for text in ("tomorrow", "", "2026-11-22T03:04:05", *beyond):
         with pytest.raises(ValueError, match=r"is no time|time zone"):
             expiry_of({"keyheat-expires": text})
-
-
-def test_an_owner_is_a_value_that_a_tag_takes() -> None:
-    owner = tags_for(
-        "r", owner="corp\\ann <ann@x.org>" + "x" * 300, expires=datetime(2026, 1, 1, tzinfo=UTC)
-    )[1]
-    assert owner["Value"].startswith("corp_ann _ann@x.org_")
-    assert len(owner["Value"]) == 256

@@ -35,14 +35,6 @@ def test_what_is_beyond_the_quotas_is_said_all_at_once() -> None:
     assert "2,000" in str(caught.value)
 
 
-def test_what_is_within_them_is_left_alone() -> None:
-    client, stub = stubbed()
-    stub.add_response("describe_limits", limits(40_000))
-    with stub:
-        check_quotas(SCENARIO, TARGET, lambda _target: client)
-        stub.assert_no_pending_responses()
-
-
 def test_who_may_not_ask_is_told_by_create_table() -> None:
     client, stub = stubbed()
     stub.add_client_error("describe_limits", "AccessDeniedException")
