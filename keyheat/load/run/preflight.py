@@ -16,10 +16,9 @@ from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees,
 from keyheat.load.observation import service_ahead_s
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import tell
-from keyheat.load.tables.control import control_client
 from keyheat.load.tables.existing import adapted, marked_if_foreign
 from keyheat.load.tables.lifecycle import look_at_tables
-from keyheat.load.tables.obstacles import Allowed, check_quotas
+from keyheat.load.tables.obstacles import Allowed
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.endpoint_pages import endpoint_at
 from keyheat.load.transport.target import Target, proxy_in_words
@@ -46,8 +45,6 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
     look_at_tables(
         plan.target, (plan.scenario.table, *plan.scenario.companions), allowed_by(plan, plan.target)
     )
-    if plan.guards.table is None and not plan.target.local:
-        check_quotas(plan.scenario, plan.target, control_client)
     return marked_if_foreign(plan, users)
 
 

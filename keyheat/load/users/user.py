@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import locust
+import orjson
 from gevent import GreenletExit
 
 from keyheat.load.transport.answer import Answer
@@ -55,6 +56,9 @@ locust.events.test_start.add_listener(_start_test)  # type: ignore[no-untyped-ca
 
 
 ASIDE_PAUSE_S = 0.5
+READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
+TABLES_NAMED_WITHIN = ("RequestItems", "TransactItems")
+"""Members of requests about several tables, which name the table of each item themselves."""
 
 
 class TableUser(locust.User):
@@ -96,6 +100,8 @@ class TableUser(locust.User):
         self.number = next(self.load.numbers)
         self.rng = Random(f"{self.load.order.scenario.seed}/{self.number}")
         self._written = 0
+        self._table = self.load.order.scenario.table
+        self._counted = {"ReturnConsumedCapacity": "INDEXES" if self._table.indexes else "TOTAL"}
         self.pace = self.load.pace(self.rng)
 
     def on_start(self) -> None:
@@ -186,6 +192,15 @@ class TableUser(locust.User):
             self.pace.settle(consumed(answer)[0] - cost)
         load.record.responded(operation, int((load.clock() - intended_s) * 1e6))
         return answer
+
+    def ask(
+        self, operation: str, key: str, units: float, *, note: Note | None = None, **members: Any
+    ) -> Answer:
+        """Send one request about the scenario's table, with its `members`."""
+        named = {} if members.keys() & {*TABLES_NAMED_WITHIN} else {"TableName": self._table.name}
+        body = orjson.dumps({**named, **self._counted, **members})
+        direction: DirectionName = "read" if operation in READS else "write"
+        return self.send(operation, body, key=key, direction=direction, units=units, note=note)
 
     def send_aside(
         self, operation: str, body: bytes, *, key: str, direction: DirectionName, units: float,

@@ -332,12 +332,6 @@ def test_an_own_table_that_is_another_one_is_loaded_only_as_it_is(account: Accou
         look(account, "nobody", existing="nobody")
 
 
-def test_what_could_not_be_made_is_said_before_anything_starts(account: Account) -> None:
-    spec = a_spec(warm={"write": 1})
-    with pytest.raises(TableError, match="cannot be made as the scenario describes it"):
-        look_at_tables(ELSEWHERE, [spec], Allowed(local=False), account.connect)
-
-
 def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> None:
     here = target_at(endpoint.url)
     assert here.local
