@@ -18,7 +18,7 @@ from keyheat.analysis.measures import ABSENCES, MEASURES
 from keyheat.analysis.rules import LEANING, MEASURED, RULES
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.metrics import METRICS
-from keyheat.load.live.metrics import LOAD_METRICS
+from keyheat.load.live.prometheus import LOAD_METRICS
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import (
     BAD_HTTP,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import gevent
 
-from keyheat.load.live.metrics import Seen, load_metrics
+from keyheat.load.live.prometheus import Seen, load_metrics
 from keyheat.load.live.readings import Sentence, of_requests
 from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.record import PIECES_ARRIVE_S

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyheat.load.live.metrics import BOUNDS_S, LOAD_METRICS, Seen, load_metrics
+from keyheat.load.live.prometheus import BOUNDS_S, LOAD_METRICS, Seen, load_metrics
 from keyheat.load.live.readings import TOP_KEYS
 from keyheat.load.live.view import LiveView, Process, Subject
 from keyheat.load.record.record import Record
