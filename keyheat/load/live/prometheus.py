@@ -5,7 +5,7 @@ files name them, by digests unless it shows keys, and only the hottest: at most 
 """
 
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from socket import gethostname
@@ -16,13 +16,12 @@ from gevent.pywsgi import WSGIServer
 from keyheat.addresses import Hosts
 from keyheat.load import pacer
 from keyheat.load.live.readings import TOP_KEYS
-from keyheat.load.live.view import LiveView, Process
+from keyheat.load.live.view import LiveView
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, CONSUMED, ERRORS, THROTTLED, spans_of
 from keyheat.load.record.sketch import KeyTotals
 from keyheat.load.transport import retries
 from keyheat.metrics import PREFIX, TEXT, Distribution, Labels, Metric, own_version, prometheus_text
-from keyheat.runs.manifest import GeneratorHealth
 from keyheat.words import Direction, Resource, label_of
 
 OUTCOMES: Final = {"accepted": ACCEPTED, "throttled": THROTTLED, "error": ERRORS}
@@ -83,23 +82,12 @@ LOAD_METRICS: Final = (
 """All of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What is seen of a load beside its record."""
-
-    loading: bool
-    verdict: GeneratorHealth | None  # None: it is too early to tell
-    processes: Sequence[Process]
-    missing: int  # workers
-    target_unit: str
-
-
-def load_metrics(record: Record, view: LiveView, seen: Seen) -> tuple[Metric, ...]:
-    """All that there is something to say of, in a fixed order."""
+def load_metrics(record: Record, view: LiveView, seen: Mapping[str, Any]) -> tuple[Metric, ...]:
+    """All that there is something to say of, in a fixed order; `seen` is the content of the live page."""
     view.look(record)
     parts = (
-        _run(view, seen), _outcomes(record, view), _throttles(record, view), _limits(view), _times(record),
-        _pace(record, view, seen), _generator(record, seen), _keys(record),
+        _run(view, seen["state"]), _outcomes(record, view), _throttles(record, view), _limits(view),
+        _times(record), _pace(record, view, seen), _generator(seen["generator"]), _keys(record),
     )  # fmt: skip
     return tuple(metric for part in parts for metric in part if metric.points)
 
@@ -108,14 +96,14 @@ def _of(metric: Metric, *points: tuple[Labels, float | Distribution]) -> Metric:
     return replace(metric, points=points)
 
 
-def _run(view: LiveView, seen: Seen) -> Iterator[Metric]:
+def _run(view: LiveView, state: str) -> Iterator[Metric]:
     subject = view.subject
     labels = {
         "run": subject.run_id, "scenario": subject.scenario, "table": subject.table["name"],
         "target": subject.target, "version": own_version(),
     }  # fmt: skip
     yield _of(INFO, (labels, 1.0))
-    yield _of(LOADING, ({}, float(seen.loading)))
+    yield _of(LOADING, ({}, float(state == "loading")))
 
 
 def _outcomes(record: Record, view: LiveView) -> Iterator[Metric]:
@@ -183,11 +171,12 @@ def _times(record: Record) -> Iterator[Metric]:
     yield _of(RESPONSE_TIME, *response)
 
 
-def _pace(record: Record, view: LiveView, seen: Seen) -> Iterator[Metric]:
-    health, unit = record.health, {"unit": seen.target_unit}
+def _pace(record: Record, view: LiveView, seen: Mapping[str, Any]) -> Iterator[Metric]:
+    health, unit = record.health, {"unit": view.subject.target_unit}
+    users = sum(process["users"] for process in seen["generator"]["processes"])
     yield _of(DEMAND, (unit, health.asked))
     yield _of(SENT, (unit, health.sent))
-    yield _of(USERS, ({}, float(sum(process.users for process in seen.processes) if seen.loading else 0)))
+    yield _of(USERS, ({}, float(users if seen["state"] == "loading" else 0)))
     yield _of(USERS_ASKED, ({}, float(view.subject.users)))
     yield _of(MISSED, ({}, float(health.missed)))
     for metric, name in COUNTED.items():
@@ -195,11 +184,12 @@ def _pace(record: Record, view: LiveView, seen: Seen) -> Iterator[Metric]:
             yield _of(metric, ({}, float(record.counted[name])))
 
 
-def _generator(record: Record, seen: Seen) -> Iterator[Metric]:
-    yield _of(CPU, *(({"process": one.name}, one.cpu_percent / 100) for one in seen.processes))
-    if seen.verdict is not None:
-        yield _of(LIMITED, ({}, float(seen.verdict.bound)))
-    yield _of(MISSING, ({}, float(seen.missing)))
+def _generator(generator: Mapping[str, Any]) -> Iterator[Metric]:
+    processes = generator["processes"]
+    yield _of(CPU, *(({"process": one["name"]}, one["cpu_percent"] / 100) for one in processes))
+    if generator["checks"]:  # it is not too early to tell
+        yield _of(LIMITED, ({}, float(generator["bound"])))
+    yield _of(MISSING, ({}, float(len(generator["missing"]))))
 
 
 def _keys(record: Record) -> Iterator[Metric]:

@@ -15,7 +15,7 @@ from keyheat.load.live.readings import (
     quiet,
     throttling,
 )
-from keyheat.load.live.view import LiveView, Process, Subject
+from keyheat.load.live.view import LiveView, Subject
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS
 from keyheat.load.record.sketch import SETTLED_S
@@ -34,7 +34,7 @@ TABLE: dict[str, Any] = {
     "max_on_demand": None,
     "indexes": [{"name": "by-day", "provisioned": {"read": 10, "write": 50}, "max_on_demand": None}],
 }
-ME = Process(name="me", state="running", users=3, cpu_percent=10.0, memory_bytes=1e8)
+ME = {"name": "me", "state": "running", "users": 3, "cpu_percent": 10.0, "memory_bytes": 1e8}
 
 
 def subject(**changed: Any) -> Subject:
