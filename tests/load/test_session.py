@@ -115,15 +115,6 @@ def test_bad_input_is_said_before_anything_starts(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_folder_with_another_run_is_left_alone(
-    load_run: Loaded, scenario_file: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "run.json").write_text("another run")
-    assert "is not empty" in load_run("hotkey.py", scenario_file, code=2)
-    assert files_in(tmp_path / "run") == {"run.json"}
-
-
 SLOW = """
 from time import sleep
 

@@ -234,13 +234,6 @@ def test_an_answer_without_end_is_dropped(make: Callable[[str], Transport], shap
     assert flood.sent_bytes < most_bytes("PutItem") + UNREAD_BYTES
 
 
-def test_a_control_call_drops_an_answer_without_end() -> None:
-    with serving(endless(*ENDLESS["chunks"])) as flood:
-        client = make_client(target_at(flood.url, region="us-east-1"))
-        with pytest.raises(HTTPClientError, match="more than"):
-            client.describe_table(TableName="t")
-
-
 def test_a_connection_that_the_server_closed_while_it_was_idle_is_not_used() -> None:
     with serving(WITH_CRC + HANG_UP, WITH_CRC, WITH_CRC) as server:
         transport = signed(server.url)

@@ -189,17 +189,6 @@ def test_totals_settle_and_stay_right() -> None:
     assert len(totals._open) == SETTLED_S
 
 
-def test_what_is_sent_to_the_page_does_not_grow_with_the_run() -> None:
-    record, view = Record(), LiveView(subject())
-    sizes = []
-    for second in range(1_200):
-        record.add(an_attempt(second, f"k{second}", units=1.0))
-        throttle(record, second, f"k{second}")
-        if second in (600, 1_199):
-            sizes.append(len(repr(content(record, second + 1, view))))
-    assert sizes[1] <= 1.02 * sizes[0]
-
-
 @pytest.mark.parametrize("state", ["loading", "ended"])
 def test_no_throttles_are_nothing_good_where_there_can_be_none(state: str) -> None:
     record, view, words = Record(), LiveView(subject(capacity_model=False)), "no capacity model"
