@@ -1,6 +1,5 @@
 """Verbs that write pages and files of runs: report, compare and runs."""
 
-import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -147,7 +146,7 @@ def runs(folders: tuple[Path, ...], history: Path | None, file: Path | None) -> 
 
     searched = _there(folders)
     kept = history or default_path()
-    found, problems = find_runs(searched, time.time(), _told)
+    found, problems = find_runs(searched, _told)
     known, forgotten = kept_runs(kept, utc_now)
     rows, problems = rows_of(found, known), [*problems, *forgotten]
     written = file or searched[0] / NAME

@@ -77,7 +77,6 @@ class LoadPlan:
     in_a_row: bool = False  # one run after the other, as somebody starts and stops them on Locust's page
     marked: bool = False  # items name the run: the table is somebody else's
     auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
-    time_to_live: str | None = None  # by which attribute its items expire; None: not known
     notes: tuple[str, ...] = ()  # what a person should know of it
     table_bytes: int = 0  # of somebody else's table, which is looked through to clean up
     duration_s: float | None = None  # of the load; None: nobody knows before it is over

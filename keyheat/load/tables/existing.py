@@ -5,18 +5,14 @@ All that stands in the way is said at once. Whether the table may be loaded at a
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from botocore.exceptions import BotoCoreError
-
 from keyheat.intake.description import mixed_types, stream_of, table_of, types_of
 from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
-from keyheat.load.tables.control import asking, auto_scaling_at, time_to_live_of
+from keyheat.load.tables.control import asking, auto_scaling_at
 from keyheat.load.tables.description import described
-from keyheat.load.tables.ownership import TableError, Unread, foreign, standing, unusable
-from keyheat.load.transport.boto import make_client
+from keyheat.load.tables.ownership import TableError, foreign, standing, unusable
 from keyheat.load.transport.target import Target
 from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
 from keyheat.runs.scaling import AutoScaling
@@ -170,27 +166,15 @@ def adapted(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
         raise TableError(f"table {name} cannot be loaded: {why}")
     scenario = _with_table(plan, seen, users)
     scaling = auto_scaling_at(plan.target, scenario.table)
-    expiry = _expiry_of(plan.target, name)
     notes = (*reactions(seen.description), *scaling.in_words())
-    if isinstance(expiry, Unread):
-        notes += (f"whether its items expire is not known: {expiry.why}",)
     return replace(
         plan,
         scenario=scenario,
         marked=seen.foreign,
         table_bytes=seen.foreign_bytes,
         auto_scaling=scaling,
-        time_to_live=None if isinstance(expiry, Unread) else expiry,
         notes=notes,
     )
-
-
-def _expiry_of(target: Target, name: str) -> str | Unread:
-    try:
-        with closing(make_client(target, attempts=ATTEMPTS)) as client:
-            return time_to_live_of(client, name)
-    except BotoCoreError as error:
-        return Unread(f"DescribeTimeToLive was not answered: {error}")
 
 
 def look_at(target: Target, name: str) -> ExistingTable | None:
@@ -262,7 +246,6 @@ def noted(plan: LoadPlan) -> dict[str, Any]:
         own = {
             "existing": True,
             "auto_scaling": scaling.model_dump(mode="json"),
-            "time_to_live": plan.time_to_live,
             "table_notes": list(plan.notes),
         }
     return {**own, **({"items_marked": True} if plan.marked else {})}
