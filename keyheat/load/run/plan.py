@@ -121,7 +121,8 @@ def check_options(
     out = Path(options.out).absolute() if options.out else None
     _check_folder(out, errors)
     metrics = metrics_port(options, errors)
-    errors += _at_odds(options, scenario, path, target)
+    if scenario is not None and scenario.table.regions and not options.table and target and not target.local:
+        errors.append(f"{path}: {NOT_GLOBAL_HERE} @ $.table.regions")
     if errors or scenario is None or path is None:
         raise InputError(errors)
     return LoadPlan(
@@ -141,15 +142,6 @@ def check_options(
         prices=prices,
         metrics=metrics,
     )
-
-
-def _at_odds(
-    options: Namespace, scenario: Scenario | None, path: Path | None, target: Target | None
-) -> Iterator[str]:
-    """Options that do not go together, or not with the scenario."""
-    in_aws = target is not None and not target.local
-    if scenario is not None and scenario.table.regions and options.table is None and in_aws:
-        yield f"{path}: {NOT_GLOBAL_HERE} @ $.table.regions"
 
 
 def _unloadable(

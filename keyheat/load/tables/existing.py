@@ -5,14 +5,13 @@ All that stands in the way is said at once. Whether the table may be loaded at a
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from keyheat.intake.description import mixed_types, stream_of, table_of, types_of
 from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
 from keyheat.load.tables.control import asking, auto_scaling_at
-from keyheat.load.tables.description import described
-from keyheat.load.tables.ownership import TableError, foreign, standing, unusable
+from keyheat.load.tables.ownership import Standing, TableError, look_at, unusable
 from keyheat.load.transport.target import Target
 from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
 from keyheat.runs.scaling import AutoScaling
@@ -116,21 +115,7 @@ def _key(index: IndexSpec) -> str:
     return " and ".join(f"{name} ({kind})" for name, kind in pairs)
 
 
-ATTEMPTS = 4
 ANY_RUN = "x" * 12  # as long as the name of a run is
-
-
-@dataclass(frozen=True, slots=True)
-class ExistingTable:
-    """A table that is there: DescribeTable's answer, and whether somebody else created it."""
-
-    description: Mapping[str, Any]
-    foreign: bool
-
-    @property
-    def foreign_bytes(self) -> int:
-        """How much there is to look through for items of ours: nothing in a table that is ours as a whole."""
-        return int(self.description.get("TableSizeBytes") or 0) if self.foreign else 0
 
 
 def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, int]:
@@ -139,7 +124,7 @@ def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, i
 
     Raises `TableError` where there is no such table, or none that a scenario can state.
     """
-    seen = look_at(target, name)
+    seen = look_at_target(target, name)
     if seen is None:
         raise TableError(_not_there(target, name))
     try:
@@ -159,7 +144,7 @@ def adapted(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
                 "has none: say where it is, with --target aws or --target URL"
             ]
         )
-    seen = look_at(plan.target, name)
+    seen = look_at_target(plan.target, name)
     if seen is None:
         raise InputError([_not_there(plan.target, name)])
     if why := unusable(seen.description):
@@ -177,15 +162,10 @@ def adapted(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
     )
 
 
-def look_at(target: Target, name: str) -> ExistingTable | None:
+def look_at_target(target: Target, name: str) -> Standing | None:
     """The table as it is; None where there is none. What cannot be seen to be ours is somebody else's."""
     with asking(target, f"table {name}") as client:
-        description = described(client, name)
-        if description is None:
-            return None
-        if "TableArn" not in description:  # an endpoint that knows no tags either
-            return ExistingTable(description, True)
-        return ExistingTable(description, foreign(standing(client, description).tags) is not None)
+        return look_at(client, name)
 
 
 def marked_if_foreign(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
@@ -196,13 +176,14 @@ def marked_if_foreign(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
     if plan.target is None or plan.target.local:
         return plan
     marked, table_bytes = plan.marked, plan.table_bytes
-    if plan.guards.table is None and (seen := look_at(plan.target, plan.scenario.table.name)) is not None:
+    seen = None if plan.guards.table else look_at_target(plan.target, plan.scenario.table.name)
+    if seen is not None:
         marked, table_bytes = seen.foreign, seen.foreign_bytes
     errors = [
         f"the companion table {table.name} was not created by a run of ours: its items cannot be told from "
         "others, so give it another name @ $.companions"
         for table in plan.scenario.companions
-        if (beside := look_at(plan.target, table.name)) is not None and beside.foreign
+        if (beside := look_at_target(plan.target, table.name)) is not None and beside.foreign
     ]
     if marked and plan.guards.table is None:
         errors += not_spared(users, plan.scenario)
@@ -212,7 +193,7 @@ def marked_if_foreign(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
     return replace(plan, marked=marked, table_bytes=table_bytes)
 
 
-def _with_table(plan: LoadPlan, seen: ExistingTable, users: Sequence[Any]) -> Scenario:
+def _with_table(plan: LoadPlan, seen: Standing, users: Sequence[Any]) -> Scenario:
     """The scenario with the table as it is; its companions and everything else stay. Raises `InputError`."""
     scenario = None
     errors = [*unloadable(seen.description), *not_spared(users, plan.scenario)]
@@ -230,7 +211,7 @@ def _with_table(plan: LoadPlan, seen: ExistingTable, users: Sequence[Any]) -> Sc
     return scenario
 
 
-def _in_place(scenario: Scenario, seen: ExistingTable) -> Scenario:
+def _in_place(scenario: Scenario, seen: Standing) -> Scenario:
     table = {"table": table_of(seen.description)}
     return scenario_from_dict(scenario.model_dump(mode="json") | table, "adapted")
 
