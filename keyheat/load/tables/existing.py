@@ -168,22 +168,21 @@ def look_at_target(target: Target, name: str) -> Standing | None:
         return look_at(client, name)
 
 
-def marked_if_foreign(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
-    """The plan, with its items marked where the scenario's table is there and is somebody else's.
+def marked_if_foreign(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, Standing | None]) -> LoadPlan:
+    """The plan, with its items marked where the scenario's table is `there` and is somebody else's.
 
     Companions have no items of ours alone, so they are our own. Raises `InputError`.
     """
     if plan.target is None or plan.target.local:
         return plan
     marked, table_bytes = plan.marked, plan.table_bytes
-    seen = None if plan.guards.table else look_at_target(plan.target, plan.scenario.table.name)
-    if seen is not None:
-        marked, table_bytes = seen.foreign, seen.foreign_bytes
+    if plan.guards.table is None and (table := there[plan.scenario.table.name]) is not None:
+        marked, table_bytes = table.foreign, table.foreign_bytes
     errors = [
-        f"the companion table {table.name} was not created by a run of ours: its items cannot be told from "
+        f"the companion table {spec.name} was not created by a run of ours: its items cannot be told from "
         "others, so give it another name @ $.companions"
-        for table in plan.scenario.companions
-        if (beside := look_at_target(plan.target, table.name)) is not None and beside.foreign
+        for spec in plan.scenario.companions
+        if (beside := there[spec.name]) is not None and beside.foreign
     ]
     if marked and plan.guards.table is None:
         errors += not_spared(users, plan.scenario)

@@ -31,6 +31,7 @@ from keyheat.load.tables.ownership import (
     EXPIRES,
     NO_ARN,
     RUN,
+    Standing,
     TableError,
     TableRefused,
     Unread,
@@ -61,14 +62,15 @@ def look_at_tables(
     allowed: Allowed,
     connect: Connect = control_client,
     now_s: Callable[[], float] = time,
-) -> None:
-    """See, before anything starts, whether the target answers and all tables can and may be loaded.
+) -> dict[str, Standing | None]:
+    """The tables as they are, once the target has answered and all of them can and may be loaded.
 
     Raises `TableRefused` or `TableError` with everything that is in the way.
     """
     with asking(target, "the scenario's tables", connect) as client:
         found = [(spec, look_at(client, spec.name)) for spec in specs]
         check_tables(found, allowed, datetime.fromtimestamp(now_s(), UTC))
+    return {spec.name: table for spec, table in found}
 
 
 @dataclass(slots=True)

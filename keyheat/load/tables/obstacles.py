@@ -102,7 +102,7 @@ def check_tables(found: Iterable[tuple[TableSpec, Standing | None]], allowed: Al
     """
     refused, wrong = list[str](), list[str]()
     for spec, table in found:
-        wrong += obstacles(spec, table and table.description, allowed)
+        wrong += obstacles(spec, table.description if table else None, allowed)
         refused += _refusals(table, allowed, now) if table else []
     if refused:
         raise TableRefused(*refused, *wrong)
