@@ -261,7 +261,7 @@ def _ending(question: "Question", value: float, again: int) -> str:
 def _retries(scenario: "Scenario", path: Path, wanted: Wanted, *, drawn: bool) -> "Answer":
     """What each policy makes of the same demand, request by request on the simulator."""
     from keyheat.show.retries import retries_answer
-    from keyheat.simulator.rehearsal.ask import assumptions_of
+    from keyheat.simulator.dryrun.ask import assumptions_of
     from keyheat.simulator.retrying import demand_of, retried
     from keyheat.terminal.progress import Simulating
 
@@ -285,7 +285,7 @@ def _answer(
 ) -> "tuple[Answer, int]":
     """The answer over all searches, with a figure of each where it is `drawn`; and the exit code."""
     from keyheat.show.search import exit_code_of, found_of, search_answer, together
-    from keyheat.simulator.rehearsal.ask import assumptions_of
+    from keyheat.simulator.dryrun.ask import assumptions_of
 
     listed = price_list(prices)
     found = [

@@ -29,7 +29,7 @@ from keyheat.plan.totals import (
 )
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair
-from keyheat.simulator.rehearsal.ask import assumptions_of
+from keyheat.simulator.dryrun.ask import assumptions_of
 from keyheat.words import Capacity, Direction, KnownConstraint
 
 ROUNDING: Final = 1e-9  # a share by which numbers of equal size may differ
