@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
+from keyheat.endpoint.faults.injection import Faults
 from keyheat.endpoint.faults.rules import checked_rules
 from keyheat.model.resources import REASONS, Cause, parse_reason
 from keyheat.words import Direction
@@ -28,7 +29,8 @@ def app() -> ServiceApp:
 
 
 def set_rules(app: ServiceApp, *rules: Rule, seed: int = 1) -> None:
-    app.router.regions.set_faults(checked_rules("a test", {"seed": seed, "rules": list(rules)}))
+    checked = checked_rules("a test", {"seed": seed, "rules": list(rules)})
+    app.router.regions.set_faults(Faults(app.service, checked))
 
 
 def rows(app: ServiceApp) -> list[dict[str, Any]]:
