@@ -30,7 +30,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.model.limits import MINUTE_S, SIGNATURE_CLOCK_S
-from keyheat.model.updates import DAY_S
+from keyheat.model.resources import DAY_S
 from keyheat.runfiles import MOST_SKEW_S
 
 NOTABLE_S: Final = 2.0

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.model.updates import next_decrease_s
+from keyheat.model.resources import next_decrease_s
 from tests.endpoint.account import NOON_S, Account, attributes, index, indexed, on_demand, units
 
 HOUR_S = 3_600.0

@@ -12,8 +12,7 @@ import pytest
 from botocore.retries import adaptive, bucket, quota, standard, throttling
 
 from keyheat.model.resources import Cause
-from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, policy_named
-from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
+from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, AdaptiveRate, RetryQuota, policy_named
 
 NEW = policy_named("boto3-2026")
 LEGACY = policy_named("boto3-2025")
