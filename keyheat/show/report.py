@@ -250,15 +250,15 @@ def _generator(run: ReportRun) -> Section:
 
 
 def rule_table(run: ReportRun) -> Table | None:
-    """The rules that decided the labels, what each means and when it fires."""
+    """The rules that decided the labels, and what each means."""
     by_rule: dict[str, list[int]] = {}
     for label in run.diagnosis.labels:
         if label.rule is not None:
             by_rule.setdefault(label.rule, []).append(label.throttles)
     rows = tuple(
         {
-            "rule": shortened(rule, 60), "it means": RULES[rule].meaning if rule in RULES else NOTHING,
-            "it fires when": RULES[rule].trigger.replace("`", "") if rule in RULES else NOTHING,
+            "rule": shortened(rule, 60),
+            "it means": RULES[rule].meaning.replace("`", "") if rule in RULES else NOTHING,
             "labels": whole(len(throttles)), "throttles": whole(sum(throttles)),
         }
         for rule, throttles in sorted(by_rule.items(), key=lambda item: -sum(item[1]))
