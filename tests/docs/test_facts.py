@@ -17,7 +17,7 @@ from keyheat.analysis.found import DEPTH
 from keyheat.analysis.measures import ABSENCES, MEASURES
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.metrics import METRICS
-from keyheat.load.live.metrics import LOAD_METRICS
+from keyheat.load.live.prometheus import LOAD_METRICS
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import (
     BAD_HTTP,
