@@ -115,7 +115,6 @@ EXAMPLE: Final = """## An example
 
 ```sh
 keyheat analyze --evidence tests/analysis/examples/{name}.json
-keyheat report --evidence tests/analysis/examples/{name}.json --out {name}.html
 ```
 
 ```text

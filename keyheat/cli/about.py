@@ -18,7 +18,7 @@ from keyheat.runfiles import write_atomically
 from keyheat.scenario.scenario import SCENARIOS
 from keyheat.scenario.spec.part import FILE
 from keyheat.shipped import shipped
-from keyheat.terminal.console import answer, print_json
+from keyheat.show.console import answer, print_json
 from keyheat.words import DONE
 
 

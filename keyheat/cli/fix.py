@@ -31,9 +31,9 @@ from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import changes, with_own_tables, write_scenario
+from keyheat.show.console import out
 from keyheat.show.questions import throttled_words
 from keyheat.simulator.jobs import Job, made
-from keyheat.terminal.console import out
 from keyheat.words import BROKEN, DONE, INVALID
 
 NAME, BEFORE, AFTER, FIXED = "fix", "before", "after", "fixed.json"

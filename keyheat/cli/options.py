@@ -18,8 +18,8 @@ from keyheat.plan.prices import Prices, load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.claims import Claim, claim, hold
 from keyheat.scenario.scenario import SCENARIOS
+from keyheat.show.console import confirmed, speak_json
 from keyheat.simulator.jobs import new_folder
-from keyheat.terminal.console import confirmed, speak_json
 
 OUT = Path("reports") / "out"
 
@@ -27,6 +27,7 @@ a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 a_path = click.Path(path_type=Path)
 OVER_MIDNIGHT: Final = timedelta(hours=12)  # longest window whose end may be a time of the next day
+LATER_TODAY: Final = timedelta(hours=6)  # a time of day so little ahead is not yesterday's
 NO_YEAR: Final = 1900  # of a time of day alone, as strptime has it
 a_time = click.DateTime(
     ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%H:%M"]
@@ -255,9 +256,10 @@ def command_of(context: click.Context, *left_out: str) -> str:
 
 
 def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = None) -> datetime | None:
-    """A time as it was typed. A time of day alone is its last one, or its first one after `after`.
+    """A time as it was typed. A time of day alone is today's, or its first one after `after`.
 
-    Raises `UsageError` for an end before its start, unless a few hours over midnight are meant.
+    Far ahead it is yesterday's. Raises `UsageError` for one a little later than now, and for an end before
+    its start.
     """
     if moment is None:
         return None
@@ -273,4 +275,9 @@ def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = N
         )
     if after is not None:
         return at if at > after else at + day
+    if timedelta() < at - now < LATER_TODAY:
+        raise click.UsageError(
+            f"{at:%R} is later than now, {now:%R} UTC; write the date of another day, such as "
+            f'"{at - day:%F %R}"'
+        )
     return at if at <= now else at - day

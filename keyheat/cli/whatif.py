@@ -27,9 +27,9 @@ from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.variants import with_files_of, with_index_shards, with_own_tables, write_scenario
 from keyheat.shipped import require
+from keyheat.show.console import bars, err
 from keyheat.simulator.alterations import check_shards
 from keyheat.simulator.jobs import Job, find_scenario, made
-from keyheat.terminal.console import bars, err
 from keyheat.words import INVALID, WRITE, Direction
 
 if TYPE_CHECKING:
@@ -187,8 +187,8 @@ def _searched(
     question: "Question", path: Path, target: str, folder: Path | None, guards: Guards, prices: Path
 ) -> "Search":
     """The answer by the simulator, or by real loads that somebody has agreed to."""
+    from keyheat.show.progress import Trying
     from keyheat.simulator.whatif import searched, simulated_search
-    from keyheat.terminal.progress import Trying
 
     name = f"{question.scenario.name}: {question.kind}"
     if target == SIMULATED:
@@ -260,17 +260,17 @@ def _ending(question: "Question", value: float, again: int) -> str:
 
 def _retries(scenario: "Scenario", path: Path, wanted: Wanted, *, drawn: bool) -> "Answer":
     """What each policy makes of the same demand, request by request on the simulator."""
+    from keyheat.show.progress import Simulating
     from keyheat.show.retries import retries_answer
     from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.simulator.retrying import demand_of, retried
-    from keyheat.terminal.progress import Simulating
 
     own = scenario.client
     clients = wanted.clients or (CLIENTS if own.sdk == "none" else own.clients)
     demand, runs = demand_of(scenario, path.parent), []
     for policy in dict.fromkeys((NONE, own.policy, *map(policy_named, wanted.sdks or USUAL))):
         with Simulating(f"{scenario.name}, {policy.name}", scenario.load.duration_s, bars) as bar:
-            runs.append(retried(scenario, demand, policy, clients=clients, progress=bar.show))
+            runs.append(retried(scenario, demand, policy, clients=clients, progress=bar.simulated))
     figures: tuple[Figure, ...] = ()
     if drawn:
         from keyheat.show.figures import retry_figures
