@@ -1,18 +1,15 @@
 """What verbs share: options that several of them have, how they are read, and where runs go."""
 
-import re
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 from click.shell_completion import CompletionItem
 
-from keyheat.flags import Within, option, values_of
+from keyheat.flags import NamedSeries, TimeSpan, TimeZone, Within, option, values_of
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Prices, load_prices
 from keyheat.runfiles import FileProblem
@@ -33,54 +30,6 @@ a_time = click.DateTime(
     ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%H:%M"]
 )
 Verb = Callable[..., Any]
-
-
-class TimeZone(click.ParamType[tzinfo]):
-    """A time zone: an offset such as +02:00, or a name such as Europe/Berlin."""
-
-    name = "zone"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tzinfo:
-        """The zone by its offset or name."""
-        if isinstance(value, tzinfo):
-            return value
-        try:
-            offset = re.fullmatch(r"[+-]\d\d:?\d\d", value)
-            return datetime.strptime(value, "%z").tzinfo or UTC if offset else ZoneInfo(value)
-        except (ValueError, OSError, ZoneInfoNotFoundError):
-            self.fail(f"{value!r} is no zone such as UTC, +02:00 or Europe/Berlin", param, ctx)
-
-
-class TimeSpan(click.ParamType[timedelta]):
-    """A length of time, such as 90m, 3h or 2d."""
-
-    name = "span"
-
-    def convert(
-        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        """Raises `UsageError` with what is accepted."""
-        if isinstance(value, timedelta):
-            return value
-        number, unit = value[:-1], {"m": "minutes", "h": "hours", "d": "days"}.get(value[-1:])
-        if unit is None or not number.isdecimal() or not 0 < int(number) < 100_000:
-            self.fail(f"{value!r} is not a length of time such as 90m, 3h or 2d", param, ctx)
-        return timedelta(**{unit: int(number)})
-
-
-class NamedSeries(click.ParamType[tuple[str, str]]):
-    """Which series a file holds: FILE=METRIC/STATISTIC/PERIOD/RESOURCE."""
-
-    name = "FILE=SERIES"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """The file's name, and the series as a label."""
-        file, equals, series = value.partition("=")
-        if not (file and equals and series):
-            self.fail(f"{value!r} is not such as w.json=WriteThrottleEvents/Sum/60/table", param, ctx)
-        return Path(file).name, series
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,21 +187,6 @@ def says_yes(question: str) -> bool | None:
     from keyheat.load.guard.consent import somebody_there
 
     return confirmed(question) if somebody_there() else None
-
-
-def command_of(context: click.Context, *left_out: str) -> str:
-    """The command that was given, with the options that are not as they are by themselves."""
-    words = [context.info_name or ""]
-    for parameter in context.command.params:
-        value, name = context.params.get(parameter.name or ""), parameter.opts[0]
-        if name in left_out or value in (None, False, (), parameter.get_default(context)):
-            continue
-        values = value if isinstance(value, tuple) else (value,)
-        flag = isinstance(parameter, click.Option) and parameter.is_flag
-        for one in values:
-            words += [] if isinstance(parameter, click.Argument) else [name]
-            words += [] if flag else [str(one).removesuffix(".0") if isinstance(one, float) else str(one)]
-    return shlex.join(["keyheat", *words])
 
 
 def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = None) -> datetime | None:

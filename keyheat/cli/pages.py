@@ -56,7 +56,7 @@ def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
 
 def _write_csv(folder: Path, place: Path, *, show_keys: bool) -> int:
     """Write each frame of a run as a file."""
-    from keyheat.show.exports import KeysNotRecorded, write_exports
+    from keyheat.analysis.exports import KeysNotRecorded, write_exports
 
     try:
         with working("writing the frames", bars):

@@ -31,7 +31,7 @@ from keyheat.show.answer import Answer, Section, Table, Tone
 from keyheat.show.constraints import BURST, limit_of
 from keyheat.show.html import html_of, save
 from keyheat.show.report import card_of
-from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, THROTTLED_BY, titled
+from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, titled
 from keyheat.words import capital
 
 INDEX: Final = "index.html"
@@ -247,13 +247,7 @@ def _wrong(runs: Sequence[ComparedRun]) -> Iterator[str]:
 
 def groups_of(runs: Sequence[ComparedRun]) -> dict[str, dict[str, tuple[str, ...]]]:
     """Every measure that at least one of the runs has, by group and name: what it is in each run."""
-    cards = [run.card for run in runs]
-    answer = {
-        titled(THROTTLED_BY): tuple(card.label if card else "not known" for card in cards),
-        "Expected": tuple((card.remark or NOTHING) if card else NOTHING for card in cards),
-    }
     groups = {
-        "The answer": answer,
         "Admitted and throttled": _of_numbers(runs, TRAFFIC),
         "Latency": _latency(runs),
         "What it costs": _of_numbers(runs, COSTS),

@@ -27,7 +27,7 @@ from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
-from keyheat.show.constraints import NAMES, target_words
+from keyheat.show.constraints import in_two_words, target_words, tone_of
 from keyheat.show.questions import throttled_words
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.words import limit_words, title_of
@@ -85,8 +85,8 @@ def _part(one: Tried) -> Answer:
     verdict = one.diagnosis.verdict
     return Answer(
         title=one.folder.name,
-        label=NAMES[verdict.constraint] if verdict.valid else "Not valid",
-        tone=verdict.constraint if verdict.valid else "invalid",
+        label=in_two_words(verdict, on_burst=False, throttles=one.throttles),
+        tone=tone_of(verdict, on_burst=False),
         sentence=f"{whole(one.throttles)} of {some(one.attempts, 'attempt')} throttled.",
         link=f"{one.folder.name}/{REPORT}",
     )

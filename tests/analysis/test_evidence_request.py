@@ -15,11 +15,12 @@ from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.cli.options import TimeSpan, TimeWindow, a_time, in_utc
+from keyheat.cli.options import TimeWindow, a_time, in_utc
 from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import silent
 from keyheat.evidence.request import EvidenceRequest, evidence_for, window_of
 from keyheat.evidence.table import facts_then
+from keyheat.flags import TimeSpan
 from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window

@@ -33,7 +33,8 @@ def made(summaries, folder):
     """Runs that are in a folder, without the folder."""
     return [
         FoundRun(
-            folder=folder / str(number), scenario=one.scenario, question=one.question, target="local", summary=one,
+            folder=folder / str(number), scenario=one.scenario, question=one.question, target="local",
+            summary=one,
             started_s=one.started_at.timestamp(), duration_s=one.duration_s, report=True,
         )
         for number, one in enumerate(summaries)
