@@ -9,9 +9,7 @@ from keyheat.analysis.run_result import RunTraffic, most_provisioned, traffic_of
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT, Cause
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
 from keyheat.runs.formats import BEYOND, Diagnosis, SecondCount, Verdict, read_diagnosis
-from keyheat.runs.frames import seconds_of
 from keyheat.runs.manifest import read_manifest
-from keyheat.runs.records import second_counts
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import with_files_of, with_index_shards, with_own_tables, write_scenario
 from keyheat.simulator.alterations import check_shards
@@ -79,6 +77,9 @@ def _ending(question: Question, value: float, again: int) -> str:
 
 def loaded_step(question: Question, value: float, scenario: Scenario, folder: Path) -> Step:
     """Read a step from the files of its run. Raises `FileProblem`."""
+    from keyheat.runs.frames import seconds_of  # pandas and pyarrow: a search on the simulator needs none
+    from keyheat.runs.records import second_counts
+
     manifest, diagnosis = read_manifest(folder), read_diagnosis(folder / FILES[DIAGNOSIS])
     rows = second_counts(folder / FILES[SECONDS], manifest.rows_ahead_s)
     traffic = traffic_of(manifest, seconds_of(rows))

@@ -63,11 +63,10 @@ class Verbs(click.Group):
         """The verb that is called. Raises `UsageError` with similar ones if there is none."""
         if args and args[0] not in self._module_of and not args[0].startswith("-"):
             raise click.UsageError(f"no command {args[0]!r}. {self._hint(args[0])}", ctx)
-        name, verb, rest = super().resolve_command(ctx, args)
-        if not (ctx.resilient_parsing or set(HELP) & set(rest)):  # help and completion need nothing
-            for extra in self._needs.get(name or "", ()):
-                require(extra)
-        return name, verb, rest
+        if not (ctx.resilient_parsing or set(HELP) & set(args)):  # help and completion need nothing
+            for extra in self._needs.get(args[0] if args else "", ()):
+                require(extra)  # before its module, which may import it
+        return super().resolve_command(ctx, args)
 
     def _hint(self, word: str) -> str:
         """What a word that is no verb may mean."""

@@ -1,18 +1,41 @@
 """The service in one Region: what an account has there, with its tables, its streams and its clock."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, cast
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from keyheat.endpoint.delivery import Delivery, Exchange
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
 from keyheat.endpoint.options import MOST_STREAM_BYTES, Durations
 from keyheat.endpoint.recording import Recording
 from keyheat.endpoint.stream import TableStream, View, label_at
-from keyheat.endpoint.tables.catalog import Aim, Catalog, Table
+from keyheat.endpoint.tables.catalog import Catalog, Table
 from keyheat.endpoint.values import INVALID
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.resources import Refusal
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.faults.injection import Faults
+
+MOST_ADVANCE_S: Final = 15 * 86_400.0
+"""At once: so long CloudWatch keeps minutes."""
+
+
+@dataclass(slots=True)
+class ServiceClock:
+    """Epoch seconds, so far ahead of those of `now_s` as it was moved."""
+
+    now_s: Callable[[], float]
+    ahead_s: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s() + self.ahead_s
+
+    def advance(self, seconds: float) -> None:
+        """Move it on. Raises `ValueError`: time goes on, and not further than 15 days at once."""
+        if not (isfinite(seconds) and 0 < seconds <= MOST_ADVANCE_S):
+            raise ValueError(f"above 0, and at most {MOST_ADVANCE_S:,.0f} (15 days); not {seconds}")
+        self.ahead_s += seconds
 
 
 @dataclass(slots=True)
@@ -100,22 +123,6 @@ def no_stream(arn: str) -> ServiceError:
     return resource_not_found(f"Requested resource not found: Stream: {arn} not found")
 
 
-class FaultInjection(Protocol):
-    """What operations on items ask before they ask for capacity, where somebody set rules of faults.
-
-    Each raises `ServiceError` for a request that comes to nothing as a whole.
-    """
-
-    def meet(self, operation: str, aim: Aim) -> None:
-        """One item, or one page: raises whatever befalls it."""
-
-    def refusals(self, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]:
-        """The items of a batch that are throttled, by their numbers."""
-
-    def reasons(self, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]:
-        """Why each item of a transaction cannot be had; None: it can."""
-
-
 @dataclass(slots=True, kw_only=True)
 class Service:
     """Everything an endpoint holds in one Region. Handlers run one at a time, so nothing here is locked.
@@ -135,7 +142,7 @@ class Service:
     streams: Streams = field(default_factory=Streams)
     caller: Exchange = field(default_factory=Exchange)
     recordings: dict[str, Recording] | None = None
-    faults: FaultInjection | None = None
+    faults: "Faults | None" = None
     catalog: Catalog = field(init=False)
 
     def __post_init__(self) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from keyheat.endpoint.faults.page import FaultsPage
 from keyheat.endpoint.faults.rules import checked_rules
 from keyheat.model.resources import REASONS, Cause, parse_reason
 from keyheat.words import Direction
@@ -28,19 +27,17 @@ def app() -> ServiceApp:
     return made
 
 
-def page_of(app: ServiceApp) -> FaultsPage:
-    (page,) = (page for page in app.router.pages if isinstance(page, FaultsPage))
-    return page
-
-
 def set_rules(app: ServiceApp, *rules: Rule, seed: int = 1) -> None:
-    page_of(app).set(checked_rules("a test", {"seed": seed, "rules": list(rules)}))
+    app.router.regions.set_faults(checked_rules("a test", {"seed": seed, "rules": list(rules)}))
+
+
+def rows(app: ServiceApp) -> list[dict[str, Any]]:
+    assert app.service.faults is not None
+    return list(app.service.faults.report()["rules"])
 
 
 def struck(app: ServiceApp) -> list[int]:
-    faults = page_of(app).faults
-    assert faults is not None
-    return [row["struck"] for row in faults.rows()]
+    return [row["struck"] for row in rows(app)]
 
 
 def put(app: ServiceApp, key: str = "hot", *, to: str = "orders", **more: Any) -> Any:
@@ -61,7 +58,7 @@ def query(app: ServiceApp, key: str, index: str | None = None) -> Any:
 
 
 def there(app: ServiceApp, key: str) -> bool:
-    page_of(app).clear()
+    app.router.regions.set_faults(None)
     return "Item" in get(app, key)
 
 
@@ -106,9 +103,7 @@ def test_every_reason_comes_as_the_exception_of_the_table_s_mode(reason: str, mo
         cause in (Cause.ACCOUNT, Cause.MAX_ON_DEMAND) and provisioned
     ):
         assert header(send()) is None  # no table of that mode has such a reason
-        faults = page_of(app).faults
-        assert faults is not None
-        assert [(row["struck"], row["unfit"]) for row in faults.rows()] == [(0, 1)]
+        assert [(row["struck"], row["unfit"]) for row in rows(app)] == [(0, 1)]
         return
     code = "ThrottlingException"
     if provisioned:
@@ -316,10 +311,7 @@ def test_cloudwatch_counts_what_aws_would_and_the_model_s_own_record_has_nothing
 
 
 def test_without_rules_nothing_is_in_the_way(app: ServiceApp) -> None:
-    plain = dict(app.router.operations)
     set_rules(app, {"error": 500})
-    assert app.router.operations != plain
-    page_of(app).clear()
-    assert app.router.operations == plain
-    assert app.service.faults is None
+    refused(lambda: put(app), "InternalServerError")
+    app.router.regions.set_faults(None)
     assert header(put(app)) is None

@@ -283,7 +283,7 @@ def test_what_a_report_does_not_take(app: ServiceApp, more: dict[str, Any], said
     turn(app)
     with pytest.raises(ClientError, match=said) as error:
         report(app, "PKC", **more)
-    assert error.value.response["Error"]["Code"] == "InvalidParameterValue"
+    assert error.value.response["Error"]["Code"] == "ValidationError"
 
 
 def test_numbers_and_bytes_are_shown_as_written(service_app: ServiceApp) -> None:

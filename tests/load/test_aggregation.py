@@ -4,7 +4,6 @@ import tomllib
 from collections.abc import Iterator
 from itertools import count
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -122,17 +121,3 @@ def test_a_flush_that_is_sent_again_counts_once(orders: Orders) -> None:
     key = {orders.totals.partition_key: {"S": total_key("run-1", of)}}
     item = orders.client.get_item(TableName=orders.totals.name, Key=key)["Item"]
     assert (item["orders"]["N"], item["quantity"]["N"]) == ("14", "40")
-
-
-def test_a_follower_of_a_stream_with_pages_of_shards(follower: ShardFollower, orders: Orders) -> None:
-    orders.split()
-
-    class Paged:
-        """DescribeStream with three shards in a page."""
-
-        def describe_stream(self, **request: Any) -> Any:
-            return follower.client.describe_stream(Limit=3, **request)
-
-    paged = ShardFollower(Paged(), follower.arn)
-    paged.refresh()
-    assert len(paged.shards) == 12

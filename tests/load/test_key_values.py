@@ -90,12 +90,6 @@ def test_numbers_are_as_dynamodb_keeps_them(text: str) -> None:
     assert str(Decimal(digits)) == digits
 
 
-def test_keys_of_two_runs_differ() -> None:
-    for kind in ("S", "N", "B"):
-        one, other = (KeyEncoding(kind, prefix_of(run)).text("hot") for run in (RUN, "ba9876543210"))
-        assert one != other != KeyEncoding(kind).text("hot")
-
-
 def test_an_attribute_has_one_value_wherever_it_is_a_key() -> None:
     values = KeyValues.of_table(TableSpec.model_validate(THEIRS), prefix_of(RUN))
     assert values.attributes == {

@@ -59,16 +59,6 @@ def test_one_that_breaks_in_the_middle_broke_no_threshold(
     assert "broke in the middle of the run" in said.err
 
 
-def test_one_that_breaks_before_its_files_is_heard(
-    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(launch, "launch", lambda *_: Launched(1, "no space left\n", "some-run"))
-    said = verb("run", "hotkey", "--out", tmp_path / "run")
-    assert said.code == 3
-    assert "no space left" in said.err
-    assert "run.json is missing" in said.err
-
-
 @pytest.mark.opens
 def test_what_a_load_test_prints_is_passed_on() -> None:
     script = """

@@ -41,11 +41,6 @@ def test_another_answer_is_none(said: str, status: str, body: bytes) -> None:
         partitions_of(target, "orders", 0.0, 10.0)
 
 
-def test_nobody_there_is_said() -> None:
-    with pytest.raises(NotTold, match="did not answer"):
-        partitions_of(target_at("http://127.0.0.1:9"), "orders", 0.0, 10.0)
-
-
 @pytest.mark.parametrize(
     ("status", "body"),
     [("404 Not Found", b""), ("200 OK", b"coffee"), ("200 OK", b'{"rules": [{"name": 1}]}')],

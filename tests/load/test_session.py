@@ -18,7 +18,6 @@ from tests.outside import PATIENCE_S, decided, free_port, run_of
 Locust = Callable[..., "tuple[int, str, str]"]
 Start = Callable[..., Load]
 NO_REPORT = ("--no-report",)
-NOT_WHOLE = (AssertionError, KeyError, runfiles.FileProblem)  # yet
 LONG_ENOUGH = ("--run-time", "4s")  # for throttles, although a busy machine begins late and sends little
 CLIENT_FILES = {"run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"}
 
@@ -126,14 +125,6 @@ def test_one_load_test_is_to_be_chosen(run_locust: Locust, named: str) -> None:
     assert "datekey.py, " in err
     assert "hotkey.py" in err
     assert "Duplicate" not in err
-
-
-def test_our_options_have_a_help_of_their_own(run_locust: Locust) -> None:
-    code, out, _err = run_locust("hotkey.py", "--keyheat-help")
-    assert code == 0
-    assert "Keyheat's guards:" in out
-    assert "--scenario SCENARIO" in out
-    assert "--run-time" not in out
 
 
 def test_a_folder_with_another_run_is_left_alone(

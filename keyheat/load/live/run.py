@@ -14,8 +14,9 @@ import gevent
 from keyheat.load.live.metrics import Seen, load_metrics
 from keyheat.load.live.readings import Sentence, of_requests
 from keyheat.load.live.view import LiveView, Process, Subject
-from keyheat.load.record.record import PIECES_ARRIVE_S, short_name
+from keyheat.load.record.record import PIECES_ARRIVE_S
 from keyheat.load.record.rows import ATTEMPTS
+from keyheat.load.run.workers import short_name
 from keyheat.masking import masked
 from keyheat.metrics import Metric
 from keyheat.runfiles import REPORT

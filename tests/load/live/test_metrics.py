@@ -5,9 +5,8 @@ import pytest
 from keyheat.load.live.metrics import BOUNDS_S, LOAD_METRICS, Seen, load_metrics
 from keyheat.load.live.readings import TOP_KEYS
 from keyheat.load.live.view import LiveView, Process, Subject
-from keyheat.load.record.record import Record, heat_of
+from keyheat.load.record.record import Record
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
-from keyheat.load.record.sketch import KeyHeat
 from keyheat.metrics import Distribution, Metric
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
@@ -145,13 +144,6 @@ def test_keys_are_digests_and_only_the_hottest() -> None:
     assert keys[digest_of("an-index-key"), "by-day"] == 9_999
     assert keys[digest_of(f"asks-{many - 1}"), "table"] == 1_000 + many - 1
     assert max(found["hot_key_throttles"].values()) == 39  # type: ignore[type-var]
-
-
-def test_a_run_that_shows_keys_shows_them() -> None:
-    record = Record(heat={"write": KeyHeat(show_keys=True), heat_of("write", "i"): KeyHeat(show_keys=True)})
-    record.add(an_attempt(1, "sensor-1", units=1.0))
-    (labels,) = measured(record)["hot_key_asked_units"]
-    assert dict(labels)["key"] == "sensor-1"
 
 
 def test_each_metric_is_declared_once_and_nothing_else_is_exported() -> None:
