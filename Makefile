@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
-.PHONY: help demo install dev wheel compiled quick test nightly test-aws check lint types bench month gallery attacks soak accuracy trial fidelity clients install-clients rules lock schema clean
+.PHONY: help demo install dev wheel compiled quick test nightly test-aws check lint types bench month gallery attacks soak accuracy trial fidelity clients install-clients lock schema clean
 .DEFAULT_GOAL := help
 
 help:
@@ -36,7 +36,6 @@ help:
 	@echo "make trial     does the local table do what the model says? in an account: python -m tools.trial --target aws (less than \$$1)"
 	@echo "make fidelity  docs/fidelity.md: the model held against what others measured"
 	@echo "make clients   docs/clients.md: boto3, the JavaScript SDK and others on the local table (about 2 minutes)"
-	@echo "make rules     docs/rules.md: every labelling rule, when it speaks and how sure it is"
 	@echo "make lock      bring both lock files up to date with pyproject.toml"
 	@echo "make schema    write configs/*.schema.json from the code"
 
@@ -160,9 +159,6 @@ $(CLIENTS)/.installed: $(PYTHON_CLIENTS:%=tests/clients/%.lock) $(NODE_CLIENTS:%
 		go build -o $(CLIENTS)/$$program tests/clients/$$program/*.go || exit; \
 	done
 	@touch $@
-
-rules: install
-	$(BIN)/python docs/rules.py
 
 LOCK := $(BIN)/uv pip compile pyproject.toml --extra all --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-emit-index-url --no-annotate --quiet --output-file

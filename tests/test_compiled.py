@@ -36,7 +36,7 @@ def run(words: Sequence[str], checkout: Path, **more: str) -> str:
 
 @pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="there is no C compiler on this machine")
 def test_compiled_modules_pass_the_tests_of_the_modules(tmp_path: Path) -> None:
-    for name in (*BUILT_FROM, "docs", "tests"):
+    for name in (*BUILT_FROM, "docs", "tests", "tools"):
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, tmp_path / name, ignore=LEFT_OUT)

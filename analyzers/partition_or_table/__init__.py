@@ -15,8 +15,7 @@ The ladder. The best grade that speaks of a moment decides; the others are heard
       |          raised too late, lowered, split, not grown yet?                          circumstances.py
     findings
 
-What a rule means is in `keyheat/analysis/rules.py`, and how sure it is in `configs/thresholds.toml`; the page
-docs/rules.md has both.
+When a rule speaks is in `keyheat/analysis/rules.py`, and how sure it is in `configs/thresholds.toml`.
 """
 
 from collections.abc import Callable, Iterator, Sequence

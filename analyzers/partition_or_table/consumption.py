@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from keyheat.analysis.rules import RULES, WHOSE
+from keyheat.analysis.rules import CHANGED, NEITHER, RULES, WHOSE
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
 from keyheat.evidence.settings import Steps, partition_ceiling
@@ -20,9 +20,8 @@ from . import burst, minutes, on_demand
 from .bounds import not_a_partition
 from .burst import Bank, Extra
 from .minutes import MinuteReading
-from .opinion import NEITHER, Opinion, decided, undecided
+from .opinion import Opinion, decided, undecided
 from .seconds import (
-    CHANGED,
     AroundSecond,
     SecondRates,
     ThrottledMinute,
@@ -148,7 +147,7 @@ class Consumption:
             return None
         found = [one for one in found if not (one[0].bank and one[0].bank.overdrawn)] or found
         found = [one for one in found if one[1] != NEITHER] or found  # something was at its limit
-        if len({RULES[rule].constraint for _, rule, _ in found}) > 1:
+        if len({RULES[rule].constraint for _, rule, _ in found} - {"undetermined"}) > 1:
             likely = [one for one in found if one[1] == "seconds-at-provisioned"]
             found = likely if len(likely) == 1 else [(found[0][0], CHANGED, None)]
         around, rule, bound = min(found, key=lambda one: self._sure(one[1]))

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from keyheat.analysis.rules import AT_CEILING, CHANGED, NEITHER
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTrack
 from keyheat.evidence.settings import Steps
@@ -30,7 +31,7 @@ from keyheat.numbers import consumed_units, of_provisioned, span, units, whole
 
 from .bounds import BELOW, Bound, later_spent, later_words, not_a_partition
 from .burst import LOWER, Bank, lowered, of_whole_partitions
-from .opinion import NEITHER, Opinion, neither, opinion_of, undecided
+from .opinion import Opinion, leaning, neither, opinion_of, undecided
 
 AS_BEFORE: Final = 1.1  # times what was served before: so little more is the same load
 LONG: Final = 0.7  # factor: minutes at the table's limit show in no average of an hour
@@ -40,7 +41,6 @@ HALF: Final = 0.5  # of what is provisioned: less takes long pauses within the m
 MOVED: Final = 1.15  # times what comes in: a part of a minute may be counted in the next one
 FEW_PARTITIONS: Final = 2  # times one partition's ceiling: of so little the table may be the limit as well
 LITTLE_MORE: Final = 0.7  # factor: 12 of 17 of these in wide worlds were a partition's, and 194 of 197 above
-UNSEEN: Final = 0.6  # factor: nothing shows what the burst was before the first known minute
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def _unknown(track: EvidenceTrack, cell: int) -> Opinion:
 def _changed(minutes: list[Minute]) -> Opinion:
     rates = " or ".join(whole(minute.capacity) for minute in minutes)
     return undecided(
-        "undetermined-capacity-changed",
+        CHANGED,
         f"{consumed_units(minutes[0].rate, minutes[0].track.direction)} were consumed, and {rates} were "
         "provisioned: that was changed within these five minutes, and nobody knows when.",
     )
@@ -241,9 +241,7 @@ def _at(minute: Minute) -> Opinion | None:
         return minute.says("minutes-at-once", f", in few of the throttled {minute.track.cell_name}s.")
     if not minute.held:
         held = ". Burst is left by estimate, and whole partitions serve just as much"
-        opinion = minute.says("minutes-at-ceiling", f"{held}.")
-        first = minute.reading.minute(minute.cell - minute.track.step_s) is None
-        return opinion.weaker(UNSEEN, "What burst there was before is not known.") if first else opinion
+        return undecided(AT_CEILING, f"{minute.consumed}{held}.")
     return minute.says("minutes-at-provisioned", ".")
 
 
@@ -258,8 +256,9 @@ def _pinned(minute: Minute) -> Opinion | None:
     if not minute.reading.pinned:
         return None
     others = f"other throttled {minute.track.cell_name}s are at just what is provisioned"
-    rule = "minutes-partly-loaded" if minute.share < 1 else "minutes-burst-spent"
-    return minute.says(rule, f"; {others}.")
+    if minute.share < 1:
+        return leaning(f"{minute.consumed}; {others}.", "table")
+    return minute.says("minutes-burst-spent", f"; {others}.")
 
 
 def _above(minute: Minute) -> Opinion | None:
@@ -275,7 +274,7 @@ def _above(minute: Minute) -> Opinion | None:
             "minutes-burst-estimated",
             f": the table was still giving burst in the next {minute.track.cell_name}.",
         )
-    return minute.says("minutes-burst-running-out", ": whether the burst ran out before is not known.")
+    return leaning(f"{minute.consumed}: whether the burst ran out before is not known.", "partition")
 
 
 def _while_burst_lasted(minute: Minute) -> float:
@@ -291,8 +290,7 @@ def _below(minute: Minute) -> Opinion:
     one = units(minute.reading.ceiling, minute.track.direction)
     if minute.capacity < minute.reading.ceiling:
         small = f". Less is provisioned than the {one} that a partition serves, so that it would take burst"
-        rule = "minutes-small-table" if minute.share < HALF else "minutes-small-table-near"
-        return minute.says(rule, f"{small}.")
+        return leaning(f"{minute.consumed}{small}.", "table")
     left = f", with {minute.bank.likely_after:,.0f} units of burst in hand by estimate"
     rule = "minutes-below-estimated" if minute.share < HALF else "minutes-near-provisioned"
     opinion = minute.says(rule, f"{left}, if it came.")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from keyheat.analysis.rules import OTHERS_UNKNOWN
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
 from keyheat.evidence.settings import QUOTAS, partition_ceiling
@@ -17,7 +18,7 @@ from keyheat.numbers import consumed_units, measured, span, units
 
 from .bounds import Bound
 from .minutes import LONG
-from .opinion import Opinion, opinion_of, undecided
+from .opinion import Opinion, leaning, opinion_of, undecided
 from .seconds import PINNED, AroundSecond
 
 BURSTY: Final = 0.2  # of a limit: with less on average, bursts that reached it would have to be very short
@@ -86,7 +87,7 @@ def rule_of(around: AroundSecond, *, maximum: bool) -> tuple[str, Bound | None]:
         return "seconds-below-limits", around.given
     if around.near or around.with_others or around.pinned >= PINNED or around.rate > around.capacity:
         return limit, None
-    return "seconds-limits-unknown" if around.others_matter else "seconds-below-limits", None
+    return OTHERS_UNKNOWN if around.others_matter else "seconds-below-limits", None
 
 
 def by_minutes(timeline: EvidenceTimeline, track: EvidenceTrack, cell: int, numbers: Thresholds) -> Opinion:
@@ -137,10 +138,12 @@ def _beside_the_limit(seen: OnDemandUse) -> Opinion | None:
             continue
         near = use(seen.timeline, track, cell, rate, seen.numbers)
         if near.at_maximum or near.at_quota:
-            rule = "on-demand-near-maximum" if near.at_maximum else "on-demand-near-quota"
             used = f"{consumed_units(seen.rate, track.direction)} were consumed on average"
             beside = f"beside a throttled {track.cell_name} with {consumed_units(rate, track.direction)}"
-            return seen.says(rule, f"{used}, {beside}, at the limit.")
+            because = f"{used}, {beside}, at the limit."
+            if near.at_maximum:
+                return leaning(because, "max_on_demand")
+            return seen.says("on-demand-near-quota", because)
     return None
 
 
@@ -175,10 +178,10 @@ def _below(seen: OnDemandUse) -> Opinion:
     busiest = track.busiest_throttled_per_s or seen.rate
     if seen.maximum and busiest >= BURSTY * seen.maximum:
         short = f"short bursts may have reached its maximum of {units(seen.maximum, track.direction)}"
-        return seen.says("on-demand-below-maximum", f"{used}; {short}.")
+        return leaning(f"{used}; {short}.", "partition")
     if _in_reach(seen, max(1.0, busiest / seen.rate if seen.rate else 1.0)):
         short = f"short bursts may have reached the account's quota of {units(seen.quota, track.direction)}"
-        return seen.says("on-demand-below-quota", f"{used}; {short}.")
+        return leaning(f"{used}; {short}.", "partition")
     cap = (
         f"far below its maximum of {units(seen.maximum, track.direction)}"
         if seen.maximum

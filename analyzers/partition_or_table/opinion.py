@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from keyheat.analysis.rules import RULES
+from keyheat.analysis.rules import NEITHER, RULES, WEAK
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.numbers import units
 from keyheat.words import LIMITS, Constraint, Direction
@@ -41,9 +41,6 @@ def undecided(rule: str, because: str) -> Opinion:
     return Opinion(rule=rule, constraint="undetermined", confidence=UNDETERMINED, because=because)
 
 
-NEITHER: Final = "undetermined-neither"
-
-
 def neither(consumed: str, ceiling: float, direction: Direction) -> Opinion:
     """Neither a partition nor the table can have been at its limit; `consumed` begins the sentence, and
     `ceiling` is one partition's, units/s.
@@ -60,8 +57,12 @@ def decided(opinion: Opinion, at_least: float) -> Opinion:
     """The opinion if it is sure enough, else `undetermined` with what it leaned to."""
     if opinion.constraint == "undetermined" or opinion.confidence >= at_least:
         return opinion
-    leaning = f"{opinion.because} That leans to {LIMITS[opinion.constraint]}, too weakly to say so."
-    return undecided(f"undetermined-{opinion.rule}", leaning)
+    return leaning(opinion.because, opinion.constraint)
+
+
+def leaning(because: str, constraint: Constraint) -> Opinion:
+    """No constraint, and the one that the evidence leans to."""
+    return undecided(WEAK, f"{because} That leans to {LIMITS[constraint]}, too weakly to say so.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def rivals(candidate: LabelCandidate, ready: Consumption) -> tuple[Rival, ...]:
     """Every other constraint that there is for this resource, and what it takes; none for a stated cause."""
     if candidate.opinion is None or candidate.opinion.rule == WHOSE:
         return ()
-    rule = candidate.opinion.rule.removeprefix("undetermined-")
+    rule = candidate.opinion.rule
     cell = heaviest_cell(candidate, ready)
     found = dict(
         _on_demand(ready, cell) if ready.track.on_demand_at(cell) else _provisioned(ready, cell, rule)

@@ -20,7 +20,7 @@ from itertools import groupby
 from statistics import fmean
 from typing import Final
 
-from keyheat.analysis.rules import RULES
+from keyheat.analysis.rules import AT_CEILING, CHANGED, NEITHER, OTHERS_UNKNOWN, RULES
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
 from keyheat.numbers import consumed_units, measured, of_provisioned, some, units
@@ -39,11 +39,10 @@ from .bounds import (
     not_given_words,
 )
 from .burst import Bank, of_whole_partitions
-from .opinion import NEITHER, Opinion, neither, opinion_of, undecided
+from .opinion import Opinion, neither, opinion_of, undecided
 
 RUN: Final = 8  # throttled seconds of one constraint on end that stand by themselves
 AROUND_S: Final = 30  # seconds on both sides whose throttles say what dominated in shorter ones
-CHANGED: Final = "undetermined-capacity-changed"
 EXACT: Final = 0.02  # share by which seconds at what is provisioned may miss it
 OTHERS_EXACT: Final = 0.05  # the same where others consume too, nobody knows when
 PINNED: Final = 0.5  # of all throttled seconds: so many at what is provisioned show the table's limit
@@ -275,18 +274,18 @@ def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
     if around.given.holds:
         return "seconds-below-provisioned", around.given
     if around.exact:
-        return "seconds-at-ceiling" if around.by_ceiling else "seconds-at-provisioned", None
+        return AT_CEILING if around.by_ceiling else "seconds-at-provisioned", None
     if around.pinned >= PINNED or around.too_few >= PINNED or around.spent:
         return "seconds-burst-spent", None
     if around.others_matter and around.with_others:
-        return "seconds-at-with-others", None
+        return OTHERS_UNKNOWN, None
     if around.rate > around.capacity * (1 + EXACT):
         return "seconds-above-provisioned", None
     if around.pinned < LOOSE and not around.others_matter:
         return "seconds-near-provisioned", None
     if around.rate + around.others_per_s < given_at_least(around.capacity, around.request_units):
         return "seconds-others-even", None
-    return "seconds-others-unknown", None
+    return OTHERS_UNKNOWN, None
 
 
 def smoothed(seconds: Sequence[ThrottledSecond]) -> list[ThrottledSecond]:
@@ -352,7 +351,10 @@ def by_seconds(seconds: Sequence[ThrottledSecond], direction: Direction, numbers
         if rule not in OF_LIMITS
         else of_limit(rate, capacity, direction)
     )
-    opinion = opinion_of(rule, f"{when}, {used} were consumed{WORDS.get(rule, '')}.", numbers)
+    because = f"{when}, {used} were consumed{WORDS.get(rule, '')}."
+    if RULES[rule].constraint == "undetermined":
+        return undecided(rule, because)
+    opinion = opinion_of(rule, because, numbers)
     proof = _proof([second for second in seconds if second.rule == rule], direction)
     return replace(opinion, because=f"{opinion.because} {proof}.") if proof else opinion
 
@@ -376,22 +378,16 @@ def of_limit(used: float, capacity: float, direction: Direction) -> str:
     return f"{measured(used)} of at most {units(capacity, direction)}"
 
 
-OF_LIMITS: Final = frozenset(
-    {"seconds-at-maximum", "seconds-at-quota", "seconds-below-limits", "seconds-limits-unknown"}
-)
-OF_OTHERS: Final = frozenset(
-    {"seconds-at-with-others", "seconds-others-even", "seconds-others-unknown", "seconds-limits-unknown"}
-)
+OF_LIMITS: Final = frozenset({"seconds-at-maximum", "seconds-at-quota", "seconds-below-limits"})
+OF_OTHERS: Final = frozenset({"seconds-others-even", OTHERS_UNKNOWN})
 """Rules that hang on when others consumed what the client did not."""
 WORDS: Final = {
     "seconds-burst-in-hand": ", with burst still in hand",
     "seconds-above-provisioned": ", and nothing shows that the burst was spent",
     "seconds-near-provisioned": ", never just what is provisioned",
-    "seconds-at-ceiling": ", which is what whole partitions serve, too, with burst left by estimate",
+    AT_CEILING: ", which is what whole partitions serve, too, with burst left by estimate",
     "seconds-burst-spent": ", with the burst spent by estimate, or others at just what is provisioned, or "
     "with too few units for a full partition",
-    "seconds-at-with-others": " with what others consumed in the minute, if evenly",
     "seconds-others-even": ", if others consumed theirs evenly",
-    "seconds-limits-unknown": " by the client; when others consumed theirs is not known",
-    "seconds-others-unknown": " by the client; when others consumed theirs is not known",
+    OTHERS_UNKNOWN: " by the client; when others consumed theirs is not known",
 }

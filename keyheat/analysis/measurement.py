@@ -15,10 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
-from hdrh.histogram import HdrHistogram
 
 from keyheat import runfiles
 from keyheat.analysis.measures import Absence
@@ -30,12 +29,14 @@ from keyheat.analysis.run_result import (
     traffic_of,
 )
 from keyheat.runfiles import US_PER_MS, FileProblem
-from keyheat.runs.latencies import accepted_latencies
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.simulator.whatif import shards_enough
 from keyheat.words import READ, WRITE, Direction, has_capacity_model
+
+if TYPE_CHECKING:
+    from hdrh.histogram import HdrHistogram
 
 Measured = float | Absence
 
@@ -50,7 +51,7 @@ class RunMeasured:
     manifest: Manifest
     scenario: Scenario | Absence
     traffic: Mapping[Direction, RunTraffic] | Absence
-    accepted: HdrHistogram | Absence  # service times of accepted requests, microseconds
+    accepted: "HdrHistogram | Absence"  # service times of accepted requests, microseconds
 
     @property
     def counts_wrongly(self) -> bool:
@@ -203,8 +204,8 @@ def capacity_used(run: RunMeasured) -> Measured:
 
 def percentile_ms(run: RunMeasured, percentile: float) -> Measured:
     """A percentile of the service time of all accepted requests together, milliseconds."""
-    if not isinstance(run.accepted, HdrHistogram):
-        return run.accepted
+    if isinstance(run.accepted, str):
+        return cast(Absence, run.accepted)
     return float(run.accepted.get_value_at_percentile(percentile)) / US_PER_MS
 
 
@@ -267,9 +268,11 @@ def _traffic(folder: Path, manifest: Manifest) -> dict[Direction, RunTraffic] | 
     return traffic if any(one.attempts for one in traffic.values()) else "not_sent"
 
 
-def _accepted(path: Path, manifest: Manifest) -> HdrHistogram | Absence:
+def _accepted(path: Path, manifest: Manifest) -> "HdrHistogram | Absence":
     if manifest.simulated:
         return "not_simulated"
+    from keyheat.runs.latencies import accepted_latencies  # hdrh and pyarrow: a simulation needs neither
+
     try:
         return accepted_latencies(path) or "none_accepted"
     except FileProblem:

@@ -26,7 +26,7 @@ Menu = Mapping[str, Mapping[str, tuple[str, str]]]
 """Sections of verbs: title -> name -> (module in `keyheat.cli`, what it does in a line)."""
 QUIET = "quiet"
 DEFECT_FOUND = "this is a defect of Keyheat; please report it with these lines:"
-CONSOLE = "keyheat.terminal.console"
+CONSOLE = "keyheat.show.console"
 HELP = ["-h", "--help"]
 
 
@@ -63,11 +63,10 @@ class Verbs(click.Group):
         """The verb that is called. Raises `UsageError` with similar ones if there is none."""
         if args and args[0] not in self._module_of and not args[0].startswith("-"):
             raise click.UsageError(f"no command {args[0]!r}. {self._hint(args[0])}", ctx)
-        name, verb, rest = super().resolve_command(ctx, args)
-        if not (ctx.resilient_parsing or set(HELP) & set(rest)):  # help and completion need nothing
-            for extra in self._needs.get(name or "", ()):
-                require(extra)
-        return name, verb, rest
+        if not (ctx.resilient_parsing or set(HELP) & set(args)):  # help and completion need nothing
+            for extra in self._needs.get(args[0] if args else "", ()):
+                require(extra)  # before its module, which may import it
+        return super().resolve_command(ctx, args)
 
     def _hint(self, word: str) -> str:
         """What a word that is no verb may mean."""
@@ -199,7 +198,7 @@ def _code_of(error: Exception) -> int | None:
 
 def _show(error: click.ClickException) -> int:
     """Print what is wrong as click does, in plain text: it may quote a file or an argument."""
-    from keyheat.terminal.console import err
+    from keyheat.show.console import err
 
     said = StringIO()
     error.show(said)
@@ -208,7 +207,7 @@ def _show(error: click.ClickException) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    from keyheat.terminal.console import err
+    from keyheat.show.console import err
 
     err.print(f"keyheat: {masked(message)}")
     return code

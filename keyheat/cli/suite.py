@@ -18,7 +18,6 @@ from keyheat.cli.run import make_run
 from keyheat.flags import option, values_of
 from keyheat.load.guard.options import Consent, Guards
 from keyheat.load.guard.signals import HUNG_UP, heard, let_go
-from keyheat.load.record.generator import machine
 from keyheat.masking import shown
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.regression.history import History, default_path
@@ -37,8 +36,8 @@ from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.regression.verdict import Held, not_compared, outcome_of
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
+from keyheat.show.console import bars
 from keyheat.simulator.jobs import Job, made
-from keyheat.terminal.console import bars
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +99,8 @@ class SuiteSession:
         paired = paired and baseline is not None
         suite = self.suite if baseline is None else self._on_its_table()
         checked = baseline if not (paired or options.force) else None
+        from keyheat.load.record.generator import machine  # pyarrow: --help needs none
+
         if checked and (differ := forbidden_from_the_start(checked, suite, machine())):
             return not_compared(self.suite, checked, differ, history=history.path, label=options.label)
         before = scenarios_of(baseline, self.suite) if paired and baseline is not None else None

@@ -199,7 +199,7 @@ class Rival(Part):
 class Label(Part):
     """What constrained one resource in one direction over one span, and how we know.
 
-    `rule` is the stable id of the rule that decided, documented in docs/rules.md.
+    `rule` is the stable id of the rule that decided, listed in keyheat/analysis/rules.py.
     """
 
     start: Time
@@ -259,7 +259,7 @@ class Verdict(Part):
     confidence: Confidence
     valid: bool
     because: tuple[str, ...]
-    rule: str | None = None  # where it rests on no label: a rule of docs/rules.md
+    rule: str | None = None  # where it rests on no label: a rule of keyheat/analysis/rules.py
     rivals: tuple[Rival, ...] = ()  # those of its heaviest label
     settled_by: str = ""
     directions: tuple[DirectionVerdict, ...] = ()

@@ -114,7 +114,7 @@ FRAMES: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("throttles", COUNT, "requests", "throttled in the span"),
         Column("grade", TEXT, "", "how it is known: `reason`, `cause_metric`, `inferred`"),
         Column("confidence", NUMBER, "", "0 to 1"),
-        Column("rule", TEXT, "", "the rule that decided, see rules.md"),
+        Column("rule", TEXT, "", "the rule that decided, see labels.md"),
         Column("because", TEXT, "", "the evidence in words, a line each"),
     ),
 }  # fmt: skip

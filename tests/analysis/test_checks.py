@@ -113,9 +113,7 @@ def test_confidence_does_not_grow_with_a_worse_grade(tmp_path: Path) -> None:
 
 def test_every_measured_rule_has_its_number_and_no_other(tmp_path: Path) -> None:
     path = tmp_path / "thresholds.toml"
-    path.write_text(DEFAULT.read_text().replace("minutes-partly-loaded =", "minutes-fully-loaded ="))
+    path.write_text(DEFAULT.read_text().replace("minutes-burst-spent =", "minutes-fully-spent ="))
     with pytest.raises(FileProblem) as problem:
         load_thresholds(path)
-    assert "no rules: minutes-fully-loaded; rules without a number: minutes-partly-loaded" in str(
-        problem.value
-    )
+    assert "no rules: minutes-fully-spent; rules without a number: minutes-burst-spent" in str(problem.value)

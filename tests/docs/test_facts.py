@@ -15,10 +15,9 @@ from benchmarks._nights import MONTH
 from keyheat.analysis.advice.actions import ACTIONS
 from keyheat.analysis.found import DEPTH
 from keyheat.analysis.measures import ABSENCES, MEASURES
-from keyheat.analysis.rules import LEANING, MEASURED, RULES
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.metrics import METRICS
-from keyheat.load.live.metrics import LOAD_METRICS
+from keyheat.load.live.prometheus import LOAD_METRICS
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import (
     BAD_HTTP,
@@ -31,7 +30,7 @@ from keyheat.load.transport.failures import (
 )
 from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.metrics import prometheus_text
-from keyheat.model.partition_log import MOST_CELLS
+from keyheat.model.partitions import MOST_CELLS
 from keyheat.model.retries import policy_of
 from keyheat.regression import trend
 from keyheat.regression.exports import metrics
@@ -53,7 +52,6 @@ from tests.regression.outcomes import REGRESSED
 
 TEXTS = {name: path.read_text(encoding="utf-8") for name, path in PAGES.items()}
 FIELDS: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "scenario.py"))
-RULES_PAGE: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "rules.py"))
 SCHEMA = json_schema()
 
 
@@ -156,7 +154,6 @@ def test_make_runs_what_the_readme_says() -> None:
     ("page", "made", "how"),
     [
         ("scenario.md", FIELDS["page"], "make schema"),
-        ("rules.md", RULES_PAGE["rules_page"], "make rules"),
         ("clients.md", lambda: page_of(kept()), "make clients"),
     ],
 )
@@ -285,18 +282,6 @@ def test_exit_codes_and_metrics_of_regress_are_those_of_the_code() -> None:
     )
     of_measures = {f"keyheat_measure_{name.replace('.', '_')}" for name in MEASURES}
     assert set(re.findall(r"`(keyheat_(?:regress|gate)_\w+)`", TEXTS["regress.md"])) == written - of_measures
-
-
-def test_every_rule_has_its_line_and_its_anchor() -> None:
-    rules = [rule for rule in RULES.values() if rule.id not in {LEANING + name for name in MEASURED}]
-    named = table("rules.md", r'^\| <a id="([a-z-]+)"></a>`([a-z-]+)`')
-    assert named == [(rule.id, rule.id) for rule in rules]
-    for rule in rules:
-        (line,) = re.findall(rf'^\| <a id="{rule.id}"></a>.*$', TEXTS["rules.md"], re.MULTILINE)
-        assert rule.trigger in line
-        assert f"| `{rule.constraint}` |" in line
-        for phrase in (rule.evidence, rule.meaning, rule.mitigation, rule.cure):
-            assert phrase in TEXTS["rules.md"]
 
 
 # Names and numbers

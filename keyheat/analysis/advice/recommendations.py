@@ -6,7 +6,7 @@ from typing import Final
 from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.hot_partition import hot_partition
 from keyheat.analysis.advice.waiting import send_later
-from keyheat.analysis.rules import LEANING, WHOSE
+from keyheat.analysis.rules import AT_CEILING, WHOSE
 from keyheat.evidence.settings import QUOTAS
 from keyheat.numbers import percent, units, whole
 from keyheat.runs.formats import Recommendation
@@ -14,7 +14,6 @@ from keyheat.words import Constraint
 
 SCALED_DOWN: Final = "table-scaled-down"
 SCALED_LATE: Final = "auto-scaling-late"
-HELPS_EITHER_WAY: Final = frozenset(f"{LEANING}{by}-at-ceiling" for by in ("seconds", "minutes"))
 """Rules that do not decide between the table and its partitions, where more capacity helps both."""
 
 
@@ -169,7 +168,7 @@ def _slow_down(case: AdviceCase, what: str) -> Iterator[Recommendation]:
 
 
 def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
-    if case.rule in HELPS_EITHER_WAY:
+    if case.rule == AT_CEILING:
         yield _raise_either_way(case)
     what = f"Whether {case.whose} refused them" if case.rule == WHOSE else f"What throttled {case.whose}"
     yield Recommendation(
