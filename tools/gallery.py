@@ -35,7 +35,7 @@ from keyheat.show.fix import Fix, fix_answer
 from keyheat.show.html import html_of, save
 from keyheat.show.regression import outcome_answer
 from keyheat.show.report import report_answer, write_report
-from keyheat.show.runs import rows_of, runs_answer
+from keyheat.show.runs import runs_answer
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, load_evidence, summary, written
 from tests.pages.made_answers import made_answers
@@ -121,7 +121,7 @@ def _runs(folder: Path, runs: Mapping[str, Path]) -> Path:
         written(place / f"b-{hour}", summary("beta", hours=hour, constraint="none", share=0.0))
     found, problems = find_runs([place])
     path = folder / "runs.html"
-    return save(path, html_of(runs_answer(rows_of(found), problems, [place], folder), FIRST))
+    return save(path, html_of(runs_answer(found, problems, [place], folder), FIRST))
 
 
 def _regression(name: str, outcome: SessionOutcome) -> MakePage:

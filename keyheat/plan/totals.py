@@ -134,7 +134,7 @@ def expected(
     """What the scenario's load test sends, or `traffic`; `folder` is the scenario's, where its trace is.
 
     `scale` multiplies what a partition sustains. A load that stays the same for longer than `LONGEST_S` goes
-    on as its first hour does. None where nobody can say: a load test of which a rehearsal cannot say what it
+    on as its first hour does. None where nobody can say: a load test of which no dry run shows what it
     sends, or one that changes for longer. Raises `TraceError`.
     """
     if scenario.load.duration_s > LONGEST_S:

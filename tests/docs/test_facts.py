@@ -30,7 +30,7 @@ from keyheat.load.transport.failures import (
 )
 from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.metrics import prometheus_text
-from keyheat.model.partition_log import MOST_CELLS
+from keyheat.model.partitions import MOST_CELLS
 from keyheat.model.retries import policy_of
 from keyheat.regression import trend
 from keyheat.regression.exports import metrics
