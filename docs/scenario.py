@@ -77,7 +77,7 @@ VERBS: Final[Mapping[str, str]] = {
     "table.regions": "`plan` counts what the copies cost, `simulate` plays the first Region; a run on the local endpoint has that one alone, "
     "and one in AWS loads a global table that is there (`--table`): it makes none",
     "load.replicated_per_write": "`plan`, `simulate` and `whatif`; `run` refuses it, for nothing of ours writes in other Regions",
-    "dynamic_sharding": "`run`, `plan` and `simulate`; `whatif` refuses it, since it adds shards by itself",
+    "dynamic_sharding": "`run` alone: what is sent depends on which keys throttle",
     "budget": "`run`, `whatif`, `fix` and `regress` in an account; nothing is paid for elsewhere",
     "abort_on": "real loads: a simulation has nothing to protect",
     "thresholds": "`analyze`, after every run: a broken one is exit code 1",
