@@ -1,4 +1,4 @@
-"""Whose machine a host name is of: this one, or one of AWS; and whom a server answers."""
+"""Classify host names as loopback, AWS or other; check Host and Origin headers."""
 
 import ipaddress
 import re

@@ -1,4 +1,4 @@
-"""What becomes of an answer on its way: most go at once; some wait, carry a word of ours, or get lost."""
+"""How an answer is sent: at once, late, with a header that names faults, or cut off."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -6,7 +6,7 @@ from typing import Final, Literal
 from keyheat.model.nodes import Caller
 
 HEADER: Final = b"x-keyheat-fault"
-"""Says that an answer is no doing of the model's, or not at that time."""
+"""The response header that names the fault rules that struck."""
 Loss = Literal["none", "all", "half"]
 """How much of an answer is lost with its connection: half is all of its head, and half of its body."""
 

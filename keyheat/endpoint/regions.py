@@ -93,17 +93,17 @@ class Regions:
         return apis
 
     def forget(self, service: Service) -> None:
-        """Be without a Region that nobody was answered for yet."""
+        """Remove a Region that no request was answered for."""
         del self._apis[service.region]
 
     def table_named(self, service: Service, table: str) -> str:
-        """What a table is called beside those of other Regions: at home by its name, elsewhere by its ARN."""
+        """The name of a table among those of all Regions: at home its name, elsewhere its ARN."""
         return table if service is self.home else service.table_arn(table)
 
     def find(self, name_or_arn: str) -> tuple[Service, str]:
-        """The Region and the name of a table that is called so; it may be gone.
+        """The Region and the name of a table by its name or ARN; the table may be gone.
 
-        Raises ResourceNotFoundException where nobody was in that Region.
+        Raises ResourceNotFoundException for a Region that has not been used.
         """
         region = region_in(name_or_arn)
         if region is None:
@@ -113,7 +113,7 @@ class Regions:
         return self._apis[region].service, table_name(name_or_arn)
 
     def tables(self) -> dict[str, tuple[Service, Table]]:
-        """Every table of every Region, by what it is called."""
+        """Every table of every Region, by `table_named`."""
         return {
             self.table_named(service, table.name): (service, table)
             for service in self
@@ -135,7 +135,7 @@ class Regions:
         )
 
     def _say_where(self, service: Service, table: str) -> None:
-        """Who asks in the wrong Region is answered as by DynamoDB; why, is said on the terminal, once."""
+        """Warn once that a table is in another Region: the answer, which is DynamoDB's, does not say so."""
         there = sorted(one.region for one in self if one is not service and table in one.catalog)
         if there and (service.region, table) not in self._said and len(self._said) < MOST_SAID:
             self._said.add((service.region, table))
@@ -147,6 +147,6 @@ class Regions:
 
 
 def _no_region(name: str, why: str = "") -> ServiceError:
-    """DynamoDB's words for a Region that is not its own."""
-    said = f"Credential should be scoped to a valid region, not '{name[:64]}'. {why}"
-    return ServiceError("InvalidSignatureException", said, prefix=CORAL)
+    """DynamoDB's error for an unknown Region."""
+    message = f"Credential should be scoped to a valid region, not '{name[:64]}'. {why}"
+    return ServiceError("InvalidSignatureException", message, prefix=CORAL)

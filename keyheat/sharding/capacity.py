@@ -54,9 +54,9 @@ class ProvisionedCapacity:
             if now_s < self._next_s:
                 return
             self._next_s = now_s + self._every_s
-        self._raise()
+        self._increase()
 
-    def _raise(self) -> None:
+    def _increase(self) -> None:
         table = self._client.describe_table(TableName=self._table)["Table"]
         now = table["ProvisionedThroughput"]
         wanted = min(self._most_write_units, ceil(now["WriteCapacityUnits"] * self._factor))

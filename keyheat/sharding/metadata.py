@@ -18,7 +18,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from keyheat.model.units import item_bytes, write_units
-from keyheat.sharding.client import Answered, Client, Note, error_code, nobody_is_told
+from keyheat.sharding.client import Answered, Client, Note, error_code, no_callback
 
 US = 1_000_000
 NUMBER, UPDATED, HISTORY = "number_of_shards", "last_updated", "shard_history"
@@ -141,7 +141,7 @@ class Metadata:
     the newest shard would miss what was written there."""
 
     def __init__(
-        self, client: Client, table: str, *, partition_key: str = "pk", note: Note = nobody_is_told
+        self, client: Client, table: str, *, partition_key: str = "pk", note: Note = no_callback
     ) -> None:
         self._client = client
         self._table = table
