@@ -1,4 +1,4 @@
-"""TOML and JSON of somebody else's, parsed only where they are no longer and no deeper than ours ever are.
+"""Parse TOML and JSON that is neither longer nor deeper than any file of Keyheat's.
 
 Parsers call themselves for each level, and TOML's takes memory by the square of a dotted key's parts; so both
 are counted before, by a scan that calls nothing and takes time by the length alone.

@@ -93,8 +93,8 @@ class Connections:
     def hold(self, asking: "Connection", more_bytes: int) -> None:
         """A request that is not whole has grown. Where all of them exceed the bound, one has to go.
 
-        That is one of which nothing has come for longest, so that who sends halves keeps nobody out for long;
-        where something has come of all of them, it is the one that asks for more.
+        That is the one that stalled longest, so that half-sent requests keep no client out for long; if none
+        has stalled, it is the one that grows.
         """
         self.unfinished_bytes += more_bytes
         while self.unfinished_bytes > self.bounds.unfinished_bytes:
@@ -102,7 +102,7 @@ class Connections:
             (stalled if stalled.heard < self.tick else asking).hang_up(TOO_BUSY)
 
     def close_idle(self) -> bool:
-        """Hang up on everyone who is owed nothing; True when nobody is left."""
+        """Close connections that are owed no answer; True if none is left."""
         for connection in list(self.open):
             if connection.idle:
                 connection.close()

@@ -184,7 +184,7 @@ def partition_end(stored: bytes) -> int:
 
 
 def sort_end(keys: KeySchema, stored: bytes) -> int | None:
-    """Where the sort key's part ends; None where there is none. An entry goes on with the table's key."""
+    """Where the sort key's part ends; None if there is no sort key. An entry goes on with the table's key."""
     start = partition_end(stored)
     if keys.sort is None or len(stored) <= start:
         return None

@@ -26,7 +26,7 @@ from keyheat.endpoint.tables.catalog import Table, region_in, table_name
 LOG = logging.getLogger(__name__)
 SCOPE: Final = re.compile(rb"Credential=[^/,]*/\d{8}/([^/,]*)/([a-z0-9-]{1,40})/aws4_request")
 MOST_REGIONS: Final = 100
-"""AWS has some forty; nobody fills the memory by signing for ever new ones."""
+"""AWS has some forty; the bound keeps a client from filling the memory by signing for new ones."""
 MOST_SCOPES: Final = 1_024
 """Credentials that are known at a time: each client has a new one every day."""
 MOST_SAID: Final = 64
@@ -82,7 +82,7 @@ class Regions:
         return apis
 
     def called(self, name: str) -> DynamoDB:
-        """The Region of that name. Raises InvalidSignatureException for what is none, or one too many."""
+        """The Region of that name. Raises InvalidSignatureException if it is invalid, or one too many."""
         apis = self._apis.get(name)
         if apis is None:
             if re.fullmatch(REGION_NAME, name) is None:

@@ -1,4 +1,4 @@
-"""Who is answered, and by which API.
+"""Route each request: refuse web pages of other sites, then call the API that it is for.
 
 A page can call this machine by a name of its own that resolves to it (DNS rebinding), and then read answers
 and set any header. As another site it cannot read, but some requests are sent unasked: of such a kind are
@@ -23,7 +23,7 @@ from keyheat.endpoint.regions import Regions
 
 LOG = logging.getLogger(__name__)
 KEPT = 64
-"""Hosts that are known, and refusals that are said: more of them come from nobody who means well."""
+"""Hosts that are remembered, and refusals that are logged: more of them come from an attacker."""
 SHOWN_CHARACTERS = 100
 
 
@@ -69,7 +69,7 @@ def _text(value: bytes | None) -> str | None:
 
 
 def _shown(text: str) -> str:
-    """What somebody else chose, fit for a terminal."""
+    """Text of a client, fit for a terminal."""
     return ascii(text[:SHOWN_CHARACTERS])
 
 

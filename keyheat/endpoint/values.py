@@ -38,7 +38,7 @@ def raw_bytes(value: dict[str, Any]) -> bytes:
 
 
 def canonical(text: str) -> str:
-    """The number as DynamoDB gives it back: `7` for `007.0`. Raises ValidationException if it is none."""
+    """The number as DynamoDB gives it back: `7` for `007.0`. Raises ValidationException for other text."""
     if _PLAIN(text):
         return text
     if not text:

@@ -30,7 +30,7 @@ WIDTH: Final = 2 + len(NOTHING)
 
 @dataclass(frozen=True, slots=True)
 class Born:
-    """How a partition came to be: when, of which other one, and where in the range of hashes it begins."""
+    """The origin of a partition: when, from which parent, and where in the range of hashes it begins."""
 
     since_s: float
     parent: int | None

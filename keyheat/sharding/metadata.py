@@ -30,7 +30,7 @@ class MetadataError(ValueError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class ShardChange:
-    """From a moment on, a key had so many shards."""
+    """A key's number of shards from a moment on."""
 
     at_us: int
     number: int
@@ -161,7 +161,7 @@ class Metadata:
         return None if item is None else Shards.from_item(item)
 
     def insert(self, key: str, shards: Shards) -> bool:
-        """Say for the first time how many shards a key has; False where somebody else just did."""
+        """Write the first metadata of a key; False if another writer just did."""
         item = {**self._key(key), **shards.to_item()}
         return self._written(
             item,
@@ -174,7 +174,7 @@ class Metadata:
         )
 
     def replace(self, key: str, before: Shards, after: Shards) -> bool:
-        """Change what is said of a key, unless somebody has since `before` was read; False where one has."""
+        """Replace a key's metadata if it is still `before`; False if another writer has changed it."""
         values = after.to_item()
         return self._written(
             {**self._key(key), **before.to_item()},

@@ -135,7 +135,7 @@ class ShardWriter:
             if shards is None:
                 shards = Shards.first(self._clock())
                 if not self._metadata.insert(key, shards):
-                    continue  # somebody was faster: go by what they said
+                    continue  # another writer was faster: read what it wrote
             return self._knowledge.learn(key, shards, read_s=read_s, now_s=self._clock())
 
     def _react(self, key: str, known: KnownShards, throttle: Throttle | None) -> bool:
@@ -154,7 +154,7 @@ class ShardWriter:
         return False
 
     def _add_shard(self, key: str, before: Shards, now_s: float) -> bool:
-        """Try to give a key one shard more; True where it has more than it had, whoever saw to it."""
+        """Try to give a key one more shard; True if it has more than before, whichever writer added it."""
         after = before.changed(before.number + 1, now_s, keep=self._policy.history)
         try:
             if self._metadata.replace(key, before, after):

@@ -50,7 +50,7 @@ def read_tables(content: bytes) -> list[Body]:
 
 
 def region_of(table: Mapping[str, Any]) -> str | None:
-    """The Region that the ARN of a described table names; None where there is none."""
+    """The Region in the ARN of a described table; None if it has no ARN."""
     region = region_in(str(table.get("TableArn", "")))
     return None if region == OF_DYNAMODB_LOCAL else region
 

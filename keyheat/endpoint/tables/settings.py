@@ -127,7 +127,7 @@ def _described(table: Table, now_s: float) -> dict[str, Any]:
 
 
 def _table(service: Service, request: dict[str, Any]) -> Table:
-    """The table; the error where there is none has a name of its own here."""
+    """The table. Raises TableNotFoundException, which only these operations have."""
     name = request["TableName"]
     try:
         return service.catalog.find(name)
