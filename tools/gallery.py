@@ -21,7 +21,7 @@ from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.found import find_runs
 from keyheat.cli.main import main as keyheat
-from keyheat.load.live.view import LiveView, Process, Subject
+from keyheat.load.live.view import LiveView, Subject
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.plan.prices import Billing, load_prices
@@ -148,7 +148,8 @@ def _live(folder: Path, runs: Mapping[str, Path]) -> Path:
                "max_on_demand": None, "indexes": []},
         target="local", scale=1.0, started_s=float(began), duration_s=600.0, users=10,
     )  # fmt: skip
-    me = Process(name="this process", state="running", users=10, cpu_percent=41.0, memory_bytes=1e8)
+    me = {"name": "this process", "state": "running", "users": 10, "cpu_percent": 41.0, "memory_bytes": 1e8}
+    me |= {"silent_s": None}
     now = LiveView(subject).content(record, None, [me], missing=[], state="loading", end=began + seconds)
     style, charts, script = (
         (STATIC / name).read_text(encoding="utf-8") for name in ("live.css", "charts.js", "live.js")
