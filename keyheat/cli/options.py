@@ -78,7 +78,7 @@ class NamedSeries(click.ParamType[tuple[str, str]]):
         """The file's name, and the series as a label."""
         file, equals, series = value.partition("=")
         if not (file and equals and series):
-            self.fail(f"{value!r} is not such as w.json=WriteThrottleEvents/Sum/60/table", param, ctx)
+            self.fail(f"{value!r} is not a pair such as w.json=WriteThrottleEvents/Sum/60/table", param, ctx)
         return Path(file).name, series
 
 

@@ -389,7 +389,7 @@ def _reading(prices: Prices) -> Iterator[tuple[str, str]]:
     yield (
         "A million writes",
         (
-            f"In dollars, {prices.shown}. On-demand: the write units that accepted writes took, those of "
+            f"In dollars, {prices.title}. On-demand: the write units that accepted writes took, those of "
             "tables beside it included. As provisioned: what the provisioned write capacity cost while a "
             "million writes were accepted, so throttled writes make the others dearer."
         ),
