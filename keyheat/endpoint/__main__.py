@@ -79,10 +79,11 @@ def serve(options: EndpointOptions) -> int:
 def _set_faults(regions: Regions, path: Path | None) -> Iterator[str]:
     """Go by the rules of a file, whose reader is loaded for it alone; yields what is wrong with them."""
     if path is not None:
+        from keyheat.endpoint.faults.injection import Faults
         from keyheat.endpoint.faults.rules import FaultRulesError, load_rules
 
         try:
-            regions.set_faults(load_rules(path))
+            regions.set_faults(Faults(regions.home, load_rules(path)))
         except FaultRulesError as error:
             yield str(error)
 

@@ -133,10 +133,11 @@ class Pages:
         if len(visit.body) > MOST_RULES_BYTES:
             raise PageError(413, f"rules have at most {MOST_RULES_BYTES:,} bytes")
         rules = visit.json("rules are sent as Content-Type: application/json")
+        from keyheat.endpoint.faults.injection import Faults
         from keyheat.endpoint.faults.rules import FaultRulesError, checked_rules
 
         try:
-            self.regions.set_faults(checked_rules("rules", rules))
+            self.regions.set_faults(Faults(self.regions.home, checked_rules("rules", rules)))
         except FaultRulesError as error:
             raise PageError(400, str(error), errors=error.errors) from None
         return self.faults(visit)

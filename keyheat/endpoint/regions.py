@@ -13,18 +13,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.dynamodb import DynamoDB, missing_token, request_ids
 from keyheat.endpoint.errors import CORAL, ServiceError, resource_not_found
 from keyheat.endpoint.http import Headers
 from keyheat.endpoint.options import REGION_NAME
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import FaultInjection, Service
 from keyheat.endpoint.tables.catalog import Table, region_in, table_name
-
-if TYPE_CHECKING:
-    from keyheat.endpoint.faults.rules import FaultRules
 
 LOG = logging.getLogger(__name__)
 SCOPE: Final = re.compile(rb"Credential=[^/,]*/\d{8}/([^/,]*)/([a-z0-9-]{1,40})/aws4_request")
@@ -123,16 +120,8 @@ class Regions:
             for table in service.catalog
         }
 
-    def set_faults(self, rules: "FaultRules | None") -> None:
-        """Go by these rules of faults from now on, and by no others; None: by none.
-
-        A Region that comes later goes by what home does.
-        """
-        faults = None
-        if rules is not None:
-            from keyheat.endpoint.faults.injection import Faults
-
-            faults = Faults(self.home, rules)
+    def set_faults(self, faults: FaultInjection | None) -> None:
+        """Go by these faults from now on, and by no others; a Region that comes later does as home."""
         for service in self:
             service.faults = faults
 

@@ -1,21 +1,19 @@
 """The service in one Region: what an account has there, with its tables, its streams and its clock."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from keyheat.endpoint.delivery import Delivery, Exchange
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
 from keyheat.endpoint.options import MOST_STREAM_BYTES, Durations
 from keyheat.endpoint.recording import Recording
 from keyheat.endpoint.stream import TableStream, View, label_at
-from keyheat.endpoint.tables.catalog import Catalog, Table
+from keyheat.endpoint.tables.catalog import Aim, Catalog, Table
 from keyheat.endpoint.values import INVALID
 from keyheat.model.behaviour import DEFAULT, Behaviour
-
-if TYPE_CHECKING:
-    from keyheat.endpoint.faults.injection import Faults
+from keyheat.model.resources import Refusal
 
 MOST_ADVANCE_S: Final = 15 * 86_400.0
 """At once: so long CloudWatch keeps minutes."""
@@ -123,6 +121,20 @@ def no_stream(arn: str) -> ServiceError:
     return resource_not_found(f"Requested resource not found: Stream: {arn} not found")
 
 
+class FaultInjection(Protocol):
+    """What requests ask before they ask for capacity, where somebody set rules of faults (`faults`)."""
+
+    def handle(self, operation: Any, service: Any, request: dict[str, Any]) -> bytes | dict[str, Any]: ...
+
+    def meet(self, operation: str, aim: Aim) -> None: ...
+
+    def refusals(self, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]: ...
+
+    def reasons(self, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]: ...
+
+    def report(self) -> dict[str, Any]: ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Service:
     """Everything an endpoint holds in one Region. Handlers run one at a time, so nothing here is locked.
@@ -142,7 +154,7 @@ class Service:
     streams: Streams = field(default_factory=Streams)
     caller: Exchange = field(default_factory=Exchange)
     recordings: dict[str, Recording] | None = None
-    faults: "Faults | None" = None
+    faults: FaultInjection | None = None
     catalog: Catalog = field(init=False)
 
     def __post_init__(self) -> None:

@@ -137,9 +137,7 @@ def _times(request: EvidenceRequest, now: datetime) -> tuple[datetime, datetime,
     """Start and end of the window; an open one ends with the last full minute."""
     minute = now.replace(second=0, microsecond=0)
     start = request.start or minute - (request.last or timedelta())
-    if request.end is None or request.end > minute > start:
-        return start, minute, True
-    return start, request.end, False
+    return (start, minute, True) if request.end is None else (start, request.end, False)
 
 
 def window_of(start: datetime, end: datetime, now: datetime, *, asked_now: bool = True) -> Window:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
+from keyheat.endpoint.faults.injection import Faults
 from keyheat.endpoint.faults.rules import checked_rules
 from keyheat.model.resources import REASONS, Cause, parse_reason
 from keyheat.words import Direction
@@ -28,7 +29,8 @@ def app() -> ServiceApp:
 
 
 def set_rules(app: ServiceApp, *rules: Rule, seed: int = 1) -> None:
-    app.router.regions.set_faults(checked_rules("a test", {"seed": seed, "rules": list(rules)}))
+    checked = checked_rules("a test", {"seed": seed, "rules": list(rules)})
+    app.router.regions.set_faults(Faults(app.service, checked))
 
 
 def rows(app: ServiceApp) -> list[dict[str, Any]]:
@@ -188,16 +190,6 @@ def test_a_rule_strikes_those_that_it_is_for(
     assert [strikes(app, lambda: send(words)) for words in others] == [False] * len(others)  # noqa: B023
 
 
-def test_a_number_is_named_by_its_digits(app: ServiceApp) -> None:
-    app.ddb.create_table(
-        **on_demand("counted", AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "N"}])
-    )
-    set_rules(app, {"error": 503, "key": 42})
-    read = {number: {"TableName": "counted", "Key": {"pk": {"N": number}}} for number in ("42", "420")}
-    assert refused(lambda: app.ddb.get_item(**read["42"]), "ServiceUnavailable")
-    assert header(app.ddb.get_item(**read["420"])) is None
-
-
 def test_a_rule_lasts_for_its_time_and_for_so_many_times(app: ServiceApp) -> None:
     set_rules(app, {"error": 500, "from_s": 10, "to_s": 20, "times": 2})
 
@@ -270,13 +262,6 @@ def test_a_write_is_done_or_not_as_the_rule_says(
         sends[send]()
     assert struck(app) == [1]
     assert there(app, "hot") is done
-
-
-def test_an_error_that_stands_for_an_answer_stands_for_a_refusal_too(app: ServiceApp) -> None:
-    set_rules(app, {"error": 500, "done": True, "times": 1})
-    refused(lambda: put(app, ConditionExpression="pk = :k", ExpressionAttributeValues={":k": {"S": "no"}}),
-            "InternalServerError")  # fmt: skip
-    assert header(put(app)) is None
 
 
 # What counts it.

@@ -54,13 +54,6 @@ def test_it_answers_by_its_own_names_alone(host: str, status: int) -> None:
         assert asked(router, SIGNED | {"host": host})[0] == status
 
 
-def test_no_name_at_all_is_no_browser_s_and_an_address_is_nobody_s() -> None:
-    assert asked(router_of(), SIGNED)[0] == 200
-    assert asked(router_of(), {}, method=b"GET", url=b"/_keyheat/health")[0] == 200
-    assert asked(router_of(), {"host": "10.1.2.3:8000"}, method=b"GET", url=b"/_keyheat/health")[0] == 200
-    assert asked(router_of(), SIGNED | {"origin": "http://evil.example"})[0] == 403
-
-
 def test_what_may_be_known_by_another_name_is_refused_on_every_page() -> None:
     pages = ("health", "partitions?table=orders", "faults", "advance", "snapshot", "metrics")
     for url in (b"/", *(f"/_keyheat/{page}".encode() for page in pages)):

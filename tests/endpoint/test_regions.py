@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from keyheat.endpoint.faults.injection import Faults
 from keyheat.endpoint.faults.rules import checked_rules
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import MOST_REGIONS, Regions
@@ -129,7 +130,7 @@ def test_a_rule_of_faults_is_for_every_region_or_for_one(app: ServiceApp) -> Non
         {"name": "all", "operations": ["PutItem"], "error": 500},
         {"name": "down", "region": THERE, "error": 503},
     ]
-    app.router.regions.set_faults(checked_rules("rules", {"rules": rules}))
+    app.router.regions.set_faults(Faults(app.service, checked_rules("rules", {"rules": rules})))
     app.client("dynamodb", "sa-east-1").list_tables()  # one that comes later
     for region in (HERE, THERE):
         with pytest.raises(ClientError, match="InternalServerError"):

@@ -87,13 +87,6 @@ def test_a_described_table_is_created_as_it_was(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [{"Table": ORDERS}, ORDERS, [ORDERS], {"Tables": [{"Table": ORDERS}]}, [{"Table": ORDERS}]]
-)
-def test_a_file_of_tables_has_one_of_several_forms(content: object) -> None:
-    assert described_tables(content) == [ORDERS]
-
-
-@pytest.mark.parametrize(
     ("table", "said"),
     [
         ({"BillingMod": "PROVISIONED"}, "unknown field, did you mean BillingMode? @ $[0].BillingMod"),
@@ -260,20 +253,6 @@ def test_an_item_in_the_place_of_another_is_said(
     assert len(service.catalog.find("orders").items) == 1
     assert "2 items of" in (said := capsys.readouterr().err)
     assert "1 of them in the place of another" in said
-
-
-@pytest.mark.parametrize(
-    ("beginning", "said"),
-    [
-        (Contents(table=(Path("none.json"),)), "none.json: "),
-        (Contents(seed_items=(("gone", Path("x")),)), "no table gone; tables are: none"),
-        (Contents(seed_items=((None, Path("x")),)), "which table? --seed-items TABLE=x; tables are: none"),
-        (Contents(snapshot=Path("none.jsonl")), "none.jsonl: "),
-    ],
-)
-def test_what_is_not_there_is_said(regions: Regions, beginning: Contents, said: str) -> None:
-    with pytest.raises(CannotBegin, match=said.replace("?", r"\?")):
-        fill(regions, beginning)
 
 
 def test_time_goes_on_and_never_back() -> None:

@@ -12,8 +12,7 @@ from keyheat.load.shards import ShardFollower
 from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
-from keyheat.load.users.orders import OrderTally, guarded, order_item, placed_s, total_key, total_update
-from keyheat.model.units import item_bytes
+from keyheat.load.users.orders import OrderTally, guarded, order_item, total_key, total_update
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 
 pytestmark = pytest.mark.opens
@@ -83,15 +82,6 @@ def orders(shared: EndpointProcess, scenario: Scenario) -> Orders:
 def follower(orders: Orders) -> ShardFollower:
     arn = orders.client.describe_table(TableName=orders.table.name)["Table"]["LatestStreamArn"]
     return ShardFollower(make_client(orders.target, service="dynamodbstreams"), arn)
-
-
-def test_an_order_is_as_large_as_it_is_asked_to_be(scenario: Scenario) -> None:
-    of, number = ("product-1", "2026-11-21"), "1795176000123-0000001-000001"
-    item = order_item(scenario.table, "run", number, of, quantity=3, size_bytes=1_000)
-    assert item_bytes(item) == 1_000
-    assert placed_s(number) == 1_795_176_000.123
-    small = order_item(scenario.table, "run", number, of, quantity=3, size_bytes=10)
-    assert item_bytes(small) > 10  # as small as it can be
 
 
 def test_a_child_is_read_after_its_parent(follower: ShardFollower, orders: Orders) -> None:

@@ -1,7 +1,6 @@
 """The cache lets one read of a key through per lifetime, and nothing that was not found."""
 
 import gevent
-import pytest
 
 from keyheat.load.users.collections import Collected, ReadThroughCache, copies_of
 from keyheat.scenario.spec.part import CacheSpec
@@ -50,16 +49,6 @@ def test_those_who_miss_at_the_same_time_share_one_read() -> None:
     gevent.joinall(users, raise_error=True)
     assert table.reads == 1
     assert sum(user.value[0] is not None for user in users) == 19
-
-
-@pytest.mark.parametrize("complete", [True, False])
-def test_what_was_not_found_is_not_kept(complete: bool) -> None:
-    """An absent item may be written at any time, and a throttled read found nothing out."""
-    table = Table(Collected([], complete, 1, 0.5))
-    cache = table.cache()
-    for _ in range(3):
-        cache.get(KEY, table.read)
-    assert table.reads == 3
 
 
 def test_copies_are_global_indexes_with_the_same_keys_and_all_attributes() -> None:

@@ -237,15 +237,6 @@ def test_partitions_are_counted_before_and_after_and_splits_between_are_seen(
     assert again.noted((began_s, time.time()))["partitions"]["splits"] == []  # those were before
 
 
-def test_a_time_outside_of_the_run_is_not_believed(streamed: Any, endpoint: EndpointProcess) -> None:
-    around = look(endpoint, streamed.describe_table(TableName="orders")["Table"])
-    warm = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 5_000}
-    streamed.update_table(TableName="orders", WarmThroughput=warm)
-    eventually(lambda: streamed.describe_table(TableName="orders")["Table"]["TableStatus"] == "ACTIVE")
-    partitions = around.noted((1_000.0, 2_000.0))["partitions"]
-    assert set(partitions["splits"]) == {None}
-
-
 @pytest.mark.parametrize(("on", "wrong"), [(False, None), (True, "not you")])
 def test_a_stream_that_is_off_is_not_asked_and_one_that_may_not_be_described_is_said(
     on: bool, wrong: str | None, monkeypatch: pytest.MonkeyPatch

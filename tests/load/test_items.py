@@ -59,12 +59,6 @@ def test_attributes_that_a_load_test_chooses_are_a_part_of_the_size(size: int, v
     assert {name: item[name]["S"] for name in chosen} == chosen
 
 
-def test_an_item_may_be_left_out_of_an_index() -> None:
-    item = orjson.loads(template(500, **INDEXED).item("k", "s", Random(1), attributes={"land": None}))
-    assert item.keys() == {"pk", "größe", "filler"}
-    assert item_bytes(item) == 500
-
-
 @pytest.mark.parametrize(
     "sizes",
     [

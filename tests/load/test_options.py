@@ -80,11 +80,6 @@ def test_auto_scaling_is_refused_with_what_leaves_it_out_of_table_and_indexes(tm
     assert not plan.scenario.table.scaled
 
 
-def test_auto_scaling_of_the_scenarios_table_is_nothing_to_a_table_that_is_there(tmp_path: Path) -> None:
-    said = options(scenario=str(scaled_scenario(tmp_path)), table="orders", target="http://127.0.0.1:8000")
-    assert check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False).guards.table == "orders"
-
-
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
 
 
@@ -125,12 +120,6 @@ def test_a_load_that_needs_a_sort_key_says_so(scenario_file: Path) -> None:
     assert "$.table.sort_key" in errors_of(said, locustfiles=["sharded.py"], needs_sort_key=True)
 
 
-def test_items_too_small_for_their_keys_are_said(scenario_file: Path) -> None:
-    text = scenario_file.read_text().replace("item_bytes = 27_000", "item_bytes = 100")
-    scenario_file.write_text(text.replace('sort_key = "sk"', f'sort_key = "{"s" * 60}"'))
-    assert "$.load.item_bytes" in errors_of(options(scenario=str(scenario_file)), locustfiles=["hotkey.py"])
-
-
 def test_numbers_that_are_not_said_come_from_the_scenario(scenario_file: Path) -> None:
     said = options(scenario=str(scenario_file), num_users=3)
     plan = check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False)
@@ -166,11 +155,6 @@ def test_runs_are_named_for_the_scenario_and_the_time(
     plan = check_options(options(), locustfiles=["hotkey.py"], needs_sort_key=False)
     for expected in ("hotkey-20261121T060000Z", "hotkey-20261121T060000Z-2"):
         assert run_folder(plan, NOW).folder == tmp_path / "reports" / "out" / expected
-
-
-def test_a_budget_on_the_command_line_goes_before_that_of_the_scenario() -> None:
-    plan = check_options(options(max_dollars=0.5), locustfiles=["hotkey.py"], needs_sort_key=False)
-    assert (plan.budget.dollars, plan.budget.units) == (0.5, None)
 
 
 @pytest.mark.parametrize(

@@ -95,13 +95,6 @@ def test_a_batch_of_which_nothing_was_done_is_throttled_whole_for_the_reason_tha
     assert record.latencies["BatchWriteItem.throttled"].count == 1
 
 
-def test_a_batch_that_got_no_answer_failed_whole() -> None:
-    record = Record()
-    assert batch()(record, ATTEMPT, Answer(0, b"", 0.1, failure="timeout")) == "timeout"
-    assert totals(record) == (0, 0, 3, 0.0)
-    assert record.errors_by_kind == {"timeout": 3}
-
-
 def cancelled(*codes: str) -> Answer:
     reasons = [{"Code": code} | ({"Message": "m"} if code != "None" else {}) for code in codes]
     return error("TransactionCanceledException", CancellationReasons=reasons)

@@ -174,19 +174,6 @@ def test_the_quota_of_a_client_is_used_up_alike(monkeypatch: pytest.MonkeyPatch)
     assert sum(theirs) == 100  # 500 tokens, of which a retry of a throttled request takes 5
 
 
-def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    script = [THROTTLED] * 140 + [GOOD]
-    calls = 160
-    with server(script) as (url, _):
-        theirs = [len(delays) for delays in delays_of_botocore(url, calls, monkeypatch)]
-    retries, ours, left = published(), list[int](), [answer_of(reply) for reply in script]
-    for _ in range(calls):
-        delays, _end = delays_of_ours(retries, left)
-        left = left[len(delays) + 1 :] or [answer_of(GOOD)]
-        ours.append(len(delays))
-    assert ours == theirs
-
-
 BROKEN, WORSE = error("InternalServerError", 500), (502, b"", {})
 
 

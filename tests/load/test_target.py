@@ -142,11 +142,6 @@ def test_aws_needs_a_region(monkeypatch: pytest.MonkeyPatch) -> None:
     assert aws_target().url == "https://dynamodb.eu-north-1.amazonaws.com"
 
 
-def test_the_endpoint_of_an_account_is_that_of_its_region() -> None:
-    target = target_at("https://123456789012.ddb.eu-west-1.amazonaws.com")
-    assert (target.url, target.region) == ("https://dynamodb.eu-west-1.amazonaws.com", "eu-west-1")
-
-
 @pytest.mark.parametrize(
     ("url", "why"),
     [

@@ -271,15 +271,6 @@ def test_workers_that_are_slow_when_the_order_is_given_have_their_parts_when_the
     assert (order_for(wire, "late").part, wire["of"]) == (0, 1)
 
 
-def test_a_run_without_any_worker_says_nothing() -> None:
-    gatherer = Gatherer(
-        SimpleNamespace(runner=Wire(clients={}), parsed_options=SimpleNamespace()), order(), Record()
-    )
-    gatherer.give_order()
-    gatherer.finish()
-    assert "no worker was left" in gatherer.record.health.problems[0]
-
-
 Wired = dict[str, Any]
 
 

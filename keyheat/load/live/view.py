@@ -35,16 +35,6 @@ WINDOWS_AGO_S = 15  # a window of keys lasts five seconds, and comes from worker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
-    name: str
-    state: str
-    users: int
-    cpu_percent: float
-    memory_bytes: float
-    silent_s: float | None = None  # since a worker was heard; None: this very process
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """What does not change while a run goes on."""
 
@@ -58,6 +48,7 @@ class Subject:
     started_s: float
     duration_s: float | None
     users: int
+    target_unit: str = "requests"
     capacity_model: bool = True  # whether the endpoint ever throttles
 
 
@@ -81,7 +72,7 @@ class LiveView:
         self,
         record: Record,
         verdict: GeneratorHealth | None,
-        processes: Sequence[Process],
+        processes: Sequence[Mapping[str, Any]],
         *,
         missing: Sequence[str],
         state: str,
@@ -117,7 +108,7 @@ class LiveView:
                 "missed": record.health.missed,
                 "late": record.counted.get("arrivals.late", 0),
                 "dropped": record.counted.get("arrivals.dropped", 0),
-                "processes": [asdict(one) for one in processes],
+                "processes": processes,
             },
             "beside": [beside(record, name) for name in self.subject.beside],
         }

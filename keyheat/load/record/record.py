@@ -159,22 +159,14 @@ class Record:
 
     def cut(self) -> "Record":
         """Take everything off this record but the windows still open; what is left goes on counting."""
-        piece = Record(
-            seconds=self.seconds,
-            throttles=self.throttles,
-            latencies=self.latencies,
-            heat={},
-            errors_by_kind=self.errors_by_kind,
-            counted=self.counted,
-            meetings=self.meetings,
-            health=self.health,
-            consumed=self.consumed,
-        )
-        fresh = Record()
-        for name, heat in self.heat.items():
-            fresh.heat[name] = KeyHeat(show_keys=heat.show_keys, open=heat.open, window_s=heat.window_s)
+        piece = Record(**{name: getattr(self, name) for name in self.__slots__})
+        left = {
+            name: KeyHeat(show_keys=heat.show_keys, open=heat.open, window_s=heat.window_s)
+            for name, heat in self.heat.items()
+        }
+        for heat in piece.heat.values():
             heat.open = {}
-            piece.heat[name] = heat
+        fresh = Record(heat=left)
         for name in self.__slots__:
             setattr(self, name, getattr(fresh, name))
         return piece

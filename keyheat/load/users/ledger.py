@@ -1,8 +1,8 @@
 """What the writers of this process know to be in the tables: the truth that reads are checked against.
 
 While a write is in flight its item is certain to be where it was before and will be after; once it is
-acknowledged, where it put it. Where writes overlapped, the item stays certain only where each of them leaves
-it. The items written longest ago are forgotten first, so that memory is bounded; they are not checked.
+acknowledged, where it put it. Where writes overlapped, it is certain only where all of them put it. The items
+written longest ago are forgotten first, so that memory is bounded; they are not checked.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -84,7 +84,10 @@ class _Flight:
 
     count: int = 0
     overlapped: bool = False
+    applied: bool = False
     left: dict[Spot, float] = field(default_factory=dict)  # where it is no longer certain to be
+    common: set[Spot] | None = None  # of all writes that were applied, or may have been
+    keys: Item = field(default_factory=dict)
 
 
 class Ledger:
@@ -130,32 +133,24 @@ class Ledger:
 
     def applied(self, identity: Identity, after: Item | None) -> None:
         """A write that was begun is acknowledged."""
-        flight, now_s, known = self._landed(identity), self._now(), self._forget(identity)
-        since_s = known.since_s if known else {}
-        if flight.overlapped:
-            self._keep(identity, _Known({}, since_s, now_s))
-        elif after is not None:
-            since_s = {spot: since_s.get(spot, now_s) for spot in self._spots(identity, after)}
-            self._keep(identity, _Known(self._keys_of(identity[0], after), since_s, now_s))
+        flight = self._flights[identity]
+        flight.applied, flight.keys = True, self._keys_of(identity[0], after or {})
+        self.unknown(identity, after)
 
     def updated(self, identity: Identity, changes: Item) -> None:
         """An update that was begun is acknowledged; of its keys, the item changed those among `changes`."""
-        known = self._items.get(identity)
+        known = None if self._flights[identity].overlapped else self._items.get(identity)
         self.applied(identity, {**known.keys, **changes} if known else changes)
 
-    def unknown(self, identity: Identity) -> None:
+    def unknown(self, identity: Identity, after: Item | None) -> None:
         """Nobody knows whether a write that was begun was applied."""
+        flight, spots = self._flights[identity], self._spots(identity, after)
+        flight.common = spots if flight.common is None else flight.common & spots
         self._landed(identity)
-        if (known := self._items.get(identity)) is not None:
-            known.keys = {}
 
     def refused(self, identity: Identity) -> None:
         """A write that was begun changed nothing."""
-        flight, known = self._landed(identity), self._items.get(identity)
-        if known is not None and not flight.overlapped:
-            known.since_s |= flight.left
-            for spot in flight.left:
-                self._places.add(spot, identity)
+        self._landed(identity)
 
     def required(
         self, query: Query, shards: Iterable[str], *, before_s: float, last: SortValue | None
@@ -182,13 +177,30 @@ class Ledger:
         known = self._items.get(identity)
         return known.acknowledged_s if known else None
 
-    def _landed(self, identity: Identity) -> _Flight:
-        """One write less in flight."""
+    def _landed(self, identity: Identity) -> None:
+        """One write less in flight; after the last one it is settled where the item is."""
         flight = self._flights[identity]
         flight.count -= 1
-        if not flight.count:
-            del self._flights[identity]
-        return flight
+        if flight.count:
+            return
+        del self._flights[identity]
+        known = self._items.get(identity)
+        if flight.applied:
+            self._settle(identity, flight)
+        elif known is not None and flight.common is None:  # nothing changed
+            known.since_s |= flight.left
+            for spot in flight.left:
+                self._places.add(spot, identity)
+        elif known is not None:
+            known.keys = {}
+
+    def _settle(self, identity: Identity, flight: _Flight) -> None:
+        """The item is where it was all the time, and from now on where all of the writes put it."""
+        now_s, known = self._now(), self._forget(identity)
+        since_s = known.since_s if known else {}
+        since_s = {spot: since_s.get(spot, now_s) for spot in since_s.keys() | (flight.common or set())}
+        if since_s:
+            self._keep(identity, _Known({} if flight.overlapped else flight.keys, since_s, now_s))
 
     def _keys_of(self, table: str, item: Item) -> Item:
         names = {name for _index, *keys in self._owners[table] for name in keys if name}

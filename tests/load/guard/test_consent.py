@@ -3,7 +3,6 @@
 import os
 import pty
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TextIO
 
 import pytest
@@ -57,13 +56,6 @@ def test_a_yes_is_no_leave_to_exceed_the_budget(nobody: TextIO) -> None:
         "units",
         "minutes",
     ]
-
-
-def test_where_nobody_knows_how_long_it_lasts_the_caps_hold_while_it_runs(nobody: TextIO) -> None:
-    plan = plan_of(yes=True, duration_s=None, budget=BudgetSpec(units=1))
-    assert consented(plan, nobody) is plan
-    with pytest.raises(TableRefused, match=r"may cost .* --max-dollars"):  # its table's first hour
-        consented(replace(plan, budget=BudgetSpec(dollars=1e-3)), nobody)
 
 
 @pytest.mark.parametrize(

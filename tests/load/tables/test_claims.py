@@ -150,15 +150,6 @@ def test_a_run_without_an_end_says_that_it_is_still_there() -> None:
     assert max(slept) < CLAIM_S / 2
 
 
-def test_a_run_whose_end_is_known_asks_for_nothing_while_it_loads() -> None:
-    account, asked = ours(), []
-    client = replacing(account.ddb, tag_resource=lambda **request: asked.append(request))
-    first = Somebody(account, "run-1", client=client).begins()
-    account.sleep(HOUR_S)
-    first.tables.renew(client)
-    assert asked == []
-
-
 def test_of_two_that_come_at_once_the_same_one_stays_for_both() -> None:
     """Both write, and only then does either of them read."""
     account = ours()

@@ -341,9 +341,3 @@ def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> Non
     tables.prepare(a_spec(name="own"))
     tables.leave()
     look_at_tables(here, [a_spec(name="made"), a_spec(name="own")], Allowed(local=True))
-
-
-@pytest.mark.opens
-def test_a_target_that_is_not_there_is_said() -> None:
-    with pytest.raises(TableError, match=r"http://127\.0\.0\.1:1"):
-        look_at_tables(target_at("http://127.0.0.1:1"), [a_spec()], Allowed(local=True))
