@@ -146,5 +146,7 @@ class _Sender:
         self._app.clock.now_s = CLOCK.now_s
         self._connections.use(CLOCK.now_s)
         headers = {b"x-amz-target": b"DynamoDB_20120810." + operation.encode(), b"authorization": b"-"}
-        status, _headers, content = taken_apart(self._app.router.answer(b"POST", b"/", headers, body))
+        connection = self._app.service.caller.connection
+        answer = self._app.router.answer(b"POST", b"/", headers, body, connection)
+        status, _headers, content = taken_apart(answer)
         return Answer(status, content, 0.0)
