@@ -52,7 +52,7 @@ def plan(
     from keyheat.plan.quotas import DEFAULT_QUOTAS
     from keyheat.show.plan import plan_answer
     from keyheat.simulator.alterations import check_shards
-    from keyheat.simulator.rehearsal.ask import loadtest_of
+    from keyheat.simulator.dryrun.ask import loadtest_of
 
     if target == LOCAL and (region or profile):
         raise click.UsageError("--region and --profile are those of an account: add --target aws, too")

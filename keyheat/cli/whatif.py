@@ -220,7 +220,7 @@ def _retries(scenario: "Scenario", path: Path, wanted: Wanted, *, drawn: bool) -
     """What each policy makes of the same demand, request by request on the simulator."""
     from keyheat.show.progress import Simulating
     from keyheat.show.retries import retries_answer
-    from keyheat.simulator.rehearsal.ask import assumptions_of
+    from keyheat.simulator.dryrun.ask import assumptions_of
     from keyheat.simulator.retrying import demand_of, retried
 
     own = scenario.client
@@ -243,7 +243,7 @@ def _answer(
 ) -> "tuple[Answer, int]":
     """The answer over all searches, with a figure of each where it is `drawn`; and the exit code."""
     from keyheat.show.whatif import exit_code_of, found_of, search_answer, together
-    from keyheat.simulator.rehearsal.ask import assumptions_of
+    from keyheat.simulator.dryrun.ask import assumptions_of
 
     listed = price_list(prices)
     found = [
