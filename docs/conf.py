@@ -12,9 +12,7 @@ html_theme = "furo"
 html_title = "Keyheat"
 html_show_sphinx = False
 html_copy_source = False
-suppress_warnings = [
-    "misc.highlighting_failure"
-]  # mermaid, and parts of JSON
+suppress_warnings = ["misc.highlighting_failure"]  # mermaid, and parts of JSON
 
 CHAPTERS: Final = {
     "Ask without a load": ("simulate", "plan", "whatif", "fix"),
