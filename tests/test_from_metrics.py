@@ -60,7 +60,7 @@ def test_the_scenario_says_where_its_rates_come_from(app: ServiceApp) -> None:
     table = source_of(app.ddb.describe_table(TableName="orders")["Table"]).tables[0]
     text = scenario_text(table, Demand(measured=found), "the live table", "schema.json")
     assert "# By CloudWatch, the busiest minute of 3 h was" in text
-    assert "per_s = 20  # 0.767/s in the mean" in text
+    assert "per_s = 20  # mean: 0.767/s" in text
     scenario = scenario_from_dict(tomllib.loads(text), "orders.toml")
     assert scenario.load.requests_per_s == pytest.approx(20 + 3_600 / (3 * 3_600), rel=1e-3)
     assert [task.operation for task in scenario.mix] == ["put", "query"]

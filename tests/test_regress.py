@@ -185,7 +185,7 @@ def test_a_first_session_that_nobody_expected_wants_to_be_looked_at(verb: Verb) 
     second = verb("regress", file)
     assert second.code == 1
     assert second.says("Compared with session 1")
-    assert second.says("which nobody has accepted yet")
+    assert second.says("the last one, not yet accepted")
     again = verb("regress", file, "--accept")
     assert again.says("short has a new baseline")
     assert [one.verdict for one in sessions()] == ["baseline", "unaccepted", "unaccepted"]
@@ -269,7 +269,7 @@ def test_a_run_without_a_diagnosis_is_exit_code_3(verb: Verb, runs: Any) -> None
     runs(real, lambda _job, _how: 3)
     said = verb("regress", suite(), "--out", "broken")
     assert said.code == 3
-    assert said.says("too-small, repetition 2 is invalid: It came to no diagnosis")
+    assert said.says("too-small, repetition 2 is invalid: It has no diagnosis")
 
 
 def test_a_run_that_is_refused_ends_the_session_with_its_code(verb: Verb, runs: Any) -> None:

@@ -82,7 +82,7 @@ def _quotas(quotas: Quotas) -> Fact:
 
 
 def _cost_of_a_run(plan: ScenarioPlan) -> Fact:
-    value = f"Costs at most {dollars(plan.bill.dollars)} in AWS ({plan.bill.prices.shown})"
+    value = f"Costs at most {dollars(plan.bill.dollars)} in AWS ({plan.bill.prices.title})"
     return Fact(name="A run", value=value, beside=("nothing on a local table",))
 
 

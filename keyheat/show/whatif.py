@@ -320,7 +320,7 @@ def _notes(found: Found) -> Iterator[str]:
     if found.target == SIMULATED:
         yield BURST if search.question.burst else STEADY
     if found.target == SIMULATED and found.kind != "load":
-        yield f"Dollars are a month of this load, around the clock; {found.prices.shown}."
+        yield f"Dollars are a month of this load, around the clock; {found.prices.title}."
     if found.kind != "shards" and scenario.changes_capacity:
         yield "Timeline and auto scaling are left out: the capacity stays the same."
 

@@ -189,7 +189,7 @@ BAD_OUTPUT: list[tuple[str, Any]] = [
         r"'Timestamps' is missing @ \$\.MetricDataResults\[0\]",
         [{"Label": "ConsumedReadCapacityUnits/Sum/60/table"}],
     ),
-    ("none that `keyheat queries` makes", [{"Label": "my own", "Timestamps": [], "Values": []}]),
+    ("not one of `keyheat queries`", [{"Label": "my own", "Timestamps": [], "Values": []}]),
     (
         "1 timestamps for 0 values",
         [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": []}],
@@ -201,7 +201,7 @@ BAD_OUTPUT: list[tuple[str, Any]] = [
             for name in "AB"
         ],
     ),
-    ("is no quantity", [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": [-1]}]),
+    ("not a quantity", [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": [-1]}]),
     ("2 errors", [{"Label": "x"}, {"Label": "y"}]),
 ]
 

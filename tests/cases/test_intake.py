@@ -84,7 +84,7 @@ def test_scale_in_that_nobody_knows_here_is_named(tmp_path: Path) -> None:
         .replace("DisableScaleIn: true", "DisableScaleIn: !Ref Off")
     )
     (note,) = read_source(written(tmp_path / "t.yaml", text, "utf-8")).notes
-    assert "DisableScaleIn: Ref of Off is not known here" in note
+    assert "DisableScaleIn: Ref of Off is unknown" in note
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_is_described_elsewhere_is_refused_with_the_way_there(
     with pytest.raises(NotTaken) as refused:
         read_source(file)
     assert message in str(refused.value)
-    assert "throughput is not said" not in str(refused.value)
+    assert "without a throughput" not in str(refused.value)
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

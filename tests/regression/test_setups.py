@@ -10,7 +10,7 @@ import pytest
 from keyheat.analysis.setup import Setup, kept_form
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.outcome import Difference, Gate
-from keyheat.regression.setups import differences, foreseen
+from keyheat.regression.setups import differences, expected_summary
 from keyheat.regression.suite import SCENARIOS, Suite, SuiteCase
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import overridden
@@ -144,5 +144,5 @@ def test_what_differs_is_known_before_anything_is_sent(
 ) -> None:
     before: RunSummary = a_summary(setup=changed(machine="2 cores, 8 GiB, a CPU"))
     case = a_case(target=target, settings=settings)
-    forbidding, _ = between(before.setup, foreseen(before, case, machine).setup, case)
+    forbidding, _ = between(before.setup, expected_summary(before, case, machine).setup, case)
     assert {one.what for one in forbidding} == what
