@@ -47,7 +47,6 @@ NEEDS: Mapping[str, Needs] = {
     "schedules.md": Needs(world="team"),
     "sharding.md": Needs(world="local"),
     "tables.md": Needs(world="orphans"),
-    "traffic.md": NIGHTLY,
     "watch.md": NIGHTLY,
 }
 
