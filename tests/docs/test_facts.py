@@ -146,6 +146,7 @@ MAKE = {
     "check": [".venv/bin/ruff check .", ".venv/bin/mypy", ".venv/bin/python -m pytest"],
     "nightly": [".venv/bin/python -m pytest", "-m nightly"],
     "bench": [".venv/bin/python -m benchmarks"],
+    "docs": [".venv/bin/python -m sphinx -q -W"],
 }
 
 
