@@ -17,7 +17,7 @@ from keyheat.analysis.summary import RunSummary
 from keyheat.inputs import is_text
 from keyheat.masking import plain
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, SIMULATED, FileProblem, parsed_json
-from keyheat.runs.folder import is_underway
+from keyheat.runs.claims import is_claimed
 from keyheat.runs.manifest import read_manifest
 
 DEPTH: Final = 6  # folders below the one that is searched
@@ -54,9 +54,9 @@ class FoundRun:
 
 
 def find_runs(
-    folders: Sequence[Path], now_s: float, tell: Callable[[Sequence[Path]], Iterable[Path]] = iter
+    folders: Sequence[Path], tell: Callable[[Sequence[Path]], Iterable[Path]] = iter
 ) -> tuple[list[FoundRun], list[UnreadPlace]]:
-    """Every run below the folders once, and what could not be read; `now_s` judges signs of life.
+    """Every run below the folders once, and what could not be read.
 
     `tell` gives the places one by one, and shows how far that is.
     """
@@ -65,7 +65,7 @@ def find_runs(
     places = dict.fromkeys(place for folder in folders for place in _runs_below(folder, DEPTH, problems))
     for place in tell([*places]):
         try:
-            runs.append(_read(place, now_s))
+            runs.append(_read(place))
         except (FileProblem, OSError) as problem:
             problems.append(UnreadPlace(place=place, why=str(problem).replace(f"{place}/", "")))
     return runs, problems
@@ -97,7 +97,7 @@ def _runs_below(folder: Path, depth: int, problems: list[UnreadPlace]) -> Iterat
             yield from _runs_below(Path(entry.path), depth - 1, problems)
 
 
-def _read(folder: Path, now_s: float) -> FoundRun:
+def _read(folder: Path) -> FoundRun:
     """Read a run directory. Raises `FileProblem`."""
     made_s = next(path.stat().st_mtime for name in MARKS if (path := folder / name).exists())
     if (folder / FILES[DIAGNOSIS]).exists():
@@ -111,11 +111,10 @@ def _read(folder: Path, now_s: float) -> FoundRun:
         )  # fmt: skip
     manifest, target = (found := read_manifest(folder)), target_of(found)
     state: State = "never ended" if manifest.status == "running" else "not analyzed"
-    alive = is_underway(folder, now_s)
     return FoundRun(
         scenario=manifest.name or folder.name, question=manifest.question or "", target=target,
         started_s=_when(manifest.started_at, target, made_s), duration_s=manifest.duration_s,
-        state="under way" if alive else state, table=manifest.table.name, folder=folder,
+        state="under way" if is_claimed(folder) else state, table=manifest.table.name, folder=folder,
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from keyheat.plan.totals import (
 )
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair
-from keyheat.simulator.rehearsal.ask import assumptions_of
+from keyheat.simulator.dryrun.ask import assumptions_of
 from keyheat.words import LIMITS, Capacity, Constraint, Direction, KnownConstraint
 
 ROUNDING: Final = 1e-9  # relative difference at which numbers count as equal

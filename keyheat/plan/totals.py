@@ -134,7 +134,7 @@ def total_load(
     """Total what the scenario's load test, or `traffic`, sends; `folder` holds the scenario's trace.
 
     `scale` multiplies partition limits. A load longer than `LONGEST_S` repeats its first hour. None if the
-    load is unknown: it changes for longer than that, or a rehearsal cannot tell. Raises `TraceError`.
+    load is unknown: it changes for longer than that, or no dry run shows what is sent. Raises `TraceError`.
     """
     if scenario.load.duration_s > LONGEST_S:
         return _repeat_first_hour(scenario, folder, scale) if repeats_first_hour(scenario) else None

@@ -22,7 +22,7 @@ from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.shipped import shipped
-from keyheat.simulator.rehearsal.ask import check_file
+from keyheat.simulator.dryrun.ask import check_file
 from keyheat.validation import mistakes
 from keyheat.words import Constraint
 

@@ -51,7 +51,7 @@ OVER_MAXIMUM = {**ON_DEMAND, "table.max_on_demand": {"write": 1_500}}
 BUDGET = {"dollars": 1.5, "units": 99_999, "minutes": 0.5}
 SHIPPED = (
     "hotkey", "too-small", "sharded", "country-index", "aggregate-transaction", "read-hot", "operations",
-    "table-per-period", "table-per-period-on-demand", "auto-scaling-late", "pre-warmed", "dynamic-sharding",
+    "table-per-period", "table-per-period-on-demand", "auto-scaling-late", "pre-warmed",
 )  # fmt: skip
 PLANS: dict[str, Callable[[], ScenarioPlan]] = {
     **{name: partial(plan_of, name) for name in SHIPPED},

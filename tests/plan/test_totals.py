@@ -88,7 +88,7 @@ def test_requests_of_several_items_are_told_apart_from_their_items() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["sharded", "operations", "leaderboard-sharded", "aggregate-scan", "read-cache", "replay", "unique-key"],
+    ["sharded", "operations", "leaderboard-sharded", "read-cache", "replay", "unique-key"],
 )
 def test_a_simulation_that_throttles_nothing_consumes_what_was_expected(name: str) -> None:
     scenario = load_scenario(SCENARIOS / f"{name}.toml")

@@ -9,8 +9,8 @@ import pytest
 
 from keyheat.plan.totals import ResourceSide, total_load
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.simulator.dryrun.combinations import with_combinations
 from keyheat.simulator.folder import keys_of
-from keyheat.simulator.rehearsal.combinations import with_combinations
 from keyheat.simulator.simulate import simulate
 from keyheat.words import WRITE
 from tests.outside import OR_TOO_SLOW

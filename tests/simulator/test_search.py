@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,8 +28,8 @@ from keyheat.simulator.whatif import (
     throttled_directions,
 )
 from keyheat.words import Direction, label_of
+from tests.rehearsal import SAMPLED, SCENARIOS
 
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 WRITE, READ = Direction.WRITE, Direction.READ
 
 
@@ -436,17 +435,13 @@ def test_a_demand_outlasts_what_a_partition_gives_in_an_instant_and_ends_before_
     assert [seconds_for(precision) for precision in (0.05, 0.02, 0.001, 0.5)] == [60, 150, 230, 60]
 
 
-LOADTESTS = sorted(path.stem for path in (SCENARIOS.parents[1] / "loadtests").glob("[!_]*.py"))
+OF_LOADTESTS = {one.loadtest: one for one in map(load_scenario, SAMPLED) if one.loadtest != "replay"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loadtest", sorted({*LOADTESTS} - {"replay"}))
-def test_which_load_tests_spread_their_keys_by_themselves(loadtest: str) -> None:
+@pytest.mark.parametrize("stated", OF_LOADTESTS.values(), ids=OF_LOADTESTS)
+def test_which_load_tests_spread_their_keys_by_themselves(stated: Scenario) -> None:
     """Those whose first second is spread over more keys where there are more shards."""
-    path = SCENARIOS / f"{loadtest.replace('_', '-')}.toml"
-    stated = load_scenario(path)
-    if stated.dynamic_sharding is not None:
-        return
     spread = []
     for shards in (1, 7):
         raw = stated.model_dump(mode="json")

@@ -13,7 +13,7 @@ from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.traffic.setting import TrafficSetting, asked, asked_of_users
-from keyheat.simulator.traffic.users import LoadTest, TaskRequest, Users, UserTask, shares_of
+from keyheat.simulator.traffic.users import TaskRequest, Users, UserTask, shares_of
 from keyheat.words import Direction
 
 LEAST_COST = 0.05
@@ -142,14 +142,11 @@ class Sending:
     """The users of a load test, each at its pace."""
 
     setting: TrafficSetting
-    loadtest: Callable[[TrafficSetting], LoadTest]
-    _users: LoadTest = field(init=False)
+    users: Callable[[], Sequence[Users]]  # what they send in this second
     _pace: UserPace = field(init=False)
     _sent: list[TaskRequest] = field(default_factory=list, init=False)  # in this second
 
     def __post_init__(self) -> None:
-        self.setting.begin(0.0)
-        self._users = self.loadtest(self.setting)
         self._pace = pace_of(self.setting.load)
 
     @property
@@ -160,9 +157,9 @@ class Sending:
     def second(self, at_s: float) -> Sequence[Flow]:
         """What is sent in the second that begins `at_s` seconds into the run."""
         self.setting.begin(at_s)
-        kinds = self._users()
+        kinds = self.users()
         poisson = self.setting.load.arrivals == "poisson"
-        sent = [*_requests(self._pace.sent(kinds, at_s)), *(one for kind in kinds for one in kind.aside)]
+        sent = list(_requests(self._pace.sent(kinds, at_s)))
         self._sent = [replace(request, poisson=poisson) for request in sent] if poisson else sent
         return self._sent
 
