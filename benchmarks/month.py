@@ -29,9 +29,9 @@ from keyheat.regression.history import History
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.suite_spec import RunSpec
 from keyheat.runfiles import write_json
+from keyheat.show.console import be_quiet
+from keyheat.show.history import sessions_answer
 from keyheat.show.html import html_of, save
-from keyheat.show.runs import kept_runs, rows_of, runs_answer
-from keyheat.terminal.console import be_quiet
 
 MOST_ALARMS: Final = 0.01  # of the nights: a suite is confident by 99 %
 OUT: Final = Path("reports") / "out" / "months"
@@ -133,9 +133,10 @@ def counted(said: Sequence[NightSaid]) -> list[Row]:
 
 
 def write_page(folder: Path) -> Path:
-    """The page of a month: its runs, night by night."""
-    known, problems = kept_runs(folder / "history.sqlite", lambda: FIRST)
-    made = runs_answer(rows_of((), known), problems, [folder], folder)
+    """The page of a month, night by night."""
+    file = folder / "history.sqlite"
+    with History.open(file, lambda: FIRST) as history:
+        made = sessions_answer(file, history.sessions(), set())
     return save(folder / "month.html", html_of(made, FIRST + timedelta(days=MONTH.nights)))
 
 

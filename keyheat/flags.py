@@ -1,10 +1,14 @@
-"""Options that are stated once, as fields of a dataclass, for click and for `ArgumentParser`."""
+"""Options as fields of a dataclass, for click and for `ArgumentParser`, and the types of their values."""
 
 import functools
+import re
 from collections.abc import Callable
 from dataclasses import Field, field, fields
+from datetime import UTC, datetime, timedelta, tzinfo
 from math import isfinite
+from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
@@ -18,6 +22,54 @@ class Within(click.FloatRange):
         if not isfinite(number):
             self.fail(f"{value} is no number.", param, ctx)
         return number
+
+
+class TimeZone(click.ParamType[tzinfo]):
+    """A time zone: an offset such as +02:00, or a name such as Europe/Berlin."""
+
+    name = "zone"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tzinfo:
+        """The zone by its offset or name."""
+        if isinstance(value, tzinfo):
+            return value
+        try:
+            offset = re.fullmatch(r"[+-]\d\d:?\d\d", value)
+            return datetime.strptime(value, "%z").tzinfo or UTC if offset else ZoneInfo(value)
+        except (ValueError, OSError, ZoneInfoNotFoundError):
+            self.fail(f"{value!r} is no zone such as UTC, +02:00 or Europe/Berlin", param, ctx)
+
+
+class TimeSpan(click.ParamType[timedelta]):
+    """A length of time, such as 90m, 3h or 2d."""
+
+    name = "span"
+
+    def convert(
+        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """Raises `UsageError` with what is accepted."""
+        if isinstance(value, timedelta):
+            return value
+        number, unit = value[:-1], {"m": "minutes", "h": "hours", "d": "days"}.get(value[-1:])
+        if unit is None or not number.isdecimal() or not 0 < int(number) < 100_000:
+            self.fail(f"{value!r} is not a length of time such as 90m, 3h or 2d", param, ctx)
+        return timedelta(**{unit: int(number)})
+
+
+class NamedSeries(click.ParamType[tuple[str, str]]):
+    """Which series a file holds: FILE=METRIC/STATISTIC/PERIOD/RESOURCE."""
+
+    name = "FILE=SERIES"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """The file's name, and the series as a label."""
+        file, equals, series = value.partition("=")
+        if not (file and equals and series):
+            self.fail(f"{value!r} is not such as w.json=WriteThrottleEvents/Sum/60/table", param, ctx)
+        return Path(file).name, series
 
 
 def option(help_text: str, *, default: Any = None, flag: str = "", **settings: Any) -> Any:

@@ -10,6 +10,7 @@ import json
 import logging
 import pkgutil
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -127,6 +128,16 @@ def from_here(path: Path) -> Path | None:
 def shown(path: Path) -> str:
     """A path as a person would type it from here."""
     return str(from_here(path) or path)
+
+
+def typed(path: Path) -> str:
+    """A path for a command that is copied into a shell anywhere on this machine, or here: `~/runs/hotkey`."""
+    near, home = from_here(path), Path.home()
+    if near is not None and near != Path():
+        return shlex.quote(str(near))
+    whole = path.absolute()
+    inside = whole.is_relative_to(home) and whole != home
+    return f"~/{shlex.quote(str(whole.relative_to(home)))}" if inside else shlex.quote(str(whole))
 
 
 def mask_errors(client: Any) -> Any:

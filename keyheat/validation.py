@@ -36,6 +36,7 @@ KINDS: Final = {
 NO_WORDS: Final[Mapping[str, str]] = MappingProxyType({})
 ROWS_AT_ONCE: Final = 1_000
 TOO_FEW: Final = "too_short"  # as pydantic calls it; of a list, too, whose parts are all wrong
+TOGETHER: Final = "together"  # the type of an error of several fields, whose values say nothing more
 MORE: Final = "and_more"  # the type of an error that stands for `count` others
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -188,6 +189,8 @@ def _message(item: Any, patterns: Mapping[str, str]) -> str:
         return f"has {item['ctx']['actual_length']:,}, and may have {item['ctx']['max_length']:,}"
     if item["type"] == "string_pattern_mismatch" and item["ctx"]["pattern"] in patterns:
         message = f"should be {patterns[item['ctx']['pattern']]}"
+    if item["type"] == TOGETHER:
+        return message
     said = _BRIEFLY.repr(item["input"])
     return message if len(said) > LONGEST_INPUT else f"{message}, got {said}"
 

@@ -139,6 +139,11 @@ def whose(label: str | None) -> str:
     return "the table" if index is None else f"index {index}"
 
 
+def limit_words(constraint: Constraint, resource: str | None, direction: str) -> str:
+    """A limit in a sentence: `a partition limit (table writes)`."""
+    return f"{LIMITS[constraint]} ({whose(resource).removeprefix('the ')} {direction}s)"
+
+
 Source = Literal["aws", "local", "simulated"]
 """What answered the requests, and counted them: the service, an endpoint of this machine, the simulator."""
 SPEAKERS: Final[dict[Source, str]] = {

@@ -16,12 +16,10 @@ class InvoiceUser(TableUser):
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        table, size = self.load.order.scenario.table, self.load.items.draw_size(self.rng)
-        self._request = {
-            "TableName": table.name,
+        size = self.load.items.draw_size(self.rng)
+        self._condition = {
             "ConditionExpression": "attribute_not_exists(#key)",
-            "ExpressionAttributeNames": {"#key": table.partition_key},
-            "ReturnConsumedCapacity": "TOTAL",
+            "ExpressionAttributeNames": {"#key": self._table.partition_key},
         }
         self._size = size  # one size for all: what is there weighs as much as what it is held against
         self._conditional = Conditional(units=write_units(0, size), failed_units=write_units(size, size))
@@ -30,6 +28,5 @@ class InvoiceUser(TableUser):
     def put_invoice(self) -> None:
         number = self.draw_key()
         invoice = orjson.Fragment(self.load.items.item(number, ONLY_SORT_KEY, self.rng, self._size))
-        body = orjson.dumps({**self._request, "Item": invoice})
-        units = self._conditional.units
-        self.send("PutItem", body, key=number, direction="write", units=units, note=self._conditional)
+        note = self._conditional
+        self.ask("PutItem", number, note.units, note=note, Item=invoice, **self._condition)

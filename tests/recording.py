@@ -49,16 +49,12 @@ class Recording(Router):
         """Write it down, and answer."""
         if method == b"POST":
             self.heads.append(headers)
-            self.calls.update(calls_in(url.decode(), headers.get(b"x-amz-target", b"").decode(), body))
+            self.calls.update(calls_in(headers.get(b"x-amz-target", b"").decode(), body))
         return Router.answer(self, method, url, headers, body)
 
 
-def calls_in(url: str, target: str, body: bytes) -> Iterator[Call]:
-    """What one request asks for. CloudWatch is spoken in CBOR, where the path says which operation it is."""
-    if url.startswith("/service/"):
-        _, _, version, _, operation = url.split("/")
-        yield Call(f"{SERVICES[version]}:{operation}", "*")
-        return
+def calls_in(target: str, body: bytes) -> Iterator[Call]:
+    """What one request asks for."""
     version, _, operation = target.partition(".")
     if operation == "GetRecords":
         return  # names an iterator, which is of a stream that somebody had to be permitted to read

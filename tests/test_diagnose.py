@@ -18,7 +18,7 @@ import pytest
 from keyheat.evidence import target
 from keyheat.evidence.contributors import ContributorsReader
 from keyheat.runs.plausibility import read_evidence
-from keyheat.terminal import console
+from keyheat.show import console
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
 ROOT = Path(__file__).parents[1]
@@ -245,7 +245,7 @@ def test_a_survey_finds_what_throttles_the_worst_first_and_leads_to_each_report(
     page = Path("found/index.html").read_text(encoding="utf-8")
     assert "keyheat fix found/orders" in page, "as the terminal says it"
     assert said.says("keyheat fix found/orders")
-    assert said.says("For good The same: raise the capacity (85 units/s) · Or turn on auto scaling")
+    assert said.says("For good The same: raise the capacity (85 WCU/s) · Or turn on auto scaling")
     assert said.says("Indexes No throttle events of by_day")
     for table in ("orders", "audit"):
         assert f'href="{table}/report.html"' in page

@@ -27,21 +27,17 @@ MAY_IMPORT = {
     "evidence": {"model", "scenario", "simulator", "plan", "runs"},
     "intake": {"model", "scenario", "runs"},
     "load": {"model", "scenario", "intake", "simulator", "plan", "endpoint", "sharding", "runs"},
-    "analysis": {"model", "scenario", "simulator", "plan", "runs", "evidence"},
-    "regression": {"scenario", "simulator", "runs", "analysis"},
-    "terminal": {
-        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression", "show",
-    },
+    "analysis": {"model", "scenario", "intake", "simulator", "plan", "runs", "evidence"},
+    "regression": {"scenario", "intake", "simulator", "runs", "analysis"},
     "show": {
         "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression",
-        "terminal",
     },
     "testing": {
         "model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "show",
     },
     "cli": {
         "model", "scenario", "intake", "simulator", "plan", "endpoint", "load", "runs", "evidence",
-        "analysis", "regression", "show", "terminal", "testing",
+        "analysis", "regression", "show", "testing",
     },
 }  # fmt: skip
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}

@@ -24,7 +24,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.live.metrics import LOAD_METRICS
+from keyheat.load.live.prometheus import LOAD_METRICS
 from keyheat.metrics import Metric
 from tests.load.forked import LocustServer
 from tests.outside import PATIENCE_S, a_readers_environment, eventually, free_port, get

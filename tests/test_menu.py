@@ -12,7 +12,7 @@ import click
 import pytest
 
 from keyheat.cli.main import MENU, cli, main
-from keyheat.terminal import console
+from keyheat.show import console
 
 Verb = Callable[..., Any]
 NAMES = [name for verbs in MENU.values() for name in verbs]

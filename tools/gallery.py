@@ -21,7 +21,7 @@ from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.found import find_runs
 from keyheat.cli.main import main as keyheat
-from keyheat.load.live.view import LiveView, Process, Subject
+from keyheat.load.live.view import LiveView, Subject
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.plan.prices import Billing, load_prices
@@ -35,7 +35,7 @@ from keyheat.show.fix import Fix, fix_answer
 from keyheat.show.html import html_of, save
 from keyheat.show.regression import outcome_answer
 from keyheat.show.report import report_answer, write_report
-from keyheat.show.runs import rows_of, runs_answer
+from keyheat.show.runs import runs_answer
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, load_evidence, summary, written
 from tests.pages.made_answers import made_answers
@@ -121,7 +121,7 @@ def _runs(folder: Path, runs: Mapping[str, Path]) -> Path:
         written(place / f"b-{hour}", summary("beta", hours=hour, constraint="none", share=0.0))
     found, problems = find_runs([place], 0.0)
     path = folder / "runs.html"
-    return save(path, html_of(runs_answer(rows_of(found), problems, [place], folder), FIRST))
+    return save(path, html_of(runs_answer(found, problems, [place], folder), FIRST))
 
 
 def _regression(name: str, outcome: SessionOutcome) -> MakePage:
@@ -148,7 +148,8 @@ def _live(folder: Path, runs: Mapping[str, Path]) -> Path:
                "max_on_demand": None, "indexes": []},
         target="local", scale=1.0, started_s=float(began), duration_s=600.0, users=10,
     )  # fmt: skip
-    me = Process(name="this process", state="running", users=10, cpu_percent=41.0, memory_bytes=1e8)
+    me = {"name": "this process", "state": "running", "users": 10, "cpu_percent": 41.0, "memory_bytes": 1e8}
+    me |= {"silent_s": None}
     now = LiveView(subject).content(record, None, [me], missing=[], state="loading", end=began + seconds)
     style, charts, script = (
         (STATIC / name).read_text(encoding="utf-8") for name in ("live.css", "charts.js", "live.js")

@@ -36,11 +36,12 @@ class UnreadPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRun:
-    """A run, from its directory or, without one, from a history; it has a summary once it is done.
+    """A run in its directory; it has a summary once it is done.
 
     `started_s` is when it was made, in seconds since 1970: the clock of a simulated run is a virtual one.
     """
 
+    folder: Path
     scenario: str
     question: str
     target: str
@@ -49,7 +50,6 @@ class FoundRun:
     state: State = "done"
     table: str | None = None
     summary: RunSummary | None = None
-    folder: Path | None = None
     report: bool = False
 
 
@@ -102,7 +102,13 @@ def _read(folder: Path, now_s: float) -> FoundRun:
     made_s = next(path.stat().st_mtime for name in MARKS if (path := folder / name).exists())
     if (folder / FILES[DIAGNOSIS]).exists():
         report = (folder / REPORT).exists()
-        return of_summary(read_summary(folder), made_s, folder=folder, table=_table(folder), report=report)
+        summary = read_summary(folder)
+        target = summary.setup.target
+        return FoundRun(
+            folder=folder, scenario=summary.scenario, question=summary.question, target=target,
+            started_s=_when(summary.started_at, target, made_s), duration_s=summary.duration_s,
+            table=_table(folder), summary=summary, report=report,
+        )  # fmt: skip
     manifest, target = (found := read_manifest(folder)), target_of(found)
     state: State = "never ended" if manifest.status == "running" else "not analyzed"
     alive = is_underway(folder, now_s)
@@ -110,19 +116,6 @@ def _read(folder: Path, now_s: float) -> FoundRun:
         scenario=manifest.name or folder.name, question=manifest.question or "", target=target,
         started_s=_when(manifest.started_at, target, made_s), duration_s=manifest.duration_s,
         state="under way" if alive else state, table=manifest.table.name, folder=folder,
-    )  # fmt: skip
-
-
-def of_summary(
-    summary: RunSummary, made_s: float, *, folder: Path | None = None, table: str | None = None,
-    report: bool = False,
-) -> FoundRun:  # fmt: skip
-    """A run that is done; `made_s` is when it was made or kept."""
-    target = summary.setup.target
-    return FoundRun(
-        scenario=summary.scenario, question=summary.question, target=target, summary=summary,
-        started_s=_when(summary.started_at, target, made_s), duration_s=summary.duration_s,
-        folder=folder, table=table, report=report,
     )  # fmt: skip
 
 

@@ -1,6 +1,8 @@
-"""A number that was tried on an endpoint: what its run came to, and whether the table carries it."""
+"""Numbers that are tried on an endpoint: their runs, what these came to, and whether the table carries it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 from keyheat.analysis.run_result import RunTraffic, most_provisioned, traffic_of
@@ -9,13 +11,68 @@ from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
 from keyheat.runs.formats import BEYOND, Diagnosis, SecondCount, Verdict, read_diagnosis
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.variants import with_files_of, with_index_shards, with_own_tables, write_scenario
+from keyheat.simulator.alterations import check_shards
+from keyheat.simulator.jobs import Job
 from keyheat.simulator.outcome import Left, SimulationOutcome
 from keyheat.simulator.questions import Question
 from keyheat.simulator.search import State, Step
+from keyheat.simulator.whatif import Search, searched
 from keyheat.words import Direction, index_of, label_of
 
 Burst = tuple[str, Direction, str]
 """A resource that consumed more than it has, and that in words."""
+
+
+def loaded_search(
+    question: Question,
+    path: Path,
+    folder: Path,
+    *,
+    agree: Callable[[Sequence[Job]], None],
+    run: Callable[[Job, tuple[int, int]], None],
+) -> Search:
+    """Search with real loads, each on a table of its own, once all of them may start.
+
+    `agree` raises where they may not, `run` where a run could not be made. Raises `ValueError` where the load
+    test does not send to shards of its keys, or of the index's.
+    """
+    if question.kind == "shards":
+        _check_sharded(question, path)
+    question = replace(question, scenario=with_files_of(question.scenario, path.parent))
+    within, numbers = question.within, count(1)
+    values = [*within.ladder, *[within.most] * (within.most_steps - len(within.ladder))]
+    agree([Job(_own(question, value, 0), path, folder) for value in values])
+
+    def measure(value: float, again: int) -> Step:
+        scenario, name = _own(question, value, again), _ending(question, value, again).removeprefix("-")
+        job = Job(scenario, write_scenario(folder / f"{name}.json", scenario), folder / name)
+        run(job, (next(numbers), within.most_steps))
+        return loaded_step(question, value, scenario, job.folder)
+
+    return searched(question, measure, most_steps=within.most_steps)
+
+
+def _check_sharded(question: Question, path: Path) -> None:
+    if question.index is None:
+        check_shards(question.candidate(2), path.parent)
+    elif with_index_shards(question.scenario, question.index, 2) is None:
+        raise ValueError(
+            f"scenario {question.scenario.name} does not say how index {question.index} is sharded; "
+            "describe its key under [attributes], or search on the simulator"
+        )
+
+
+def _own(question: Question, value: float, again: int) -> Scenario:
+    """The scenario with a number and a seed, on tables that no other run has loaded."""
+    own = with_own_tables(question.candidate(value), _ending(question, value, again))
+    return own.model_copy(update={"seed": own.seed + again})
+
+
+def _ending(question: Question, value: float, again: int) -> str:
+    """The end of a run's name: `-shards-4`, or `-load-136-4-again`."""
+    number = f"{value:.10g}".replace(".", "-")  # names of scenarios have no dots
+    return f"-{question.kind}-{number}{'-again' if again else ''}"
 
 
 def loaded_step(question: Question, value: float, scenario: Scenario, folder: Path) -> Step:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
@@ -205,7 +205,7 @@ def capacity_used(run: RunMeasured) -> Measured:
 def percentile_ms(run: RunMeasured, percentile: float) -> Measured:
     """A percentile of the service time of all accepted requests together, milliseconds."""
     if isinstance(run.accepted, str):
-        return run.accepted
+        return cast(Absence, run.accepted)
     return float(run.accepted.get_value_at_percentile(percentile)) / US_PER_MS
 
 

@@ -8,7 +8,7 @@ import click
 
 from keyheat.runfiles import write_json
 from keyheat.show.answer import Answer
-from keyheat.terminal.console import answer, in_words, out, print_lines, strong
+from keyheat.show.console import answer, in_words, out, print_lines, strong
 
 as_markdown = click.option("--markdown", is_flag=True, help="print Markdown, for a ticket or a chat")
 

@@ -14,7 +14,7 @@ from keyheat.flags import Within, takes
 from keyheat.masking import shown
 from keyheat.plan.prices import Prices
 from keyheat.show.answer import Answer
-from keyheat.terminal.console import bars, err
+from keyheat.show.console import bars, err
 from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _clean(
 ) -> int:
     from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, cost_in_words, usual_pace
     from keyheat.load.tables.description import described
-    from keyheat.terminal.progress import CleaningBar
+    from keyheat.show.progress import Bar
 
     description = described(client, left.table)
     if description is None:
@@ -106,10 +106,11 @@ def _clean(
     pages = Cleaner(
         client=client, description=description, cleaned=cleaned, pace=UnitPace(units_per_s=pace)
     ).clean()
-    with CleaningBar(cleaned.table, items, bars) as bar:
+    what = f"cleaning table {cleaned.table}"
+    with Bar(bars, what, total=items, line=what) as bar:
         try:
             for _page in pages:
-                bar.show(min(items, cleaned.looked_at), cleaned.deleted)
+                bar.show(min(items, cleaned.looked_at), f"{cleaned.deleted:,} items deleted")
         except KeyboardInterrupt:
             code = INTERRUPTED
         finally:

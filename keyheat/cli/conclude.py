@@ -12,8 +12,8 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
 from keyheat.runs.claims import hold
 from keyheat.scenario.scenario import Scenario
+from keyheat.show.console import bars, err, in_words, out, print_json, strong
 from keyheat.simulator.jobs import Job, clear, made
-from keyheat.terminal.console import bars, err, in_words, out, print_json, strong
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
 if TYPE_CHECKING:
@@ -155,13 +155,13 @@ def simulated(
     """
     from keyheat.evidence.simulated import evidence_of
     from keyheat.runs.formats import write_evidence
+    from keyheat.show.progress import PHASES, Simulating
     from keyheat.show.report import write_report
     from keyheat.show.run import undecided
     from keyheat.simulator.alterations import spread_traffic
     from keyheat.simulator.folder import under_way, write_run
     from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.simulator.simulate import simulate
-    from keyheat.terminal.progress import Simulating
 
     scenario, folder, path = job.scenario, job.path.parent, str(job.path)
     seed = scenario.seed if seed is None else seed
@@ -171,10 +171,10 @@ def simulated(
         clear(job.folder)
         with under_way(scenario, seed, job.folder, path) as written:
             simulation = simulate(
-                scenario, seed=seed, traffic=traffic, folder=folder, behaviour=behaviour, progress=bar.show,
-                with_retries=True,
+                scenario, seed=seed, traffic=traffic, folder=folder, behaviour=behaviour,
+                progress=bar.simulated, with_retries=True,
             )  # fmt: skip
-            bar.analyzing()
+            bar.show(1.0, PHASES["analyzing"])
             named = how.show_keys or (sent is None and scenario.invents_keys)
             write_run(simulation, job.folder, scenario_path=path, show_keys=named, notes=notes)
             written()

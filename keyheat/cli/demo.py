@@ -16,8 +16,8 @@ from keyheat.cli.options import OUT, a_path, in_json, same_place
 from keyheat.cli.run import SAID, in_turn, loaded_together
 from keyheat.runfiles import DIAGNOSIS, FILES
 from keyheat.scenario.variants import at_scale, write_scenario
+from keyheat.show.console import err, out, strong
 from keyheat.simulator.jobs import Job, clear, find_scenario, made
-from keyheat.terminal.console import err, out, strong
 from keyheat.words import DONE, INTERRUPTED
 
 DEMO: Final = ("hotkey", "datekey", "sharded", "too-small")

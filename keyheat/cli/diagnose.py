@@ -22,20 +22,19 @@ from keyheat.cli.options import (
     some_prices,
 )
 from keyheat.flags import takes, values_of
-from keyheat.masking import from_here
 from keyheat.numbers import dollars, some
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
-from keyheat.terminal.console import bars
-from keyheat.terminal.progress import Working, counted
+from keyheat.show.console import bars
+from keyheat.show.progress import counted, working
 
 if TYPE_CHECKING:
+    from keyheat.analysis.table_diagnosis import DiagnosedTable
     from keyheat.evidence.logged import ThrottleLog
     from keyheat.evidence.survey import Survey
     from keyheat.evidence.target import Target
     from keyheat.runs.client import Records
     from keyheat.runs.formats import Window
-    from keyheat.show.diagnosis import DiagnosedTable
     from keyheat.show.survey import SurveyedRegion
 
 DEFAULT_LAST = timedelta(hours=3)
@@ -133,7 +132,7 @@ def _live(
     announce: Callable[[int], None] | None = None,
 ) -> "DiagnosedTable":
     """One table by its account, with what its clients recorded."""
-    from keyheat.cli.table_diagnosis import diagnosed_live
+    from keyheat.analysis.table_diagnosis import diagnosed_live
 
     return diagnosed_live(
         table, window, target, how.billing, records=records, show_keys=how.show_keys,
@@ -143,7 +142,8 @@ def _live(
 
 def _answered(found: "DiagnosedTable", how: How) -> int:
     """Write the files of one table and print its answer; gives the exit code."""
-    from keyheat.show.diagnosis import diagnosis_answer, exit_code_of
+    from keyheat.analysis.table_diagnosis import exit_code_of
+    from keyheat.show.diagnosis import diagnosis_answer
 
     folder = run_place(how.place, f"diagnose-{_file_name(found.table.name)}")
     page = _write(folder, found)
@@ -153,7 +153,7 @@ def _answered(found: "DiagnosedTable", how: How) -> int:
 
 def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
     """One table by files of metrics, and logs beside them, without an account."""
-    from keyheat.cli.table_diagnosis import diagnosed_alone
+    from keyheat.analysis.table_diagnosis import diagnosed_alone
     from keyheat.evidence.cloudwatch import silent
     from keyheat.evidence.request import EvidenceRequest, evidence_for
 
@@ -178,7 +178,7 @@ def _by_logs(table: str | None, how: How) -> int:
 
 def _logged(table: str, log: "ThrottleLog", logged: "Window", how: How) -> "DiagnosedTable":
     """One table by a log."""
-    from keyheat.cli.table_diagnosis import diagnosed_alone
+    from keyheat.analysis.table_diagnosis import diagnosed_alone
     from keyheat.evidence.collection import from_cli_output
     from keyheat.runs.formats import TableFacts
 
@@ -219,7 +219,7 @@ def _survey(how: How, *, all_regions: bool) -> int:
     regions, missing = _regions(how, all_regions=all_regions)
     window, surveyed = how.window_until(regions[0].now), []
     for target in regions:
-        with Working(f"surveying {target.region}", bars):
+        with working(f"surveying {target.region}", bars):
             found = survey(target, window, sleep=time.sleep, announce=announced(target, how.billing))
         surveyed.append((target, found))
     if not any(found.tables for _target, found in surveyed):
@@ -246,11 +246,8 @@ def _surveyed(
     from keyheat.show.html import html_of, save
     from keyheat.show.survey import survey_answer, survey_exit_code
 
-    on_page, answer = (
-        survey_answer(regions, window, up_to_now=up_to_now, missing=missing)
-        for regions in ([region.on_page for region in found], found)
-    )
-    page = save(folder / INDEX, html_of(on_page, datetime.now(UTC)))
+    answer = survey_answer(found, window, up_to_now=up_to_now, missing=missing)
+    page = save(folder / INDEX, html_of(answer, datetime.now(UTC)))
     return give(answer, survey_exit_code(found, missing), page=page, markdown=how.markdown)
 
 
@@ -321,8 +318,7 @@ def _write(folder: Path, found: "DiagnosedTable") -> Path:
     from keyheat.show.diagnosis import page_of
     from keyheat.show.html import save
 
-    shown = from_here(folder) or Path(folder.name)  # on a page that others may read
     folder.mkdir(parents=True, exist_ok=True)
     write_evidence(folder / FILES[EVIDENCE], found.evidence)
     write_diagnosis(folder / FILES[DIAGNOSIS], found.run.diagnosis)
-    return save(folder / REPORT, page_of(replace(found, folder=shown), datetime.now(UTC)))
+    return save(folder / REPORT, page_of(replace(found, folder=folder), datetime.now(UTC)))

@@ -27,8 +27,8 @@ from keyheat.cli.options import (
 from keyheat.flags import takes, values_of
 from keyheat.masking import shown
 from keyheat.plan.prices import Billing
-from keyheat.runfiles import EVIDENCE, FILES, FileProblem
-from keyheat.terminal.console import answer, bars, err, in_words, out, print_json
+from keyheat.runfiles import EVIDENCE, FILES, REPORT, FileProblem
+from keyheat.show.console import answer, bars, err, in_words, out, print_json
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -106,13 +106,12 @@ def collect(
 ) -> int:
     """Collect the metrics of a run, or of any table.
 
-    It waits until the minutes of the window are published. With --last, or an --end in the future, it takes
-    what is published now.
+    It waits until the minutes of the window are published. With --last, it takes what is published now.
     """
     from keyheat.cli.guards import at_known_endpoint
     from keyheat.evidence.request import EvidenceRequest, evidence_for
     from keyheat.runs.formats import write_evidence
-    from keyheat.terminal.progress import Countdown
+    from keyheat.show.progress import Countdown
 
     now = datetime.fromtimestamp(time.time(), UTC)
     start, end = window.at(now)
@@ -124,7 +123,7 @@ def collect(
     def collected(url: str | None) -> "Evidence":
         with Countdown(bars) as countdown:
             reached = replace(request, endpoint_url=url)
-            return evidence_for(reached, clock=time.time, progress=countdown.show)
+            return evidence_for(reached, clock=time.time, progress=countdown.count)
 
     found = at_known_endpoint(collected, account.endpoint_url)
     file = file or (folder or Path()) / FILES[EVIDENCE]
@@ -143,19 +142,15 @@ def collect(
 
 
 def _next(folder: Path | None, file: Path) -> str:
-    """The next commands: label the evidence and draw its report."""
-    if folder is not None:
-        return f"keyheat analyze {shown(folder)} --report"
-    page = shown(file.with_suffix(".html"))
-    return (
-        f"keyheat analyze --evidence {shown(file)}, then keyheat report --evidence {shown(file)} --out {page}"
-    )
+    """The next command: label the evidence and draw its report."""
+    what = shown(folder) if folder is not None else f"--evidence {shown(file)}"
+    return f"keyheat analyze {what} --report"
 
 
 @click.command()
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="label an evidence file without a run")
-@click.option("--report", is_flag=True, help="write the run's report.html, too")
+@click.option("--report", is_flag=True, help="write report.html of the run, or FILE.html, too")
 @further_analyzers
 @in_json("the diagnosis")
 @hours_a_day
@@ -170,45 +165,31 @@ def analyze(
 ) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.analysis.diagnosis import diagnosed as diagnosed_evidence
-    from keyheat.analysis.report.run import ReportRun, evidence_alone, load_run
+    from keyheat.analysis.report.run import evidence_alone, load_run
     from keyheat.runs.formats import diagnosis_json
     from keyheat.runs.plausibility import read_evidence
+    from keyheat.show.progress import working
     from keyheat.show.run import run_answer
     from keyheat.show.text import text_of
 
     billing = Billing(price_list(prices), hours_per_day)
     if (folder is None) == (evidence is None):
         raise click.UsageError("name a run directory, or use --evidence FILE")
-    if report and folder is None:
-        raise click.UsageError(
-            "--report needs a run directory; else use keyheat report --evidence FILE --out FILE.html"
-        )
-    if folder is not None:
-        from keyheat.terminal.progress import Working
+    with working("labelling throttles", bars):
+        if folder is not None:
+            diagnosed(folder, further, billing)
+            run, page = load_run(folder), folder / REPORT
+        else:
+            assert evidence is not None
+            found = read_evidence(evidence)
+            run = evidence_alone(found, diagnosed_evidence(found, further=further, billing=billing))
+            page = evidence.with_suffix(".html")
+    answer(lambda: diagnosis_json(run.diagnosis), lambda: text_of(run_answer(run)))
+    say_problems(run.diagnosis)
+    if report:
+        from keyheat.show.report import write_report
 
-        with Working("labelling throttles", bars):
-            diagnosis = diagnosed(folder, further, billing)
-        run = load_run(folder) if in_words() else None
-    else:
-        assert evidence is not None
-        found = read_evidence(evidence)
-        diagnosis = diagnosed_evidence(found, further=further, billing=billing)
-        run = evidence_alone(found, diagnosis)
-    answer(
-        lambda: diagnosis_json(diagnosis), lambda: text_of(run_answer(run or ReportRun(diagnosis=diagnosis)))
-    )
-    say_problems(diagnosis)
-    if report and folder is not None:
-        _report(folder)
-    return exit_code_of(diagnosis)
-
-
-def _report(folder: Path) -> None:
-    """Write the report of a run that has just been analyzed."""
-    from keyheat.show.report import write_report
-    from keyheat.terminal.progress import Working
-
-    with Working("drawing the report", bars):
-        written = write_report(folder, datetime.now(UTC))
-    if in_words():
-        out.print(f"Report: {shown(written)}")
+        with working("drawing the report", bars):
+            write_report(run, datetime.now(UTC), page)
+        out.print(f"Report: {shown(page)}")
+    return exit_code_of(run.diagnosis)

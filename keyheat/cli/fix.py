@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import click
 
-from keyheat.analysis.advice.actions import Applied, Setting
-from keyheat.analysis.advice.fix import chosen
+from keyheat.analysis.advice.actions import Applied
+from keyheat.analysis.advice.fix import AFTER, BEFORE, remedy_of, turns
 from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
 from keyheat.analysis.advice.start import Start, start_of
-from keyheat.analysis.thresholds import load_thresholds
 from keyheat.cli.answers import give, write_answer
 from keyheat.cli.conclude import NOT_STARTED, How, exit_code_of, simulated
 from keyheat.cli.guards import agreed, at_known_endpoint, guarded
@@ -30,13 +28,13 @@ from keyheat.masking import shown
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.variants import changes, with_own_tables, write_scenario
+from keyheat.scenario.variants import changes, write_scenario
+from keyheat.show.console import out
 from keyheat.show.questions import throttled_words
 from keyheat.simulator.jobs import Job, made
-from keyheat.terminal.console import out
 from keyheat.words import BROKEN, DONE, INVALID
 
-NAME, BEFORE, AFTER, FIXED = "fix", "before", "after", "fixed.json"
+NAME, FIXED = "fix", "fixed.json"
 EXIT_CODES = {"fixed": DONE, "not_fixed": BROKEN, "moved": BROKEN, "not_shown": INVALID, "invalid": INVALID}
 
 
@@ -80,9 +78,9 @@ def fix(
     billing = Billing(price_list(prices), hours_per_day)
     start = at_known_endpoint(lambda url: start_of(folder, url), target)
     scenario, target = start.scenario, start.target
-    remedy = _remedy(start, action)
+    remedy = remedy_of(start, action)
     place = series_place(place, f"{scenario.name}-fix")
-    jobs = _turns(scenario, remedy.scenario, repetitions, place)
+    jobs = turns(scenario, remedy.scenario, repetitions, place)
     options = [] if target == SIMULATED else agreed(jobs, target, guards, prices=prices)
     write_scenario(place / FIXED, remedy.scenario)
     _announce(scenario, remedy, place)
@@ -98,38 +96,6 @@ def fix(
         if code in NOT_STARTED or not made(job):
             return code or INVALID
     return _compare(start, remedy, jobs, place, billing)
-
-
-def _remedy(start: Start, action: str | None) -> Applied:
-    """The recommendation as a scenario; where no rerun can show it, what can be done by hand."""
-    on = Setting(
-        target_utilisation=load_thresholds().recommend.target_utilisation,
-        simulated=start.target == SIMULATED, whole=True,
-    )  # fmt: skip
-    choose = partial(chosen, start.diagnosis, start.scenario, action=action)
-    found = choose(on)
-    if isinstance(found, Applied):
-        return replace(found, notes=(*found.notes, *start.assumed))
-    by_hand = "\n".join(f"  {one.words}" for one in found)
-    said = f"no rerun can show what is recommended; by hand:\n{by_hand}"
-    if start.assumed:
-        said += "\n`keyheat init --from-diagnosis DIR` writes a scenario of it, with a hot key if need be"
-    if isinstance(choose(replace(on, simulated=True)), Applied):
-        said += f"\nOn the simulator it can be shown: add --target {SIMULATED}"
-    raise ValueError(said)
-
-
-def _turns(before: Scenario, after: Scenario, repetitions: int, place: Path) -> list[Job]:
-    """Every run, in its order: before after, after before, before after ... with a seed for each pair."""
-    jobs = []
-    for number in range(repetitions):
-        pair = [(BEFORE, before), (AFTER, after)]
-        for side, scenario in pair if number % 2 == 0 else reversed(pair):
-            name = f"{side}-{number + 1}"
-            own = with_own_tables(scenario, f"-{name}")
-            own = own.model_copy(update={"seed": scenario.seed + number})
-            jobs.append(Job(own, place / f"{name}.json", place / name))
-    return jobs
 
 
 def _announce(scenario: Scenario, remedy: Applied, place: Path) -> None:

@@ -19,8 +19,8 @@ from keyheat.plan.plan import ScenarioPlan, planned
 from keyheat.plan.prices import Prices
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import BudgetSpec
+from keyheat.show.console import err
 from keyheat.simulator.jobs import Job
-from keyheat.terminal.console import err
 from keyheat.words import REFUSED
 
 Ask = Callable[[str], str]

@@ -9,7 +9,7 @@ import click
 
 from keyheat.cli.options import a_path, in_json
 from keyheat.numbers import some
-from keyheat.terminal.console import answer
+from keyheat.show.console import answer
 from keyheat.words import DONE
 
 if TYPE_CHECKING:

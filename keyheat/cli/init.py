@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,15 +16,13 @@ from keyheat.flags import option, takes, values_of
 from keyheat.intake.schedules import SCHEDULES
 from keyheat.masking import shown
 from keyheat.numbers import some
-from keyheat.terminal.console import answer, asked, err
+from keyheat.show.console import answer, asked, err
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
-    from keyheat.intake.measured import MeasuredTraffic
     from keyheat.intake.scenario import Demand
     from keyheat.intake.tables import Source, SourceTable
     from keyheat.runs.formats import Verdict
-    from keyheat.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,17 +97,16 @@ def init(
     """
     if of_suite.suite is not None:
         _refuse_options_of_a_table()
-        from keyheat.cli.own_suite import write_suite
-
-        return write_suite(of_suite.suite, sources, of_suite.schedules, file, force=force)
+        return _write_suite(of_suite.suite, sources, of_suite.schedules, file, force=force)
+    from keyheat.analysis.own_table import measured_demand, read_incident
     from keyheat.intake.scenario import Demand
     from keyheat.intake.sources import read_source
 
     if of_suite.schedules:
         raise click.UsageError("--schedule runs a suite: add --suite NAME")
-    replayed = _incident(diagnosis) if diagnosis else None
+    replayed = read_incident(diagnosis) if diagnosis else None
     if replayed and not sources and table is None:
-        path, source = diagnosis, replayed[0]()
+        path, source = diagnosis, replayed.source
     else:
         path = _described_in(sources, table, live=account.given, metrics=from_metrics)
         source = read_source(path) if path else _live(table or "", account)
@@ -124,11 +120,15 @@ def init(
         raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
     demand = Demand(**values_of(stated))
     if from_metrics:
-        demand = replace(demand, measured=_measured(chosen, days, account))
+        found, assumed = measured_demand(chosen, days, values_of(account))
+        demand = replace(demand, measured=found)
+        if assumed:
+            err.print(assumed)
     if replayed:
-        demand = replace(demand, measured=replayed[1])
+        demand = replace(demand, measured=replayed.traffic)
     origin = f"{path.name} ({source.format})" if path else "the live table"
-    text = _write(chosen, _completed(demand, chosen), origin, target, locustfile, replayed and replayed[2])
+    verdict = replayed.verdict if replayed else None
+    text = _write(chosen, _completed(demand, chosen), origin, target, locustfile, verdict)
     _report(chosen, target, text, locustfile)
     return DONE
 
@@ -149,32 +149,6 @@ def _described_in(sources: tuple[Path, ...], table: str | None, *, live: bool, m
     return source
 
 
-def _incident(folder: Path) -> tuple["Callable[[], Source]", "MeasuredTraffic", "Verdict"]:
-    """The table of a diagnosis as it was, its demand in its busiest throttled minute, and its verdict."""
-    from keyheat.analysis.advice.as_it_was import as_it_was, assumed_share
-    from keyheat.analysis.thresholds import load_thresholds
-    from keyheat.analysis.timeline import timeline
-    from keyheat.analysis.verdict import groups
-    from keyheat.intake.measured import incident
-    from keyheat.intake.tables import Source, of_facts
-    from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES
-    from keyheat.runs.formats import read_diagnosis
-    from keyheat.runs.plausibility import read_evidence
-
-    diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
-    evidence = read_evidence(folder / FILES[EVIDENCE])
-    traffic = incident(evidence)
-    if traffic is None:
-        raise click.UsageError(f"{folder} has no metrics of its table, so its demand is not known")
-    share = load_thresholds().recommend.hot_share
-    hot = tuple(key for key in diagnosis.hot_keys if key.share >= share)
-    arranged, labels = timeline(evidence), groups(diagnosis.labels)
-    facts = as_it_was(evidence.table, arranged, traffic.peak_at.timestamp())
-    assumed = assumed_share(arranged, labels[0].heaviest) if labels else None
-    traffic = replace(traffic, hot_keys=hot, hot_share=assumed)
-    return lambda: Source("a diagnosis", (of_facts(facts),)), traffic, diagnosis.verdict
-
-
 def _write(
     table: "SourceTable",
     demand: "Demand",
@@ -190,6 +164,7 @@ def _write(
     from keyheat.bounds import parsed_toml
     from keyheat.intake.locustfile import locustfile_text
     from keyheat.intake.scenario import scenario_text, with_locustfile
+    from keyheat.plan.plan import not_reproduced
     from keyheat.runfiles import write_atomically
     from keyheat.scenario.scenario import scenario_from_dict
     from keyheat.shipped import schema_beside
@@ -197,7 +172,7 @@ def _write(
     text = scenario_text(table, demand, origin, schema_beside("scenario", target))
     raw = parsed_toml(text)
     scenario = scenario_from_dict(raw, str(target))
-    if replayed is not None and (problem := _not_reproduced(scenario, target.parent, replayed)):
+    if replayed is not None and (problem := not_reproduced(scenario, target.parent, replayed.constraint)):
         err.print(f"warning: {problem}")
         text = f"# {problem}\n{text}"
     if locustfile is not None:
@@ -209,24 +184,31 @@ def _write(
     return text
 
 
-def _not_reproduced(scenario: "Scenario", folder: Path, verdict: "Verdict") -> str | None:
-    """Why a replay is no reproduction; None if its plan expects the throttles of the diagnosis."""
-    from keyheat.plan.plan import foretold
-    from keyheat.plan.quotas import DEFAULT_QUOTAS
-    from keyheat.plan.totals import expected
-    from keyheat.show.constraints import NAMES
+def _write_suite(
+    name: str, places: tuple[Path, ...], schedules: tuple[str, ...], file: Path | None, *, force: bool
+) -> int:
+    """Write a suite with its schedules, and print what was written and the next command."""
+    from keyheat.regression.own_suite import write_suite
 
-    if verdict.constraint == "none" or (sent := expected(scenario, folder=folder)) is None:
-        return None
-    limits = {
-        limit.constraint for limit in foretold(scenario, sent, quotas=DEFAULT_QUOTAS) if not limit.later
-    }
-    if limits and verdict.constraint in (*limits, "undetermined"):
-        return None
-    return (
-        f"NOT REPRODUCED: the diagnosis is {NAMES[verdict.constraint].lower()}, and this load does not "
-        "exceed that limit. A minute's mean hides its peaks: raise per_s, or the share of the hot key."
+    suite, files = write_suite(name, places, schedules, file, force=force)
+    cases, path = [case.name for case in suite.cases], shown(suite.path)
+    lines = [f"{path}: suite {suite.name}, {some(len(cases), 'case')}: {', '.join(cases)}"]
+    lines += [shown(other) for other in files if other != suite.path]
+    lines.append(
+        "The first lines of each file say how to install it; it runs the suite in KEYHEAT_SUITE."
+        if schedules
+        else f"To run it every night: --schedule {' | '.join(SCHEDULES)}"
     )
+    lines.append(
+        f"Next: keyheat regress {path}. Its first session becomes the baseline; if a case "
+        "throttles unexpectedly, review it, then accept it."
+    )
+    content = {
+        "suite": path, "name": suite.name, "cases": cases, "schedules": list(schedules),
+        "written": [shown(other) for other in files],
+    }  # fmt: skip
+    answer(lambda: content, lambda: "\n".join(lines))
+    return DONE
 
 
 def _refuse_options_of_a_table() -> None:
@@ -260,35 +242,6 @@ def _live(table: str, account: Account) -> "Source":
         return source
     scaled = with_auto_scaling(source.tables[0], partial(target.factory, SERVICE))
     return replace(source, tables=(scaled,))
-
-
-def _measured(table: "SourceTable", days: int, account: Account) -> "MeasuredTraffic | None":
-    """What CloudWatch counted of a live table; None, which is said, where it counted nothing."""
-    from datetime import UTC, datetime
-
-    from keyheat.analysis.heat import insight_heats
-    from keyheat.analysis.thresholds import load_thresholds
-    from keyheat.evidence.clients import boto3_clients, is_local
-    from keyheat.evidence.collection import collect_table
-    from keyheat.evidence.contributors import CONTRIBUTORS
-    from keyheat.intake.description import table_of
-    from keyheat.intake.measured import measured
-    from keyheat.runs.formats import TableFacts
-
-    local = is_local(account.endpoint_url)
-    clients = boto3_clients(**values_of(account), local=local, open_minute=True)
-    indexes = [one["name"] for one in table_of(table.description)["indexes"] if not one["local"]]
-    found = measured(clients("cloudwatch"), table.name, indexes, days=days, now=datetime.now(UTC))
-    if found is None:
-        err.print(f"CloudWatch counts no request of {days} days: rates are assumed")
-        return None
-    evidence = collect_table(TableFacts(name=table.name), found.hour, **values_of(account), wait=False)
-    share = load_thresholds().recommend.hot_share
-    hot = [key for heat in insight_heats(evidence) for key in heat.hottest if key.share >= share]
-    for line in evidence.missing if not hot else ():
-        if line.startswith(CONTRIBUTORS):
-            err.print(f"hot keys are assumed: {line}")
-    return replace(found, hot_keys=tuple(hot))
 
 
 def _completed(demand: "Demand", table: "SourceTable") -> "Demand":

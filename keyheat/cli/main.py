@@ -26,7 +26,7 @@ Menu = Mapping[str, Mapping[str, tuple[str, str]]]
 """Sections of verbs: title -> name -> (module in `keyheat.cli`, what it does in a line)."""
 QUIET = "quiet"
 DEFECT_FOUND = "this is a defect of Keyheat; please report it with these lines:"
-CONSOLE = "keyheat.terminal.console"
+CONSOLE = "keyheat.show.console"
 HELP = ["-h", "--help"]
 
 
@@ -198,7 +198,7 @@ def _code_of(error: Exception) -> int | None:
 
 def _show(error: click.ClickException) -> int:
     """Print what is wrong as click does, in plain text: it may quote a file or an argument."""
-    from keyheat.terminal.console import err
+    from keyheat.show.console import err
 
     said = StringIO()
     error.show(said)
@@ -207,7 +207,7 @@ def _show(error: click.ClickException) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    from keyheat.terminal.console import err
+    from keyheat.show.console import err
 
     err.print(f"keyheat: {masked(message)}")
     return code

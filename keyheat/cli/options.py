@@ -1,25 +1,22 @@
 """What verbs share: options that several of them have, how they are read, and where runs go."""
 
-import re
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 from click.shell_completion import CompletionItem
 
-from keyheat.flags import Within, option, values_of
+from keyheat.flags import NamedSeries, TimeSpan, TimeZone, Within, option, values_of
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Prices, load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.claims import Claim, claim, hold
 from keyheat.scenario.scenario import SCENARIOS
+from keyheat.show.console import confirmed, speak_json
 from keyheat.simulator.jobs import new_folder
-from keyheat.terminal.console import confirmed, speak_json
 
 OUT = Path("reports") / "out"
 
@@ -27,59 +24,12 @@ a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 a_path = click.Path(path_type=Path)
 OVER_MIDNIGHT: Final = timedelta(hours=12)  # longest window whose end may be a time of the next day
+LATER_TODAY: Final = timedelta(hours=6)  # a time of day so little ahead is not yesterday's
 NO_YEAR: Final = 1900  # of a time of day alone, as strptime has it
 a_time = click.DateTime(
     ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%H:%M"]
 )
 Verb = Callable[..., Any]
-
-
-class TimeZone(click.ParamType[tzinfo]):
-    """A time zone: an offset such as +02:00, or a name such as Europe/Berlin."""
-
-    name = "zone"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tzinfo:
-        """The zone by its offset or name."""
-        if isinstance(value, tzinfo):
-            return value
-        try:
-            offset = re.fullmatch(r"[+-]\d\d:?\d\d", value)
-            return datetime.strptime(value, "%z").tzinfo or UTC if offset else ZoneInfo(value)
-        except (ValueError, OSError, ZoneInfoNotFoundError):
-            self.fail(f"{value!r} is no zone such as UTC, +02:00 or Europe/Berlin", param, ctx)
-
-
-class TimeSpan(click.ParamType[timedelta]):
-    """A length of time, such as 90m, 3h or 2d."""
-
-    name = "span"
-
-    def convert(
-        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        """Raises `UsageError` with what is accepted."""
-        if isinstance(value, timedelta):
-            return value
-        number, unit = value[:-1], {"m": "minutes", "h": "hours", "d": "days"}.get(value[-1:])
-        if unit is None or not number.isdecimal() or not 0 < int(number) < 100_000:
-            self.fail(f"{value!r} is not a length of time such as 90m, 3h or 2d", param, ctx)
-        return timedelta(**{unit: int(number)})
-
-
-class NamedSeries(click.ParamType[tuple[str, str]]):
-    """Which series a file holds: FILE=METRIC/STATISTIC/PERIOD/RESOURCE."""
-
-    name = "FILE=SERIES"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """The file's name, and the series as a label."""
-        file, equals, series = value.partition("=")
-        if not (file and equals and series):
-            self.fail(f"{value!r} is not such as w.json=WriteThrottleEvents/Sum/60/table", param, ctx)
-        return Path(file).name, series
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,25 +189,11 @@ def says_yes(question: str) -> bool | None:
     return confirmed(question) if somebody_there() else None
 
 
-def command_of(context: click.Context, *left_out: str) -> str:
-    """The command that was given, with the options that are not as they are by themselves."""
-    words = [context.info_name or ""]
-    for parameter in context.command.params:
-        value, name = context.params.get(parameter.name or ""), parameter.opts[0]
-        if name in left_out or value in (None, False, (), parameter.get_default(context)):
-            continue
-        values = value if isinstance(value, tuple) else (value,)
-        flag = isinstance(parameter, click.Option) and parameter.is_flag
-        for one in values:
-            words += [] if isinstance(parameter, click.Argument) else [name]
-            words += [] if flag else [str(one).removesuffix(".0") if isinstance(one, float) else str(one)]
-    return shlex.join(["keyheat", *words])
-
-
 def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = None) -> datetime | None:
-    """A time as it was typed. A time of day alone is its last one, or its first one after `after`.
+    """A time as it was typed. A time of day alone is today's, or its first one after `after`.
 
-    Raises `UsageError` for an end before its start, unless a few hours over midnight are meant.
+    Far ahead it is yesterday's. Raises `UsageError` for one a little later than now, and for an end before
+    its start.
     """
     if moment is None:
         return None
@@ -273,4 +209,9 @@ def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = N
         )
     if after is not None:
         return at if at > after else at + day
+    if timedelta() < at - now < LATER_TODAY:
+        raise click.UsageError(
+            f"{at:%R} is later than now, {now:%R} UTC; write the date of another day, such as "
+            f'"{at - day:%F %R}"'
+        )
     return at if at <= now else at - day

@@ -21,9 +21,9 @@ from keyheat.numbers import some
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import FileProblem
 from keyheat.show.answer import Answer, Table
+from keyheat.show.console import bars, err
+from keyheat.show.progress import Countdown, counted
 from keyheat.show.text import text_of
-from keyheat.terminal.console import bars, err
-from keyheat.terminal.progress import Countdown, counted
 from keyheat.words import DONE, INVALID, REFUSED
 
 MANY = 20  # tables from which on a bar is shown
@@ -91,7 +91,7 @@ def _delete(search: OrphanSearch, wanted: list[Orphan]) -> dict[str, str]:
     """Delete the tables and wait until they are gone; gives failures by table."""
     failed = {orphan.name: why for orphan in wanted if (why := search.delete(orphan)) is not None}
     with Countdown(bars, "deleting") as countdown:
-        patience = TablePatience(sleep=search.sleep, show=countdown.show)
+        patience = TablePatience(sleep=search.sleep, show=countdown.count)
         for orphan in wanted:
             if orphan.name not in failed and (why := search.see_gone(orphan, patience)) is not None:
                 failed[orphan.name] = why

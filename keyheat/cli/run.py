@@ -25,9 +25,9 @@ from keyheat.load.run import launch
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
 from keyheat.masking import masked
 from keyheat.runfiles import DIAGNOSIS, FILES, SIMULATED, FileProblem
+from keyheat.show.console import bars, err
 from keyheat.simulator.alterations import check_shards
 from keyheat.simulator.jobs import Job, find_scenarios, made
-from keyheat.terminal.console import bars, err
 from keyheat.words import BROKEN, DONE, INVALID, WRONG_USE
 
 SAID = "keyheat: "  # begins what a load says to a person
@@ -99,10 +99,10 @@ def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int
     """
     if how.target == SIMULATED:
         return exit_code_of(simulated(job, how))
-    from keyheat.terminal.progress import LoadBar
+    from keyheat.show.progress import LoadBar
 
     with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=place) as bar:
-        ended = launch.launch(_command(job, how), bar.show)
+        ended = launch.launch(_command(job, how), bar.load)
     return _concluded(job, how, ended)
 
 
@@ -118,14 +118,14 @@ def in_turn(jobs: Sequence[Job], how: How) -> list[int]:
 
 def loaded_together(jobs: Sequence[Job], how: How) -> list[int]:
     """Load as each scenario says, beside each other, each to its report; gives the exit codes."""
-    from keyheat.terminal.progress import LoadBar
+    from keyheat.show.progress import LoadBar
 
     rows: list[LoadBar] = []
     for job in jobs:
         lasts_s = job.scenario.load.duration_s
         rows.append(LoadBar(job.scenario.name, lasts_s, bars, beside=rows[0] if rows else None))
     with rows[0]:
-        loads = [(_command(job, how), row.show) for job, row in zip(jobs, rows, strict=True)]
+        loads = [(_command(job, how), row.load) for job, row in zip(jobs, rows, strict=True)]
         ended = launch.launch_together(loads)
     return [_concluded(job, how, launched) for job, launched in zip(jobs, ended, strict=True)]
 

@@ -10,12 +10,12 @@ from urllib.parse import unquote, urlsplit
 from keyheat.regression.exports import Exports, annotations, content, write_summary
 from keyheat.regression.outcome import RunMade, SessionOutcome
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, FileProblem
+from keyheat.show.console import answer, err, in_words, out, print_lines, strong
 from keyheat.show.html import html_of, save
 from keyheat.show.markdown import markdown_of
 from keyheat.show.regression import outcome_answer
 from keyheat.show.report import write_report
 from keyheat.show.text import text_of
-from keyheat.terminal.console import answer, err, in_words, out, print_lines, strong
 
 SUMMARY: Final = "regression.json"
 PAGE: Final = "regression.html"

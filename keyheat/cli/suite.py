@@ -36,8 +36,8 @@ from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.regression.verdict import Held, not_compared, outcome_of
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
+from keyheat.show.console import bars
 from keyheat.simulator.jobs import Job, made
-from keyheat.terminal.console import bars
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

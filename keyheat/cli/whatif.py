@@ -1,8 +1,7 @@
 """The verb whatif: how many shards, how much capacity, how much load; and what retries make of throttling."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +13,6 @@ from keyheat.cli.guards import Guards, agreed, guarded
 from keyheat.cli.options import (
     a_path,
     a_scenario,
-    command_of,
     in_json,
     price_list,
     series_place,
@@ -25,18 +23,15 @@ from keyheat.cli.run import make_run
 from keyheat.flags import Within, option, takes
 from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
 from keyheat.runfiles import SIMULATED
-from keyheat.scenario.variants import with_files_of, with_index_shards, with_own_tables, write_scenario
 from keyheat.shipped import require
-from keyheat.simulator.alterations import check_shards
+from keyheat.show.console import bars, err
 from keyheat.simulator.jobs import Job, find_scenario, made
-from keyheat.terminal.console import bars, err
 from keyheat.words import INVALID, WRITE, Direction
 
 if TYPE_CHECKING:
     from keyheat.scenario.scenario import Scenario
     from keyheat.show.answer import Answer, Figure
     from keyheat.simulator.questions import Question
-    from keyheat.simulator.search import Measure, Step
     from keyheat.simulator.whatif import Search
 
 NAME: Final = "whatif"
@@ -140,9 +135,8 @@ def whatif(
         shown, code = _answer(searches, target, path, prices, drawn=drawn)
     page = None
     if folder is not None:
-        shown = replace(shown, commands=(command_of(click.get_current_context(), "--out"),))
         page = write_answer(folder, NAME, shown, code)
-    return give(replace(shown, commands=()), code, page=page, markdown=markdown)
+    return give(shown, code, page=page, markdown=markdown)
 
 
 def _check_options(question: str) -> None:
@@ -187,18 +181,31 @@ def _searched(
     question: "Question", path: Path, target: str, folder: Path | None, guards: Guards, prices: Path
 ) -> "Search":
     """The answer by the simulator, or by real loads that somebody has agreed to."""
-    from keyheat.simulator.whatif import searched, simulated_search
-    from keyheat.terminal.progress import Trying
+    from keyheat.analysis.loaded_step import loaded_search
+    from keyheat.show.progress import Trying
+    from keyheat.simulator.whatif import simulated_search
 
     name = f"{question.scenario.name}: {question.kind}"
     if target == SIMULATED:
         with Trying(name, bars) as trying:
             return simulated_search(question, path.parent, trying)
     assert folder is not None, "runs have a folder"
-    question = replace(question, scenario=with_files_of(question.scenario, path.parent))
-    loads = _loads(question, path, target, folder, guards, prices)
-    bars.print(f"{name}: at most {question.within.most_steps} runs on {target}")
-    return searched(question, loads, most_steps=question.within.most_steps)
+    if guards.table is not None:
+        raise click.UsageError("each run has a table of its own: leave out --table")
+    options: tuple[str, ...] = ()
+
+    def agree(jobs: Sequence[Job]) -> None:
+        nonlocal options
+        options = (*agreed(jobs, target, guards, prices=prices), "--prices", str(prices))
+        bars.print(f"{name}: at most {len(jobs)} runs on {target}")
+
+    def run(job: Job, place: tuple[int, int]) -> None:
+        how = How(target=target, options=options, quick=True, quiet=True)
+        code = make_run(job, how, place=place)
+        if code in NOT_STARTED or not made(job):
+            raise _Ended(code or INVALID)
+
+    return loaded_search(question, path, folder, agree=agree, run=run)
 
 
 class _Ended(Exception):
@@ -208,74 +215,24 @@ class _Ended(Exception):
         self.code = code
 
 
-def _loads(
-    question: "Question", path: Path, target: str, folder: Path, guards: Guards, prices: Path
-) -> "Measure":
-    """Real loads, each on a table of its own, once all of them may start. Raises `SafetyRefusal`."""
-    from keyheat.analysis.loaded_step import loaded_step
-
-    if guards.table is not None:
-        raise click.UsageError("each run has a table of its own: leave out --table")
-    if question.kind == "shards":
-        _check_sharded(question, path)
-    within, numbers = question.within, count(1)
-    values = [*within.ladder, *[within.most] * (within.most_steps - len(within.ladder))]
-    jobs = [Job(_own(question, value, 0), path, folder) for value in values]
-    options = (*agreed(jobs, target, guards, prices=prices), "--prices", str(prices))
-    how = How(target=target, options=options, quick=True, quiet=True)
-
-    def measure(value: float, again: int) -> "Step":
-        scenario, name = _own(question, value, again), _ending(question, value, again).removeprefix("-")
-        job = Job(scenario, write_scenario(folder / f"{name}.json", scenario), folder / name)
-        code = make_run(job, how, place=(next(numbers), within.most_steps))
-        if code in NOT_STARTED or not made(job):
-            raise _Ended(code or INVALID)
-        return loaded_step(question, value, scenario, job.folder)
-
-    return measure
-
-
-def _check_sharded(question: "Question", path: Path) -> None:
-    """Raise `ValueError` where the load test does not send to shards of its keys, or of the index's."""
-    if question.index is None:
-        check_shards(question.candidate(2), path.parent)
-    elif with_index_shards(question.scenario, question.index, 2) is None:
-        raise ValueError(
-            f"scenario {question.scenario.name} does not say how index {question.index} is sharded; "
-            "describe its key under [attributes], or search on the simulator"
-        )
-
-
-def _own(question: "Question", value: float, again: int) -> "Scenario":
-    """The scenario with a number and a seed, on tables that no other run has loaded."""
-    own = with_own_tables(question.candidate(value), _ending(question, value, again))
-    return own.model_copy(update={"seed": own.seed + again})
-
-
-def _ending(question: "Question", value: float, again: int) -> str:
-    """What a run is called by: `-shards-4`, or `-load-136-4-again`."""
-    number = f"{value:.10g}".replace(".", "-")  # names of scenarios have no dots
-    return f"-{question.kind}-{number}{'-again' if again else ''}"
-
-
 def _retries(scenario: "Scenario", path: Path, wanted: Wanted, *, drawn: bool) -> "Answer":
     """What each policy makes of the same demand, request by request on the simulator."""
+    from keyheat.show.progress import Simulating
     from keyheat.show.retries import retries_answer
     from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.simulator.retrying import demand_of, retried
-    from keyheat.terminal.progress import Simulating
 
     own = scenario.client
     clients = wanted.clients or (CLIENTS if own.sdk == "none" else own.clients)
     demand, runs = demand_of(scenario, path.parent), []
     for policy in dict.fromkeys((NONE, own.policy, *map(policy_named, wanted.sdks or USUAL))):
         with Simulating(f"{scenario.name}, {policy.name}", scenario.load.duration_s, bars) as bar:
-            runs.append(retried(scenario, demand, policy, clients=clients, progress=bar.show))
+            runs.append(retried(scenario, demand, policy, clients=clients, progress=bar.simulated))
     figures: tuple[Figure, ...] = ()
     if drawn:
-        from keyheat.show.figures import retry_figures
+        from keyheat.show.figures import retry_figure
 
-        figures = tuple(retry_figures(runs))
+        figures = (retry_figure(runs),)
     shown = retries_answer(scenario, runs, clients, assumptions_of(scenario, path.parent))
     return replace(shown, figures=figures)
 
@@ -284,7 +241,7 @@ def _answer(
     searches: "list[Search]", target: str, path: Path, prices: Path, *, drawn: bool
 ) -> "tuple[Answer, int]":
     """The answer over all searches, with a figure of each where it is `drawn`; and the exit code."""
-    from keyheat.show.search import exit_code_of, found_of, search_answer, together
+    from keyheat.show.whatif import exit_code_of, found_of, search_answer, together
     from keyheat.simulator.rehearsal.ask import assumptions_of
 
     listed = price_list(prices)

@@ -12,26 +12,21 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from keyheat.addresses import Hosts, on_this_machine
-from keyheat.endpoint.operations import CONTROL, DATA
-from keyheat.endpoint.options import EndpointOptions, endpoint_options
+from keyheat.endpoint.options import ClientBounds, Contents, EndpointOptions, endpoint_options
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.router import Router
 from keyheat.endpoint.server import Housekeeping, Server, build_router
-from keyheat.endpoint.service import Service, Streams
-from keyheat.endpoint.state.clock import ServiceClock
+from keyheat.endpoint.service import Service, ServiceClock, Streams
 from keyheat.words import INTERRUPTED, WRONG_USE
-
-if TYPE_CHECKING:
-    from keyheat.endpoint.faults.rules import FaultRules
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -67,55 +62,51 @@ def serve(options: EndpointOptions) -> int:
         )
     clock = ServiceClock(time.time)
     regions = Regions(_service(options, clock), options.publish_delay_s)
-    rules, wrong = _rules(options.faults), _begun(regions, options)
-    if isinstance(rules, str) or wrong:
-        print("\n".join(said for said in (rules, wrong) if isinstance(said, str)), file=sys.stderr)
+    if wrong := [*_set_faults(regions, options.faults), *_fill(regions, options.contents)]:
+        print("\n".join(wrong), file=sys.stderr)
         return WRONG_USE
     hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
-    router = build_router(regions, CONTROL, DATA, hosts=hosts, rules=rules, clock=clock)
+    router = build_router(regions, hosts=hosts, clock=clock)
     bounds = replace(options.bounds, connections=_connections(options.bounds.connections))
-    options = replace(options, bounds=bounds)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(_serve(options, router))
+            return runner.run(_serve(options, bounds, router))
     except OSError as error:
         print(_why_not_listening(error, options), file=sys.stderr)
         return WRONG_USE
 
 
-def _rules(path: Path | None) -> "FaultRules | str | None":
-    """The rules of faults in a file, or what is wrong with it. What reads them is loaded for nobody else."""
-    if path is None:
-        return None
-    from keyheat.endpoint.faults.rules import FaultRulesError, load_rules
+def _set_faults(regions: Regions, path: Path | None) -> Iterator[str]:
+    """Go by the rules of a file, whose reader is loaded for it alone; yields what is wrong with them."""
+    if path is not None:
+        from keyheat.endpoint.faults.injection import Faults
+        from keyheat.endpoint.faults.rules import FaultRulesError, load_rules
 
-    try:
-        return load_rules(path)
-    except FaultRulesError as error:
-        return str(error)
-
-
-def _begun(regions: Regions, options: EndpointOptions) -> str | None:
-    """Fill an endpoint with what somebody's files hold; gives what is wrong with them."""
-    if not (options.snapshot or options.table or options.seed_items):
-        return None
-    from keyheat.endpoint.state.beginning import Beginning, CannotBegin
-
-    try:
-        Beginning(snapshot=options.snapshot, tables=options.table, items=options.seed_items).make(regions)
-    except CannotBegin as error:
-        return str(error)
-    return None
+        try:
+            regions.set_faults(Faults(regions.home, load_rules(path)))
+        except FaultRulesError as error:
+            yield str(error)
 
 
-async def _serve(options: EndpointOptions, router: Router) -> int:
+def _fill(regions: Regions, contents: Contents) -> Iterator[str]:
+    """Fill an endpoint with the tables and items of files; yields what is wrong with them."""
+    if contents != Contents():
+        from keyheat.endpoint.state.beginning import CannotBegin, fill
+
+        try:
+            fill(regions, contents)
+        except CannotBegin as error:
+            yield str(error)
+
+
+async def _serve(options: EndpointOptions, bounds: ClientBounds, router: Router) -> int:
     loop = asyncio.get_running_loop()
     told_to_stop = asyncio.Event()
     _watch_signals(loop, told_to_stop)
     if options.exit_with_stdin:
         _watch_stdin(loop, told_to_stop)
     housekeeping = Housekeeping()
-    server = Server(router, options.bounds, housekeeping)
+    server = Server(router, bounds, housekeeping)
     port = await server.start(options.host, options.port)
     housekeeping.start()
     print(f"ready http://{_in_url(options.host)}:{port}", flush=True)

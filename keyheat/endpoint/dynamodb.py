@@ -9,7 +9,8 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -18,7 +19,8 @@ from zlib import crc32
 import orjson
 
 from keyheat.addresses import CLOCK
-from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep
+from keyheat.endpoint.cloudwatch.metrics import Metrics
+from keyheat.endpoint.errors import CORAL, ServiceError, internal_error, nested_too_deep
 from keyheat.endpoint.partiql.operations import STATEMENTS, metric_of, tables_of
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import Handler, Service
@@ -86,78 +88,84 @@ class Operation:
 
     name: str
     handler: Handler
-    tables: Callable[[dict[str, Any]], Iterable[str]] | None
-    returns_items: bool
+    tables: Callable[[dict[str, Any]], Iterable[str]] | None = None
+    returns_items: bool = False
     api: str = "dynamodb"
     metric: Callable[[dict[str, Any]], str] | None = None  # where more than its name tells it apart
     plain: bool = False  # of one item of one table, and told apart by its name
+
+
+def _of_items(name: str, handler: Handler) -> Operation:
+    return Operation(
+        name,
+        handler,
+        TABLES_OF.get(name, _one_table),
+        name in RETURNS_ITEMS,
+        metric=partial(metric_of, name) if name in STATEMENTS else None,
+        plain=name not in TABLES_OF and name not in RETURNS_ITEMS,
+    )
 
 
 def operations(
     control: Mapping[str, Handler], data: Mapping[str, Handler], streams: Mapping[str, Handler]
 ) -> dict[bytes, Operation]:
     """Operations by the value of `X-Amz-Target` that names them."""
-    named = [Operation(name, handler, None, False) for name, handler in control.items()]
-    named += [
-        Operation(
-            name,
-            handler,
-            TABLES_OF.get(name, _one_table),
-            name in RETURNS_ITEMS,
-            metric=partial(metric_of, name) if name in STATEMENTS else None,
-            plain=name not in TABLES_OF and name not in RETURNS_ITEMS,
-        )
-        for name, handler in data.items()
-    ]
-    return {TARGET + operation.name.encode(): operation for operation in named} | {
-        STREAMS_TARGET + name.encode(): Operation(name, handler, None, False, "dynamodbstreams")
-        for name, handler in streams.items()
+    return {
+        **{TARGET + name.encode(): Operation(name, handler) for name, handler in control.items()},
+        **{TARGET + name.encode(): _of_items(name, handler) for name, handler in data.items()},
+        **{
+            STREAMS_TARGET + name.encode(): Operation(name, handler, api="dynamodbstreams")
+            for name, handler in streams.items()
+        },
     }
 
 
 @dataclass(slots=True, kw_only=True)
 class DynamoDB:
-    """Answers DynamoDB requests. `user_error` and `tables_changed` tell the metrics what happened.
+    """One Region: what it holds, what CloudWatch knows of it, and answers to requests for it.
 
-    `table_missing` hears the name of a table that is not there. `asked` counts requests by operation,
-    whatever they are answered.
+    `asked` counts requests by operation, whatever they are answered; `table_missing` hears the name of a
+    table that is not there.
     """
 
     service: Service
+    metrics: Metrics
     ids: Iterator[bytes]
-    user_error: Callable[[float], None]
-    tables_changed: Callable[[], None]
-    table_missing: Callable[[str], None]
-    asked: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    asked: defaultdict[str, int]
+    table_missing: Callable[[Service, str], None]
 
     def answer(self, operation: Operation, body: bytes) -> bytes:
         """The whole response to one request that is signed."""
         started_s = perf_counter()
         self.asked[operation.name] += 1
+        service = self.service
         try:
             request = parsed(body)
-            result = operation.handler(self.service, request)
+            if service.faults is None:
+                result = operation.handler(service, request)
+            else:
+                result = service.faults.handle(operation, service, request)
             out = result if isinstance(result, bytes) else orjson.dumps(result)
             if operation.tables is not None:
                 self._completed(operation, request, out, (perf_counter() - started_s) * 1000.0)
             elif operation.name in CHANGES_TABLES:
-                self.tables_changed()
+                self.metrics.note_tables()
         except ServiceError as error:
             if error.code == "ResourceNotFoundException" and isinstance(request.get("TableName"), str):
-                self.table_missing(request["TableName"])
+                self.table_missing(service, request["TableName"])
             return self.refused(error)
         except Exception as error:  # noqa: BLE001 (one request must not end the connection)
             return self._failed(operation, body, error)
         if out == b"{}":  # as nearly every write is answered
             return OK_ALONE + next(self.ids) + NOTHING
         if operation.tables is None:
-            return CONTROL_OK % (self.service.now_s(), next(self.ids), crc32(out), len(out), out)
+            return CONTROL_OK % (service.now_s(), next(self.ids), crc32(out), len(out), out)
         return OK % (next(self.ids), crc32(out), len(out), out)
 
     def refused(self, error: ServiceError) -> bytes:
         """Count an error of a DynamoDB request, and answer it."""
         if error.status < 500 and error.code not in NOT_USER_ERRORS:
-            self.user_error(self.service.now_s())
+            self.metrics.account.user_error(self.service.now_s())
         return self.failed(error)
 
     def failed(self, error: ServiceError) -> bytes:
@@ -167,7 +175,7 @@ class DynamoDB:
         return FAILED % (error.status, phrase, next(self.ids), crc32(out), len(out), out)
 
     def _failed(self, operation: Operation, body: bytes, error: Exception) -> bytes:
-        """A handler fell over. If the request is not of its API's shape, that is why, and its mistake.
+        """A handler failed. If the request is not of its API's shape, that is why, and its sender's mistake.
 
         So the hot operations need not look at the shape of every request.
         """
@@ -183,12 +191,9 @@ class DynamoDB:
 
     def _minutes_of(self, operation: Operation, request: dict[str, Any]) -> Iterator[Minutes]:
         """The datapoints of each table that a data request names."""
-        if operation.tables is not None:
-            for table in operation.tables(request):
-                try:
-                    yield self.service.catalog.get(table).model.minutes
-                except ServiceError:  # a statement of a batch may name a table that there is not
-                    continue
+        for table in () if operation.tables is None else operation.tables(request):
+            with suppress(ServiceError):  # a statement of a batch may name a table that there is not
+                yield self.service.catalog.get(table).model.minutes
 
     def _completed(
         self, operation: Operation, request: dict[str, Any], out: bytes, latency_ms: float
@@ -233,10 +238,3 @@ def missing_token() -> ServiceError:
 def unknown_operation(message: str) -> ServiceError:
     """No such operation, or none that the endpoint has."""
     return ServiceError("UnknownOperationException", message, prefix=CORAL)
-
-
-def internal_error() -> ServiceError:
-    """Something in the endpoint failed; what, is on its stderr."""
-    return ServiceError(
-        "InternalServerError", "The request processing has failed because of an unknown error.", status=500
-    )

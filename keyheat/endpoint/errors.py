@@ -22,7 +22,12 @@ CORAL_AVAILABILITY = "com.amazon.coral.availability#"
 
 
 class ServiceError(Exception):
-    """An error answer: its type, message, HTTP status and further members of the body."""
+    """An error answer: its type, message, HTTP status and further members of the body.
+
+    `path`: where in a request a value of another type is, which the answer does not say.
+    """
+
+    path = ""
 
     def __init__(
         self, code: str, message: str, *, prefix: str = DYNAMODB, status: int = 400, **members: Any
@@ -55,6 +60,13 @@ def nested_too_deep() -> ServiceError:
 def resource_not_found(message: str = "Requested resource not found") -> ServiceError:
     """The table or index does not exist."""
     return ServiceError("ResourceNotFoundException", message)
+
+
+def internal_error() -> ServiceError:
+    """Something in the endpoint failed; what, is on its stderr."""
+    return ServiceError(
+        "InternalServerError", "The request processing has failed because of an unknown error.", status=500
+    )
 
 
 CONFLICT = "Transaction is ongoing for the item"

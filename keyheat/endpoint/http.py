@@ -58,12 +58,6 @@ Answer = Callable[[bytes, bytes, Headers, bytes], bytes]
 """(method, URL, headers with lower-case names, body) -> the whole response, head and body."""
 
 
-def is_json(headers: Headers) -> bool:
-    """Whether a request says that it is JSON, which no form of another site's page can."""
-    kind = headers.get(b"content-type", b"").partition(b";")[0]
-    return kind.strip().lower() == b"application/json"
-
-
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 READ_BYTES = 256 * 1024
 """What the event loop reads at once, at most."""

@@ -100,6 +100,17 @@ Requests of one client's threads arrive a few milliseconds apart; in AWS one tak
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """The files of what an endpoint starts with; items with the table that is named before them."""
+
+    snapshot: Path | None = option("start with tables and items of GET /_keyheat/snapshot", **FILE)
+    table: tuple[Path, ...] = option("create this table, as describe-table prints it", default=(), **FILE)
+    seed_items: tuple[tuple[str | None, Path], ...] = option(
+        "load items (JSON lines, plain or gzip)", default=(), metavar="[TABLE=]FILE", callback=_seeds
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointOptions:
     """The command line of an endpoint."""
 
@@ -121,12 +132,8 @@ class EndpointOptions:
     )  # fmt: skip
     record: bool = option("record requests per key, at /_keyheat/recorded", default=False)
     faults: Path | None = option("inject throttles, errors, late and lost answers (TOML)", **FILE)
-    snapshot: Path | None = option("start with tables and items of GET /_keyheat/snapshot", **FILE)
-    table: tuple[Path, ...] = option("create this table, as describe-table prints it", default=(), **FILE)
-    seed_items: tuple[tuple[str | None, Path], ...] = option(
-        "load items (JSON lines, plain or gzip)", default=(), metavar="[TABLE=]FILE", callback=_seeds
-    )
     exit_with_stdin: bool = option("end when standard input, a pipe, ends", default=False)
+    contents: Contents = Contents()
     durations: Durations = Durations()
     bounds: ClientBounds = BOUNDS
 
@@ -135,10 +142,12 @@ def endpoint_options(verb: Callable[..., int]) -> Callable[..., int]:
     """Give a verb the options of an endpoint, as one argument `options`."""
 
     @takes("options", EndpointOptions)
+    @takes("contents", Contents)
     @takes("durations", Durations)
     @takes("bounds", ClientBounds)
     @wraps(verb)
-    def read(options: EndpointOptions, durations: Durations, bounds: ClientBounds, **others: Any) -> int:
-        return verb(options=replace(options, durations=durations, bounds=bounds), **others)
+    def read(options: EndpointOptions, **values: Any) -> int:
+        parts = {name: values.pop(name) for name in ("contents", "durations", "bounds")}
+        return verb(options=replace(options, **parts), **values)
 
     return read

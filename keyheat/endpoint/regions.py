@@ -20,7 +20,7 @@ from keyheat.endpoint.dynamodb import DynamoDB, missing_token, request_ids
 from keyheat.endpoint.errors import CORAL, ServiceError, resource_not_found
 from keyheat.endpoint.http import Headers
 from keyheat.endpoint.options import REGION_NAME
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import FaultInjection, Service
 from keyheat.endpoint.tables.catalog import Table, region_in, table_name
 
 LOG = logging.getLogger(__name__)
@@ -30,15 +30,6 @@ MOST_REGIONS: Final = 100
 MOST_SCOPES: Final = 1_024
 """Credentials that are known at a time: each client has a new one every day."""
 MOST_SAID: Final = 64
-
-
-@dataclass(frozen=True, slots=True)
-class RegionApis:
-    """A Region: what it holds, and what answers for it."""
-
-    service: Service
-    metrics: Metrics
-    dynamodb: DynamoDB
 
 
 @dataclass(slots=True)
@@ -53,8 +44,8 @@ class Regions:
     publish_delay_s: float = 0.0
     ids: Iterator[bytes] = field(default_factory=lambda: request_ids(random.Random()))
     asked: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
-    _apis: dict[str, RegionApis] = field(default_factory=dict)
-    _scopes: dict[bytes, RegionApis] = field(default_factory=dict)
+    _apis: dict[str, DynamoDB] = field(default_factory=dict)
+    _scopes: dict[bytes, DynamoDB] = field(default_factory=dict)
     _said: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -64,11 +55,11 @@ class Regions:
         return (apis.service for apis in list(self._apis.values()))
 
     @property
-    def at_home(self) -> RegionApis:
+    def at_home(self) -> DynamoDB:
         """The Region of requests that name none."""
         return self._apis[self.home.region]
 
-    def signed_for(self, headers: Headers) -> RegionApis:
+    def signed_for(self, headers: Headers) -> DynamoDB:
         """The Region in a request's signature, home where it says none. On the path of every request.
 
         Raises MissingAuthenticationTokenException or InvalidSignatureException.
@@ -90,7 +81,7 @@ class Regions:
             self._scopes[scope] = apis
         return apis
 
-    def called(self, name: str) -> RegionApis:
+    def called(self, name: str) -> DynamoDB:
         """The Region of that name. Raises InvalidSignatureException for what is none, or one too many."""
         apis = self._apis.get(name)
         if apis is None:
@@ -129,17 +120,19 @@ class Regions:
             for table in service.catalog
         }
 
-    def _answering(self, service: Service) -> RegionApis:
-        metrics = Metrics(service, self.publish_delay_s)
-        dynamodb = DynamoDB(
+    def set_faults(self, faults: FaultInjection | None) -> None:
+        """Go by these faults from now on, and by no others; a Region that comes later does as home."""
+        for service in self:
+            service.faults = faults
+
+    def _answering(self, service: Service) -> DynamoDB:
+        return DynamoDB(
             service=service,
+            metrics=Metrics(service, self.publish_delay_s),
             ids=self.ids,
-            user_error=metrics.user_error,
-            tables_changed=metrics.note_tables,
-            table_missing=lambda table: self._say_where(service, table),
             asked=self.asked,
+            table_missing=self._say_where,
         )
-        return RegionApis(service, metrics, dynamodb)
 
     def _say_where(self, service: Service, table: str) -> None:
         """Who asks in the wrong Region is answered as by DynamoDB; why, is said on the terminal, once."""

@@ -11,6 +11,7 @@ fit them is walked.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
@@ -52,17 +53,22 @@ def shape_checked(operation: str, handler: "Handler", api: str = "dynamodb") -> 
 def _broken(shape: Shape, value: Any, path: str) -> Iterator[str]:
     """The constraints that a value breaks, those of its parts first found first."""
     if isinstance(shape, StructureShape):
-        yield from _broken_structure(shape, _require(dict, value, "Unexpected value type in payload"), path)
+        _require(Mapping, value, "Unexpected value type in payload", path)
+        yield from _broken_structure(shape, value, path)
     elif isinstance(shape, ListShape):
-        _require(list, value, "Unexpected field type")
+        _require(list, value, "Unexpected field type", path)
         yield from _broken_length(shape, value, path)
         for number, element in enumerate(value, 1):
             yield from _broken(shape.member, element, f"{path}.{number}.member")
     elif isinstance(shape, MapShape):
-        for key, element in _require(dict, value, "Unexpected field type").items():
+        _require(Mapping, value, "Unexpected field type", path)
+        for key, element in value.items():
             yield from _broken(shape.value, element, f"{path}.{key}.member")
+    elif shape.type_name == "timestamp":
+        _require((int, float, datetime), value, "Unexpected field type", path)
     elif shape.type_name in VALID:
-        _require_scalar(shape.type_name, value)
+        if type(value) is not VALID[shape.type_name]:
+            raise _mistyped(_mistaken(value, JAVA_NAMES[shape.type_name]), path)
         yield from _broken_scalar(shape, value, path)
 
 
@@ -111,16 +117,15 @@ def _message(value: Any, path: str, constraint: str) -> str:
     return f"Value '{said}' at '{path}' failed to satisfy constraint: {constraint}"
 
 
-def _require(kind: type, value: Any, otherwise: str) -> Any:
+def _require(kind: type | tuple[type, ...], value: Any, otherwise: str, path: str) -> None:
     if not isinstance(value, kind):
-        raise ServiceError("SerializationException", otherwise, prefix=CORAL)
-    return value
+        raise _mistyped(otherwise, path)
 
 
-def _require_scalar(type_name: str, value: Any) -> None:
-    if type(value) is VALID[type_name]:
-        return
-    raise ServiceError("SerializationException", _mistaken(value, JAVA_NAMES[type_name]), prefix=CORAL)
+def _mistyped(message: str, path: str) -> ServiceError:
+    error = ServiceError("SerializationException", message, prefix=CORAL)
+    error.path = path
+    return error
 
 
 def _mistaken(value: Any, wanted: str) -> str:

@@ -8,14 +8,16 @@ https://developer.mozilla.org/docs/Web/HTTP/Guides/CORS#simple_requests
 
 import logging
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import orjson
 
 from keyheat.addresses import Hosts, hostname_of
-from keyheat.endpoint.dynamodb import Operation, internal_error, unknown_operation
-from keyheat.endpoint.errors import CORAL, ServiceError
+from keyheat.endpoint.cloudwatch.api import TARGET as CLOUDWATCH
+from keyheat.endpoint.cloudwatch.api import answer as cloudwatch
+from keyheat.endpoint.dynamodb import Operation, unknown_operation
+from keyheat.endpoint.errors import CORAL, ServiceError, internal_error
 from keyheat.endpoint.http import Headers, response
+from keyheat.endpoint.pages import PREFIX, Pages
 from keyheat.endpoint.regions import Regions
 
 LOG = logging.getLogger(__name__)
@@ -70,20 +72,13 @@ def _shown(text: str) -> str:
     return ascii(text[:SHOWN_CHARACTERS])
 
 
-class PageApi(Protocol):
-    """Something else that answers requests, where it finds that they are meant for it."""
-
-    def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes | None:
-        """The whole response, or None: not meant for it."""
-
-
 @dataclass(slots=True, kw_only=True)
 class Router:
     """Answers every request. DynamoDB's data operations come first and cost one look-up."""
 
     operations: dict[bytes, Operation]
     regions: Regions
-    pages: tuple[PageApi, ...]
+    pages: Pages
     guard: Guard = field(default_factory=Guard)
 
     def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes:
@@ -99,33 +94,33 @@ class Router:
         operation = self.operations.get(headers.get(b"x-amz-target", b""))
         if operation is not None and method == b"POST":
             try:
-                dynamodb = self.regions.signed_for(headers).dynamodb
+                dynamodb = self.regions.signed_for(headers)
             except ServiceError as error:
                 self.regions.asked[operation.name] += 1
-                return self._refused(error)
+                return self.regions.at_home.refused(error)
             return dynamodb.answer(operation, body)
         try:
-            for page in self.pages:
-                raw = page.answer(method, url, headers, body)
-                if raw is not None:
-                    return raw
+            return self._others(method, url, headers, body)
         except Exception:
             LOG.exception("%s %s failed inside the endpoint", method, url)
-            return self._refused(internal_error())
-        return self._unknown(method, url, headers)
+            return self.regions.at_home.refused(internal_error())
 
-    def _unknown(self, method: bytes, url: bytes, headers: Headers) -> bytes:
+    def _others(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes:
+        """The answer of CloudWatch or of a page."""
+        target = headers.get(b"x-amz-target", b"").decode("latin-1")
+        if target.startswith(CLOUDWATCH):
+            name, request_id = target.removeprefix(CLOUDWATCH), next(self.regions.ids)
+            return cloudwatch(
+                lambda: self.regions.signed_for(headers).metrics, name, headers, body, request_id
+            )
+        if url.startswith(PREFIX):
+            return self.pages.answer(method, url, headers, body)
         if method == b"GET" and url == b"/":
             return response(200, b"healthy: keyheat\n", content_type=b"text/plain")
-        target = headers.get(b"x-amz-target", b"").decode("latin-1")
         if not target:
             message = "No X-Amz-Target header: not a request of DynamoDB or CloudWatch"
         else:
             message = f"The local endpoint has no operation {target}"
-        if target.startswith("DynamoDB"):
-            return self._refused(unknown_operation(message))
-        return self.regions.at_home.dynamodb.failed(unknown_operation(message))  # of another service
-
-    def _refused(self, error: ServiceError) -> bytes:
-        """The answer to a request that is for no Region."""
-        return self.regions.at_home.dynamodb.refused(error)
+        of_dynamodb = not target or target.startswith("DynamoDB")
+        home, error = self.regions.at_home, unknown_operation(message)
+        return home.refused(error) if of_dynamodb else home.failed(error)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, cast
+from math import isfinite
+from typing import Any, Final, Protocol, cast
 
 from keyheat.endpoint.delivery import Delivery, Exchange
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
@@ -13,6 +14,26 @@ from keyheat.endpoint.tables.catalog import Aim, Catalog, Table
 from keyheat.endpoint.values import INVALID
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Refusal
+
+MOST_ADVANCE_S: Final = 15 * 86_400.0
+"""At once: so long CloudWatch keeps minutes."""
+
+
+@dataclass(slots=True)
+class ServiceClock:
+    """Epoch seconds, so far ahead of those of `now_s` as it was moved."""
+
+    now_s: Callable[[], float]
+    ahead_s: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s() + self.ahead_s
+
+    def advance(self, seconds: float) -> None:
+        """Move it on. Raises `ValueError`: time goes on, and not further than 15 days at once."""
+        if not (isfinite(seconds) and 0 < seconds <= MOST_ADVANCE_S):
+            raise ValueError(f"above 0, and at most {MOST_ADVANCE_S:,.0f} (15 days); not {seconds}")
+        self.ahead_s += seconds
 
 
 @dataclass(slots=True)
@@ -101,19 +122,17 @@ def no_stream(arn: str) -> ServiceError:
 
 
 class FaultInjection(Protocol):
-    """What operations on items ask before they ask for capacity, where somebody set rules of faults.
+    """What requests ask before they ask for capacity, where somebody set rules of faults (`faults`)."""
 
-    Each raises `ServiceError` for a request that comes to nothing as a whole.
-    """
+    def handle(self, operation: Any, service: Any, request: dict[str, Any]) -> bytes | dict[str, Any]: ...
 
-    def meet(self, operation: str, aim: Aim) -> None:
-        """One item, or one page: raises whatever befalls it."""
+    def meet(self, operation: str, aim: Aim) -> None: ...
 
-    def refusals(self, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]:
-        """The items of a batch that are throttled, by their numbers."""
+    def refusals(self, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]: ...
 
-    def reasons(self, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]:
-        """Why each item of a transaction cannot be had; None: it can."""
+    def reasons(self, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]: ...
+
+    def report(self) -> dict[str, Any]: ...
 
 
 @dataclass(slots=True, kw_only=True)

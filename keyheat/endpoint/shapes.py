@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-VERSION: Final = "2012-08-10"
+VERSIONS: Final = {"dynamodb": "2012-08-10", "dynamodbstreams": "2012-08-10", "cloudwatch": "2010-08-01"}
 
 
 class Shape:
@@ -89,10 +89,10 @@ class Shapes:
 
 @cache
 def shapes_of(api: str = "dynamodb") -> Shapes:
-    """The shapes of an API: DynamoDB's, or with `dynamodbstreams` those of its streams."""
+    """The shapes of an API, a key of `VERSIONS`."""
     found = find_spec("botocore")  # which is looked for, and not loaded
     assert found is not None, "botocore is installed with Keyheat"
-    file = Path(str(found.origin)).parent / "data" / api / VERSION / "service-2.json.gz"
+    file = Path(str(found.origin)).parent / "data" / api / VERSIONS[api] / "service-2.json.gz"
     return Shapes(_bare(orjson.loads(gzip.decompress(file.read_bytes()))))
 
 

@@ -131,9 +131,7 @@ def _times(asked: EvidenceRequest, now: datetime) -> tuple[datetime, datetime, b
     """Start and end of the window, and whether it goes on: then it ends with the last full minute."""
     minute = now.replace(second=0, microsecond=0)
     start = asked.start or minute - (asked.last or timedelta())
-    if asked.end is None or asked.end > minute > start:
-        return start, minute, True
-    return start, asked.end, False
+    return (start, minute, True) if asked.end is None else (start, asked.end, False)
 
 
 def window_of(start: datetime, end: datetime, now: datetime, *, asked_now: bool = True) -> Window:

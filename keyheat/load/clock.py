@@ -1,69 +1,36 @@
-"""The clocks of a run: how far AWS's is ahead, one that nobody sets, and a load that begins with a minute.
+"""The clocks of a run: one that nobody sets, AWS's, and the minute with which a load begins.
 
-How far AWS's clock is ahead of this machine's, by the Date header of an answer to DescribeTable. The header
-has whole seconds, and an answer takes its time, so that it bounds the difference from both sides:
-
-    sent      here, epoch seconds            date - received  <  ahead  <  date + 1 - sent
-    received  here
-    date      there, rounded down
-
-CloudWatch's minutes are of that clock. Where ours is more than five minutes off, every request is refused,
-of boto3 and of our own signer alike: neither corrects the time that it signs with.
-https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_aws-signing.html
-
-The clock of a run: the wall clock as it was when the run began, moved on by the monotonic one alone.
-A wall clock may be set while a load is under way: by a person, by a service that finds it wrong, by a
-machine that wakes up. Rates, durations and seconds of a run do not follow it; that it jumped is said.
-
-A load begins with a minute, for CloudWatch counts by the minute: none of its minutes is loaded in part.
+CloudWatch's minutes are of the service's clock, so that each is loaded as a whole or not at all:
 
     12:00:00        12:00:37   12:01:00
     |               |----------|=====================>     -: waited, =: loaded
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from time import monotonic, time
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.load.tables.ownership import TableError
 from keyheat.model.limits import MINUTE_S, SIGNATURE_CLOCK_S
-from keyheat.model.updates import DAY_S
+from keyheat.numbers import span
 from keyheat.runfiles import MOST_SKEW_S
 
-NOTABLE_S: Final = 2.0
+NOTABLE_S: Final = 3.0  # the Date of an answer has whole seconds, and an answer takes its time
 REFUSALS: Final = frozenset(
     {"InvalidSignatureException", "RequestExpired", "RequestTimeTooSkewed", "SignatureDoesNotMatch"}
 )
 """Codes with which a request is refused for the time at which it was signed, or for another fault of it."""
 
 
-class ClockWrong(Exception):
-    """The clock of this machine is so far off that no run can be made; the text says what to do."""
+def measure_ahead_s(client: Any, table: str, clock: Callable[[], float]) -> float | None:
+    """How far the service's clock is ahead of ours, by the Date of an answer; None where there is no Date.
 
-
-@dataclass(frozen=True, slots=True)
-class Skew:
-    """By how much the service's clock is ahead of ours (behind: negative), give or take `within_s`."""
-
-    ahead_s: float
-    within_s: float
-
-    @property
-    def said(self) -> str | None:
-        """What a person should know of it; None where it is nothing."""
-        if abs(self.ahead_s) <= NOTABLE_S + self.within_s:
-            return None
-        return (
-            f"this machine's clock is {_length(self.ahead_s)} {_side(self.ahead_s)} the service's; "
-            "the run's times are moved to the service's when evidence is made of them. Better set the clock"
-        )
-
-
-def measure(client: Any, table: str, clock: Callable[[], float]) -> Skew | None:
-    """The service's clock against ours; None where its answer has no Date. Raises `ClockWrong`."""
+    Raises `TableError` where no run can be made. AWS refuses what is signed more than five minutes off:
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_aws-signing.html
+    """
     sent_s, refused = clock(), False
     try:
         answer = client.describe_table(TableName=table)
@@ -72,37 +39,23 @@ def measure(client: Any, table: str, clock: Callable[[], float]) -> Skew | None:
         refused = answer.get("Error", {}).get("Code") in REFUSALS
     except BotoCoreError:
         return None  # others say why
-    received_s = clock()
     date = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
     try:
         date_s = parsedate_to_datetime(date).timestamp()
     except (TypeError, ValueError, OverflowError):
         return None
-    skew = Skew(date_s + 0.5 - (sent_s + received_s) / 2, 0.5 + (received_s - sent_s) / 2)
-    is_off = f"this machine's clock is {_length(skew.ahead_s)} {_side(skew.ahead_s)}"
-    if abs(skew.ahead_s) > MOST_SKEW_S:
-        raise ClockWrong(
-            f"{is_off} that of the service, by the Date of its answers: set the one that is wrong (this "
-            "machine's with `timedatectl set-ntp true`, say). At more than a day, nothing that the service "
-            "measures fits the run"
-        )
-    if refused and abs(skew.ahead_s) > SIGNATURE_CLOCK_S / 2:
-        raise ClockWrong(
-            f"{is_off} AWS: set it (with `timedatectl set-ntp true`, say). AWS refuses what is signed at a "
-            f"time more than {SIGNATURE_CLOCK_S // 60} minutes off"
-        )
-    return skew
+    ahead_s = date_s + 0.5 - (sent_s + clock()) / 2
+    most_s = SIGNATURE_CLOCK_S / 2 if refused else MOST_SKEW_S
+    if abs(ahead_s) > most_s:
+        raise TableError(f"{skew_words(ahead_s)}: set the one that is wrong (`timedatectl set-ntp true`)")
+    return ahead_s
 
 
-def _length(seconds: float) -> str:
-    minutes = round(abs(seconds) / 60)
-    if minutes > 2 * DAY_S / 60:
-        return f"{abs(seconds) / DAY_S:,.1f} days"
-    return f"{minutes:,} minutes" if minutes > 1 else f"{abs(seconds):.1f} s"
-
-
-def _side(ahead_s: float) -> str:
-    return "behind" if ahead_s > 0 else "ahead of"
+def skew_words(ahead_s: float) -> str:
+    """How far this machine's clock is from the service's."""
+    side = "behind" if ahead_s > 0 else "ahead of"
+    length_s = abs(ahead_s) if abs(ahead_s) < 120 else round(ahead_s / 60) * 60.0
+    return f"this machine's clock is {span(abs(length_s))} {side} the service's"
 
 
 NOTABLE_JUMP_S: Final = 1.0
@@ -110,7 +63,10 @@ NOTABLE_JUMP_S: Final = 1.0
 
 
 class SteadyClock:
-    """Epoch seconds that nobody sets. Signatures need the wall clock's, and take it."""
+    """The wall clock as it was when the run began, moved on by the monotonic one: nobody sets it.
+
+    Rates, durations and seconds of a run are of it. Signatures need the wall clock's, and take it.
+    """
 
     def __init__(self, wall: Callable[[], float] = time, monotonic: Callable[[], float] = monotonic) -> None:
         self._wall, self._monotonic = wall, monotonic

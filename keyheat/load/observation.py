@@ -6,64 +6,83 @@ A stream that is not there, or that may not be described, is no failure: a line 
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.clock import ClockWrong, Skew, measure
-from keyheat.load.tables.ownership import TableError
+from keyheat.load.clock import measure_ahead_s
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.runfiles import time_of
-from keyheat.runs.partitions import (
-    Shard,
-    TooManyShards,
-    all_shards,
-    estimated,
-    is_open,
-    splits,
-)
+from keyheat.runs.partitions import Shard, TooManyShards, all_shards, estimated, is_open, splits
 from keyheat.words import Capacity
 
 MARGIN_S: Final = 60.0  # how far from the run the time in a shard's id may lie to be believed
-MakeClient = Callable[[], Any]
+PATIENCE_S: Final = 5.0  # an answer that nobody needs is not waited for any longer
+LOOK_ATTEMPTS: Final = 3
+
+
+def service_ahead_s(target: Target, table: str, clock: Callable[[], float]) -> float | None:
+    """How far the service's clock is ahead of ours; None on this machine, or where nobody knows.
+
+    Raises `TableError` where they are so far apart that no run can be made.
+    """
+    if target.local:
+        return None
+    with closing(make_client(target, timeout_s=PATIENCE_S, attempts=LOOK_ATTEMPTS)) as client:
+        return measure_ahead_s(client, table, clock)
 
 
 @dataclass(slots=True)
-class StreamShards:
-    """The stream of one table, as it was at the beginning; `arn` is None where none is on."""
+class Observation:
+    """One run's table: the service's clock (None: not known) and its partitions, before and after."""
 
-    make_client: MakeClient
-    arn: str | None
+    ahead_s: float | None
+    estimate: dict[str, Any]
+    arn: str | None  # of the table's stream; None: it has none
+    make_client: Callable[[], Any]
     before: tuple[Shard, ...] | None = None
-    missing: tuple[str, ...] = ()
+    missing: list[str] = field(default_factory=list)
 
     @classmethod
-    def look(cls, make_client: MakeClient, described: Mapping[str, Any]) -> "StreamShards":
-        """The shards now; `described` is DescribeTable's answer."""
+    def look(
+        cls, target: Target, described: Mapping[str, Any], facts: Mapping[str, Any], scale: float,
+        clock: Callable[[], float],
+    ) -> "Observation":  # fmt: skip
+        """Look at both. `described` is DescribeTable's answer, `facts` what run.json has of it."""
+        streams = partial(
+            make_client, target, timeout_s=PATIENCE_S, attempts=LOOK_ATTEMPTS, service="dynamodbstreams"
+        )
         on = (described.get("StreamSpecification") or {}).get("StreamEnabled")
-        found = cls(make_client, described.get("LatestStreamArn") if on else None)
+        found = cls(
+            service_ahead_s(target, described["TableName"], clock),
+            _estimate(facts, scale),
+            described.get("LatestStreamArn") if on else None,
+            streams,
+        )
         found.before = found._shards()
         return found
 
-    def noted(self) -> dict[str, Any]:
-        """What `run.json` says of them when a run begins."""
-        if self.before is None:
-            return {}
-        return {"open_shards": {"before": _open(self.before), "after": None}}
+    def noted(self, ended: tuple[float, float] | None = None) -> dict[str, Any]:
+        """What `run.json` says of them: when the run begins, or when it has `ended`, from when to when."""
+        partitions = {**self.estimate, **self._noted_shards(ended)}
+        if self.missing:
+            partitions["missing"] = list(dict.fromkeys(self.missing))
+        skew = {} if self.ahead_s is None else {"clock_skew_s": round(self.ahead_s, 3)}
+        return {**skew, **({"partitions": partitions} if partitions else {})}
 
-    def noted_at_end(self, started_s: float, ended_s: float) -> dict[str, Any]:
-        """What it says when the run has ended; times are the service's."""
+    def _noted_shards(self, ended: tuple[float, float] | None) -> dict[str, Any]:
         if self.before is None:
             return {}
-        after = self._shards()
-        if after is None:
-            return self.noted()
+        after = self._shards() if ended else None
+        if ended is None or after is None:
+            return {"open_shards": {"before": _open(self.before), "after": None}}
+        first_s, last_s = (at_s + (self.ahead_s or 0.0) for at_s in ended)
         closed = {shard["ShardId"] for shard in self.before if not is_open(shard)}
         times = [split.at_s for split in splits(after, but=closed)]
-        believed = [at if at and started_s - MARGIN_S <= at <= ended_s + MARGIN_S else None for at in times]
+        believed = [at if at and first_s - MARGIN_S <= at <= last_s + MARGIN_S else None for at in times]
         return {
             "open_shards": {"before": _open(self.before), "after": _open(after)},
             "splits": [None if at is None else time_of(at) for at in believed],
@@ -76,69 +95,12 @@ class StreamShards:
             with closing(self.make_client()) as client:
                 return all_shards(client, self.arn)
         except (BotoCoreError, ClientError, TooManyShards) as error:
-            self.missing += (f"the shards of the table's stream, which tell of its partitions: {error}",)
+            self.missing.append(f"the shards of the table's stream, which tell of its partitions: {error}")
             return None
 
 
 def _open(shards: tuple[Shard, ...]) -> int:
     return sum(map(is_open, shards))
-
-
-PATIENCE_S: Final = 5.0  # an answer that nobody needs is not waited for any longer
-LOOK_ATTEMPTS: Final = 3
-
-
-def service_clock(target: Target, table: str, clock: Callable[[], float]) -> Skew | None:
-    """The service's clock against ours; None on this machine, or where nobody knows.
-
-    Raises `TableError` where they are so far apart that no run can be made.
-    """
-    if target.local:
-        return None
-    with closing(make_client(target, timeout_s=PATIENCE_S, attempts=LOOK_ATTEMPTS)) as client:
-        try:
-            return measure(client, table, clock)
-        except ClockWrong as wrong:
-            raise TableError(str(wrong)) from wrong
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """One run's table as it was found. `skew` is None where nobody knows, or on this machine."""
-
-    skew: Skew | None
-    stream: StreamShards
-    estimate: dict[str, Any]
-
-    @classmethod
-    def look(
-        cls, target: Target, described: Mapping[str, Any], facts: Mapping[str, Any], scale: float,
-        clock: Callable[[], float],
-    ) -> "Observation":  # fmt: skip
-        """Look at both. `described` is DescribeTable's answer, `facts` what run.json has of it."""
-        skew = service_clock(target, described["TableName"], clock)
-        client = partial(
-            make_client, target, timeout_s=PATIENCE_S, attempts=LOOK_ATTEMPTS, service="dynamodbstreams"
-        )
-        return cls(skew, StreamShards.look(client, described), _estimate(facts, scale))
-
-    @property
-    def ahead_s(self) -> float:
-        return self.skew.ahead_s if self.skew else 0.0
-
-    def noted(self) -> dict[str, Any]:
-        return self._noted(self.stream.noted())
-
-    def noted_at_end(self, started_s: float, ended_s: float) -> dict[str, Any]:
-        """The same when it has ended; both times are of this machine."""
-        return self._noted(self.stream.noted_at_end(started_s + self.ahead_s, ended_s + self.ahead_s))
-
-    def _noted(self, shards: dict[str, Any]) -> dict[str, Any]:
-        partitions = {**self.estimate, **shards}
-        if self.stream.missing:
-            partitions["missing"] = list(dict.fromkeys(self.stream.missing))
-        skew = {"clock_skew_s": round(self.skew.ahead_s, 3)} if self.skew else {}
-        return {**skew, **({"partitions": partitions} if partitions else {})}
 
 
 def _estimate(facts: Mapping[str, Any], scale: float) -> dict[str, Any]:

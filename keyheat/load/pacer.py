@@ -147,8 +147,6 @@ class OpenLoop(Demand):
         self._sleep = sleep
         self._turn = BoundedSemaphore(1)
         self._waiting = 0
-        self._under_way = 0  # tasks, and the sum of when they began
-        self._began_s = 0.0
 
     def next(self) -> tuple[float, float]:
         """Wait for the next arrival; gives its intended start, and what it is taken to cost."""
@@ -167,30 +165,16 @@ class OpenLoop(Demand):
                     nobody_was_free = False
                     self._sleep(min(wait_s, LOOK_AGAIN_S))
                 intended_s = self._due_s()
+                self.record.health.arrivals += 1
                 return intended_s, self.schedule.take()
         finally:
             self._waiting -= 1
-
-    def task_began(self, at_s: float) -> None:
-        """A user has taken an arrival, and is under way."""
-        self._under_way += 1
-        self._began_s += at_s
-
-    def task_ended(self, began_s: float) -> None:
-        """It is over; after `close` it was counted as one that was not."""
-        self._under_way -= 1
-        self._began_s -= began_s
-        if not self._closed:
-            self.record.health.arrivals += 1
-            self.record.health.task_s += self.clock() - began_s
 
     def close(self) -> None:
         """No further arrival is asked for, nor those that are due in this moment."""
         if self._accounted_s is not None and not self._closed:
             self._drop(nobody_was_free=self._waiting == 0)
             self._account(min(self.clock(), self._due_s()))
-            self.record.health.left += self._under_way
-            self.record.health.left_s += self._under_way * self.clock() - self._began_s
         self._closed = True
 
     def _asked(self, from_s: float, to_s: float) -> float:
@@ -214,10 +198,10 @@ class OpenLoop(Demand):
 class OpenPacer:
     """The pace of one user whose tasks are arrivals: it pays for what its task sends. See `ClosedPacer`."""
 
-    def __init__(self, arrivals: OpenLoop, *, clock: Callable[[], float] = time) -> None:
-        self._arrivals, self._clock = arrivals, clock
+    def __init__(self, arrivals: OpenLoop) -> None:
+        self._arrivals = arrivals
         self._intended_s: float | None = None  # of the task's first request, until it is sent
-        self._took_s: float | None = None  # when the present task began; None: there is none
+        self._begun = False  # whether there is a task
         self._paid = self._cost = 0.0
         self._trace = arrivals.schedule if isinstance(arrivals.schedule, TraceSchedule) else None
         self.row: TraceRow | None = None  # of a trace: the one that the present task is to send
@@ -228,8 +212,7 @@ class OpenPacer:
         self._intended_s, self._paid = self._arrivals.next()
         if self._trace is not None:
             self.row = self._trace.taken  # nobody else has run since it was taken
-        self._took_s, self._cost = self._clock(), 0.0
-        self._arrivals.task_began(self._took_s)
+        self._begun, self._cost = True, 0.0
         return 0.0
 
     def begin(self, now_s: float, cost: float) -> float:
@@ -260,14 +243,12 @@ class OpenPacer:
             self._arrivals.schedule.settle(owed - owed_before)
 
     def _finish(self) -> None:
-        if self._took_s is None:
+        if not self._begun:
             return
         schedule = self._arrivals.schedule
-        self._arrivals.task_ended(self._took_s)
         if self._cost < self._paid:
             schedule.settle(self._cost - self._paid)
         schedule.learn(self._cost)
-        self._took_s = None
 
 
 class TraceSchedule:

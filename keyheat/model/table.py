@@ -13,8 +13,7 @@ from keyheat.model.admission import CapacityRates, ResourceModel, Surroundings, 
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.minutes import Decisions, Minutes, ResourceMinutes
 from keyheat.model.nodes import Caller
-from keyheat.model.partition_log import plain
-from keyheat.model.partitions import EVENTUAL_READ_WEIGHT, Partitions
+from keyheat.model.partitions import EVENTUAL_READ_WEIGHT, Partitions, plain
 from keyheat.model.resources import NO_THROUGHPUT, IndexCapacity, Refusal, TableCapacity
 from keyheat.model.transactions import IndexWrite, JointAdmission, Op
 from keyheat.words import Capacity, Direction

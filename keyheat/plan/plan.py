@@ -30,7 +30,7 @@ from keyheat.plan.totals import (
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair
 from keyheat.simulator.rehearsal.ask import assumptions_of
-from keyheat.words import Capacity, Direction, KnownConstraint
+from keyheat.words import LIMITS, Capacity, Constraint, Direction, KnownConstraint
 
 ROUNDING: Final = 1e-9  # a share by which numbers of equal size may differ
 
@@ -305,4 +305,18 @@ def planned(
         scale=limits_scale,
         region=region,
         assumed=(*assumptions_of(scenario, folder), *((GOES_ON,) if goes_on(scenario) and sent else ())),
+    )
+
+
+def not_reproduced(scenario: Scenario, folder: Path, constraint: Constraint) -> str | None:
+    """Why the scenario of an incident does not repeat its throttles; None if its plan expects them."""
+    if constraint == "none" or (sent := expected(scenario, folder=folder)) is None:
+        return None
+    found = foretold(scenario, sent, quotas=DEFAULT_QUOTAS)
+    limits = {limit.constraint for limit in found if not limit.later}
+    if limits and constraint in (*limits, "undetermined"):
+        return None
+    return (
+        f"NOT REPRODUCED: the incident was throttled by {LIMITS[constraint]}, and this load does not exceed "
+        "that limit. A minute's mean hides its peaks: raise per_s, or the share of the hot key."
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.outcome import WORST_FIRST, Decision
+from keyheat.regression.phrases import label_words
 
 Side = Sequence[RunSummary]
 
@@ -23,12 +24,12 @@ def _changes(before: Side, after: Side) -> Iterator[tuple[Decision, str]]:
     for label in sorted({*had, *has}):
         was, now = 2 * had[label] > len(before), 2 * has[label] > len(after)
         if now and not had[label]:
-            yield "worse", f"{label} is new, in {_of_runs(has[label], len(after))}"
+            yield "worse", f"{label_words(label)} is new, in {_of_runs(has[label], len(after))}"
         elif was and not has[label]:
-            yield "better", f"{label} is gone; it was in {_of_runs(had[label], len(before))}"
+            yield "better", f"{label_words(label)} is gone; it was in {_of_runs(had[label], len(before))}"
         elif was != now:
             counts = f"{had[label]} of {len(before)} before, {has[label]} of {len(after)} now"
-            yield "undecided", f"{label} comes and goes: {counts}"
+            yield "undecided", f"{label_words(label)} comes and goes: {counts}"
 
 
 def _of_runs(count: int, of: int) -> str:

@@ -6,6 +6,7 @@ from typing import Final
 from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import NOTHING, measured, some
 from keyheat.regression.outcome import Decision, GateFinding, SessionOutcome, Verdict, is_idle
+from keyheat.words import LIMITS, limit_words
 
 MOST_TIMES: Final = 1_000  # beyond, nobody cares how many
 SINGLE: Final = {"units": "unit", "shards": "shard"}
@@ -89,12 +90,18 @@ def value(of: float | str | None, measure: str) -> str:
     if of is None:
         return NOTHING
     if isinstance(of, str):
-        return of or "none"
+        return ", ".join(map(label_words, of.split(", "))) or "none"
     unit = MEASURES[measure].unit if measure in MEASURES else ""
     if unit == "share":
         return f"{measured(of * 100)} %"
     said = measured(of)
     return f"{said} {SINGLE.get(unit, unit) if said == '1' else unit}".rstrip()
+
+
+def label_words(label: str) -> str:
+    """A label of a summary in words: `table write partition` is `a partition limit (table writes)`."""
+    resource, direction, constraint = label.split(" ") if label.count(" ") == 2 else ("", "", "")
+    return limit_words(constraint, resource, direction) if constraint in LIMITS else label
 
 
 def relative(change: float | None) -> str:
@@ -109,7 +116,7 @@ def relative(change: float | None) -> str:
 
 
 def step(before: float | str | None, after: float | str | None, measure: str) -> str:
-    """A change from or to nearly nothing, of which nobody wants a ratio: +1.06 points, -3 s; else nothing."""
+    """The difference where a ratio says nothing, as from zero: +1.06 percentage points, -3 s; else empty."""
     if not isinstance(before, float | int) or not isinstance(after, float | int) or before == after:
         return ""
     floor = MEASURES[measure].floor if measure in MEASURES else 0.0
@@ -117,7 +124,7 @@ def step(before: float | str | None, after: float | str | None, measure: str) ->
         return ""
     by, sign = abs(after - before), "+" if after > before else "-"
     points = measure in MEASURES and MEASURES[measure].unit == "share"
-    return f"{sign}{measured(by * 100)} points" if points else f"{sign}{value(by, measure)}"
+    return f"{sign}{measured(by * 100)} percentage points" if points else f"{sign}{value(by, measure)}"
 
 
 def between(low: float, high: float) -> str:

@@ -21,7 +21,7 @@ from keyheat.regression.outcome import (
     Verdict,
     is_idle,
 )
-from keyheat.regression.phrases import value
+from keyheat.regression.phrases import label_words, value
 from keyheat.regression.session import Baseline, SessionRuns, refusal, runs_kept
 from keyheat.regression.setups import differences
 from keyheat.regression.suite import Suite
@@ -166,7 +166,7 @@ def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> t
     """
     found = []
     for case in cases:
-        labels = sorted({label for run in case.after for label in run.labels})
+        labels = sorted({label_words(label) for run in case.after for label in run.labels})
         expected, seen = expects.get(case.name), {run.constraint for run in case.after}
         shares, used = (_measured(case, name) for name in (THROTTLE_SHARE, CAPACITY_USED))
         most = f" {value(max(shares), THROTTLE_SHARE)} of its attempts" if shares else ""
@@ -204,7 +204,8 @@ def _worse(case: str, findings: Mapping[str, GateFinding]) -> str:
         words = f"{case} now runs on burst capacity, {_now(used)} of its maximum (was {_was(used)})"
         named.add(CAPACITY_USED)
     if labels is not None and labels.failed:
-        words += f", by {_now(labels)} (was {_was(labels)})"
+        before = _was(labels)
+        words += f", by {_now(labels)}{f', and before by {before}' if before != 'none' else ''}"
         named.add(LABELS)
     others = [
         f"{one.gate.measure} {_was(one)} -> {_now(one)}" for one in failed if one.gate.measure not in named

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from keyheat.model import limits
-from keyheat.model.partition_log import NOTHING, Born, Counts
-from keyheat.model.partitions import warm_partitions
+from keyheat.model.partitions import NOTHING, Born, Counts, warm_partitions
 from keyheat.words import Capacity
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from keyheat.analysis.advice.order import in_order
-from keyheat.numbers import a_month, percent, some, span, units, whole
+from keyheat.numbers import UNITS, a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
 from keyheat.words import READ, TABLE, title_of, whose
 
@@ -20,11 +20,12 @@ def by_action(advice: Iterable[Recommendation]) -> Mapping[str, list[Recommendat
 
 
 def amount_words(one: Recommendation) -> str:
-    """How much of it: 4 shards, 2,000 units/s; nothing where it has no number."""
+    """How much of it: 4 shards, 2,000 WCU/s; nothing where it has no number."""
     if one.shards:
         return _counted(one.action, one.shards)
     maximum = ", the maximum of its auto scaling as well" if one.max_units else ""
-    return f"{whole(one.units)} units/s{maximum}" if one.units else ""
+    unit = UNITS[one.direction] if one.direction else "units"
+    return f"{whole(one.units)} {unit}/s{maximum}" if one.units else ""
 
 
 def _counted(action: str, shards: int) -> str:

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-import pandas as pd
-
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.latency import ACCEPTED, RESPONSE, TABLE_PERCENTILES, OperationLatency
 from keyheat.analysis.report.run import ReportRun, load_run
@@ -29,22 +27,30 @@ from keyheat.numbers import (
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, SIMULATED, FileProblem
 from keyheat.show import counts
-from keyheat.show.answer import Answer, Figure, Section, Table, Tone
-from keyheat.show.charts.base import compact, figure, safe, width_for
+from keyheat.show.answer import Answer, Section, Table, Tone
 from keyheat.show.constraints import BURST, limit_of
 from keyheat.show.html import html_of, save
 from keyheat.show.report import card_of
-from keyheat.show.style import LIGHT
-from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, THROTTLED_BY, titled
-from keyheat.words import TABLE, capital
+from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, titled
+from keyheat.words import capital
 
 INDEX: Final = "index.html"
 MOST_NAMED: Final = 5  # runs of one kind that the first sentence names
-MOST_POINTS: Final = 240
-MOST_DRAWN: Final = 8  # runs below each other in one figure
-PANEL_PX: Final = 150
 TIMED: Final = {ACCEPTED: SERVICE_TIME, RESPONSE: RESPONSE_TIME, "logical": "whole operation"}
 """Latency outcomes that are compared."""
+
+
+READING: Final = (
+    ("Accepted", "Mean capacity units per second of the table and its indexes, over whole seconds of load."),
+    (titled(SERVICE_TIME), f"{MEANINGS[SERVICE_TIME]} Of accepted attempts."),
+    (titled(RESPONSE_TIME), MEANINGS[RESPONSE_TIME]),
+    ("Whole operation", "More than one request: a read of every shard, or a write with its retries."),
+    (NOTHING, "Not known, or not a part of that run; never zero."),
+)
+MILLION: Final = (
+    "In dollars, {}. On-demand: write units of accepted writes, tables beside it included. As provisioned: "
+    "the provisioned write capacity for as long as a million writes took."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +138,6 @@ def comparison_answer(runs: Sequence[ComparedRun], prices: Prices | None, out_di
     cards = [run.card_from(out_dir) for run in runs]
     stated = [card for card in cards if card.remark]
     surprises = sum(card.surprise for card in stated)
-    drawn = _figure(runs) if prices is not None else None
     return Answer(
         title=f"{some(len(runs), 'run')} side by side",
         label=f"{some(len(invalid), 'run')} not valid" if invalid else calm,
@@ -144,8 +149,7 @@ def comparison_answer(runs: Sequence[ComparedRun], prices: Prices | None, out_di
         warnings=tuple(warnings_of(runs)),
         parts=tuple(replace(card, question=card.question if len(questions) else "") for card in cards),
         sections=(_numbers(runs),) if prices is not None else (),
-        figures=(drawn,) if drawn else (),
-        reading=tuple(_reading(prices)) if prices is not None else (),
+        reading=(*READING, ("A million writes", MILLION.format(prices.shown))) if prices is not None else (),
     )  # fmt: skip
 
 
@@ -214,50 +218,6 @@ def warnings_of(runs: Sequence[ComparedRun]) -> Iterator[str]:
         yield "The runs went to different places, and some to a local table."
 
 
-def _figure(runs: Sequence[ComparedRun]) -> Figure | None:
-    """Requests per second of each run, below each other on the same axes."""
-    drawable = [(one, rates) for one in runs if (rates := rates_of(one)) is not None]
-    found = drawable[:MOST_DRAWN]
-    if not found:
-        return None
-    longest_s = max(len(rates) for _, rates in found)
-    step_s = width_for(longest_s, MOST_POINTS)
-    steps = [rates.groupby(rates.index // step_s).mean() for _, rates in found]
-    top = max(float(step.sum(axis=1).max()) for step in steps) * 1.06 or 1.0
-    headings = [safe(f"{one.label}: requests per second") for one, _ in found]
-    drawn = figure(80 + PANEL_PX * len(found), headings, [1.0] * len(found))
-    for place, step in enumerate(steps, start=1):
-        for name, colour in (("accepted", LIGHT["accent"]), ("throttled", LIGHT["throttled"])):
-            drawn.add_scatter(
-                x=[int(at) * step_s for at in step.index], y=compact(step[name]), name=name, mode="lines",
-                stackgroup="requests", line={"color": colour, "width": 1, "shape": "hv"},
-                hovertemplate=f"after %{{x}} s: %{{y:,}} a second {name}<extra></extra>",
-                showlegend=place == 1, xaxis=f"x{place}", yaxis=f"y{place}",
-            )  # fmt: skip
-    drawn.update_yaxes(range=[0, top], nticks=4)
-    drawn.update_xaxes(range=[0, longest_s], ticksuffix=" s")
-    words = ". ".join(f"{one.label}: {_counts(rates)}" for one, rates in found)
-    words += f". {len(drawable) - len(found)} more are in the tables" if len(drawable) > len(found) else ""
-    return Figure(title="Requests per second", summary=f"{words}.", figure=drawn)
-
-
-def rates_of(one: ComparedRun) -> pd.DataFrame | None:
-    """Requests `accepted` and `throttled` in each second of the load; None if its seconds are missing."""
-    seconds = one.run.seconds if one.run else None
-    if seconds is None or (rows := seconds[seconds["resource"] == TABLE]).empty:
-        return None
-    elapsed = (rows["second"] - rows["second"].min()).dt.total_seconds().astype(int)
-    sums = rows.groupby(elapsed)[["accepted", "throttled"]].sum()
-    return sums.reindex(range(int(elapsed.max()) + 1), fill_value=0)
-
-
-def _counts(rates: pd.DataFrame) -> str:
-    accepted, refused = (float(rates[name].sum()) for name in ("accepted", "throttled"))
-    share = f" ({percent(refused / (accepted + refused))})" if refused else ""
-    throttled = f"{whole(refused)} throttled" if refused else "none throttled"
-    return f"{some(round(accepted), 'request')} accepted, {throttled}{share}"
-
-
 def _numbers(runs: Sequence[ComparedRun]) -> Section:
     return Section(
         id="numbers", title="Side by side", short="Numbers", wrong=tuple(_wrong(runs)),
@@ -281,21 +241,13 @@ def _row(runs: Sequence[ComparedRun], name: str, cells: Sequence[str]) -> dict[s
 def _wrong(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """Counts that say that something is not right, as items that were written and not found."""
     for one in runs:
-        counted = one.numbers.counted if one.numbers else {}
-        for name in counts.listed(dict(counted)):
-            if counts.is_wrong(name, counted.get(name) or 0.0):
-                yield f"{one.label}: {counts.word_of(name).words}: {counts.shown(name, counted.get(name))}"
+        if wrong := counts.wrong_reads(one.numbers.counted if one.numbers else {}):
+            yield f"{one.label}: wrong reads: {wrong}."
 
 
 def groups_of(runs: Sequence[ComparedRun]) -> dict[str, dict[str, tuple[str, ...]]]:
     """Every measure that at least one of the runs has, by group and name: what it is in each run."""
-    cards = [run.card for run in runs]
-    answer = {
-        titled(THROTTLED_BY): tuple(card.label if card else "not known" for card in cards),
-        "Expected": tuple((card.remark or NOTHING) if card else NOTHING for card in cards),
-    }
     groups = {
-        "The answer": answer,
         "Admitted and throttled": _of_numbers(runs, TRAFFIC),
         "Latency": _latency(runs),
         "What it costs": _of_numbers(runs, COSTS),
@@ -365,33 +317,8 @@ def _at(latency: OperationLatency | None, percentile: float) -> str:
 
 def _counted(runs: Sequence[ComparedRun]) -> dict[str, tuple[str, ...]]:
     counted = [run.numbers.counted if run.numbers else {} for run in runs]
-    names = counts.listed({name: 0.0 for of_run in counted for name in of_run})
+    names = counts.listed({name for of_run in counted for name in of_run})
     return {
-        counts.word_of(name).words: tuple(counts.shown(name, of_run.get(name)) for of_run in counted)
+        counts.word_of(name): tuple(counts.shown(name, of_run.get(name)) for of_run in counted)
         for name in names
     }
-
-
-def _reading(prices: Prices) -> Iterator[tuple[str, str]]:
-    """What the measures are."""
-    yield (
-        "Accepted",
-        (
-            "Capacity units of the table and its indexes that were consumed per second, on average over the "
-            "whole seconds of the load, its burst included."
-        ),
-    )
-    yield "Throttled", "The share of the requests that were refused, of all that were sent."
-    yield titled(SERVICE_TIME), f"{MEANINGS[SERVICE_TIME]} Of accepted attempts."
-    yield titled(RESPONSE_TIME), MEANINGS[RESPONSE_TIME]
-    yield "Whole operation", "More than one request: a read of every shard, or a write with its retries."
-    yield "RCU per whole read", "What one checked read of a collection consumed, over all its requests."
-    yield (
-        "A million writes",
-        (
-            f"In dollars, {prices.shown}. On-demand: the write units that accepted writes took, those of "
-            "tables beside it included. As provisioned: what the provisioned write capacity cost while a "
-            "million writes were accepted, so throttled writes make the others dearer."
-        ),
-    )
-    yield NOTHING, "Not known, or not a part of that run; never zero."

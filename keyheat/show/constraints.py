@@ -39,7 +39,7 @@ def in_two_words(verdict: "Verdict | RunSummary", *, on_burst: bool, throttles: 
         return "On saved burst"
     if throttles and verdict.valid and verdict.constraint == "none":
         return "Hardly any throttles"
-    return NAMES[verdict.constraint] if verdict.valid else "Not valid"
+    return NAMES[verdict.constraint] if verdict.valid or verdict.constraint == "undetermined" else "Not valid"
 
 
 def tone_of(verdict: "Verdict | RunSummary", *, on_burst: bool) -> Tone:

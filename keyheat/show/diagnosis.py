@@ -1,66 +1,29 @@
 """The diagnosis of a table that somebody else loads, as an answer."""
 
 import re
-import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 
 from keyheat.analysis.advice.commands import bill_of, command_of, insights_command, needs_accesses
-from keyheat.analysis.changes import Changes
-from keyheat.analysis.elsewhere import has_errors
 from keyheat.analysis.report.facts import Facts, facts_of
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.table import CREATED_LATER
+from keyheat.masking import typed
 from keyheat.numbers import a_month, some, units
-from keyheat.plan.prices import Billing
-from keyheat.runs.formats import Evidence, Recommendation, TableFacts, Verdict, Window, diagnosis_json
-from keyheat.runs.scaling import NOT_SCALED, AutoScaling
+from keyheat.runs.formats import Recommendation, Verdict, Window, diagnosis_json
 from keyheat.show.advice import can_be_tried, cure_of, cures_now, first_cure, in_short, now_of, other_cures
 from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.changes import changed_rows, changed_words, not_held
 from keyheat.show.constraints import in_two_words, tone_of
 from keyheat.show.questions import first_facts
 from keyheat.show.verdict import verdict_sentence
-from keyheat.words import BROKEN, DONE, INVALID, capital, index_of, key_name, title_of, whose
+from keyheat.words import capital, index_of, key_name, title_of, whose
 
 WHOLE_MINUTE: Final = re.compile(r"(\d\d:\d\d):00\b")
 NOT_IN_BRIEF: Final = frozenset({"Since when", "How bad", "What it costs", "Confidence"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiagnosedTable:
-    """One table as it was diagnosed: its run, how to reach it, what a month is paid by."""
-
-    run: ReportRun
-    region: str
-    options: str  # of an AWS CLI command that leads to the table
-    billing: Billing
-    scaled: AutoScaling = NOT_SCALED
-    user_errors: float | None = None  # of the whole Region, where nothing throttled
-    folder: Path | None = None  # where its files are
-    changes: Changes | None = None  # from the time before; None: nothing throttled, or nothing is known
-
-    @property
-    def evidence(self) -> Evidence:
-        assert self.run.evidence is not None, "it was collected"
-        return self.run.evidence
-
-    @property
-    def table(self) -> TableFacts:
-        return self.evidence.table
-
-
-def exit_code_of(run: ReportRun) -> int:
-    """0: nothing throttled; 1: something did, or failed inside DynamoDB; 3: the evidence does not decide."""
-    verdict, facts = run.diagnosis.verdict, facts_of(run)
-    if not verdict.valid:
-        return INVALID
-    failed = run.evidence is not None and has_errors(run.evidence)
-    return BROKEN if verdict.constraint != "none" or facts.elsewhere or failed else DONE
 
 
 def diagnosis_answer(found: DiagnosedTable) -> Answer:
@@ -151,7 +114,7 @@ def _span(start: datetime, end: datetime) -> str:
 
 def _answers(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     """What a report's first screen says, what changed, and the commands that ease it and try the cure."""
-    for one in first_facts(found.run, facts, shared=False):
+    for one in first_facts(found.run, facts):
         if one.id == "do":
             yield from _what_to_do(found, facts, one)
         elif one.id != "now":  # that is said with its command
@@ -237,7 +200,7 @@ def _cure_command(found: DiagnosedTable) -> str | None:
     if not cures_now(diagnosis):
         command = command_of(cure, found.table, found.options, found.scaled)
     if command is None and found.folder is not None and can_be_tried(diagnosis):
-        command = f"keyheat fix {shlex.quote(str(found.folder))}"
+        command = f"keyheat fix {typed(found.folder)}"
     return command
 
 

@@ -3,18 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
+import pandas as pd
 import plotly.graph_objects as go
 
 from keyheat.analysis.advice.proof import Tried
 from keyheat.numbers import exact_percent, percent, rate
 from keyheat.show.answer import Figure
-from keyheat.show.charts.base import compact, figure, named_rows, safe, width_for
-from keyheat.show.steps import Found, number, share_words
+from keyheat.show.charts.base import coarser, compact, figure, named_rows, safe, width_for
 from keyheat.show.style import LIGHT
-from keyheat.simulator.retrying import RetriedRun, best_of, usual_of
-from keyheat.terms import CONFLICT, DEMAND, GIVEN_UP
+from keyheat.show.whatif import Found, number, share_words
+from keyheat.simulator.retrying import RetriedRun
+from keyheat.terms import CONFLICT, GIVEN_UP
 
 HEIGHT, ROW_PX, AROUND_PX = 250, 46, 96
 MOST_POINTS: Final = 600
@@ -63,8 +62,8 @@ FATES: Final = (
 LEGIBLE: Final = 0.1  # part of all requests from which on there is room for a number in its bar
 
 
-def retry_figures(runs: Sequence[RetriedRun]) -> Iterator[Figure]:
-    """What becomes of the requests under each policy, and what the usual and the best one send."""
+def retry_figure(runs: Sequence[RetriedRun]) -> Figure:
+    """What becomes of the requests under each policy."""
     names = [run.policy.name for run in runs]
     places, notes, rows = named_rows(names)
     made = figure(AROUND_PX + ROW_PX * len(runs))
@@ -77,8 +76,7 @@ def retry_figures(runs: Sequence[RetriedRun]) -> Iterator[Figure]:
             made.add_trace(_fate(fate, shares, names, places))
     lost = "; ".join(f"{run.policy.name}: {percent(run.lost / run.requests)}" for run in runs if run.lost)
     summary = f"Given up or still waiting: {lost or 'none'}."
-    yield Figure(title="What becomes of the requests", summary=summary, figure=made)
-    yield _attempts_figure(runs)
+    return Figure(title="What becomes of the requests", summary=summary, figure=made)
 
 
 def _fate(fate: tuple[str, ...], shares: Sequence[float], names: Sequence[str], places: list[int]) -> go.Bar:
@@ -95,51 +93,27 @@ def _fate(fate: tuple[str, ...], shares: Sequence[float], names: Sequence[str], 
     )  # fmt: skip
 
 
-def _attempts_figure(runs: Sequence[RetriedRun]) -> Figure:
-    """Attempts a second over the load and after it: without retries, and with two policies."""
-    usual, best = usual_of(runs), best_of(runs)
-    drawn = {DEMAND: (runs[0], "ink", "dash"), usual.policy.name: (usual, "throttled", "solid")}
-    if best is not usual:
-        drawn[best.policy.name] = (best, "accent", "solid")
-    made = _over_time(
-        "attempts per second",
-        [(name, role, dash, np.array(run.attempts_per_s)) for name, (run, role, dash) in drawn.items()],
-    )
-    most = max((run for run, _role, _dash in drawn.values()), key=lambda run: max(run.attempts_per_s))
-    summary = f"At most {rate(max(most.attempts_per_s), 'attempts')}, with {most.policy.name}."
-    return Figure(title="Attempts over time", summary=summary, figure=made)
-
-
 def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
     """Throttles per second of the first run of each side; nothing if a side has no run."""
     if not all(sides):
         return
-    before, after = (
-        side[0].measured.write.by_second.throttled + side[0].measured.read.by_second.throttled
-        for side in sides
-    )
-    lines = [("before", "muted", "dash", before), ("after", "good", "solid", after)]
-    first, then = (rate(float(line.max(initial=0.0)), "throttles") for line in (before, after))
-    yield Figure(
-        title="Throttles over time",
-        summary=f"At most {first} before, {then} after.",
-        figure=_over_time("throttles per second", lines),
-    )
-
-
-def _over_time(heading: str, lines: Sequence[tuple[str, str, str, npt.NDArray[Any]]]) -> go.Figure:
-    """Lines over the seconds since a run began, each a name, a role of the palette, a dash and its values."""
-    made = figure(HEIGHT, [heading])
-    width_s = width_for(max(len(values) for *_, values in lines), MOST_POINTS)
-    for name, role, dash, values in lines:
-        means = [float(values[at : at + width_s].mean()) for at in range(0, len(values), width_s)]
+    made, most = figure(HEIGHT, ["throttles per second"]), []
+    for name, role, dash, side in zip(
+        ("before", "after"), ("muted", "good"), ("dash", "solid"), sides, strict=True
+    ):
+        measured = side[0].measured
+        throttled = pd.Series(measured.write.by_second.throttled + measured.read.by_second.throttled)
+        width_s = width_for(len(throttled), MOST_POINTS)
+        means = coarser(throttled.to_frame(), width_s)[0]
         made.add_trace(
             go.Scatter(
                 name=name, x0=0, dx=width_s, y=compact([*means, *means[-1:]]), mode="lines",
                 line={"color": LIGHT[role], "width": 2, "shape": "hv", "dash": dash},
-                hovertemplate=f"after %{{x:,}} s: %{{y:,}} a second, {safe(name)}<extra></extra>",
+                hovertemplate=f"after %{{x:,}} s: %{{y:,}} a second, {name}<extra></extra>",
             )
         )  # fmt: skip
+        most.append(rate(float(throttled.max()), "throttles"))
     made.update_xaxes(ticksuffix=" s", showgrid=False, ticklabelstandoff=5)
     made.update_yaxes(rangemode="tozero")
-    return made
+    summary = f"At most {most[0]} before, {most[1]} after."
+    yield Figure(title="Throttles over time", summary=summary, figure=made)

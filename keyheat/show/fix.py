@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import starmap
 from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Applied
@@ -26,10 +27,10 @@ from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
-from keyheat.show.constraints import NAMES, target_words
+from keyheat.show.constraints import in_two_words, target_words, tone_of
 from keyheat.show.questions import throttled_words
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
-from keyheat.words import LIMITS, title_of, whose
+from keyheat.words import limit_words, title_of
 
 OTHER_DEMAND: Final = 0.1
 """By how much the attempts of both sides may differ before the answer says so."""
@@ -84,8 +85,8 @@ def _part(one: Tried) -> Answer:
     verdict = one.diagnosis.verdict
     return Answer(
         title=one.folder.name,
-        label=NAMES[verdict.constraint] if verdict.valid else "Not valid",
-        tone=verdict.constraint if verdict.valid else "invalid",
+        label=in_two_words(verdict, on_burst=False, throttles=one.throttles),
+        tone=tone_of(verdict, on_burst=False),
         sentence=f"{whole(one.throttles)} of {some(one.attempts, 'attempt')} throttled.",
         link=f"{one.folder.name}/{REPORT}",
     )
@@ -117,12 +118,6 @@ def _run(one: Tried) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def limit_words(limit: Limit) -> str:
-    """A limit in a sentence: `a partition limit (table writes)`."""
-    constraint, resource, direction = limit
-    return f"{LIMITS[constraint]} ({whose(resource).removeprefix('the ')} {direction}s)"
-
-
 def steps_title(actions: Sequence[str]) -> str:
     """What was done, each thing once: two capacities are raised under one heading."""
     first, *others = dict.fromkeys(map(title_of, actions))
@@ -135,7 +130,7 @@ def sentence_of(fix: Fix) -> str:
     if proof.kind == "invalid":
         which = ", ".join(folder.name for folder in proof.invalid) or "a run"
         return f"Nothing is proved: {which} is invalid."
-    limit = limit_words(proof.limit)
+    limit = limit_words(*proof.limit)
     counts = " → ".join(whole(middle([one.throttles for one in side])) for side in fix.sides)
     if proof.kind == "not_shown":
         return f"Nothing is proved: rerun unchanged, {limit} hardly throttles ({counts})."
@@ -145,10 +140,10 @@ def sentence_of(fix: Fix) -> str:
     if proof.on_burst is not None and proof.now is not None:
         return (
             f"{verdict}, nothing throttles yet, but burst capacity serves it; once that is spent, "
-            f"{limit_words(proof.now)} throttles. {proof.on_burst}"
+            f"{limit_words(*proof.now)} throttles. {proof.on_burst}"
         )
     if proof.kind == "moved" and proof.now is not None:
-        now = limit_words(proof.now)
+        now = limit_words(*proof.now)
         return f"{verdict}, {limit} throttles no longer, but now {now} does; throttles {counts}."
     return f"{verdict}, {limit} still throttles; throttles {counts}."
 
@@ -252,7 +247,7 @@ def _operation(fix: Fix) -> str | None:
 
 def _labels(runs: Sequence[Tried]) -> str:
     seen = dict.fromkeys(limit for one in runs if one.throttles_notably for limit in one.limits)
-    return "; ".join(map(limit_words, seen)) or "nothing"
+    return "; ".join(starmap(limit_words, seen)) or "nothing"
 
 
 def warnings_of(fix: Fix) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The history of suites as answers: its sessions, one of them, and trends of measures."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -13,7 +13,7 @@ from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.phrases import relative, value
 from keyheat.regression.trend import Trend
 from keyheat.show.answer import Answer, Fact, Figure, Table
-from keyheat.show.constraints import NAMES
+from keyheat.show.constraints import in_two_words
 from keyheat.show.regression import outcome_answer
 
 FORMAT: Final = "keyheat.history/1"
@@ -62,23 +62,22 @@ def session_answer(
     file: Path, session: Session, runs: Sequence[Kept], outcome: SessionOutcome | None
 ) -> Answer:
     """One session: its outcome as `keyheat regress` printed it, its runs, and where their files are."""
-    whole = outcome_answer(outcome) if outcome is not None else None
+    whole = outcome_answer(outcome) if outcome is not None else Answer(
+        title="", label="Not ended", tone="invalid",
+        sentence="It has no outcome: it was killed, or is running.",
+        context=f"Began {session.started_at:%Y-%m-%d %H:%M:%S} UTC.",
+    )  # fmt: skip
     rows = [run_row(run) for run in runs]
     named = (Fact(name="Pinned", value=", ".join(session.pins)),) if session.pins else ()
-    return Answer(
+    return replace(
+        whole,
         title=f"Session {session.id} of {session.suite}",
-        label=session.verdict or "not ended",
-        tone=whole.tone if whole else "invalid",
-        sentence=whole.sentence if whole else "It has no outcome: it was killed, or is running.",
-        context=whole.context if whole else f"Began {session.started_at:%Y-%m-%d %H:%M:%S} UTC.",
-        warnings=whole.warnings if whole else (),
-        facts=(*(whole.facts if whole else ()), *named),
-        sections=whole.sections if whole else (),
+        facts=(*whole.facts, *named),
         tables=(Table(title="Runs", rows=tuple(rows)),) if rows else (),
         notes=tuple(run.folder_url for run in runs),
         data={
             "format": FORMAT, "history": str(file), "session": asdict(session),
-            "outcome": whole.data if whole else None,
+            "outcome": whole.data if outcome is not None else None,
             "runs": [asdict(run) | {"summary": run.summary.model_dump(mode="json")} for run in runs],
         },
     )  # fmt: skip
@@ -92,7 +91,7 @@ def run_row(run: Kept) -> dict[str, str]:
     return {
         "case": run.case if run.side == "after" else f"{run.case} (baseline, again)",
         "run": str(run.repetition + 1),
-        "label": NAMES[summary.constraint] if summary.valid else "Not valid",
+        "label": in_two_words(summary, on_burst=summary.on_burst, throttles=summary.throttled or 0),
         "accepted/s": measured(next((rate for rate in rates if rate is not None), None)),
         "throttled": NOTHING if share is None else percent(share),
         "p99": value(summary.measures.get("p99_ms"), "p99_ms"),

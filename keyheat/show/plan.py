@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from keyheat.numbers import UNITS, measured, percent, rate, some, span, whole
+from keyheat.numbers import UNITS, a_month, measured, percent, rate, some, span, whole
 from keyheat.plan.charges import provisioned_month
 from keyheat.plan.forecast import Forecast, LoadDemand, shards_needed
 from keyheat.plan.plan import ScenarioPlan
@@ -17,7 +17,6 @@ from keyheat.terms import DEMAND, titled
 from keyheat.words import Direction
 
 NO_SHARDS_SHARE: Final = 0.01  # of a partition's ceiling, below which shards are no question
-CENTS_BELOW: Final = 100  # dollars a month
 SENT_NOTHING: Final = "Nothing was sent. Retries and splits are not in the plan; `keyheat simulate` has them."
 
 
@@ -92,7 +91,7 @@ def _cost_of_a_month(plan: ScenarioPlan) -> Iterator[Fact]:
     prices, lines = plan.bill.prices, []
     provisioned = provisioned_month(plan.scenario.table, prices)
     if provisioned is not None:
-        lines.append(f"{_monthly(provisioned)} for the provisioned capacity")
+        lines.append(f"{a_month(provisioned)} for the provisioned capacity")
     if plan.sent is not None:
         write, read = (_mean_per_s(plan.sent, side) for side in (Direction.WRITE, Direction.READ))
         consumed = consumed_dollars(
@@ -101,7 +100,7 @@ def _cost_of_a_month(plan: ScenarioPlan) -> Iterator[Fact]:
             read_units=read / plan.scale * MONTH_S,
         )
         load = f"{rate(write, UNITS[Direction.WRITE])} and {rate(read, UNITS[Direction.READ])}"
-        lines.append(f"{_monthly(consumed)} on demand, if the mean of {load} goes on around the clock")
+        lines.append(f"{a_month(consumed)} on demand, if the mean of {load} goes on around the clock")
     if lines:
         yield Fact(name="A month", value=lines[0], beside=tuple(lines[1:]))
 
@@ -112,10 +111,6 @@ def _mean_per_s(sent: LoadTotals, direction: Direction) -> float:
         for side, totals in sent.sides.items()
         if side.direction is direction
     )
-
-
-def _monthly(amount: float) -> str:
-    return f"${amount:,.0f}" if amount >= CENTS_BELOW else dollars(amount)
 
 
 def _demand_fact(forecast: Forecast) -> Fact:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from keyheat.analysis.elsewhere import usual_latency_ms
-from keyheat.analysis.report.facts import Facts, joined
+from keyheat.analysis.report.facts import Facts, throttled_spans
 from keyheat.analysis.report.run import ReportRun
 from keyheat.analysis.run_result import STILL_S
 from keyheat.analysis.timeline import EvidenceTrack
-from keyheat.masking import from_here
+from keyheat.masking import typed
 from keyheat.numbers import NOTHING, UNITS, a_month, measured, milliseconds, percent, rate, some, span, whole
 from keyheat.runs.formats import Diagnosis, Label, MonthlyBill
 from keyheat.runs.manifest import RetryCost
@@ -36,15 +36,12 @@ NOT_YET: Final = "CloudWatch publishes a minute after it ends: ask again in 2 mi
 """How to learn of the time since the newest minute that is published."""
 
 
-def first_facts(run: ReportRun, facts: Facts, *, shared: bool = True) -> tuple[Fact, ...]:
-    """The answers, in the order in which they are asked; nothing of costs where no change has a price.
-
-    What is `shared`, as a page is, says no more of this machine than where its reader stands.
-    """
+def first_facts(run: ReportRun, facts: Facts) -> tuple[Fact, ...]:
+    """The answers, in the order in which they are asked; nothing of costs where no change has a price."""
     verdict = run.diagnosis.verdict
     if run.alone and verdict.valid and verdict.constraint == "none" and not facts.run_throttles:
         return tuple(_calm(run, facts))
-    now, todo = _now(run.diagnosis), _what_to_do(run, shared=shared)
+    now, todo = _now(run.diagnosis), _what_to_do(run)
     found = (_since(run, facts), _how_bad(run, facts), now, todo, _cost(run.diagnosis), _how_sure(run, facts))
     return tuple(one for one in found if one is not None)
 
@@ -81,10 +78,12 @@ def _used(track: EvidenceTrack) -> str | None:
 
 
 def times_of(run: ReportRun, facts: Facts) -> tuple[float | None, float | None]:
-    """When a run began and ended, epoch seconds: by its manifest, else by its evidence."""
-    manifest = run.manifest
-    if manifest and manifest.started_at and manifest.ended_at:
+    """When a run began and ended, epoch seconds: by its manifest, else its record, else its evidence."""
+    manifest, recorded = run.manifest, run.record.range()
+    if manifest and manifest.ended_at:
         return manifest.started_at.timestamp(), manifest.ended_at.timestamp()
+    if manifest and recorded:
+        return manifest.started_at.timestamp(), float(recorded[1])
     if run.evidence is not None:
         return run.evidence.window.start.timestamp(), run.evidence.window.end.timestamp()
     return facts.start_s, facts.end_s
@@ -92,13 +91,13 @@ def times_of(run: ReportRun, facts: Facts) -> tuple[float | None, float | None]:
 
 def _since(run: ReportRun, facts: Facts) -> Fact:
     answer = partial(Fact, id="since", name="Since when")
-    spans = _spans(run.diagnosis.labels)
+    spans = throttled_spans(run.diagnosis.labels)
     began_s, ended_s = times_of(run, facts)
     if not spans:
         unknown = facts.run_throttles or _throttles_unknown(run, facts)
         return answer(value=NOTHING if unknown else "Never")
     first_s, last_s = spans[0][0], spans[-1][1]
-    say, throttled = saying(first_s, last_s), span(_throttled_s(run.diagnosis.labels))
+    say, throttled = saying(first_s, last_s), span(facts.throttled_s)
     pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
     whole_span = f"{say(first_s)} to {say(last_s)}{pieces}"
     if began_s is None or ended_s is None:
@@ -142,7 +141,7 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
         throttled = whole(facts.run_throttles) if facts.run_throttles else "none"
         yield f"{throttled} of {whole(facts.run_attempts)}"
     if run.alone and facts.labelled:
-        yield f"{measured(facts.labelled / _throttled_s(run.diagnosis.labels))} a second while throttled"
+        yield f"{measured(facts.labelled / facts.throttled_s)} a second while throttled"
     if facts.of_constraint:
         yield from _of_constraint(facts, NAMES[run.diagnosis.verdict.constraint].lower())
     if run.manifest and (cost := run.manifest.retry_cost) is not None:
@@ -153,17 +152,9 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
 
 def throttled_words(labels: Sequence[Label]) -> str:
     """How many throttles there were, and how many a second while there were any."""
-    count = sum(label.throttles for label in labels)
-    return f"{whole(count)}, {measured(count / _throttled_s(labels))} a second" if count else "no throttle"
-
-
-def _throttled_s(labels: Sequence[Label]) -> float:
-    """How long anything was throttled, in seconds."""
-    return sum(end_s - start_s for start_s, end_s in _spans(labels))
-
-
-def _spans(labels: Sequence[Label]) -> Sequence[tuple[float, float]]:
-    return joined((label.start.timestamp(), label.end.timestamp()) for label in labels if label.throttles)
+    count, spans = sum(label.throttles for label in labels), throttled_spans(labels)
+    lasted_s = sum(end_s - start_s for start_s, end_s in spans)
+    return f"{whole(count)}, {measured(count / lasted_s)} a second" if count else "no throttle"
 
 
 def _of_constraint(facts: Facts, name: str) -> Iterator[str]:
@@ -197,17 +188,16 @@ def _now(diagnosis: Diagnosis) -> Fact | None:
     return Fact(id="now", name="Now", value=said, beside=("Eases it; the cause stays.",))
 
 
-def _what_to_do(run: ReportRun, *, shared: bool) -> Fact:
+def _what_to_do(run: ReportRun) -> Fact:
     answer = partial(Fact, id="do", name="What to do")
     diagnosis = run.diagnosis
     verdict, scenario = diagnosis.verdict, _scenario_of(run)
     if (cure := cure_of(diagnosis)) is not None:
         simulated = (simulated_words(diagnosis.cure),) if diagnosis.cure is not None else ()
         tried = verdict.constraint != "none" and can_be_tried(diagnosis)
-        folder = _as_typed(run.folder, shared=shared) if tried else None
         question = "What to do" if now_of(diagnosis) is None else "For good"
         question = "Now and for good" if cures_now(diagnosis) else question
-        command = folder and f"keyheat fix {folder}"
+        command = f"keyheat fix {typed(run.folder)}" if tried and run.folder else None
         return Fact(id="do", name=question, value=capital(cure), beside=simulated, command=command)
     if verdict.rule in SHORT:
         said = "Run it where throttles can come"
@@ -240,16 +230,6 @@ def _scenario_of(run: ReportRun) -> str | None:
     if path.parent == shipped("configs") / "scenarios":
         return path.stem
     return shlex.quote(path.name if path.is_absolute() else said)
-
-
-def _as_typed(folder: Path | None, *, shared: bool) -> str | None:
-    """A folder as a person here would type it; what is elsewhere is said by its name where that is shared."""
-    if folder is None:
-        return None
-    path, near = folder.absolute(), from_here(folder)
-    if near is not None and near != Path():
-        return shlex.quote(str(near))
-    return shlex.quote(path.name if shared else str(path))
 
 
 def _cost(diagnosis: Diagnosis) -> Fact | None:

@@ -10,10 +10,9 @@ import pandas as pd
 
 from keyheat.analysis.report.facts import Facts, ceiling_of, consumed_of, facts_of
 from keyheat.analysis.report.run import ReportRun, load_run
-from keyheat.analysis.rules import RULES
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
-from keyheat.numbers import NOTHING, percent, span, whole
+from keyheat.numbers import percent, span, whole
 from keyheat.runfiles import REPORT
 from keyheat.runs.metrics import constraint_of
 from keyheat.show.answer import Answer, Figure, Picture, Section, Table
@@ -22,7 +21,6 @@ from keyheat.show.charts.capacity import capacity_figure, change_sentences, chan
 from keyheat.show.charts.generator import generator_figure, generator_words
 from keyheat.show.charts.heat import key_heat_figure, partition_figure, partition_resources
 from keyheat.show.charts.keys import key_figure, throttled_key_table
-from keyheat.show.charts.labels import label_figure
 from keyheat.show.charts.latency import latency_figure
 from keyheat.show.charts.picture import picture_of
 from keyheat.show.charts.rates import (
@@ -52,17 +50,18 @@ SHOWN: Final = (
 """What the page tells of `run.json`."""
 
 
-def write_report(run_dir: Path, generated_at: datetime) -> Path:
-    """Write `report.html` into a run directory, whole or not at all, and return its path.
+def write_report(run: Path | ReportRun, generated_at: datetime, page: Path | None = None) -> Path:
+    """Write the page of a run, by default `report.html` in its directory, and return its path.
 
-    Raises `FileProblem` if there is no readable `diagnosis.json`, or the directory cannot be written.
+    Raises `FileProblem` if there is no readable `diagnosis.json`, or the page cannot be written.
     """
-    return save(run_dir / REPORT, html_of(report_answer(load_run(run_dir)), generated_at))
+    run = load_run(run) if isinstance(run, Path) else run
+    return save(page or (run.folder or Path()) / REPORT, html_of(report_answer(run), generated_at))
 
 
 def report_answer(run: ReportRun) -> Answer:
     """The answer of a run with every chart that its files allow, the verdict's resource first."""
-    answer, facts = run_answer(run, shared=True), facts_of(run)
+    answer, facts = run_answer(run), facts_of(run)
     rates = rates_of(run, facts)
     sections = tuple(_with_charts(run, facts, rates, answer.sections))
     return replace(answer, picture=_picture(facts, rates), sections=sections)
@@ -72,7 +71,7 @@ def card_of(run: ReportRun) -> Answer:
     """The first screen of a report, for a page over several runs."""
     facts = facts_of(run)
     picture = _picture(facts, rates_of(run, facts, most=1))
-    return replace(run_answer(run, shared=True), picture=picture, sections=())
+    return replace(run_answer(run), picture=picture, sections=())
 
 
 def _picture(facts: Facts, rates: Sequence[Rates]) -> Picture | None:
@@ -84,13 +83,8 @@ def _picture(facts: Facts, rates: Sequence[Rates]) -> Picture | None:
 def _with_charts(
     run: ReportRun, facts: Facts, rates: Sequence[Rates], sections: Sequence[Section]
 ) -> Iterator[Section]:
-    """The sections of the answer, the charts between them."""
-    for section in sections:
-        if section.id == "labels":
-            figure = label_figure(run.diagnosis, run.record.range())
-            tables = (replace(section.tables[0], folded=True), *_tables(rule_table(run)))
-            section = replace(section, figures=(figure,) if figure else (), tables=tables)
-        yield section
+    """The sections of the answer, then those with charts."""
+    yield from sections
     yield from _capacity(run, facts, rates)
     if not run.alone:  # else others sent the load: nothing is known of its keys, latencies and generator
         yield _keys(run, facts)
@@ -247,23 +241,6 @@ def _generator(run: ReportRun) -> Section:
     lines = [*([] if figure else [unknown]), *run.diagnosis.generator.checks]
     section = _section("generator", "The load generator", "Generator", [figure], lines)
     return replace(section, tables=_tables(failure_table(run)))
-
-
-def rule_table(run: ReportRun) -> Table | None:
-    """The rules that decided the labels, and what each means."""
-    by_rule: dict[str, list[int]] = {}
-    for label in run.diagnosis.labels:
-        if label.rule is not None:
-            by_rule.setdefault(label.rule, []).append(label.throttles)
-    rows = tuple(
-        {
-            "rule": shortened(rule, 60),
-            "it means": RULES[rule].meaning.replace("`", "") if rule in RULES else NOTHING,
-            "labels": whole(len(throttles)), "throttles": whole(sum(throttles)),
-        }
-        for rule, throttles in sorted(by_rule.items(), key=lambda item: -sum(item[1]))
-    )  # fmt: skip
-    return Table(title="The rules that decided", rows=rows, folded=True) if rows else None
 
 
 def _numbers(run: ReportRun) -> Iterator[Table]:

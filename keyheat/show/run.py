@@ -28,8 +28,8 @@ ADVICE: Final = {
 MODES: Final[Mapping[str | None, str]] = {"PROVISIONED": "provisioned", "PAY_PER_REQUEST": "on-demand"}
 
 
-def run_answer(run: ReportRun, *, shared: bool = False) -> Answer:
-    """The answer. What is `shared`, as a page is, says no more of this machine than its reader needs."""
+def run_answer(run: ReportRun) -> Answer:
+    """The answer."""
     diagnosis, facts = run.diagnosis, facts_of(run)
     verdict, expects = diagnosis.verdict, run.manifest.expects if run.manifest else None
     return Answer(
@@ -41,7 +41,7 @@ def run_answer(run: ReportRun, *, shared: bool = False) -> Answer:
         question=(run.manifest.question if run.manifest else None) or "",
         remark=expectation(expects, verdict) if expects else "",
         surprise=expects is not None and not is_as_expected(expects, verdict),
-        facts=first_facts(run, facts, shared=shared),
+        facts=first_facts(run, facts),
         warnings=tuple(_warnings(run)),
         sections=tuple(sections_of(run)),
         data=diagnosis_json(diagnosis),
@@ -70,7 +70,7 @@ def _warnings(run: ReportRun) -> Iterator[str]:
         yield f"{sentence(manifest.stopped_by.words)} What was recorded until then holds."
     elif manifest is not None and manifest.status != "finished":
         how = "interrupted" if manifest.status == "interrupted" else "not finished"
-        yield f"The run was {how}: it shows what was recorded until then."
+        yield f"The run was {how}: it shows what was recorded{_recorded(run)}."
     if manifest is not None and manifest.company is not None:
         yield manifest.company
     if run.simulated:
@@ -86,6 +86,12 @@ def _warnings(run: ReportRun) -> Iterator[str]:
             f"{word} at scale {run.scale:g}: the {place} table multiplies every rate limit by it, "
             f"so one partition admits {admits} WCU/s here."
         )
+
+
+def _recorded(run: ReportRun) -> str:
+    """How much of a run that never ended there is: `, 42 s`."""
+    limits = run.record.range()
+    return f", {span(limits[1] - limits[0])}" if limits else ""
 
 
 def sections_of(run: ReportRun) -> Iterator[Section]:

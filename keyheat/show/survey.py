@@ -1,22 +1,21 @@
 """The tables of one or several Regions that throttled, as an answer with a part for each."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 
 import plotly.graph_objects as go
 
 from keyheat.analysis.elsewhere import has_errors
+from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of
 from keyheat.analysis.verdict import throttled_elsewhere
 from keyheat.evidence.survey import Survey
-from keyheat.masking import from_here
 from keyheat.numbers import some, whole
 from keyheat.runs.formats import Window
 from keyheat.show.answer import Answer, Figure, Table
 from keyheat.show.charts.base import figure, iso, lay_out, safe, time_axis
-from keyheat.show.diagnosis import DiagnosedTable, context_of, exit_code_of, in_brief
+from keyheat.show.diagnosis import context_of, in_brief
 from keyheat.show.questions import NOT_YET
 from keyheat.show.style import colour_of, pattern
 from keyheat.words import BROKEN, DONE, INVALID
@@ -37,15 +36,6 @@ class SurveyedRegion:
     def troubled(self) -> tuple[tuple[DiagnosedTable, str], ...]:
         """Those of which the close look says so, too."""
         return tuple(one for one in self.diagnosed if exit_code_of(one[0].run) != DONE)
-
-    @property
-    def on_page(self) -> "SurveyedRegion":
-        """The same with folders as typed from here; elsewhere, as seen from the page, without their path."""
-        seen = (
-            (replace(found, folder=(found.folder and from_here(found.folder)) or Path(link).parent), link)
-            for found, link in self.diagnosed
-        )
-        return replace(self, diagnosed=tuple(seen))
 
 
 def survey_exit_code(regions: Sequence[SurveyedRegion], missing: Sequence[str] = ()) -> int:

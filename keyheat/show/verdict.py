@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from keyheat.analysis.heat import ONE_SHARE
 from keyheat.analysis.report.facts import Facts
-from keyheat.numbers import NOTHING, UNITS, measured, moment, percent, rate, some, whole
+from keyheat.numbers import NOTHING, UNITS, measured, moment, percent, rate, some, units, whole
 from keyheat.runs.endpoints import NO_CAPACITY_MODEL, NO_MODEL
 from keyheat.runs.formats import (
     Finding,
@@ -78,32 +78,51 @@ def expectation(expects: str, verdict: Verdict) -> str:
 
 
 def _said(verdict: Verdict, facts: Facts) -> str:
-    sentences = {
-        "partition": _partition,
-        "table": _table,
-        "max_on_demand": _max_on_demand,
-        "account": _account,
-        "undetermined": _undetermined,
-        "none": _none,
-    }
-    return sentences[verdict.constraint](facts)
+    if verdict.constraint == "none":
+        return _none(facts)
+    if verdict.constraint == "undetermined":
+        return _undetermined(facts)
+    if verdict.constraint == "partition":
+        return f"{_subject(facts)} were throttled by a partition limit{_partition(facts)}{_used(facts)}."
+    place, asked = facts.resource.place, facts.asked_per_s
+    provisioned, maximum = facts.provisioned_per_s, facts.max_on_demand_per_s
+    why = {
+        "table": f"because {place} itself was too small",
+        "max_on_demand": f"by the on-demand maximum set on {place}",
+        "account": "by the account's limit for one table",
+    }[verdict.constraint]
+    numbers = ""
+    if verdict.constraint == "table" and provisioned and (asked or facts.consumed_per_s):
+        what = f"its demand was {_rate(facts, asked)}" if asked else f"it consumed {_consumed(facts)}"
+        numbers = f": {what}, and {whole(provisioned)} are provisioned"
+    elif verdict.constraint == "max_on_demand" and maximum is not None:
+        demand = f", and the demand was {_rate(facts, asked)}" if asked else ""
+        numbers = f": it allows {units(maximum, facts.resource.direction)}{demand}"
+    elif verdict.constraint == "account" and facts.consumed_per_s:
+        numbers = f"; {place} consumed {_consumed(facts)}"
+    return f"{_subject(facts)} were throttled {why}{numbers}."
+
+
+def _rate(facts: Facts, per_s: float | None) -> str:
+    return rate(per_s, UNITS[facts.resource.direction])
+
+
+def _consumed(facts: Facts) -> str:
+    return _rate(facts, facts.consumed_per_s)
 
 
 def _partition(facts: Facts) -> str:
-    unit = UNITS[facts.resource.direction]
+    """Of which index, and which key; without one, what any partition admits."""
     of_index = "" if facts.resource.index is None else f" of {facts.resource.place}"
-    start = f"{_subject(facts)} were throttled by a partition limit{of_index}"
-    key = facts.hot_key
-    admits = f"where a partition admits {whole(facts.ceiling_per_s)}"
+    key, admits = facts.hot_key, f"where a partition admits {whole(facts.ceiling_per_s)}"
     if key is not None and key.units_per_s > facts.ceiling_per_s:
-        start += f": one key, {_named(key)}, asked for {rate(key.units_per_s, unit)} {admits}"
-    elif key is not None and facts.throttles and key.throttles >= ONE_SHARE * facts.throttles:
+        return f"{of_index}: one key, {_named(key)}, asked for {_rate(facts, key.units_per_s)} {admits}"
+    unit = UNITS[facts.resource.direction]
+    if key is not None and facts.throttles and key.throttles >= ONE_SHARE * facts.throttles:
         share = percent(min(1.0, key.throttles / facts.throttles))
-        start += f": one key, {_named(key)}, has {share} of the throttles, {admits} {unit}/s"
-    else:
-        which = "of its partitions" if of_index else "partition"
-        start += f" ({whole(facts.ceiling_per_s)} {unit}/s on any one {which})"
-    return f"{start}{_used(facts)}."
+        return f"{of_index}: one key, {_named(key)}, has {share} of the throttles, {admits} {unit}/s"
+    which = "of its partitions" if of_index else "partition"
+    return f"{of_index} ({whole(facts.ceiling_per_s)} {unit}/s on any one {which})"
 
 
 def _named(key: HotKey) -> str:
@@ -113,56 +132,23 @@ def _named(key: HotKey) -> str:
 
 
 def _used(facts: Facts) -> str:
-    unit = UNITS[facts.resource.direction]
-    place = facts.resource.place
     if facts.used_share is not None:
-        return f"; {place} used {percent(facts.used_share)} of its {whole(facts.provisioned_per_s)} {unit}"
-    if facts.consumed_per_s is not None:
-        return f"; {place} as a whole consumed {rate(facts.consumed_per_s, unit)}"
-    return ""
-
-
-def _table(facts: Facts) -> str:
-    unit = UNITS[facts.resource.direction]
-    start = f"{_subject(facts)} were throttled because {facts.resource.place} itself was too small"
-    asked = facts.asked_per_s or facts.consumed_per_s
-    if asked is None or not facts.provisioned_per_s:
-        return f"{start}."
-    what = "its demand was" if facts.asked_per_s else "it consumed"
-    return f"{start}: {what} {rate(asked, unit)}, and {whole(facts.provisioned_per_s)} are provisioned."
-
-
-def _max_on_demand(facts: Facts) -> str:
-    unit = UNITS[facts.resource.direction]
-    start = f"{_subject(facts)} were throttled by the on-demand maximum set on {facts.resource.place}"
-    if facts.max_on_demand_per_s is None:
-        return f"{start}."
-    asked = f", and the demand was {rate(facts.asked_per_s, unit)}" if facts.asked_per_s else ""
-    return f"{start}: it allows {whole(facts.max_on_demand_per_s)} {unit}/s{asked}."
-
-
-def _account(facts: Facts) -> str:
-    unit = UNITS[facts.resource.direction]
-    start = f"{_subject(facts)} were throttled by the account's limit for one table"
-    consumed = (
-        f"; {facts.resource.place} consumed {rate(facts.consumed_per_s, unit)}"
-        if facts.consumed_per_s
-        else ""
-    )
-    return f"{start}{consumed}."
+        has = f"{whole(facts.provisioned_per_s)} {UNITS[facts.resource.direction]}"
+        return f"; {facts.resource.place} used {percent(facts.used_share)} of its {has}"
+    known = facts.consumed_per_s is not None
+    return f"; {facts.resource.place} as a whole consumed {_consumed(facts)}" if known else ""
 
 
 def _undetermined(facts: Facts) -> str:
     if facts.whose_unknown:
-        who = "the client" if facts.by_client else "ThrottledRequests"
-        said = f"{who} counts {some(facts.throttles, 'throttle')} of {facts.resource.direction}s"
+        who = "The client" if facts.by_client else "ThrottledRequests"
         look = (
             "look at Streams, Kinesis and KMS, the retry quota of the SDK, and other Regions and accounts"
             if facts.by_client
             else "look at its indexes"
         )
-        place = facts.resource.place
-        return f"{capital(said)}, and CloudWatch does not say that {place} refused them: {look}."
+        counts = f"{who} counts {some(facts.throttles, 'throttle')} of {facts.resource.direction}s"
+        return f"{counts}, and CloudWatch does not say that {facts.resource.place} refused them: {look}."
     if facts.throttles:
         times = some(facts.throttles, "time")
         return f"{_subject(facts)} were throttled {times}, and the evidence does not say by which limit."
@@ -170,7 +156,6 @@ def _undetermined(facts: Facts) -> str:
 
 
 def _none(facts: Facts) -> str:
-    unit = UNITS[facts.resource.direction]
     nothing = "Nothing was throttled" if not facts.elsewhere else "No read or write was throttled"
     if facts.run_throttles:
         nothing = f"Hardly anything was throttled ({some(facts.run_throttles, 'throttle')})"
@@ -178,14 +163,12 @@ def _none(facts: Facts) -> str:
         return f"{nothing}, but {'; and '.join(facts.other_causes)}."
     if facts.consumed_per_s is None:
         return f"{nothing}."
-    went = f"{nothing}: {rate(facts.consumed_per_s, unit)} went through"
+    went = f"{nothing}: {_consumed(facts)} went through"
     if facts.used_share is None:
         return f"{went}."
-    has = f"{facts.resource.place}'s {whole(facts.provisioned_per_s)} {unit}"
-    said = f"{went}, {percent(facts.used_share)} of {has}."
-    if facts.on_burst:
-        said += " Saved burst carried that, for minutes at most: a load that goes on will be throttled."
-    return said
+    has = f"{facts.resource.place}'s {whole(facts.provisioned_per_s)} {UNITS[facts.resource.direction]}"
+    burst = " Saved burst carried that, for minutes at most: a load that goes on will be throttled."
+    return f"{went}, {percent(facts.used_share)} of {has}.{burst if facts.on_burst else ''}"
 
 
 def _subject(facts: Facts) -> str:

@@ -26,9 +26,8 @@ from random import Random
 
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.resources import IndexCapacity, TableCapacity
+from keyheat.model.resources import CapacityHistory, IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.model.updates import CapacityHistory
 from keyheat.scenario.changes import AUTO_SCALING, TIMELINE, TimelineEvent, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import (

@@ -18,11 +18,10 @@ from typing import Final
 import numpy as np
 
 from keyheat.model.keyspace import HASH_BYTES
-from keyheat.model.ongoing import OngoingTransactions
 from keyheat.model.resources import Cause, Refusal
-from keyheat.model.retries import RetryPolicy
-from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
+from keyheat.model.retries import AdaptiveRate, RetryPolicy, RetryQuota
 from keyheat.model.table import IndexWrite, Op
+from keyheat.model.transactions import OngoingTransactions
 from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses, Refused, sent_together
 from keyheat.simulator.shares import TableShares
 from keyheat.words import Direction

@@ -12,16 +12,18 @@ from random import Random
 
 from keyheat.model import limits
 from keyheat.model.behaviour import Behaviour
-from keyheat.model.resources import NO_THROUGHPUT, ON_DEMAND_START, TableCapacity
-from keyheat.model.table import TableModel
-from keyheat.model.updates import (
+from keyheat.model.resources import (
+    NO_THROUGHPUT,
+    ON_DEMAND_START,
     CapacityHistory,
+    TableCapacity,
     decreased,
     next_decrease_s,
     recent_switches_s,
     switches_to_on_demand,
     switches_to_provisioned,
 )
+from keyheat.model.table import TableModel
 from keyheat.scenario.changes import TimelineEvent, applied, asked, only_warms
 from keyheat.scenario.spec.tables import ChangeSpec
 from keyheat.words import Capacity, Direction

@@ -172,21 +172,13 @@ def test_json_is_nothing_but_json(verb: Callable[..., Any], tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_the_other_verbs_that_make_a_diagnosis_ask_as_well(verb: Callable[..., Any], tmp_path: Path) -> None:
-    file, page = ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json", tmp_path / "page.html"
     good, bad = saved(tmp_path, "mine.py", GOOD), saved(tmp_path, "bad.py", "1 / 0\n")
-    said = verb("report", "--evidence", file, "--out", page, "--with", good, "--with", bad)
-    assert said.code == 2
-    assert "ZeroDivisionError" in said.err
-    assert ": seen (" in page.read_text()
     run = tmp_path / "run"
     said = verb(
         "simulate", "hotkey", "--set", "load.duration_s=20", "--out", run, "--with", good, "--with", bad
     )
     assert said.code == 2
     assert [one.label for one in read_diagnosis(run / "diagnosis.json").findings] == ["seen"]
-    asked = verb("report", run, "--with", good)
-    assert asked.code == 2
-    assert "keyheat analyze" in asked.err
 
 
 def test_the_generator_is_asked_of_a_run_of_ours_alone(numbers: Thresholds) -> None:

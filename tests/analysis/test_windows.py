@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from keyheat.cli.table_diagnosis import diagnosed_alone
+from keyheat.analysis.table_diagnosis import diagnosed_alone
 from keyheat.evidence.survey import Survey, SurveyedTable
 from keyheat.evidence.table import facts_then
 from keyheat.plan.prices import Billing, load_prices

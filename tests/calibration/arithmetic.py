@@ -5,10 +5,9 @@ from collections.abc import Callable
 from keyheat.model import limits
 from keyheat.model.keyspace import position
 from keyheat.model.partitions import provisioned_partitions
-from keyheat.model.resources import IndexCapacity, TableCapacity
+from keyheat.model.resources import CapacityHistory, IndexCapacity, TableCapacity, recent_switches_s
 from keyheat.model.table import IndexWrite, TableModel
 from keyheat.model.units import read_units
-from keyheat.model.updates import CapacityHistory, recent_switches_s
 from keyheat.words import Capacity
 
 T0 = 1_800_000_000.0

@@ -96,4 +96,4 @@ def test_a_demand_above_the_maximum_of_auto_scaling_raises_that_first() -> None:
     raised = by_action["raise_minimum"]
     assert (raised.units, raised.max_units) == (2_143, 2_143)
     assert "The maximum of its auto scaling is 1,200 and has to rise as well" in raised.expected
-    assert cure_of(diagnosis) == "raise the maximum of auto scaling (2,143 units/s)"
+    assert cure_of(diagnosis) == "raise the maximum of auto scaling (2,143 WCU/s)"

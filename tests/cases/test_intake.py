@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from keyheat.bounds import NotAccepted, parsed_json, text_of
+from keyheat.endpoint.options import Contents
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.service import Service
-from keyheat.endpoint.state.beginning import Beginning
+from keyheat.endpoint.state.beginning import fill
 from keyheat.evidence.request import described_by, window_of
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import read_source
@@ -52,7 +53,7 @@ def test_every_form_of_a_description_is_taken_by_all_that_read_one(name: str, tm
     )
     assert facts.billing_mode == "PAY_PER_REQUEST"
     regions = Regions(Service(clock=lambda: 0.0))
-    Beginning(tables=(CASES / name,)).make(regions)
+    fill(regions, Contents(table=(CASES / name,)))
     assert regions.home.catalog.find("orders").schema.keys
 
 

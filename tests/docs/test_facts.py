@@ -17,7 +17,7 @@ from keyheat.analysis.found import DEPTH
 from keyheat.analysis.measures import ABSENCES, MEASURES
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.metrics import METRICS
-from keyheat.load.live.metrics import LOAD_METRICS
+from keyheat.load.live.prometheus import LOAD_METRICS
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import (
     BAD_HTTP,
@@ -30,7 +30,7 @@ from keyheat.load.transport.failures import (
 )
 from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.metrics import prometheus_text
-from keyheat.model.partition_log import MOST_CELLS
+from keyheat.model.partitions import MOST_CELLS
 from keyheat.model.retries import policy_of
 from keyheat.regression import trend
 from keyheat.regression.exports import metrics

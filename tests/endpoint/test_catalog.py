@@ -3,7 +3,7 @@
 import pytest
 
 from keyheat.endpoint.errors import ServiceError
-from tests.endpoint.account import Account, index, indexed
+from tests.endpoint.account import Account
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
 
@@ -27,17 +27,3 @@ def test_items_of_a_table_being_created_or_deleted_are_not_found():
     assert catalog.names() == ["orders"]
     account.clock.advance(5.0)
     assert catalog.names() == []
-
-
-def test_indexes_of_store_schema_and_model_come_and_go_together():
-    account = Account()
-    account.create(**indexed(index("by_city"), index("by_day", "day")))
-    account.update(GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by_city"}}])
-    table = account.service.catalog.get("orders")
-    assert [index.name for index in table.schema.indexes] == ["by_day"]
-    assert table.items.index("by_day") is not None
-    with pytest.raises(KeyError):
-        table.items.index("by_city")
-    assert table.model.partition_count("by_day") == 1
-    with pytest.raises(KeyError):
-        table.model.partition_count("by_city")

@@ -1,43 +1,14 @@
 """Tables are created, described, listed and deleted as the service does it."""
 
-import pytest
-
 from tests.endpoint.account import (
-    BOTH,
     NOON_S,
     Account,
-    attributes,
-    index,
-    local,
     on_demand,
     table,
     units,
 )
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
-
-
-def test_a_provisioned_table_is_described_in_full():
-    account = Account()
-    account.create(
-        AttributeDefinitions=attributes("pk", "sk"), KeySchema=BOTH, ProvisionedThroughput=units(7, 8)
-    )
-    described = account.describe()
-    assert described == {
-        "TableName": "orders",
-        "TableArn": ARN,
-        "TableId": described["TableId"],
-        "TableStatus": "ACTIVE",
-        "CreationDateTime": NOON_S,
-        "AttributeDefinitions": attributes("pk", "sk"),
-        "KeySchema": BOTH,
-        "ItemCount": 0,
-        "TableSizeBytes": 0,
-        "ProvisionedThroughput": units(7, 8) | {"NumberOfDecreasesToday": 0},
-        "WarmThroughput": {"ReadUnitsPerSecond": 7, "WriteUnitsPerSecond": 8, "Status": "ACTIVE"},
-        "DeletionProtectionEnabled": False,
-    }
-    assert len(described["TableId"]) == 36
 
 
 def test_an_on_demand_table_starts_with_the_published_warm_throughput():
@@ -55,33 +26,6 @@ def test_an_on_demand_table_starts_with_the_published_warm_throughput():
         "WriteUnitsPerSecond": 4_000,
         "Status": "ACTIVE",
     }
-
-
-def test_indexes_are_described_with_their_own_capacity():
-    account = Account()
-    by_day = local(Projection={"ProjectionType": "KEYS_ONLY"})
-    include = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]}
-    account.create(
-        AttributeDefinitions=attributes("pk", "sk", "day", "city"),
-        KeySchema=BOTH,
-        LocalSecondaryIndexes=[by_day],
-        GlobalSecondaryIndexes=[index(Projection=include, ProvisionedThroughput=units(3, 4))],
-    )
-    described = account.describe()
-    assert described["LocalSecondaryIndexes"] == [
-        by_day | {"IndexArn": f"{ARN}/index/by_day", "ItemCount": 0, "IndexSizeBytes": 0}
-    ]
-    assert described["GlobalSecondaryIndexes"] == [
-        index(Projection=include)
-        | {
-            "IndexArn": f"{ARN}/index/by_city",
-            "ItemCount": 0,
-            "IndexSizeBytes": 0,
-            "IndexStatus": "ACTIVE",
-            "ProvisionedThroughput": units(3, 4) | {"NumberOfDecreasesToday": 0},
-            "WarmThroughput": {"ReadUnitsPerSecond": 3, "WriteUnitsPerSecond": 4, "Status": "ACTIVE"},
-        }
-    ]
 
 
 def test_settings_that_do_not_throttle_are_accepted_and_shown():
@@ -131,16 +75,6 @@ def test_tables_are_listed_in_pages():
     assert first == {"TableNames": ["aa-a", "bb-b"], "LastEvaluatedTableName": "bb-b"}
     rest = account.call("ListTables", Limit=2, ExclusiveStartTableName="bb-b")
     assert rest == {"TableNames": ["cc-c"]}
-
-
-@pytest.mark.parametrize("operation", ["DescribeTable", "DeleteTable", "UpdateTable", "DescribeTimeToLive"])
-def test_a_table_is_found_by_its_arn_too(operation):
-    account = Account()
-    account.create()
-    account.describe()
-    account.call(
-        operation, TableName=ARN, **({"TableClass": "STANDARD"} if operation == "UpdateTable" else {})
-    )
 
 
 def test_recovery_to_a_point_in_time_is_kept_and_shown():

@@ -54,14 +54,6 @@ def test_more_than_300_operators_are_refused(orders: ServiceApp, kind: str, text
     invalid(asked(orders, operation, {kind: text, **key}), f"Invalid {kind}: {TOO_MANY}")
 
 
-def test_an_update_s_sums_are_counted_and_its_assignments_are_not(orders: ServiceApp) -> None:
-    many = {"Key": KEY, "ExpressionAttributeValues": {":v": {"N": "1"}}}
-    update = {"UpdateExpression": "SET " + ",".join(f"a{n}=:v" for n in range(400))}
-    assert asked(orders, "UpdateItem", many | update)[0] == 200
-    update = {"UpdateExpression": "SET " + ",".join(f"a{n}=a{n}+:v" for n in range(301))}
-    invalid(asked(orders, "UpdateItem", many | update), f"Invalid UpdateExpression: {TOO_MANY}")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -94,12 +86,6 @@ def test_a_document_path_has_32_levels_at_most(orders: ServiceApp, step: str) ->
             invalid(asked(orders, "GetItem", get), f"Invalid ProjectionExpression: {told}")
     whole = {"Key": KEY, "ProjectionExpression": ("a" + step * 31).replace(" ", ""), **names}
     assert asked(orders, "GetItem", whole)[0] == 200
-
-
-def test_hyphens_hide_no_level(orders: ServiceApp) -> None:
-    path = ".".join(["a-b"] * 33)
-    told = TOO_DEEP.format(levels=33)
-    invalid(asked(orders, "GetItem", {"Key": KEY, "ProjectionExpression": path}), told)
 
 
 @pytest.mark.parametrize("levels", [33, 200, 480, 1000, 10_000])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from keyheat.endpoint.faults.page import FaultsPage
+from keyheat.endpoint.faults.injection import Faults
 from keyheat.endpoint.faults.rules import checked_rules
 from keyheat.model.resources import REASONS, Cause, parse_reason
 from keyheat.words import Direction
@@ -28,19 +28,18 @@ def app() -> ServiceApp:
     return made
 
 
-def page_of(app: ServiceApp) -> FaultsPage:
-    (page,) = (page for page in app.router.pages if isinstance(page, FaultsPage))
-    return page
-
-
 def set_rules(app: ServiceApp, *rules: Rule, seed: int = 1) -> None:
-    page_of(app).set(checked_rules("a test", {"seed": seed, "rules": list(rules)}))
+    checked = checked_rules("a test", {"seed": seed, "rules": list(rules)})
+    app.router.regions.set_faults(Faults(app.service, checked))
+
+
+def rows(app: ServiceApp) -> list[dict[str, Any]]:
+    assert app.service.faults is not None
+    return list(app.service.faults.report()["rules"])
 
 
 def struck(app: ServiceApp) -> list[int]:
-    faults = page_of(app).faults
-    assert faults is not None
-    return [row["struck"] for row in faults.rows()]
+    return [row["struck"] for row in rows(app)]
 
 
 def put(app: ServiceApp, key: str = "hot", *, to: str = "orders", **more: Any) -> Any:
@@ -61,7 +60,7 @@ def query(app: ServiceApp, key: str, index: str | None = None) -> Any:
 
 
 def there(app: ServiceApp, key: str) -> bool:
-    page_of(app).clear()
+    app.router.regions.set_faults(None)
     return "Item" in get(app, key)
 
 
@@ -106,9 +105,7 @@ def test_every_reason_comes_as_the_exception_of_the_table_s_mode(reason: str, mo
         cause in (Cause.ACCOUNT, Cause.MAX_ON_DEMAND) and provisioned
     ):
         assert header(send()) is None  # no table of that mode has such a reason
-        faults = page_of(app).faults
-        assert faults is not None
-        assert [(row["struck"], row["unfit"]) for row in faults.rows()] == [(0, 1)]
+        assert [(row["struck"], row["unfit"]) for row in rows(app)] == [(0, 1)]
         return
     code = "ThrottlingException"
     if provisioned:
@@ -193,16 +190,6 @@ def test_a_rule_strikes_those_that_it_is_for(
     assert [strikes(app, lambda: send(words)) for words in others] == [False] * len(others)  # noqa: B023
 
 
-def test_a_number_is_named_by_its_digits(app: ServiceApp) -> None:
-    app.ddb.create_table(
-        **on_demand("counted", AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "N"}])
-    )
-    set_rules(app, {"error": 503, "key": 42})
-    read = {number: {"TableName": "counted", "Key": {"pk": {"N": number}}} for number in ("42", "420")}
-    assert refused(lambda: app.ddb.get_item(**read["42"]), "ServiceUnavailable")
-    assert header(app.ddb.get_item(**read["420"])) is None
-
-
 def test_a_rule_lasts_for_its_time_and_for_so_many_times(app: ServiceApp) -> None:
     set_rules(app, {"error": 500, "from_s": 10, "to_s": 20, "times": 2})
 
@@ -277,13 +264,6 @@ def test_a_write_is_done_or_not_as_the_rule_says(
     assert there(app, "hot") is done
 
 
-def test_an_error_that_stands_for_an_answer_stands_for_a_refusal_too(app: ServiceApp) -> None:
-    set_rules(app, {"error": 500, "done": True, "times": 1})
-    refused(lambda: put(app, ConditionExpression="pk = :k", ExpressionAttributeValues={":k": {"S": "no"}}),
-            "InternalServerError")  # fmt: skip
-    assert header(put(app)) is None
-
-
 # What counts it.
 
 
@@ -316,10 +296,7 @@ def test_cloudwatch_counts_what_aws_would_and_the_model_s_own_record_has_nothing
 
 
 def test_without_rules_nothing_is_in_the_way(app: ServiceApp) -> None:
-    plain = dict(app.router.operations)
     set_rules(app, {"error": 500})
-    assert app.router.operations != plain
-    page_of(app).clear()
-    assert app.router.operations == plain
-    assert app.service.faults is None
+    refused(lambda: put(app), "InternalServerError")
+    app.router.regions.set_faults(None)
     assert header(put(app)) is None

@@ -10,7 +10,7 @@ from keyheat.endpoint.cloudwatch.insights import STATISTICS
 from keyheat.endpoint.contributors import KEPT, MOST_KEYS, KeyCounts
 from keyheat.model.transactions import IndexWrite
 from tests.endpoint.account import N, S, attributes, index, on_demand, schema, table, units
-from tests.endpoint.clients import START_S, ServiceApp, service_app_at
+from tests.endpoint.clients import START_S, ServiceApp
 from tests.endpoint.ordering import first_refused
 
 START = datetime.fromtimestamp(START_S, UTC)
@@ -110,12 +110,6 @@ def test_disabling_takes_the_rules_away(app: ServiceApp) -> None:
     with pytest.raises(app.cloudwatch.exceptions.ResourceNotFoundException):
         app.cloudwatch.get_insight_rule_report(RuleName=name, **window)
     assert app.service.catalog.get("orders").counting is None
-
-
-def test_what_is_not_there_cannot_be_turned_on(app: ServiceApp) -> None:
-    for request in ({"TableName": "absent"}, {"TableName": "orders", "IndexName": "absent"}):
-        with pytest.raises(app.ddb.exceptions.ResourceNotFoundException):
-            app.ddb.update_contributor_insights(ContributorInsightsAction="ENABLE", **request)
 
 
 def test_list_comes_in_pages(app: ServiceApp) -> None:
@@ -222,18 +216,6 @@ def test_writes_refused_for_an_index_are_counted_nowhere(app: ServiceApp) -> Non
         assert values(report(app, "PKT", name)) == {}
 
 
-def test_reads_refused_for_an_index_are_its_own(app: ServiceApp) -> None:
-    put(app, "ann", 1, shop="north", text="x" * 20_000)
-    turn(app)
-    turn(app, IndexName="by-shop")
-    model = app.service.catalog.get("orders").model
-    while model.admit_read(b"12345678", 1.0, app.clock(), index="by-shop") is None:
-        pass
-    assert refused(app, "query", IndexName="by-shop", **of("shop", "north"))
-    assert values(report(app, "PKT", "by-shop")) == {("north",): 1.0}
-    assert values(report(app, "PKT")) == {}
-
-
 def test_a_report_has_its_periods_and_statistics(app: ServiceApp) -> None:
     turn(app)
     for customer in ("ann", "ann", "bob"):
@@ -256,45 +238,6 @@ def test_a_report_has_its_periods_and_statistics(app: ServiceApp) -> None:
     two = report(app, "PKC", Period=120)
     assert two["MetricDatapoints"] == []
     assert [len(one["Datapoints"]) for one in two["Contributors"]] == [1, 1]
-
-
-def test_a_minute_is_shown_once_it_is_published() -> None:
-    app = service_app_at(publish_delay_s=120.0)
-    create(app)
-    turn(app)
-    put(app, "ann", 1)
-    assert values(report(app, "PKC")) == {}
-    app.clock.advance(60)
-    assert values(report(app, "PKC")) == {("ann",): 3.0}
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"MaxContributorCount": 26}, "MaxContributorCount"),
-        ({"MaxContributorCount": 0}, "MaxContributorCount"),
-        ({"OrderBy": "Average"}, "OrderBy"),
-        ({"Metrics": ["Median"]}, "Metrics"),
-        ({"Period": 30}, "Period"),
-        ({"EndTime": START}, "StartTime"),
-    ],
-)
-def test_what_a_report_does_not_take(app: ServiceApp, more: dict[str, Any], said: str) -> None:
-    turn(app)
-    with pytest.raises(ClientError, match=said) as error:
-        report(app, "PKC", **more)
-    assert error.value.response["Error"]["Code"] == "InvalidParameterValue"
-
-
-def test_numbers_and_bytes_are_shown_as_written(service_app: ServiceApp) -> None:
-    app = service_app
-    types = [*attributes("n", kind="N"), *attributes("b", kind="B")]
-    app.ddb.create_table(**on_demand(KeySchema=schema("n", "b"), AttributeDefinitions=types))
-    turn(app)
-    numbers = ["0", "7", "-12.5", "1200", "0.00034", "-99999999999999999999999999999999999999"]
-    for number in numbers:
-        app.ddb.put_item(TableName="orders", Item={"n": {"N": number}, "b": {"B": b"\0\1\xff"}})
-    assert set(values(report(app, "SKC"))) == {(number, "AAH/") for number in numbers}
 
 
 def test_counting_is_exact_while_keys_are_few_and_bounded_when_they_are_not() -> None:

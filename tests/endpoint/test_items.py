@@ -83,11 +83,6 @@ def test_a_moved_index_entry_costs_two_writes(orders: Any) -> None:
     assert answer["ConsumedCapacity"]["GlobalSecondaryIndexes"] == {"by_group": {"CapacityUnits": 2.0}}
 
 
-def test_collection_metrics_on_a_table_with_a_local_index(orders: Any) -> None:
-    answer = orders.put_item(TableName="orders", Item=KEY, ReturnItemCollectionMetrics="SIZE")
-    assert answer["ItemCollectionMetrics"]["ItemCollectionKey"] == {"pk": {"S": "a"}}
-
-
 def test_a_refused_write_leaves_no_trace(service_app: Any) -> None:
     ddb = small(service_app)
     number, error = first_refused(

@@ -3,11 +3,10 @@
 from typing import Any
 
 import pytest
-from moto import mock_aws
 
 from tests.endpoint.account import BOTH, attributes, on_demand
 from tests.endpoint.asking import error_of
-from tests.endpoint.clients import ServiceApp, client
+from tests.endpoint.clients import ServiceApp
 
 KEY = {"pk": {"S": "a"}, "sk": {"S": "1"}}
 VALUE, ONE = {"S": "v"}, {"N": "1"}
@@ -60,14 +59,6 @@ def found_by(ddb: Any, operation: str, request: dict[str, Any]) -> list[str]:
     items = getattr(ddb, operation)(TableName="orders", **request)["Items"]
     keys = [item["pk"]["S"] + item["sk"]["S"] for item in items]
     return sorted(keys) if operation == "scan" else keys
-
-
-@pytest.mark.slow
-def test_reads_find_what_they_find_in_moto(ddb: Any) -> None:
-    with mock_aws():
-        other = filled(client("dynamodb", None))  # type: ignore[arg-type]
-        theirs = [found_by(other, operation, request) for operation, request, _ in READS]
-    assert [found_by(ddb, operation, request) for operation, request, _ in READS] == theirs
 
 
 @pytest.mark.parametrize(("operation", "request_", "found"), READS + MORE)

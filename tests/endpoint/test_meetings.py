@@ -9,7 +9,6 @@ from botocore.exceptions import ClientError
 from keyheat.cli.local import local
 from keyheat.endpoint.__main__ import endpoint
 from keyheat.endpoint.options import TRANSACTION_S, Durations
-from keyheat.model.ongoing import OngoingTransactions
 from tests.endpoint.account import on_demand
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
@@ -87,13 +86,3 @@ def test_a_statement_meets_a_transaction(app: ServiceApp) -> None:
     assert codes == ["TransactionConflict"]
     app.clock.advance(TAKES_S)
     app.ddb.execute_statement(**update)
-
-
-def test_what_is_over_is_forgotten() -> None:
-    ongoing = OngoingTransactions(1.0)
-    ongoing.begin([b"a"], 0.0)
-    ongoing.begin([b"b"], 0.5)
-    assert [ongoing.meets(b"a", at_s) for at_s in (0.0, 0.99, 1.0)] == [True, True, False]
-    assert ongoing.meets(b"b", 1.0)
-    assert not ongoing.meets(b"b", 1.5)
-    assert not ongoing._items

@@ -107,28 +107,6 @@ def test_what_skips_an_attribute_is_refused(matches: Any, condition: str, messag
         found(matches, condition)
 
 
-def test_pages_go_on_where_they_ended(matches: Any) -> None:
-    query = {
-        "TableName": "matches", "IndexName": "by-cup", "Limit": 1,
-        "KeyConditionExpression": "cup = :c AND #r = :r", "ExpressionAttributeNames": {"#r": "region"},
-        "ExpressionAttributeValues": {":c": S("winter"), ":r": S("eu")},
-    }  # fmt: skip
-    seen: list[str] = []
-    start: dict[str, Any] = {}
-    while len(seen) < len(MATCHES):
-        page = matches.query(**query, **start)
-        seen += [item["id"]["S"] for item in page["Items"]]
-        if "LastEvaluatedKey" not in page:
-            break
-        assert page["LastEvaluatedKey"].keys() == {"id", *NAMES}
-        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-    assert seen == ["1", "0", "3", "2"]
-
-
-def test_only_items_with_every_attribute_are_in_the_index(matches: Any) -> None:
-    assert matches.scan(TableName="matches", IndexName="by-cup")["Count"] == len(MATCHES)
-
-
 @pytest.mark.parametrize(
     ("keys", "message"),
     [

@@ -125,13 +125,6 @@ def test_pages_end_where_the_limit_is_and_go_on_there(app: ServiceApp, where: st
     assert found == all_at_once
 
 
-def test_a_token_of_another_statement_is_refused(app: ServiceApp) -> None:
-    token = run(app, "SELECT * FROM music", Limit=1)["NextToken"]
-    for bad, statement in ((token, "SELECT * FROM music WHERE plays = 1"), ("x", "SELECT * FROM music")):
-        wrong = ("ValidationException", "NextToken does not match request")
-        assert error_of(app, statement, NextToken=bad) == wrong
-
-
 def test_what_it_costs_is_what_the_operation_costs(app: ServiceApp) -> None:
     def units(statement: str, **more: Any) -> float:
         answer = run(app, statement, ReturnConsumedCapacity="TOTAL", **more)
@@ -195,14 +188,6 @@ def test_update_and_delete_want_the_whole_key_and_a_condition_that_holds(app: Se
     assert "Cannot update attribute song. This attribute is part of the key" in part_of_key
 
 
-def test_a_failed_condition_shows_the_item_where_that_is_wanted(app: ServiceApp) -> None:
-    statement = "DELETE FROM music WHERE artist = 'abba' AND song = 's1' AND plays > 10"
-    with pytest.raises(ClientError) as caught:
-        run(app, statement, ReturnValuesOnConditionCheckFailure="ALL_OLD")
-    answer: Any = caught.value.response
-    assert answer["Item"]["plays"] == {"N": "10"}
-
-
 def test_deep_statements_are_refused(app: ServiceApp) -> None:
     for statement in (
         "SELECT * FROM music WHERE " + "(" * 3000 + "a = 1" + ")" * 3000,
@@ -213,13 +198,6 @@ def test_deep_statements_are_refused(app: ServiceApp) -> None:
         "SELECT * FROM music WHERE a" + ".a" * 500 + " = 1",
     ):
         assert error_of(app, statement)[0] == "ValidationException"
-
-
-def test_order_by_wants_a_partition_key_and_key_attributes(app: ServiceApp) -> None:
-    assert "Must have WHERE clause" in error_of(app, "SELECT * FROM music ORDER BY song")[1]
-    assert "hash key condition" in error_of(app, "SELECT * FROM music WHERE plays = 1 ORDER BY song")[1]
-    of_no_key = error_of(app, "SELECT * FROM music WHERE artist = 'a' ORDER BY plays")[1]
-    assert "must be part of the primary key" in of_no_key
 
 
 def test_a_batch_says_of_each_statement_what_came_of_it(app: ServiceApp) -> None:

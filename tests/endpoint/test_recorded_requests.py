@@ -2,18 +2,15 @@
 
 from typing import Any
 
-import orjson
 import pytest
 
 from keyheat.endpoint import recording
 from keyheat.endpoint.recording import RecordingModel
-from keyheat.endpoint.server import Admin
 from keyheat.model.keyspace import position
 from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.model.transactions import IndexWrite, Op
 from keyheat.words import Capacity, Direction
-from tests.endpoint.clients import ServiceApp
 
 A, B, C = (position(name, b"1") for name in (b"a", b"b", b"c"))
 CAPACITY = TableCapacity(
@@ -70,12 +67,3 @@ def test_keys_beyond_the_most_are_one_together(monkeypatch: pytest.MonkeyPatch) 
     assert {key: requests for (*_, key), (requests, _units) in by_key(kept).items()} == {
         A[:8].hex(): 2, B[:8].hex(): 1, "": 2,
     }  # fmt: skip
-
-
-def test_nothing_is_kept_unless_somebody_asks_for_it(service_app: ServiceApp) -> None:
-    admin = Admin(service_app.router.regions)
-    told = admin.answer(b"GET", b"/_keyheat/recorded", {}, b"")
-    assert told is not None
-    head, _, body = told.partition(b"\r\n\r\n")
-    assert b" 404 " in head.splitlines()[0]
-    assert orjson.loads(body) == {"error": "nothing is recorded; start the endpoint with --record"}

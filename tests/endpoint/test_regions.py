@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from keyheat.endpoint.faults.injection import Faults
 from keyheat.endpoint.faults.rules import checked_rules
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import MOST_REGIONS, Regions
@@ -124,13 +125,12 @@ def test_nobody_can_make_regions_without_end(app: ServiceApp) -> None:
 
 
 def test_a_rule_of_faults_is_for_every_region_or_for_one(app: ServiceApp) -> None:
-    (faults,) = (one for one in app.router.pages if hasattr(one, "faults"))
     app.client("dynamodb", "ap-south-1").list_tables()
     rules = [
         {"name": "all", "operations": ["PutItem"], "error": 500},
         {"name": "down", "region": THERE, "error": 503},
     ]
-    faults.set(checked_rules("rules", {"rules": rules}))  # type: ignore[attr-defined]
+    app.router.regions.set_faults(Faults(app.service, checked_rules("rules", {"rules": rules})))
     app.client("dynamodb", "sa-east-1").list_tables()  # one that comes later
     for region in (HERE, THERE):
         with pytest.raises(ClientError, match="InternalServerError"):

@@ -1,18 +1,14 @@
 """What the server does around a handler: errors, metrics, admin pages, and the same answer to boto3."""
 
 import logging
-import random
 from typing import Any
-from urllib.request import urlopen
 from zlib import crc32
 
 import orjson
 import pytest
 from botocore.exceptions import ClientError
 
-from keyheat.endpoint.dynamodb import request_ids
 from keyheat.endpoint.operations import CONTROL
-from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
 from keyheat.endpoint.service import Handler, Service
@@ -106,13 +102,6 @@ def test_completed_requests_are_counted_for_every_table_they_name() -> None:
     assert counts(app, "ReturnedItemCount") == {"Query": (7.0, 1), "Scan": (3.0, 1)}
 
 
-def test_request_ids_are_long_and_never_alike() -> None:
-    ids = request_ids(random.Random(1))
-    some = [next(ids) for _ in range(1000)]
-    assert len(set(some)) == 1000
-    assert {len(one) for one in some} == {52}
-
-
 def test_admin_pages(service_app: ServiceApp) -> None:
     def page(method: bytes, url: bytes) -> tuple[int, Any]:
         status, _, body = taken_apart(service_app.router.answer(method, url, {}, b""))
@@ -140,21 +129,6 @@ def test_admin_pages(service_app: ServiceApp) -> None:
     which = {"error": "which table? Say ?table=T; tables are: orders"}
     assert page(b"GET", b"/_keyheat/decisions?tabel=orders") == (404, which)
     assert page(b"POST", b"/_keyheat/health")[0] == 405
-
-
-def test_a_running_endpoint_says_that_it_is_well(endpoint: EndpointProcess) -> None:
-    with urlopen(f"{endpoint.url}/_keyheat/health") as answer:
-        assert orjson.loads(answer.read()) == {"status": "ok", "scale": 1.0}
-
-
-def test_boto3_puts_and_gets_on_a_running_endpoint(ddb: Any) -> None:
-    ddb.create_table(**on_demand("put-and-got"))
-    item = {"pk": {"S": "schlüssel"}, "data": {"B": b"\x00\xff"}, "n": {"N": "1.50"}}
-    answer = ddb.put_item(TableName="put-and-got", Item=item, ReturnConsumedCapacity="TOTAL")
-    assert answer["ConsumedCapacity"]["CapacityUnits"] == 1.0
-    assert ddb.get_item(TableName="put-and-got", Key={"pk": item["pk"]})["Item"]["data"] == item["data"]
-    with pytest.raises(ddb.exceptions.ResourceNotFoundException):
-        ddb.get_item(TableName="no-such-table", Key={"pk": {"S": "a"}})
 
 
 def test_boto3_raises_a_throttle_of_a_running_endpoint(ddb: Any) -> None:

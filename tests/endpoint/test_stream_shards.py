@@ -25,11 +25,6 @@ def numbers_of(records: list[Any]) -> list[int]:
     return [int(record["dynamodb"]["SequenceNumber"]) for record in records]
 
 
-def test_who_asks_the_stream_first_after_a_change_sees_its_partitions(streamed: Streamed) -> None:
-    split_by_capacity(streamed)
-    assert len(streamed.shards()) == 12
-
-
 @pytest.mark.slow
 def test_a_partition_that_splits_closes_its_shard_and_opens_two_children(streamed: Streamed) -> None:
     keys = [f"k-{n}" for n in range(16)]
@@ -162,21 +157,6 @@ def test_changes_are_trimmed_after_a_day(streamed: Streamed) -> None:
     asked = streamed.streams.get_shard_iterator
     assert error_of(asked, ShardIteratorType="AT_SEQUENCE_NUMBER", **at)[0] == trimmed
     assert asked(ShardIteratorType="AFTER_SEQUENCE_NUMBER", **at)["ShardIterator"]
-
-
-def test_a_closed_shard_is_forgotten_when_the_last_of_it_is_a_day_old(streamed: Streamed) -> None:
-    streamed.put("k")
-    shard = streamed.shard_of("k")
-    split_by_capacity(streamed)
-    streamed.app.clock.advance(86_401)
-    assert len(streamed.shards()) == 8
-    code, _ = error_of(
-        streamed.streams.get_shard_iterator,
-        StreamArn=streamed.arn,
-        ShardId=shard,
-        ShardIteratorType="TRIM_HORIZON",
-    )
-    assert code == "ResourceNotFoundException"
 
 
 def test_a_stream_holds_so_many_bytes_and_the_oldest_go_first(streamed: Streamed) -> None:

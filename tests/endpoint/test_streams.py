@@ -163,16 +163,6 @@ def test_a_stream_is_enabled_once_and_disabled_once(streamed: Streamed) -> None:
     assert listed == {first, streamed.arn}
 
 
-@pytest.mark.parametrize(
-    "specification", [{"StreamEnabled": True}, {"StreamEnabled": False, "StreamViewType": "NEW_IMAGE"}]
-)
-def test_a_switch_that_contradicts_its_view_is_refused(specification: dict[str, Any]) -> None:
-    streamed = Streamed(view=None)
-    code, message = error_of(streamed.ddb.update_table, TableName="orders", StreamSpecification=specification)
-    assert (code, "StreamViewType" in message) == ("ValidationException", True)
-    assert "LatestStreamArn" not in streamed.ddb.describe_table(TableName="orders")["Table"]
-
-
 def test_a_disabled_stream_and_that_of_a_deleted_table_are_read_for_a_day(streamed: Streamed) -> None:
     streamed.put("k")
     arn, shard_id = streamed.arn, streamed.shard_of("k")

@@ -91,11 +91,6 @@ def test_a_batch_at_a_partitions_limit_is_a_throttling_exception_in_both_modes(p
     assert throttled(Asked(provisioned), limit, batch=True).code == "ThrottlingException"
 
 
-def test_a_batch_beyond_the_provisioned_throughput_says_so():
-    limit = refusal("TableWriteProvisionedThroughputExceeded")
-    assert throttled(Asked(True), limit, batch=True).code == EXCEEDED
-
-
 CANCELLATIONS = [
     (True, "TableWriteProvisionedThroughputExceeded", "ProvisionedThroughputExceeded", TABLE),
     (True, "TableWriteKeyRangeThroughputExceeded", "ProvisionedThroughputExceeded", TABLE),

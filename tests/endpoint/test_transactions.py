@@ -60,12 +60,6 @@ def test_one_failed_condition_cancels_everything(orders: Any) -> None:
     assert sorts(orders) == ["1"]
 
 
-def test_an_update_that_its_item_does_not_allow_is_a_reason(orders: Any) -> None:
-    error = refused(orders.transact_write_items, TransactItems=[update(1, "SET s = s + :v"), put(2)])
-    assert [reason["Code"] for reason in error["CancellationReasons"]] == ["ValidationError", "None"]
-    assert "incorrect data type" in error["CancellationReasons"][0]["Message"]
-
-
 def test_a_repeated_token_does_nothing_twice(service_app: Any, orders: Any) -> None:
     def add(token: str, amount: str = "1") -> Any:
         step = update(1, "ADD n :v")

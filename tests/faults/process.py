@@ -49,10 +49,6 @@ class FaultProxy:
         """Requests meet a fault from now on."""
         self._order({"on": fault, "share": share})
 
-    def turn_off(self) -> None:
-        """Requests meet no fault any more."""
-        self._order({"off": True})
-
     def take(self, steps: Sequence[Step]) -> None:
         """Follow a script, from the next request on."""
         self._order({"steps": [asdict(step) for step in steps]})

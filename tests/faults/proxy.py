@@ -138,11 +138,9 @@ class Proxy:
             self.listen()
 
     def obey(self, order: dict[str, Any]) -> None:
-        """`steps`, `planned`: faults to come; `on`: one from now; `off`: none; `up`: listen; `to`: a URL."""
+        """`steps`, `planned`: faults to come; `on`: one from now; `up`: listen; `to`: a URL."""
         self.waiting += [Step(**step) for step in order.get("steps", [])]
         self.planned |= {int(number): fault for number, fault in order.get("planned", {}).items()}
-        if "off" in order:
-            self.faults = []
         if "on" in order:
             self._turn_on(Step(order["on"], 0.0, 0.0, order.get("share", 1.0)))
         if "to" in order:

@@ -69,7 +69,7 @@ def test_arrivals_that_nobody_can_send_do_not_pile_up(took_s: float, drops: bool
     """One user: whatever a request takes to fail, what was due meanwhile is dropped but for a second."""
     clock, record, sent = Clock(), Record(), list[float]()
     arrivals = OpenLoop(Schedule(RATE, even), record, started_s=0.0, clock=clock, sleep=clock.sleep)
-    pace = OpenPacer(arrivals, clock=clock)
+    pace = OpenPacer(arrivals)
     while clock.now_s < SECONDS:
         pace.wait()
         sent.append(clock.now_s)
@@ -80,7 +80,4 @@ def test_arrivals_that_nobody_can_send_do_not_pile_up(took_s: float, drops: bool
     assert (dropped > 0) is drops
     assert len(sent) + dropped == pytest.approx(PER_S * clock.now_s, abs=2 * PER_S)
     assert arrivals.schedule.due_s >= clock.now_s - DROPPED_AFTER_S - 1 / PER_S  # all that is still to come
-    assert (record.health.left, record.health.left_s) == (1, pytest.approx(took_s))
-    assert record.health.arrivals == len(sent) - 1
-    arrivals.task_ended(clock.now_s - took_s)
-    assert record.health.arrivals == len(sent) - 1, "it was counted as one that was not over"
+    assert record.health.arrivals == len(sent)

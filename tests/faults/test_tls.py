@@ -122,16 +122,6 @@ def test_an_authority_that_is_named_is_trusted(
     assert read
 
 
-@pytest.mark.opens
-@both
-def test_an_authority_that_the_profile_names_is_trusted(
-    make: str, certificate: Certificate, tmp_path: Path
-) -> None:
-    (tmp_path / "config").write_text(f"[default]\nca_bundle = {certificate.path}\n")
-    with serving(certificate) as (url, _read):
-        assert one_answer(make, url).accepted
-
-
 TRIED = {
     "nothing": {},
     "Python is told not to verify": {"PYTHONHTTPSVERIFY": "0"},

@@ -9,9 +9,7 @@ from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import CheckedTransport
-from keyheat.load.transport.retries import PolicyRetries, RetriedCall, given_up
 from keyheat.load.users.outcomes import Batch, Note, Request, RequestPart, Transaction, note_answer
-from keyheat.model.retries import policy_of
 
 PAGE = b"<html><body>Please log in</body></html>"
 UNITS = {"TableName": "t", "CapacityUnits": 2.0}
@@ -129,26 +127,6 @@ def test_units_that_cannot_be_are_no_answer(operation: str, units: bytes) -> Non
 
 
 @pytest.mark.parametrize(
-    "indexes",
-    [
-        {"i": {"CapacityUnits": -5}},
-        {"i": {"CapacityUnits": 2.5}},
-        {"i": {"CapacityUnits": 1.5}, "j": {"CapacityUnits": 1.0}},
-        {"i": {}},
-        {"i": 1.0},
-        [1.0],
-        "i",
-    ],
-)
-def test_an_index_consumes_no_more_than_all_together(indexes: Any) -> None:
-    capacity = {**UNITS, "GlobalSecondaryIndexes": indexes}
-    assert judged("PutItem", {"ConsumedCapacity": capacity}).failure == "not_an_answer"
-    assert judged("BatchWriteItem", {"ConsumedCapacity": [capacity]}).failure == "not_an_answer"
-    some = {**UNITS, "GlobalSecondaryIndexes": {"i": {"CapacityUnits": 1.0}}}
-    assert judged("PutItem", {"ConsumedCapacity": some}).accepted
-
-
-@pytest.mark.parametrize(
     ("operation", "more"),
     [
         ("Query", {"Items": None}),
@@ -159,21 +137,6 @@ def test_an_index_consumes_no_more_than_all_together(indexes: Any) -> None:
         ("UpdateItem", {"Attributes": 1}),
         ("BatchWriteItem", {"UnprocessedItems": 5}),
         ("BatchWriteItem", {"UnprocessedItems": [1]}),
-        ("BatchWriteItem", {"UnprocessedItems": {"t": 1}}),
-        ("BatchWriteItem", {"UnprocessedItems": {"t": [{"PutRequest": {"Item": {"pk": {"S": "a"}}}}]}}),
-        (
-            "BatchWriteItem",
-            {"UnprocessedItems": {"t": [{"PutRequest": {"Item": {**ITEM, "pk": {"S": [1]}}}}]}},
-        ),
-        (
-            "BatchWriteItem",
-            {"UnprocessedItems": {"t": [{"PutRequest": {"Item": {**ITEM, "pk": {"N": "1"}}}}]}},
-        ),
-        ("BatchWriteItem", {"UnprocessedItems": {"other": [{"PutRequest": {"Item": ITEM}}]}}),
-        ("BatchWriteItem", {"UnprocessedItems": {"t": [{"DeleteRequest": {}}]}}),
-        ("BatchWriteItem", {"UnprocessedItems": {"t": [7]}}),
-        ("BatchGetItem", {"UnprocessedKeys": {"t": {"Keys": [{}]}}}),
-        ("BatchGetItem", {"UnprocessedKeys": {"t": [KEY]}}),
     ],
 )
 def test_members_that_are_read_are_of_their_kind(operation: str, more: dict[str, Any]) -> None:
@@ -184,11 +147,6 @@ def test_an_item_that_was_asked_for_is_there() -> None:
     said = {"ConsumedCapacity": UNITS}
     assert judged("UpdateItem", said).accepted
     assert judged("UpdateItem", said, ReturnValues="ALL_NEW").failure == "not_an_answer"
-
-
-def test_refusals_are_left_as_they_are() -> None:
-    refusal = Says(b'{"__type":"ThrottlingException"}', 400)
-    assert CheckedTransport(refusal).send("PutItem", request("PutItem")).throttled
 
 
 NOTES: dict[str, Note | None] = {
@@ -223,13 +181,3 @@ def test_refusals_with_nonsense_in_them_have_a_name() -> None:
     assert (reason.reason, reason.resource, reason.index) == (None, None, None)
     for code in ("x" * 1_000, "a b", "", "\x1b]8;;", 5):
         assert Answer(400, orjson.dumps({"__type": code}), 0.0).error_code == "HTTP400"
-
-
-@pytest.mark.parametrize("kind", ["not_an_answer", "no_units"])
-def test_an_sdk_would_not_send_it_again(kind: str) -> None:
-    answer, retries = (
-        Answer(200, b"{}", 0.001, failure=kind),
-        PolicyRetries(policy_of("boto3-2026"), clock=float),
-    )
-    assert retries.delay_s(RetriedCall("PutItem"), answer) is None
-    assert not given_up(answer)

@@ -1,11 +1,12 @@
 """Around a load: the clock by the Date of answers, the start of a minute, and the shards of a stream."""
 
+import ast
 import json
-import re
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime, formatdate
 from pathlib import Path
@@ -13,22 +14,28 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError
+from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.clock import AFTER_S, ClockWrong, align, measure
-from keyheat.load.observation import Observation, StreamShards, service_clock
+from keyheat.load.clock import (
+    AFTER_S,
+    NOTABLE_JUMP_S,
+    SteadyClock,
+    align,
+    jump_words,
+    measure_ahead_s,
+)
+from keyheat.load.observation import Observation
 from keyheat.load.tables.ownership import TableError
-from keyheat.load.transport.boto import Boto3Transport, make_client
-from keyheat.load.transport.signed import SignedTransport
-from keyheat.load.transport.target import credentials_for, target_at
-from keyheat.runfiles import MOST_SKEW_S
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import target_at
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.table_facts import table_facts
 from tests.load.conftest import Loaded
 from tests.load.scripted import HANG_UP, ScriptedServer, answered, serving
 from tests.outside import PATIENCE_S, eventually, run_of
 
+ROOT = Path(__file__).parents[2]
 NOON_S = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
 
 
@@ -64,62 +71,85 @@ class Service:
         return {"Table": {"TableName": TableName}, "ResponseMetadata": metadata}
 
 
-def measured(ahead_s: float, **more: Any) -> Any:
+def measured(ahead_s: float, **more: Any) -> float | None:
     clock = Clock(NOON_S + 0.37)
-    return measure(Service(clock, ahead_s, **more), "orders", clock)
+    return measure_ahead_s(Service(clock, ahead_s, **more), "orders", clock)
 
 
-@pytest.mark.parametrize("ahead_s", [-420.0, -3.25, -0.1, 0.0, 0.4, 2.6, 75.0])
-@pytest.mark.parametrize("takes_s", [0.002, 0.03, 0.4])
+@pytest.mark.parametrize("ahead_s", [-86_399.0, -420.0, -3.25, 0.0, 0.4, 2.6, 75.0, 86_399.0])
+@pytest.mark.parametrize("takes_s", [0.002, 0.4])
 def test_the_clock_is_known_to_half_a_second_and_an_answer(ahead_s: float, takes_s: float) -> None:
-    skew = measured(ahead_s, takes_s=takes_s)
-    assert abs(skew.ahead_s - ahead_s) <= skew.within_s + 1e-6
-    assert skew.within_s <= 0.5 + takes_s
-
-
-def test_only_a_notable_difference_is_said() -> None:
-    assert measured(1.5).said is None
-    assert re.search(r"[34]\.\d s behind the service's", measured(3.5).said)
-    assert "2 minutes ahead of the service's" in measured(-120.0).said
+    found = measured(ahead_s, takes_s=takes_s)
+    assert found == pytest.approx(ahead_s, abs=0.5 + takes_s)
+    run = {"started_at": "2026-11-20T12:00:00Z", "table": {"name": "orders"}, "clock_skew_s": found}
+    assert Manifest.model_validate(run).clock_skew_s == found, "what is loaded can be read"
 
 
 @pytest.mark.parametrize(
-    ("ahead_s", "words"),
-    [(420.0, "7 minutes behind AWS: set it"), (-900.0, "15 minutes ahead of AWS: set it")],
+    ("ahead_s", "code", "words"),
+    [
+        (500.0, "InvalidSignatureException", "8 min behind the service's: set"),
+        (-900.0, "InvalidSignatureException", "15 min.* ahead of the service's: set"),
+        (86_500.0, None, "1 d .*behind the service's: set"),
+        (-3 * 86_400.0, "ResourceNotFoundException", "3 d.* ahead of the service's: set"),
+    ],
 )
-def test_a_clock_for_which_every_request_is_refused_is_said(ahead_s: float, words: str) -> None:
-    with pytest.raises(ClockWrong, match=words):
-        measured(ahead_s, code="InvalidSignatureException")
-
-
-@pytest.mark.parametrize(
-    ("ahead_s", "words"),
-    [(86_500.0, "1,442 minutes behind that of"), (-3 * 86_400.0, "3.0 days ahead of that of the service")],
-)
-@pytest.mark.parametrize("code", [None, "ResourceNotFoundException"])
-def test_a_service_whose_date_is_more_than_a_day_off_is_not_loaded(
-    ahead_s: float, words: str, code: str | None
-) -> None:
-    """Whatever else it says: the run could not be read afterwards."""
-    with pytest.raises(ClockWrong, match=words):
+def test_a_clock_with_which_no_run_can_be_made_is_said(ahead_s: float, code: str | None, words: str) -> None:
+    with pytest.raises(TableError, match=words):
         measured(ahead_s, code=code)
 
 
-@pytest.mark.parametrize("ahead_s", [-86_399.0, 86_399.0])
-def test_what_is_loaded_can_be_read(ahead_s: float) -> None:
-    found = measured(ahead_s).ahead_s
-    run = {"started_at": "2026-11-20T12:00:00Z", "table": {"name": "orders"}}
-    assert Manifest.model_validate({**run, "clock_skew_s": round(found, 3)}).clock_skew_s
-    with pytest.raises(ValueError, match="clock_skew_s"):
-        Manifest.model_validate({**run, "clock_skew_s": 1.01 * MOST_SKEW_S})
+def test_a_refusal_for_another_reason_is_not_the_clocks_fault() -> None:
+    assert measured(0.5, code="InvalidSignatureException") == pytest.approx(0.5, abs=1)  # a wrong secret
+    assert measured(420.0, code="ResourceNotFoundException") == pytest.approx(420.0, abs=1)
 
 
-def test_a_date_that_is_none_is_no_time() -> None:
-    clock = Clock()
-    for date in ("tomorrow", "", "Mon, 32 Nov 2026 12:00:00 GMT"):
-        metadata = {"HTTPHeaders": {"date": date}}
-        odd = SimpleNamespace(describe_table=lambda TableName, said=metadata: {"ResponseMetadata": said})
-        assert measure(odd, "orders", clock) is None
+@pytest.mark.parametrize("date", [None, "tomorrow", "", "Mon, 32 Nov 2026 12:00:00 GMT"])
+def test_without_a_date_nothing_is_known(date: str | None) -> None:
+    metadata = {"HTTPHeaders": {} if date is None else {"date": date}}
+    odd = SimpleNamespace(describe_table=lambda TableName: {"ResponseMetadata": metadata})
+    assert measure_ahead_s(odd, "orders", Clock()) is None
+
+
+@dataclass
+class Machine:
+    """A machine's two clocks; after ten seconds somebody sets the one on the wall."""
+
+    by_s: float
+    passed_s: float = 0.0
+
+    def wall(self) -> float:
+        return NOON_S + self.passed_s + (self.by_s if self.passed_s >= 10.0 else 0.0)
+
+    def monotonic(self) -> float:
+        return 7.0 + self.passed_s
+
+
+@pytest.mark.parametrize("by_s", [3_600.0, -3_600.0, 5.0, 0.3])
+def test_time_goes_on_where_the_wall_clock_is_set_and_the_jump_is_known(by_s: float) -> None:
+    machine = Machine(by_s)
+    clock = SteadyClock(machine.wall, machine.monotonic)
+    machine.passed_s = 3.0
+    assert (clock(), clock.jump_s) == (NOON_S + 3.0, 0.0)
+    machine.passed_s = 13.0
+    assert clock() == pytest.approx(NOON_S + 13.0)
+    assert clock.jump_s == pytest.approx(by_s if abs(by_s) > NOTABLE_JUMP_S else 0.0)
+    assert ("forward" if by_s > 0 else "back") in jump_words(by_s)
+
+
+BY_THE_WALL = {"signed.py": 1, "run.py": 1}
+"""A signature has the time of day, and a run ends before a minute of CloudWatch does."""
+
+
+def wall_clock_calls(path: Path) -> int:
+    """How often a module asks the wall clock for the time."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    return sum(ast.unparse(call.func) in ("time", "time.time") for call in calls)
+
+
+def test_no_part_of_a_load_goes_by_the_wall_clock() -> None:
+    paths = list((ROOT / "keyheat" / "load").rglob("*.py"))
+    assert {path.name: number for path in paths if (number := wall_clock_calls(path))} == BY_THE_WALL
 
 
 @contextmanager
@@ -144,45 +174,9 @@ def test_a_run_at_a_service_of_another_day_sends_nothing(
     with late(4 * 86_400) as server:
         where = ("--host", elsewhere(server.url), "--yes")
         err = load_run("hotkey.py", scenario_file, *where, code=2, env=KEYS)
-    assert "this machine's clock is 4.0 days behind that of the service" in err
+    assert "this machine's clock is 4 d" in err
     assert all(b"DynamoDB_20120810.DescribeTable\r\n" in request for request in server.requests)
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.opens
-def test_such_a_clock_is_named_before_anything_starts_and_its_refusals_are_no_throttles(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name, value in KEYS.items():
-        monkeypatch.setenv(name, value)
-    with late(420.0) as server:
-        target = target_at(elsewhere(server.url))
-        with pytest.raises(TableError, match="this machine's clock is 7 minutes behind AWS: set it"):
-            service_clock(target, "orders", time.time)
-        for transport in (
-            Boto3Transport(target, connections=1),
-            SignedTransport(target, credentials_for(target)),
-        ):
-            answer = transport.send("GetItem", b'{"TableName": "orders", "Key": {"pk": {"S": "a"}}}')
-            assert (answer.error_code, answer.throttled) == ("InvalidSignatureException", False)
-            transport.close()
-
-
-def test_a_refusal_for_another_reason_is_not_the_clocks_fault() -> None:
-    assert abs(measured(0.5, code="InvalidSignatureException").ahead_s) < 1  # a wrong secret
-    assert measured(420.0, code="ResourceNotFoundException").ahead_s > 400  # it takes any time
-
-
-def test_without_dates_nothing_is_known() -> None:
-    clock = Clock()
-    dateless = SimpleNamespace(describe_table=lambda TableName: {"ResponseMetadata": {"HTTPHeaders": {}}})
-    assert measure(dateless, "orders", clock) is None
-
-    def nobody(TableName: str) -> Any:
-        raise ConnectTimeoutError(endpoint_url="https://nowhere")
-
-    silent = SimpleNamespace(describe_table=nobody)
-    assert measure(silent, "orders", clock) is None
 
 
 @pytest.mark.parametrize(
@@ -235,40 +229,30 @@ def test_partitions_are_counted_before_and_after_and_splits_between_are_seen(
     warm = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 8_000}
     streamed.update_table(TableName="orders", WarmThroughput=warm)
     eventually(lambda: streamed.describe_table(TableName="orders")["Table"]["TableStatus"] == "ACTIVE")
-    partitions = around.noted_at_end(began_s, time.time())["partitions"]
+    partitions = around.noted((began_s, time.time()))["partitions"]
     assert partitions["open_shards"] == {"before": 4, "after": 8}
     assert len(partitions["splits"]) == 4
     assert all(abs(datetime.fromisoformat(at).timestamp() - time.time()) < 30 for at in partitions["splits"])
     again = look(endpoint, streamed.describe_table(TableName="orders")["Table"])
-    assert again.noted_at_end(began_s, time.time())["partitions"]["splits"] == []  # those were before
+    assert again.noted((began_s, time.time()))["partitions"]["splits"] == []  # those were before
 
 
-def test_a_time_outside_of_the_run_is_not_believed(streamed: Any, endpoint: EndpointProcess) -> None:
-    around = look(endpoint, streamed.describe_table(TableName="orders")["Table"])
-    warm = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 5_000}
-    streamed.update_table(TableName="orders", WarmThroughput=warm)
-    eventually(lambda: streamed.describe_table(TableName="orders")["Table"]["TableStatus"] == "ACTIVE")
-    partitions = around.noted_at_end(1_000.0, 2_000.0)["partitions"]
-    assert set(partitions["splits"]) == {None}
-
-
-def test_without_a_stream_the_estimate_is_all() -> None:
-    stream = StreamShards.look(lambda: pytest.fail("nobody is asked"), {"TableName": "orders"})
-    off = {"LatestStreamArn": "arn", "StreamSpecification": {"StreamEnabled": False}}
-    assert StreamShards.look(lambda: pytest.fail("nobody is asked"), off).noted() == {}
-    assert (stream.noted(), stream.noted_at_end(0, 1), stream.missing) == ({}, {}, ())
-
-
-def test_a_stream_that_may_not_be_described_is_said() -> None:
+@pytest.mark.parametrize(("on", "wrong"), [(False, None), (True, "not you")])
+def test_a_stream_that_is_off_is_not_asked_and_one_that_may_not_be_described_is_said(
+    on: bool, wrong: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def denied(**_asked: Any) -> Any:
         said: Any = {"Error": {"Code": "AccessDeniedException", "Message": "not you"}}
         raise ClientError(said, "DescribeStream")
 
     client = SimpleNamespace(describe_stream=denied, close=lambda: None)
-    described = {"LatestStreamArn": "arn", "StreamSpecification": {"StreamEnabled": True}}
-    stream = StreamShards.look(lambda: client, described)
-    assert stream.noted_at_end(0, 1) == {}
-    assert "not you" in stream.missing[0]
+    monkeypatch.setattr("keyheat.load.observation.make_client", lambda *_target, **_how: client)
+    described = {
+        "TableName": "orders", "LatestStreamArn": "arn", "StreamSpecification": {"StreamEnabled": on}
+    }  # fmt: skip
+    around = Observation.look(target_at("http://127.0.0.1:9"), described, {}, 1.0, Clock())
+    assert around.noted((0.0, 1.0)) == ({"partitions": {"missing": around.missing}} if on else {})
+    assert wrong is None or wrong in around.missing[0]
 
 
 def test_an_interrupt_before_the_minute_begins_leaves_nothing_behind(

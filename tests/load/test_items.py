@@ -40,12 +40,6 @@ def test_an_item_weighs_what_the_scenario_says(
     assert request["ReturnConsumedCapacity"] == ("INDEXES" if "indexes" in table else "TOTAL")
 
 
-def test_an_index_finds_its_attribute_in_every_item() -> None:
-    items = template(500, **INDEXED)
-    values = {orjson.loads(items.put("k", "s", Random(seed)))["Item"]["land"]["S"] for seed in range(50)}
-    assert len(values) > 10
-
-
 def test_a_number_that_updates_count_is_not_put() -> None:
     index = {"name": "by-views", "partition_key": "board", "sort_key": "views", "sort_key_type": "N"}
     index |= {"sort_key_in_items": False}
@@ -65,12 +59,6 @@ def test_attributes_that_a_load_test_chooses_are_a_part_of_the_size(size: int, v
     assert {name: item[name]["S"] for name in chosen} == chosen
 
 
-def test_an_item_may_be_left_out_of_an_index() -> None:
-    item = orjson.loads(template(500, **INDEXED).item("k", "s", Random(1), attributes={"land": None}))
-    assert item.keys() == {"pk", "größe", "filler"}
-    assert item_bytes(item) == 500
-
-
 @pytest.mark.parametrize(
     "sizes",
     [
@@ -85,10 +73,6 @@ def test_an_item_is_as_large_as_is_drawn(sizes: dict[str, object]) -> None:
     for _ in range(50):
         size = items.draw_size(same)
         assert item_bytes(orjson.loads(items.item("k", "s", rng))) == size
-
-
-def test_an_item_may_be_larger_than_the_scenario_says() -> None:
-    assert item_bytes(orjson.loads(template(300).item("k", "", Random(1), 70_000))) == 70_000
 
 
 def test_an_item_without_room_for_its_keys_is_refused() -> None:

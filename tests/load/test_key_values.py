@@ -1,7 +1,6 @@
 """Keys are of the table's types, in the order of the text that was drawn, and never somebody else's."""
 
 from base64 import b64decode
-from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.load.users.items import ItemTemplate, KeyEncoding, KeyValues, marked, prefix_of
-from keyheat.model.units import item_bytes, number_bytes
+from keyheat.model.units import item_bytes
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.sharding.reader import sort_value
 from tests.make import a_scenario
@@ -80,20 +79,6 @@ def test_sort_keys_keep_their_order(one: str, other: str, kind: Any) -> None:
 def test_no_two_partition_keys_are_one(texts: set[str], kind: Any) -> None:
     attribute = KeyEncoding(kind, prefix_of(RUN))
     assert len({attribute.text(text) for text in texts}) == len(texts)
-
-
-@given(text=st.text(max_size=20))
-def test_numbers_are_as_dynamodb_keeps_them(text: str) -> None:
-    digits = KeyEncoding("N").text(text)
-    assert len(digits) == 38
-    assert number_bytes(digits) == 20
-    assert str(Decimal(digits)) == digits
-
-
-def test_keys_of_two_runs_differ() -> None:
-    for kind in ("S", "N", "B"):
-        one, other = (KeyEncoding(kind, prefix_of(run)).text("hot") for run in (RUN, "ba9876543210"))
-        assert one != other != KeyEncoding(kind).text("hot")
 
 
 def test_an_attribute_has_one_value_wherever_it_is_a_key() -> None:

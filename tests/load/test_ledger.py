@@ -103,13 +103,6 @@ def test_what_was_acknowledged_is_required_in_its_place_and_in_the_indexes() -> 
     assert writer.on_index("b") == []
 
 
-@pytest.mark.parametrize("answer", [THROTTLED, NOTHING])
-def test_what_was_not_acknowledged_is_not_required(answer: Answer) -> None:
-    writer = Writer()
-    writer.put("hot#0", "a", answer=answer)
-    assert writer.on_table("hot#0") == []
-
-
 def test_only_what_was_acknowledged_before_the_read_is_required() -> None:
     writer = Writer()
     writer.put("hot#0", "a")  # at 1 s
@@ -139,14 +132,6 @@ def test_only_what_begins_with_the_prefix_is_required(prefix: str, descending: b
     asked = Query(table="images", partition_key="pk", sort_key="sk", prefix=prefix, descending=descending)
     wanted = sorted((name for name in names if name.startswith(prefix)), reverse=descending)
     assert writer.required(asked, ("hot#0",)) == [f"hot#0/{name}" for name in wanted]
-
-
-def test_one_exact_sort_key() -> None:
-    writer = Writer()
-    for sort_key in ("a", "ab"):
-        writer.put("hot#0", sort_key)
-    exact = Query(table="images", partition_key="pk", sort_key="sk", prefix="a", exact=True)
-    assert writer.required(exact, ("hot#0",)) == ["hot#0/a"]
 
 
 def test_what_was_deleted_is_not_required() -> None:
@@ -197,17 +182,6 @@ def test_an_item_that_is_being_replaced_is_required_where_it_was_and_will_be() -
     assert writer.on_index("a", before_s=2.0, last=7) == ["hot#0/a"]
 
 
-def test_an_item_that_is_being_updated_is_required_in_the_table() -> None:
-    writer = Writer()
-    writer.put("hot#0", "a")
-
-    def look() -> None:
-        assert writer.on_table("hot#0") == ["hot#0/a"]
-        assert writer.on_index("a") == []
-
-    during(writer, "UpdateItem", {"TableName": "images", "Key": key("hot#0", "a")}, look)
-
-
 @pytest.mark.parametrize(
     ("returns", "attributes"),
     [("ALL_NEW", image("hot#0", "a", "a", "6")), ("UPDATED_NEW", {"views": {"N": "6"}})],
@@ -220,14 +194,6 @@ def test_an_update_moves_an_item_within_an_index(returns: str, attributes: Item)
     writer.send("UpdateItem", update, answer)
     assert writer.on_index("a", last=6) == []
     assert writer.on_index("a", last=7) == ["hot#0/a"]
-
-
-def test_an_update_that_does_not_say_what_it_changed_leaves_the_place_in_the_table() -> None:
-    writer = Writer()
-    writer.put("hot#0", "a")
-    writer.send("UpdateItem", {"TableName": "images", "Key": key("hot#0", "a")})
-    assert writer.on_table("hot#0") == ["hot#0/a"]
-    assert writer.on_index("a") == []
 
 
 def test_batches_and_transactions() -> None:

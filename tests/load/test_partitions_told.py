@@ -41,20 +41,6 @@ def test_another_answer_is_none(said: str, status: str, body: bytes) -> None:
         partitions_of(target, "orders", 0.0, 10.0)
 
 
-def test_nobody_there_is_said() -> None:
-    with pytest.raises(NotTold, match="did not answer"):
-        partitions_of(target_at("http://127.0.0.1:9"), "orders", 0.0, 10.0)
-
-
-@pytest.mark.parametrize(
-    ("status", "body"),
-    [("404 Not Found", b""), ("200 OK", b"coffee"), ("200 OK", b'{"rules": [{"name": 1}]}')],
-)
-def test_rules_of_faults_that_are_not_told_are_not_taken_for_none(status: str, body: bytes) -> None:
-    with odd(status, body) as target, pytest.raises(NotTold):
-        faults_of(target)
-
-
 @pytest.mark.parametrize("region", ["us-east-1", "eu-west-1"])
 def test_the_table_is_that_of_the_region_which_is_signed_for(endpoint: EndpointProcess, region: str) -> None:
     target = target_at(endpoint.url, region=region)

@@ -45,7 +45,6 @@ attempts = st.builds(
     service_us=st.integers(1, 5_000_000),
 )
 logs = st.lists(attempts, max_size=25)
-SECRET = Attempt("PutItem", "write", "a-secret", 5.0, 0, 1, outcome="throttled", units=1.0)
 
 
 def record_of(log: list[Attempt]) -> Record:
@@ -136,25 +135,11 @@ def test_every_attempt_is_counted_once(log: list[Attempt]) -> None:
     assert record.seconds.table().num_rows == len(record.seconds.rows)
 
 
-@pytest.mark.slow
-@given(logs)
-def test_units_are_conserved(log: list[Attempt]) -> None:
-    record = record_of(log)
-    consumed = sum(attempt.units for attempt in log if attempt.outcome == "accepted")
-    assert record.consumed.units == pytest.approx(consumed)
-
-
 def test_what_a_table_beside_consumes_is_paid_for_too() -> None:
     record = Record()
     record.add(Attempt("PutItem", "write", "k", 0.0, 0, 1, "beside", units=2.0))
     record.add(Attempt("GetItem", "read", "k", 0.0, 0, 1, units=0.5))
     assert (record.consumed.write_units, record.consumed.read_units) == (2.0, 0.5)
-
-
-def test_keys_appear_as_digests_only() -> None:
-    record = record_of([SECRET])
-    assert "a-secret" not in repr(view(record))
-    assert record.throttles.table()["key"].to_pylist() == [digest_of("a-secret")]
 
 
 def test_keys_are_shown_where_that_is_asked() -> None:
@@ -219,16 +204,6 @@ def test_a_run_of_days_has_longer_windows() -> None:
     assert (young.window_s, young.windows[0][digest_of("hot")][0]) == (20, 5.0)
 
 
-@pytest.mark.slow
-def test_a_million_throttles_are_affordable() -> None:
-    one = record_of([SECRET]).throttles
-    for _ in range(20):
-        one.merge(one.from_wire(one.to_wire()))
-    assert len(one) == 2**20
-    assert sum(column.itemsize for column in one.columns.values()) <= 64
-    assert one.table().num_rows == 2**20
-
-
 def test_closing_a_window_that_was_left_halfway_loses_and_doubles_nothing() -> None:
     heat = KeyHeat(show_keys=True)
     for number in range(10):
@@ -258,14 +233,3 @@ def test_what_many_workers_keep_of_a_window_is_bounded_once_it_has_settled() -> 
     assert kept[195] > 200, "nobody knows yet who is hot"
     assert {kept[start] for start in range(0, 135, 5)} == {60}
     assert all(named[digest_of("hot")][0] == 36.0 for named in master.windows.values())
-
-
-def test_the_counts_of_a_second_are_found_without_the_others() -> None:
-    record = Record()
-    for second in (7, 5, 7):
-        record.add(Attempt("PutItem", "write", "k", second + 0.5, 0, 1, units=2.0, by_index={"by-day": 1.0}))
-    through_the_wire = Record.from_wire(record.to_wire())
-    for one in (record, through_the_wire):
-        assert one.seconds.in_second(7)[ATTEMPTS] == 2
-        assert {row.resource for row, _ in one.seconds.of_second(7)} == {None, "by-day"}
-        assert (one.seconds.of_second(6), one.seconds.last()) == ([], 7)

@@ -83,10 +83,6 @@ def test_processes_share_the_arrivals_evenly() -> None:
     assert {len(times) for times in parts} <= {1_999, 2_000}
 
 
-def test_a_process_whose_part_is_not_among_them_has_no_share() -> None:
-    assert not Schedule(STEADY, even, 2, 2).has_share
-
-
 def test_what_costs_more_delays_the_next_at_once_and_what_costs_less_never_reaches_into_the_past() -> None:
     schedule = Schedule(STEADY, even)
     schedule.begin(0.0)

@@ -18,7 +18,6 @@ from tests.outside import PATIENCE_S, decided, free_port, run_of
 Locust = Callable[..., "tuple[int, str, str]"]
 Start = Callable[..., Load]
 NO_REPORT = ("--no-report",)
-NOT_WHOLE = (AssertionError, KeyError, runfiles.FileProblem)  # yet
 LONG_ENOUGH = ("--run-time", "4s")  # for throttles, although a busy machine begins late and sends little
 CLIENT_FILES = {"run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"}
 
@@ -114,35 +113,6 @@ def test_bad_input_is_said_before_anything_starts(
     assert all(words in err for words in said), err
     assert "Traceback" not in err
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize("named", ["", "hotkey.py,{tests}/datekey.py"])
-def test_one_load_test_is_to_be_chosen(run_locust: Locust, named: str) -> None:
-    """Those of one folder have users of the same names, of which Locust says that they are duplicates."""
-    tests = Path(__file__).parents[2] / "loadtests"
-    code, _out, err = run_locust(named.format(tests=tests), "--headless")
-    assert code == 2
-    assert "load tests are named, but a scenario is made for one: choose one with -f FILE" in err
-    assert "datekey.py, " in err
-    assert "hotkey.py" in err
-    assert "Duplicate" not in err
-
-
-def test_our_options_have_a_help_of_their_own(run_locust: Locust) -> None:
-    code, out, _err = run_locust("hotkey.py", "--keyheat-help")
-    assert code == 0
-    assert "Keyheat's guards:" in out
-    assert "--scenario SCENARIO" in out
-    assert "--run-time" not in out
-
-
-def test_a_folder_with_another_run_is_left_alone(
-    load_run: Loaded, scenario_file: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "run.json").write_text("another run")
-    assert "is not empty" in load_run("hotkey.py", scenario_file, code=2)
-    assert files_in(tmp_path / "run") == {"run.json"}
 
 
 SLOW = """

@@ -94,10 +94,6 @@ def test_our_endpoint_says_its_scale() -> None:
     assert scale_at(target_at("https://dynamodb.eu-west-1.amazonaws.com")) is None
 
 
-def test_a_local_target_needs_no_credentials() -> None:
-    assert credentials_for(target_at("http://127.0.0.1:8000"))() == LOCAL_KEYS
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "signs_with"),
@@ -139,22 +135,11 @@ def test_credentials_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch
     assert (keys.access_key, keys.secret_key, keys.token) == ("AKID", "s", None)
 
 
-def test_a_profile_that_does_not_exist_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_PROFILE", "nobody")
-    with pytest.raises(TargetError, match="nobody"):
-        aws_target()
-
-
 def test_aws_needs_a_region(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TargetError, match="no AWS region"):
         aws_target()
     monkeypatch.setenv("AWS_REGION", "eu-north-1")
     assert aws_target().url == "https://dynamodb.eu-north-1.amazonaws.com"
-
-
-def test_the_endpoint_of_an_account_is_that_of_its_region() -> None:
-    target = target_at("https://123456789012.ddb.eu-west-1.amazonaws.com")
-    assert (target.url, target.region) == ("https://dynamodb.eu-west-1.amazonaws.com", "eu-west-1")
 
 
 @pytest.mark.parametrize(

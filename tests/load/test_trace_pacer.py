@@ -41,11 +41,6 @@ def test_each_row_has_its_time() -> None:
     ]  # fmt: skip
 
 
-def test_twice_the_speed_is_half_the_time() -> None:
-    world = World(TraceSchedule(rows(0.0, 1.0, 4.0), speed=2.0))
-    assert [world.next_row()[1] for _ in range(3)] == [0.0, 0.5, 2.0]
-
-
 def test_the_trace_starts_when_the_first_user_is_there() -> None:
     world = World(TraceSchedule(rows(0.0, 1.0), speed=1.0))
     world.now_s += 7.0

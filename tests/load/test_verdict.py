@@ -47,11 +47,11 @@ def opened(offered: float, *, asked: float = 1_000.0, arrivals: int = 1_000, **n
         (health(offered=1_000, lag_ms=400), True, "400 ms late"),
         (health(offered=1_000, lag_ms=2_500), True, "stood still for 2.5 s"),
         (health(offered=130), False, "sent 13 of 100 requests/s of demand: users waited for answers"),
-        (health(offered=130, silent_s=8.7), True, "nothing was answered for 87% of the time"),
+        (health(offered=130, unanswered=200), True, "20% of all requests were not answered in time"),
         (health(offered=130, unanswered_s=35.0), True, "70% of the time on requests that had no answer"),
         (health(offered=900, unanswered_s=35.0), True, "sent 90 of 100 requests/s of demand"),
         (health(offered=1_000, unanswered_s=35.0), False, "sent 100 of 100"),  # others sent it all the same
-        (health(offered=900, silent_s=0.9, unanswered_s=4.5), False, "users waited for answers"),
+        (health(offered=900, unanswered=100, unanswered_s=4.5), False, "users waited for answers"),
         (
             health(offered=900, held_s=26),
             False,
@@ -59,7 +59,6 @@ def opened(offered: float, *, asked: float = 1_000.0, arrivals: int = 1_000, **n
         ),
         (health(offered=900, held_s=24), False, "users waited for answers"),
         (health(offered=1_000, clock_jump_s=-3_600.0), False, "the wall clock jumped back by 3,600 s"),
-        (health(offered=1_000, stalled=1), True, "1 user has not come back"),
         (health(offered=1_000, problems=["3 times a user failed"]), True, "3 times a user failed"),
     ],
 )
@@ -80,41 +79,35 @@ def test_verdicts_on_a_closed_loop(noted: Health, bound: bool, said: str) -> Non
         (opened(850, arrivals=850), {"arrivals": "poisson"}, True, "sent 85 of 100"),
         (opened(9_700, asked=10_000, arrivals=9_700), {"arrivals": "poisson"}, True, "sent 970 of 1,000"),
         (
-            opened(500, arrivals=500, task_s=50, no_user=500),
+            opened(500, arrivals=500, no_user=500),
             {},
             True,
             "all 5 users were under way while arrivals were dropped; about 12 are needed",
         ),
-        (  # those that were not over took longest
-            opened(500, arrivals=480, task_s=48, left=20, left_s=102, no_user=500),
-            {},
-            True,
-            "about 38 are needed",
-        ),
-        (opened(5, arrivals=0, left=5, left_s=50, no_user=995), {}, True, "about 1,000 are needed"),
-        (opened(995, asked=2_000, arrivals=990, task_s=9_000, no_user=7), {}, True, "about 12 are needed"),
+        (opened(5, arrivals=5, no_user=995), {}, True, "about 1,000 are needed"),
+        (opened(995, asked=2_000, arrivals=990, no_user=7), {}, True, "about 12 are needed"),
         (
-            opened(500, arrivals=480, task_s=40, left=20, left_s=10, held_s=40, no_user=500),
+            opened(500, arrivals=500, held_s=40, no_user=500),
             {},
             True,
             "about 505 are needed, one for each request that its client holds back",
         ),
         (  # its client's rate is no limit of the generator
-            opened(1_000, sent=520, arrivals=520, task_s=400, left=480, left_s=4_000, held_s=4_300),
+            opened(1_000, sent=520, held_s=4_300),
             {},
             False,
             "sent 52 of 100 requests/s of demand, 48 held back by the client's own rate, which is no limit",
         ),
         (  # too few users are
-            opened(900, sent=520, arrivals=520, left=380, left_s=900, held_s=800, no_user=100),
+            opened(900, sent=520, arrivals=900, held_s=800, no_user=100),
             {},
             True,
             "sent 52 of 100 requests/s of demand, 38 held back by the client's own rate: all 5 users were",
         ),
-        (opened(1_000, sent=998, held_s=3, task_s=90), {}, False, "sent 100 of 100 requests/s of demand"),
+        (opened(1_000, sent=998, held_s=3), {}, False, "sent 100 of 100 requests/s of demand"),
         (opened(1_000, sent=995), {}, False, "sent 100 of 100 requests/s of demand"),  # nothing was held back
-        (opened(500, arrivals=500, task_s=50, no_user=500, cpu=97), {}, True, "at 97 % of a core"),
-        (opened(1_000, silent_s=5.5), {}, True, "nothing was answered for 55% of the time"),
+        (opened(500, arrivals=500, no_user=500, cpu=97), {}, True, "at 97 % of a core"),
+        (opened(1_000, unanswered=101), {}, True, "10% of all requests were not answered in time"),
         (opened(4_900, asked=5_000), {"write_units_per_s": 500}, False, "sent 490 of 500 WCU/s"),
         (opened(4_800, asked=5_000), {"read_units_per_s": 500}, True, "sent 480 of 500 RCU/s"),
     ],
@@ -128,7 +121,7 @@ def test_verdicts_on_an_open_loop(noted: Health, load: dict[str, Any], bound: bo
 
 
 def test_what_is_sent_and_what_is_held_back_are_what_was_begun() -> None:
-    held = verdict(opened(990, sent=520, held_s=4_300, task_s=400, left_s=4_000), arrivals="constant")
+    held = verdict(opened(990, sent=520, held_s=4_300), arrivals="constant")
     assert (held.asked_per_s, held.achieved_per_s, held.held_back_per_s) == (100.0, 52.0, 47.0)
     assert verdict(opened(990, sent=985), arrivals="constant").held_back_per_s == 0.0
 
@@ -136,10 +129,6 @@ def test_what_is_sent_and_what_is_held_back_are_what_was_begun() -> None:
 def test_what_is_the_generators_fault_is_said_first() -> None:
     found = verdict(health(offered=900, asked=1_100, cpu=99, lag_ms=300))
     assert [check[:9] for check in found.checks[:2]] == ["sent 90 o", "the event"]
-
-
-def test_a_run_that_sent_nothing_says_nothing() -> None:
-    assert verdict(health(), attempts=0).bound
 
 
 @pytest.mark.parametrize(
@@ -158,16 +147,6 @@ def test_a_generator_that_fell_behind_is_told_from_a_load_that_was_another(
     assert (found.bound, found.fell_behind) == (bound, fell_behind)
 
 
-def test_what_is_missing_leaves_the_rest_valid() -> None:
-    found = verdict(health(offered=1_000, missing=["worker a was lost"]))
-    assert (found.bound, found.missing) == (False, ("worker a was lost",))
-
-
-def test_a_silence_of_one_process_of_several_is_its_part_of_the_time() -> None:
-    assert not verdict(health(offered=980, silent_s=9.0), processes=10).bound
-    assert verdict(health(offered=980, silent_s=9.0), processes=2).bound
-
-
 def test_users_of_a_closed_loop_may_be_a_request_behind_each() -> None:
     """Five that are asked for one request in all: each sends its first at any time within its interval."""
     assert not verdict(health(offered=0, asked=1, cpu=99)).bound
@@ -181,12 +160,12 @@ def test_each_of_several_processes_may_be_an_arrival_behind() -> None:
 
 
 def test_health_survives_the_wire_and_merges() -> None:
-    one, other = opened(500, stalled=2, starved_s=1), opened(300, cpu=50.0, missing=["b"], no_user=4)
+    one, other = opened(500, unanswered=2, starved_s=1), opened(300, cpu=50.0, missing=["b"], no_user=4)
     one.note_jump(2.0)
     other.note_jump(-7.0)
     one.merge(Health.from_wire(other.to_wire()))
     assert (one.clock_jump_s, Health().clock_jump_s) == (-7.0, 0.0)
     assert (one.offered, one.sent, one.asked) == (800, 800, 2_000)
-    assert (one.no_user, one.stalled, one.missing) == (4, 2, ["b"])
+    assert (one.no_user, one.unanswered, one.missing) == (4, 2, ["b"])
     assert (one.began_s, one.ended_s, one.cpu_percent_max, one.starved_s) == (100.0, 110.0, 50.0, 1)
     assert one.lag.count == 200

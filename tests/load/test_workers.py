@@ -10,9 +10,8 @@ import msgpack  # type: ignore[import-untyped]
 import pytest
 
 from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.watch import watch_part
-from keyheat.load.record.attempt import Attempt, ConsumedUnits
-from keyheat.load.record.record import Arrived, Record
+from keyheat.load.record.attempt import Attempt
+from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ThrottleRows
 from keyheat.load.run import workers
 from keyheat.load.run.load import Order
@@ -22,6 +21,7 @@ from keyheat.load.run.workers import (
     ORDER,
     PIECE,
     SILENCE_S,
+    Arrived,
     Gatherer,
     Worker,
     order_for,
@@ -92,7 +92,7 @@ def test_every_piece_arrives() -> None:
     assert gatherer.record.seconds.total()[ATTEMPTS] == 30
     assert gatherer.record.heat["write"].sketch.total_units == 30
     assert gatherer.record.health.problems == []
-    assert gatherer.workers["a"].pieces == gatherer.workers["a"].expected
+    assert gatherer.workers["a"].whole
 
 
 def test_the_time_of_a_load_counts_from_when_a_worker_sends() -> None:
@@ -109,7 +109,7 @@ def test_a_worker_without_users_reports_too() -> None:
     gatherer, _worker, _environment = connected(order())
     gatherer.finish()
     assert gatherer.record.health.problems == []
-    assert gatherer.workers["a"].expected == 1
+    assert gatherer.workers["a"].whole
 
 
 def test_a_worker_that_is_halted_twice_reports_once() -> None:
@@ -125,8 +125,7 @@ def test_a_worker_that_is_halted_twice_reports_once() -> None:
 
 def test_a_lost_worker_is_named_with_what_it_carried() -> None:
     gatherer, worker, environment = connected(order())
-    gatherer.workers["b"] = whole = Arrived(joined_s=0.0)
-    whole.take(number=0, last=True, users=0, now_s=1.0)
+    gatherer.workers["b"] = Arrived(joined_s=0.0, last_s=1.0, whole=True)
     worker.begin()
     environment.keyheat.record.add(an_attempt(1, units=1.0))
     worker._report()
@@ -136,7 +135,7 @@ def test_a_lost_worker_is_named_with_what_it_carried() -> None:
     health = gatherer.record.health
     (line,) = health.missing
     assert line.startswith("worker a was lost at ")
-    assert "it had 3 of 4 users (75% of the load); 1 piece of its record came" in line
+    assert "it had 3 of 4 users (75% of the load); what it sent after that" in line
     assert health.problems == []
     assert gatherer.record.seconds.total()[ATTEMPTS] == 1
 
@@ -154,15 +153,14 @@ def test_a_run_that_lost_every_worker_says_nothing() -> None:
 
 def test_a_worker_that_goes_by_itself_is_named_but_nothing_of_it_is_lost() -> None:
     gatherer, worker, _environment = connected(order())
-    gatherer.workers["b"] = whole = Arrived(joined_s=0.0)
-    whole.take(number=0, last=True, users=0, now_s=1.0)
+    gatherer.workers["b"] = Arrived(joined_s=0.0, last_s=1.0, whole=True)
     worker.begin()
     worker._report()
     worker.end()
     gatherer.finish()
     (line,) = gatherer.record.health.missing
     assert line.startswith("worker a left the run at ")
-    assert "all 2 pieces of its record came, so nothing that it sent is missing" in line
+    assert "nothing that it sent is missing" in line
 
 
 def test_no_long_wait_for_a_worker_that_locust_gave_up() -> None:
@@ -176,25 +174,12 @@ def test_no_long_wait_for_a_worker_that_locust_gave_up() -> None:
     worker.end()
 
 
-def test_a_worker_that_is_ready_twice_goes_on_counting() -> None:
-    gatherer, worker, environment = connected(order())
-    worker.begin()
-    environment.keyheat.record.add(an_attempt(1, units=1.0))
-    worker._report()
-    gatherer.give_order_to("a")
-    environment.keyheat.record.add(an_attempt(2, units=1.0))
-    gatherer.finish()
-    assert gatherer.record.health.missing == []
-    assert gatherer.record.seconds.total()[ATTEMPTS] == 2
-    assert gatherer.workers["a"].expected == 2
-
-
 def test_pieces_of_another_run_are_not_taken() -> None:
     gatherer, _worker, environment = connected(order())
-    late = {"run_id": "run-0", "number": 0, "last": True, "used_up": False, "users": 1}
+    late = {"run_id": "run-0", "last": True, "used_up": False, "users": 1}
     late["record"] = msgpack.packb(Record().to_wire())
     environment.runner.send_message(PIECE, late)
-    assert gatherer.workers["a"].pieces == 0
+    assert gatherer.pieces == 0
 
 
 def test_a_worker_without_credentials_makes_the_run_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,10 +195,6 @@ def test_a_worker_without_credentials_makes_the_run_invalid(monkeypatch: pytest.
     gevent.sleep(0)
     assert "no AWS credentials found" in gatherer.record.health.problems[0]
     assert environment.runner.quits == 1
-
-
-def test_orders_survive_the_wire() -> None:
-    assert Order.from_wire(msgpack.unpackb(msgpack.packb(order().to_wire()))) == order()
 
 
 def test_every_worker_has_its_part_and_one_that_joins_late_that_of_a_lost_one() -> None:
@@ -254,11 +235,14 @@ def test_a_worker_whose_part_is_used_up_sends_no_more_and_the_master_ends_the_ru
 
 
 def test_a_worker_takes_the_others_to_consume_as_much_as_it_does() -> None:
-    record = SimpleNamespace(consumed=ConsumedUnits(100.0, 0.0))
-    load = SimpleNamespace(order=SimpleNamespace(of=4), record=record, clock=lambda: 0.0)
-    sent = ConsumedUnits(50.0, 0.0)
-    watch = watch_part(Caps(units=1_000.0), load, lambda: sent, lambda: None)  # type: ignore[arg-type]
-    assert watch.consumed().units == 600.0
+    _gatherer, worker, environment = connected(replace(capped(1_000.0), of=4))
+    worker.begin()
+    environment.keyheat.order = replace(environment.keyheat.order, of=4)
+    environment.keyheat.record.add(an_attempt(1, units=50.0))
+    worker._report()
+    environment.keyheat.record.add(an_attempt(2, units=100.0))
+    assert worker.consumed_by_all().units == 600.0
+    worker.end()
 
 
 def test_a_worker_that_did_not_listen_yet_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +252,7 @@ def test_a_worker_that_did_not_listen_yet_is_told_again(monkeypatch: pytest.Monk
     gevent.spawn(runner.register_message, HALT, listener)
     gatherer.finish()
     assert gatherer.record.health.missing == []
-    assert gatherer.workers["a"].expected == 1
+    assert gatherer.workers["a"].whole
 
 
 def test_workers_that_are_slow_when_the_order_is_given_have_their_parts_when_they_come_back() -> None:
@@ -285,15 +269,6 @@ def test_workers_that_are_slow_when_the_order_is_given_have_their_parts_when_the
     gatherer.give_order_to("late")
     wire = getattr(environment.parsed_options, ORDER)
     assert (order_for(wire, "late").part, wire["of"]) == (0, 1)
-
-
-def test_a_run_without_any_worker_says_nothing() -> None:
-    gatherer = Gatherer(
-        SimpleNamespace(runner=Wire(clients={}), parsed_options=SimpleNamespace()), order(), Record()
-    )
-    gatherer.give_order()
-    gatherer.finish()
-    assert "no worker was left" in gatherer.record.health.problems[0]
 
 
 Wired = dict[str, Any]
@@ -345,7 +320,7 @@ def one_throttle(*, at: int = 1, reason: int = 0) -> dict[str, bytes | list[str 
 
 
 def piece(record: bytes, **more: Any) -> dict[str, Any]:
-    plain = {"run_id": "run-1", "number": 0, "last": False, "used_up": False, "users": 1}
+    plain = {"run_id": "run-1", "last": False, "used_up": False, "users": 1}
     return {**plain, "record": record, **more}
 
 
@@ -357,7 +332,6 @@ def piece(record: bytes, **more: Any) -> dict[str, Any]:
         pytest.param(piece(b"\xdd\xff\xff\xff\xff"), id="a list of four billion"),
         pytest.param(piece(b"\x91" * 100_000), id="depth"),
         pytest.param(piece(msgpack.packb(Record().to_wire()), users=-1), id="less than no users"),
-        pytest.param(piece(msgpack.packb(Record().to_wire()), number="first"), id="no number"),
         pytest.param([1, 2], id="no message"),
     ],
 )

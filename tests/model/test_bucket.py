@@ -63,13 +63,6 @@ def test_a_request_larger_than_the_depth_needs_a_full_bucket_and_leaves_a_debt()
     assert bucket.take(400, 400)
 
 
-def test_a_clock_that_steps_back_earns_nothing_and_loses_nothing() -> None:
-    bucket = TokenBucket.full(rate=10, depth=100, now_s=50)
-    assert bucket.take(100, 50)
-    assert not bucket.take(1, 40)
-    assert bucket.held(51) == 10
-
-
 def test_a_change_of_capacity_keeps_what_was_saved() -> None:
     bucket = TokenBucket.full(rate=10, depth=3_000, now_s=0)
     assert bucket.take(1_000, 0)

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-import pytest
-
 from keyheat.model import limits
 from keyheat.model.keyspace import position
 from keyheat.model.meter import LaneMeter
@@ -101,14 +99,6 @@ def test_settings_have_one_point_per_five_minutes() -> None:
     assert all(s.period_s == limits.SETTING_PERIOD_S for s in series if s.metric.startswith("Provisioned"))
 
 
-def test_each_billing_mode_has_its_own_settings() -> None:
-    capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", max_on_demand=Capacity(None, 80))
-    series = TableModel(capacity, now_s=T0).minutes.series("orders", T0, T0 + 300)
-    assert points(series, "OnDemandMaxWriteRequestUnits") == (Datapoint(T0, 80.0, 1, 80.0, 80.0),)
-    assert points(series, "OnDemandMaxReadRequestUnits") is None
-    assert points(series, "ProvisionedWriteCapacityUnits") is None
-
-
 def test_requests_are_recorded_by_operation() -> None:
     table = model()
     table.minutes.completed("PutItem", 4.5, T0 + 1)
@@ -131,18 +121,6 @@ def test_requests_are_recorded_by_operation() -> None:
     assert points(series, "TransactionConflict") == once
     assert points(series, "UserErrors", ()) == once
     assert {s.unit for s in series if s.metric == "SuccessfulRequestLatency"} == {"Milliseconds"}
-
-
-@pytest.mark.parametrize(
-    ("start_s", "end_s", "minutes"),
-    [(0, 120, [0, 60]), (59, 120, [0, 60]), (60, 120, [60]), (0, 60, [0]), (0, 61, [0, 60]), (60, 60, [])],
-)
-def test_the_window_starts_at_a_minute_and_excludes_its_end(
-    start_s: int, end_s: int, minutes: list[int]
-) -> None:
-    series = model().minutes.series("orders", T0 + start_s, T0 + end_s)
-    found = points(series, "ConsumedWriteCapacityUnits") or ()
-    assert [point.start_s - T0 for point in found] == minutes
 
 
 def test_many_at_once_are_counted_as_one_by_one() -> None:

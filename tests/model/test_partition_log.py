@@ -6,7 +6,7 @@ from random import Random
 import pyarrow.compute as pc
 
 from keyheat import runfiles
-from keyheat.model import partition_log
+from keyheat.model import partitions
 from keyheat.model.behaviour import Behaviour
 from keyheat.model.keyspace import position
 from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
@@ -81,7 +81,7 @@ def test_refusals_of_an_index_that_holds_back_are_its_partitions():
 
 
 def test_a_long_record_joins_steps_and_keeps_every_unit(monkeypatch):
-    monkeypatch.setattr(partition_log, "MOST_CELLS", 40)
+    monkeypatch.setattr(partitions, "MOST_CELLS", 40)
     model, counted = loaded(40)
     said = model.partition_record()
     assert said[0]["step_s"] >= 4

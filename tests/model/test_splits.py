@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from keyheat.model.keyspace import position
-from keyheat.model.resources import Cause, TableCapacity
+from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.words import Capacity
 
@@ -88,13 +88,6 @@ def test_an_on_demand_table_grows_past_its_peak_within_minutes() -> None:
     assert model.warm_throughput()[1] >= 7_000
     later = drive(model, even_keys, per_s=60, seconds=2 * MINUTES, start_s=20 * MINUTES)
     assert sum(later) / len(later) > 0.95
-
-
-def test_every_refusal_of_a_cold_on_demand_table_is_a_key_range_refusal() -> None:
-    model = TableModel(ON_DEMAND, now_s=T0, scale=SCALE)
-    drive(model, even_keys, per_s=100, seconds=10)
-    causes = {cause for row in model.decisions.rows() for cause in row["refused"]}
-    assert causes == {Cause.KEY_RANGE.value}
 
 
 def test_a_partition_may_use_whatever_the_table_has_left() -> None:

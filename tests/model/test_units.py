@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.model import limits
-from keyheat.model.units import attribute_bytes, item_bytes, number_bytes, read_units, write_units
+from keyheat.model.units import attribute_bytes, number_bytes, read_units, write_units
 
 KB = 1024
 
@@ -54,10 +54,6 @@ def test_numbers_cost_a_byte_per_two_significant_digits_and_one(number: str, siz
 def test_an_unknown_type_is_not_guessed() -> None:
     with pytest.raises(ValueError, match="no attribute type 'X'"):
         attribute_bytes({"X": "1"})
-
-
-def test_an_item_weighs_its_names_and_values() -> None:
-    assert item_bytes({"pk": {"S": "user"}, "n": {"N": "42"}, "ü": {"NULL": True}}) == 2 + 4 + 1 + 2 + 2 + 1
 
 
 @pytest.mark.parametrize(

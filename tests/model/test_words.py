@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from keyheat.model import limits
-from keyheat.model.resources import Cause, Refusal, highest, parse_reason
-from keyheat.words import Capacity, Direction
+from keyheat.model.resources import Cause, Refusal, parse_reason
+from keyheat.words import Direction
 
 
 @pytest.mark.parametrize("index", [None, "by_tag"])
@@ -29,18 +29,6 @@ def test_a_reason_says_what_it_was_made_of(index: str | None, direction: Directi
 )
 def test_reasons_are_spelled_as_dynamodb_spells_them(refusal: Refusal, reason: str) -> None:
     assert refusal.reason == reason
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "result"),
-    [
-        (Capacity(1, 9), Capacity(5, 2), Capacity(5, 9)),
-        (Capacity(None, 9), Capacity(5, None), Capacity(5, 9)),
-        (Capacity(), Capacity(), Capacity()),
-    ],
-)
-def test_the_higher_rate_of_each_direction(one: Capacity, other: Capacity, result: Capacity) -> None:
-    assert highest(one, other) == result
 
 
 def test_every_limit_states_its_unit_and_a_page_listed_above() -> None:

@@ -13,10 +13,9 @@ from keyheat.plan.limit_use import LimitUse
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.show.answer import Answer
-from keyheat.show.figures import retry_figures, search_figure
+from keyheat.show.figures import retry_figure, search_figure
 from keyheat.show.retries import retries_answer
-from keyheat.show.search import search_answer
-from keyheat.show.steps import Found
+from keyheat.show.whatif import Found, search_answer
 from keyheat.simulator.outcome import Left, SimulationOutcome
 from keyheat.simulator.questions import Question, capacity_question, load_question, shards_question
 from keyheat.simulator.retrying import RetriedRun
@@ -118,5 +117,5 @@ def made_answers() -> dict[str, Answer]:
         "shards": drawn(shards_found()),
         "capacity": drawn(found(search(asked, capacity, None, 8_000))),
         "load": drawn(load_found()),
-        "retries": replace(retries_answer(HOTKEY, runs, 10), figures=tuple(retry_figures(runs))),
+        "retries": replace(retries_answer(HOTKEY, runs, 10), figures=(retry_figure(runs),)),
     }

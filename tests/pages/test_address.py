@@ -36,7 +36,7 @@ def test_headings_have_links_that_a_keyboard_reaches(visit, address):
 
 
 def of(run_dir):
-    return run_answer(load_run(run_dir), shared=True)
+    return run_answer(load_run(run_dir))
 
 
 @pytest.mark.slow

@@ -25,8 +25,8 @@ def story(samples: dict[str, Path]) -> Story:
     return lambda name: load_run(samples[name])
 
 
-def asked(run: ReportRun, **how: bool) -> dict[str, Fact]:
-    return {one.id: one for one in first_facts(run, facts_of(run), **how)}
+def asked(run: ReportRun) -> dict[str, Fact]:
+    return {one.id: one for one in first_facts(run, facts_of(run))}
 
 
 def with_diagnosis(run: ReportRun, **fields: object) -> ReportRun:
@@ -63,23 +63,27 @@ def test_what_ended_says_how_long_before_the_run_did(story: Story) -> None:
     assert " to the end" not in found.value
 
 
-def test_a_command_on_a_page_says_no_more_of_the_machine(
+def test_a_command_on_a_page_leads_to_the_run_from_wherever_it_is_typed(
     story: Story, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     run = with_diagnosis(story("hotkey"), cure=CURE)
     assert run.folder is not None
     monkeypatch.chdir(tmp_path)
-    assert asked(run)["do"].command == "keyheat fix hotkey"
-    assert asked(run, shared=False)["do"].command == f"keyheat fix {run.folder}"
+    assert asked(run)["do"].command == f"keyheat fix {run.folder}"
     monkeypatch.chdir(run.folder.parent.parent)
     assert asked(run)["do"].command == f"keyheat fix {run.folder.parent.name}/hotkey"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(run.folder.parent.parent))
+    assert asked(run)["do"].command == f"keyheat fix ~/{run.folder.parent.name}/hotkey"
 
 
 def test_what_saved_burst_carried_is_not_to_be_fixed_by_a_command_that_refuses_it(story: Story) -> None:
     run = story("sharded")
-    scaling = Recommendation(action="auto_scaling", kind="cure", why="", expected="", units=900)
+    scaling = Recommendation(
+        action="auto_scaling", kind="cure", why="", expected="", units=900, direction="write"
+    )
     found = asked(with_diagnosis(run, recommendations=(scaling,)))["do"]
-    assert (found.value, found.command) == ("Turn on auto scaling (900 units/s)", None)
+    assert (found.value, found.command) == ("Turn on auto scaling (900 WCU/s)", None)
 
 
 def test_advice_that_no_rerun_can_show_has_no_command(story: Story) -> None:
@@ -91,7 +95,9 @@ def test_advice_that_no_rerun_can_show_has_no_command(story: Story) -> None:
     run = with_diagnosis(story("hotkey"), recommendations=tuple(advice))
     assert asked(run)["do"].command is None
     advice[0] = advice[0].model_copy(update={"shards": 3})
-    assert asked(with_diagnosis(run, recommendations=tuple(advice)))["do"].command == "keyheat fix hotkey"
+    assert (
+        asked(with_diagnosis(run, recommendations=tuple(advice)))["do"].command == f"keyheat fix {run.folder}"
+    )
 
 
 def test_what_cannot_be_known_is_not_said_to_be_none(story: Story) -> None:
@@ -204,7 +210,7 @@ def test_resources_that_need_the_same_share_a_step(story: Story) -> None:
     both, other = steps(raised("table", 900), raised("by-day", 400), raised("table", 1, action="ramp"))
     assert both.name == "Raise the capacity"
     assert [line.partition(":")[0] for line in both.beside] == [
-        "Writes of the table, 900 units/s", "Writes of index by-day, 400 units/s", "Expected",
+        "Writes of the table, 900 WCU/s", "Writes of index by-day, 400 WCU/s", "Expected",
     ]  # fmt: skip
-    assert other.name == "Ramp the load up: 1 units/s"
-    assert steps(raised("by-day", 400))[0].name == "Raise the capacity of index by-day: 400 units/s"
+    assert other.name == "Ramp the load up: 1 WCU/s"
+    assert steps(raised("by-day", 400))[0].name == "Raise the capacity of index by-day: 400 WCU/s"

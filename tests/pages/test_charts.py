@@ -12,7 +12,6 @@ import pytest
 
 from keyheat.analysis.report.facts import verdict_resource
 from keyheat.analysis.report.run import ReportRun, load_run
-from keyheat.analysis.rules import RULES
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.frames import of_partitions
 from keyheat.runs.manifest import CapacityChange
@@ -22,9 +21,7 @@ from keyheat.show.charts.capacity import capacity_figure, change_sentences, chan
 from keyheat.show.charts.heat import partition_figure, partition_rates, partition_resources
 from keyheat.show.charts.keys import throttled_key_table
 from keyheat.show.charts.rates import Rates, client_rates, published_rates
-from keyheat.show.report import rule_table
 from keyheat.words import Resource
-from tests.made_runs import load_evidence
 from tests.pages.conftest import page_of
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -287,20 +284,6 @@ def test_of_a_run_on_aws_one_line_says_that_partitions_are_not_known(a_run: Any)
     text = page_of(load_run(run_dir))
     assert "Which partition served what is not known: DynamoDB does not tell." in section(text, "partitions")
     assert "<code>partitions.parquet</code>" not in text
-
-
-def test_a_report_says_what_its_rules_mean() -> None:
-    root = Path(__file__).parents[2]
-    run = load_evidence(root / "tests/analysis/examples/minutes-burst-spent.json")
-    (label, *_) = run.diagnosis.labels
-    unknown = label.model_copy(update={"rule": "of-a-later-version", "throttles": 1})
-    diagnosis = run.diagnosis.model_copy(update={"labels": (label, unknown)})
-    table = rule_table(replace(run, diagnosis=diagnosis))
-    assert table is not None
-    first, second = table.cells
-    assert first[0] == label.rule
-    assert RULES[str(label.rule)].meaning in first
-    assert second[0] == "of-a-later-version"
 
 
 def use(key: str, throttles: int, **more: Any) -> dict[str, Any]:

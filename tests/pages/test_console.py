@@ -19,8 +19,8 @@ from rich.text import Text
 from keyheat.cli.main import main
 from keyheat.load.run.progress import RunProgress, tell
 from keyheat.masking import plain, plain_json, speak_plainly
-from keyheat.terminal.console import PlainConsole, print_json
-from keyheat.terminal.progress import NAMED, SAID, Bar, Countdown, LoadBar, Working
+from keyheat.show.console import PlainConsole, print_json
+from keyheat.show.progress import Bar, Countdown, LoadBar, working
 from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
@@ -102,12 +102,12 @@ def test_bars_show_what_others_wrote_as_text() -> None:
         bar = LoadBar(EVIL, 10.0, console, clock=lambda: 0.0)
         with bar:
             bar._bar.refresh()
-        with Working(EVIL, console) as working:
-            working._bar.refresh()
+        with working(EVIL, console) as moving:
+            moving._bar.refresh()
         with Countdown(console, EVIL) as countdown:
-            countdown.show(EVIL, 3.0)
-        with Bar(console, NAMED, *SAID) as other:
-            other._bar.add_task(EVIL, name=EVIL)
+            countdown.count(EVIL, 3.0)
+        with Bar(console, EVIL):
+            pass
 
     written = on_a_terminal(show)
     assert "[link=http://evil]" in written
@@ -135,7 +135,7 @@ def test_what_click_quotes_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_question_is_plain(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from keyheat.terminal.console import confirmed
+    from keyheat.show.console import confirmed
 
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     assert confirmed(f"Make a table at {EVIL[:-10]}?")
@@ -143,11 +143,11 @@ def test_a_question_is_plain(capsys: pytest.CaptureFixture[str], monkeypatch: py
 
 
 PRINTS = re.compile(r"\bprint\(|click\.(?:echo|secho|confirm|prompt)\(|(?<!Plain)Console\(")
-MAY = {"keyheat/terminal/console.py", "keyheat/load/run/arguments.py"}
+MAY = {"keyheat/show/console.py", "keyheat/load/run/arguments.py"}
 
 
 def test_nothing_is_printed_past_the_console() -> None:
-    inside = ("cli", "terminal", "load", "sharding", "testing")
+    inside = ("cli", "show", "load", "sharding", "testing")
     folders = ("loadtests", *(f"keyheat/{room}" for room in inside))
     paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     bare = {

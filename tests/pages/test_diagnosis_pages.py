@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.cli.table_diagnosis import diagnosed_alone
+from keyheat.analysis.table_diagnosis import diagnosed_alone
 from keyheat.evidence.survey import Survey, SurveyedTable
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.plausibility import read_evidence

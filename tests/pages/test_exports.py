@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 import keyheat
+from keyheat.analysis.exports import KeysNotRecorded, write_exports
 from keyheat.cli.pages import report
-from keyheat.show.exports import KeysNotRecorded, write_exports
 
 
 def rows_of(path):

@@ -65,9 +65,10 @@ def test_the_calm_between_throttles_is_not_counted(verb, evidence):
 @pytest.mark.browser
 def test_the_page_says_on_which_day(verb, evidence, visit):
     page_file = evidence.with_suffix(".html")
-    assert verb("report", "--evidence", evidence, "--out", page_file).code == 0
+    assert verb("analyze", "--evidence", evidence, "--report").code == 0
     page = visit(page_file.as_uri())
-    assert "2026-11-21 19:00:00 to 2026-11-21 20:00:00: table writes" in page.locator("main").inner_text()
+    assert "11-21 19:00" in page.locator("#labels").inner_text()
+    page.locator("#capacity").scroll_into_view_if_needed()
     page.wait_for_selector(".xtick text")
     assert "2026-11-21" in "".join(page.locator(".xtick text").all_text_contents())
     assert page.wrong == []

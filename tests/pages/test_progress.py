@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from keyheat.terminal.progress import Countdown, LoadBar
+from keyheat.show.progress import Countdown, LoadBar
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def shown(terminal: bool, clock=lambda: 125.0) -> str:
     console = Console(file=out, width=120, force_terminal=terminal, highlight=False, legacy_windows=False)
     with LoadBar("hotkey", 50, console, clock=clock) as bar:
         for state in RUN:
-            bar.show(state)
+            bar.load(state)
             if terminal:
                 bar._bar.refresh()
     return out.getvalue()
@@ -60,9 +60,9 @@ def test_loads_beside_each_other_are_rows_of_one_bar() -> None:
     first = LoadBar("hotkey", 50, console)
     second = LoadBar("sharded", 50, console, beside=first)
     with first:
-        second.show(State(elapsed_s=9, accepted_per_s=50))
-        first.show(State("loading"))
-        first.show(State(elapsed_s=12, accepted_per_s=100, throttled_per_s=20))
+        second.load(State(elapsed_s=9, accepted_per_s=50))
+        first.load(State("loading"))
+        first.load(State(elapsed_s=12, accepted_per_s=100, throttled_per_s=20))
         first._bar.refresh()
     assert "12 s     100/s accepted      20/s throttled" in out.getvalue()
     assert "sharded" in out.getvalue()
@@ -80,8 +80,8 @@ def test_a_countdown_without_a_terminal_is_a_line_for_each_wait_and_then_one_now
     out = StringIO()
     with Countdown(Console(file=out, force_terminal=False)) as countdown:
         for left_s in range(59, 0, -1):
-            countdown.show("the last minute of the run to close", left_s)
-        countdown.show("CloudWatch to publish", 1)
+            countdown.count("the last minute of the run to close", left_s)
+        countdown.count("CloudWatch to publish", 1)
     assert out.getvalue().splitlines() == [
         "the last minute of the run to close: at most 59 s",
         "the last minute of the run to close: at most 29 s",

@@ -13,7 +13,7 @@ def facts(index=None, direction="write", **more):
         "start_s": 0.0, "end_s": 60.0, "consumed_per_s": 1120.0, "asked_per_s": 1900.0,
         "provisioned_per_s": 4000.0, "max_on_demand_per_s": None, "throttles": 2460,
         "labelled": 2460, "of_constraint": 2460, "run_attempts": 10_000, "run_throttles": 2460,
-        "ceiling_per_s": 1000.0, "hot_key": KEY,
+        "throttled_s": 60.0, "ceiling_per_s": 1000.0, "hot_key": KEY,
     }  # fmt: skip
     return Facts(resource=Resource(index, direction), **{**numbers, **more})
 

@@ -127,8 +127,8 @@ def test_relative_changes(change: float | None, said: str) -> None:
     ("of", "measure", "said"),
     [(None, "p99_ms", "–"), (1_803.4, "accepted_units_per_s.write", "1,800 units/s"),
      (0.025, "throttle_share", "2.5 %"), ("", "labels", "none"), ("table write table", "labels",
-     "table write table"), (0.0, "first_throttle_s", "0 s"), (1.0, "shards_needed", "1 shard"),
-     (2.0, "shards_needed", "2 shards")],
+     "the provisioned capacity (table writes)"), (0.0, "first_throttle_s", "0 s"),
+     (1.0, "shards_needed", "1 shard"), (2.0, "shards_needed", "2 shards")],
 )  # fmt: skip
 def test_values_have_units(of: float | str | None, measure: str, said: str) -> None:
     assert value(of, measure) == said

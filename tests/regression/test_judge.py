@@ -114,11 +114,16 @@ def test_what_an_exact_gate_lets_pass_is_said() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "decision", "words"),
     [
-        (0.0, 0.0106, "worse", "0 % before, 1.06 % now (+1.06 points)"),
-        (0.06, 0.0, "better", "6 % before, 0 % now (-6 points)"),
+        (0.0, 0.0106, "worse", "0 % before, 1.06 % now (+1.06 percentage points)"),
+        (0.06, 0.0, "better", "6 % before, 0 % now (-6 percentage points)"),
         (0.02, 0.06, "worse", "2 % before, 6 % now (200 % more)"),
         (0.06, 0.062, "same", "changes up to 10 % do not count"),
-        (0.0009, 0.0002, "same", "0.09 % before, 0.02 % now (-0.07 points)"),  # both hardly anything
+        (
+            0.0009,
+            0.0002,
+            "same",
+            "0.09 % before, 0.02 % now (-0.07 percentage points)",
+        ),  # both hardly anything
     ],
 )
 def test_the_share_that_a_simulated_run_throttles_is_held_without_repetitions(
@@ -151,11 +156,16 @@ NEW = "by-country write partition"
     ("before", "after", "decision", "because"),
     [
         ([(PARTITION,)], [(PARTITION,)], "same", "The same labels"),
-        ([(PARTITION,)], [(PARTITION, NEW)], "worse", "By-country write partition is new, in the only run"),
-        ([(PARTITION, NEW)], [(PARTITION,)], "better", "By-country write partition is gone"),
-        ([(PARTITION,)], [()], "better", "Table write partition is gone"),
-        ([()], [(PARTITION,)], "worse", "Table write partition is new"),
-        ([(PARTITION,)], [(TABLE,)], "worse", "Table write table is new"),
+        (
+            [(PARTITION,)],
+            [(PARTITION, NEW)],
+            "worse",
+            "A partition limit (index by-country writes) is new, in the only run",
+        ),
+        ([(PARTITION, NEW)], [(PARTITION,)], "better", "A partition limit (index by-country writes) is gone"),
+        ([(PARTITION,)], [()], "better", "A partition limit (table writes) is gone"),
+        ([()], [(PARTITION,)], "worse", "A partition limit (table writes) is new"),
+        ([(PARTITION,)], [(TABLE,)], "worse", "The provisioned capacity (table writes) is new"),
         ([(PARTITION,)] * 5, [(PARTITION, NEW), *[(PARTITION,)] * 4], "same", "The same labels"),
         (
             [(PARTITION,)] * 5,

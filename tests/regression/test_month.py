@@ -26,4 +26,4 @@ def test_a_change_is_found_on_its_night_and_named_and_the_others_are_quiet(tmp_p
     ]
     assert not any(night.false_alarm for night in said)
     assert all(row.kept is not False for row in counted(said))
-    assert "orders" in write_page(tmp_path / "month").read_text()
+    assert "regressed" in write_page(tmp_path / "month").read_text()

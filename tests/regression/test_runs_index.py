@@ -2,24 +2,20 @@
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from platform import node
 
 import psutil
 import pytest
 
-from keyheat.analysis.found import UnreadPlace, find_runs, of_summary
-from keyheat.regression.history import History
-from keyheat.regression.outcome import Gate, GateFinding
+from keyheat.analysis.found import FoundRun, UnreadPlace, find_runs
 from keyheat.runfiles import write_json
 from keyheat.runs.folder import UNDERWAY, UNDERWAY_NAME
 from keyheat.show.html import html_of, save
-from keyheat.show.runs import RunRow, SuitePlace, kept_runs, rows_of, runs_answer
+from keyheat.show.runs import runs_answer
 from keyheat.words import INVALID
 from tests.made_runs import FIRST, started, summary, written
 from tests.pages.axe import violations
-from tests.regression.outcomes import an_outcome
 
 
 def signs(**more):
@@ -34,10 +30,15 @@ def found(folder, now_s=1_001.0):
 
 
 def made(summaries, folder):
-    """Rows of runs that are in a folder, without the folder."""
-    return rows_of(
-        of_summary(one, 0.0, folder=folder / str(number), report=True) for number, one in enumerate(summaries)
-    )
+    """Runs that are in a folder, without the folder."""
+    return [
+        FoundRun(
+            folder=folder / str(number), scenario=one.scenario, question=one.question, target="local",
+            summary=one,
+            started_s=one.started_at.timestamp(), duration_s=one.duration_s, report=True,
+        )
+        for number, one in enumerate(summaries)
+    ]  # fmt: skip
 
 
 def page_of(rows, problems=(), folder=Path()):
@@ -114,27 +115,10 @@ def test_how_far_a_run_has_come(tmp_path, status, alive, state):
         write_json(folder / UNDERWAY_NAME, UNDERWAY, alive)
     (run,) = found(tmp_path)[0].values()
     assert run.state == state
-    (row,) = rows_of([run])
-    assert (row.run.scenario, row.run.table) == ("hotkey", "table-of-hotkey")
+    assert (run.scenario, run.table) == ("hotkey", "table-of-hotkey")
 
 
-# ---- rows and the history
-
-
-def remembered(one, place=0, at_s=0.0):
-    where = SuitePlace(
-        suite="nightly", case=one.scenario, session=1, repetition=place, baseline=False, worse=()
-    )
-    return RunRow(run=of_summary(one, at_s), url=f"s3://runs/{place}", place=where)
-
-
-def test_a_run_that_the_history_knows_too_is_there_once(tmp_path):
-    folder = written(tmp_path / "a b", summary())
-    known = replace(remembered(summary()), url=folder.as_uri())
-    (row,) = rows_of(found(tmp_path)[0].values(), [known])
-    assert (row.run.folder, row.place.suite, row.run.report) == (folder, "nightly", True)
-    both = rows_of(found(tmp_path)[0].values(), [remembered(summary(hours=2))])
-    assert [(row.run.folder, row.url) for row in both] == [(None, "s3://runs/0"), (folder, None)]
+# ---- rows
 
 
 def test_simulated_runs_stand_in_the_order_in_which_they_were_made(tmp_path):
@@ -143,46 +127,8 @@ def test_simulated_runs_stand_in_the_order_in_which_they_were_made(tmp_path):
         folder = written(tmp_path / name, summary(target="simulated", accepted=1_000 + number))
         made_s = {"first": 1e9, "second": 2e9, "third": 3e9}[name]
         os.utime(folder / "run.json", (made_s, made_s))
-    known = [
-        remembered(summary(target="simulated"), place, at_s) for place, at_s in enumerate((2.5e9, 0.5e9))
-    ]
-    rows = rows_of(found(tmp_path)[0].values(), known)
-    assert [row.run.started_s for row in rows] == [3e9, 2.5e9, 2e9, 1e9, 0.5e9]
-
-
-def history_of(path, verdicts):
-    with History.open(path, lambda: FIRST) as history:
-        for number, verdict in enumerate(verdicts):
-            session = history.begin("nightly")
-            for repetition in (0, 1):
-                one = summary(hours=10 * number + repetition, accepted=1_000 - 100 * number)
-                history.add(session, "hotkey", repetition, one, f"file:///gone/{number}/{repetition}")
-            gate = Gate(measure="accepted_units_per_s.write")
-            worse = GateFinding(
-                case="hotkey", gate=gate, decision="worse", before=1_000.0, after=800.0, because="less"
-            )
-            findings = (worse,) if verdict == "regressed" else ()
-            history.end(session, verdict, an_outcome(verdict, findings=findings))
-
-
-def test_the_history_says_what_is_baseline_and_what_became_worse(tmp_path):
-    path = tmp_path / "history.sqlite"
-    history_of(path, ["good", "good", "regressed"])
-    rows = rows_of([], kept_runs(path, lambda: FIRST)[0])
-    assert [row.place.worse for row in rows] == [("accepted_units_per_s.write",)] * 2 + [()] * 4
-    assert [row.place.baseline for row in rows] == [False, False, True, True, False, False]
-    text = page_of(rows)
-    assert text.count("gate failed: accepted_units_per_s.write") == 2
-    assert text.count("nightly, session 2, last good") == 2
-
-
-def test_a_history_that_cannot_be_read_is_told(tmp_path):
-    path = tmp_path / "history.sqlite"
-    path.write_bytes(b"no database" * 100)
-    (runs, (problem,)) = kept_runs(path, lambda: FIRST)
-    assert (runs, problem.place) == ((), path)
-    assert kept_runs(tmp_path / "none", lambda: FIRST) == ((), ())
-    assert not (tmp_path / "none").exists()
+    (table,) = runs_answer([*found(tmp_path)[0].values()], (), [tmp_path], tmp_path).tables
+    assert [row["directory"][-5:] for row in table.rows] == ["third", "econd", "first"]
 
 
 # ---- the page
@@ -217,7 +163,7 @@ def test_nothing_in_a_run_becomes_markup(tmp_path):
 def test_links_are_relative_to_the_page(tmp_path):
     folder = written(tmp_path / "runs" / "a b", summary())
     written(tmp_path / "runs" / "without", summary(hours=-1), report=False)
-    answer = runs_answer(rows_of(found(tmp_path)[0].values()), [], [tmp_path], tmp_path / "pages")
+    answer = runs_answer([*found(tmp_path)[0].values()], [], [tmp_path], tmp_path / "pages")
     assert set(answer.tables[0].links) == {None, "../runs/a%20b/report.html"}
     assert str(folder) in {row["directory"] for row in answer.tables[0].rows}
 

@@ -40,12 +40,6 @@ def test_after_the_cooldown_each_writer_has_its_own_turn() -> None:
     assert len(turns) > 10
 
 
-def test_a_first_error_long_after_the_cooldown_backs_off_too() -> None:
-    first, *others = steps(known(), [T0 + 5_000, T0 + 5_000.9, T0 + 5_010])
-    assert first is ShardStep.BACKING_OFF
-    assert others == [ShardStep.BACKING_OFF, ShardStep.RAISE]
-
-
 def test_a_turn_that_was_not_used_is_drawn_anew() -> None:
     assert steps(known(), [T0 + 100, T0 + 5_000]) == [ShardStep.BACKING_OFF] * 2
 
@@ -54,10 +48,6 @@ def test_only_one_of_the_threads_that_share_what_they_know_goes() -> None:
     assert steps(known(), [T0 + 100, T0 + 110, T0 + 110, T0 + 110.5]) == [
         ShardStep.BACKING_OFF, ShardStep.RAISE, ShardStep.BACKING_OFF, ShardStep.BACKING_OFF,
     ]  # fmt: skip
-
-
-def test_a_key_never_gets_more_than_its_most_shards() -> None:
-    assert steps(known(4), [T0, T0 + 100, T0 + 111]) == [ShardStep.AT_MOST] * 3
 
 
 def test_a_clock_that_is_an_hour_ahead_stops_nobody_for_an_hour() -> None:
@@ -69,12 +59,6 @@ def test_a_clock_that_is_an_hour_ahead_stops_nobody_for_an_hour() -> None:
 def test_an_answer_that_is_older_than_what_is_known_is_void() -> None:
     newer = known(3, updated_s=T0 + 100)
     assert KnownShards.learned(known(2).shards, newer, read_s=T0 + 101, now_s=T0 + 102) is newer
-
-
-def test_the_same_answer_again_keeps_the_turn() -> None:
-    one, _ = known().on_partition_error(POLICY, T0 + 100, Random(1))
-    again = KnownShards.learned(one.shards, one, read_s=T0 + 101, now_s=T0 + 102)
-    assert (again.try_at_s, again.first_seen_s, again.read_s) == (one.try_at_s, T0, T0 + 101)
 
 
 @pytest.mark.parametrize(

@@ -24,14 +24,6 @@ def errors(scenario: dict[str, Any]) -> list[str]:
     return caught.value.errors
 
 
-def test_what_is_not_said_is_the_packages_default() -> None:
-    scenario = raw()
-    scenario["dynamic_sharding"] = {"table": "keyheat-dynamic-sharding-shards"}
-    spec = scenario_from_dict(scenario, "file").dynamic_sharding
-    assert spec is not None
-    assert (spec.cooldown_s, spec.backoff_low_s, spec.backoff_high_s, spec.cache_s) == (60, 1, 10, 5)
-
-
 def test_every_mistake_is_said_at_once() -> None:
     scenario = raw(table="nowhere", backoff_low_s=3, cache_s=6, history=1, max_shards=0)
     scenario["keys"]["shards"] = 4

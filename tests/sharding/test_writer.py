@@ -172,13 +172,6 @@ def test_a_throttled_metadata_table_stops_nobody_who_knows_enough() -> None:
     assert bench.shards().number == 1, "and no shard is raised for the metadata's sake"
 
 
-def test_a_broken_metadata_table_is_the_callers_error() -> None:
-    bench = Bench()
-    bench.client.turn = refuse(1, client_error("ResourceNotFoundException"))
-    with pytest.raises(ClientError, match="ResourceNotFound"):
-        bench.writer.write("k", bench.put)
-
-
 class Control:
     """A provisioned table that somebody may be changing."""
 

@@ -287,6 +287,23 @@ class Mine(TableUser):
     assert (small.requests, small.units) == (pytest.approx(250), pytest.approx(1))
 
 
+def test_an_update_costs_what_the_item_weighs_after_it(tmp_path: Path) -> None:
+    """However long its values are, of which only the beginning is kept."""
+    body = """
+class Mine(ItemUser):
+    @task
+    def view(self):
+        key = self.draw_key()
+        sort = self.next_sort_key()
+        self.put(key, sort)
+        seen = {"UpdateExpression": "SET seen = :s", "ExpressionAttributeValues": {":s": {"S": "now"}}}
+        self.ask("UpdateItem", key, 2.0, Key=self.load.items.values.key(key, sort), **seen)
+"""
+    load = {"users": 10, "requests_per_s": 1_000, "duration_s": 20, "item_bytes": 1_500}
+    put, update = second(tmp_path, body, load=load)
+    assert (put.units, update.units) == (2.0, 2.0)
+
+
 @pytest.mark.opens
 def test_somebody_elses_file_is_run_in_a_process_of_its_own(tmp_path: Path) -> None:
     """Its neighbours are found, what it prints disturbs nobody, and who asks for shards is known."""

@@ -11,8 +11,8 @@ from keyheat.cli.main import main
 from keyheat.cli.options import a_path, in_json
 from keyheat.masking import shown
 from keyheat.runfiles import write_atomically
-from keyheat.terminal.console import answer, bars, err, in_words, out
-from keyheat.terminal.progress import counted
+from keyheat.show.console import answer, bars, err, in_words, out
+from keyheat.show.progress import counted
 from keyheat.words import BROKEN, DONE
 from tools.accuracy import text as shown_as
 from tools.accuracy.draw import draw

@@ -17,9 +17,9 @@ from keyheat.flags import Within
 from keyheat.load.guard.options import Guards
 from keyheat.runs.folder import versions
 from keyheat.scenario.variants import write_scenario
+from keyheat.show.console import answer, bars, err, out, strong
+from keyheat.show.progress import working
 from keyheat.simulator.jobs import Job, made
-from keyheat.terminal.console import answer, bars, err, out, strong
-from keyheat.terminal.progress import Working
 from keyheat.words import BROKEN, DONE, INVALID
 from tools.trial.judgement import Judgement, judged
 from tools.trial.page import write_page
@@ -148,7 +148,7 @@ def _trial(seen: Sequence[Observed], target: str, jobs: dict[str, Job]) -> Trial
 
 def _told(found: Trial, folder: Path, code: int) -> int:
     """Judge it, write the page, and tell; gives the exit code."""
-    with Working("holding it against the model", bars):
+    with working("holding it against the model", bars):
         judgement = judged(found.scenarios)
     page = write_page(folder / PAGE, found, judgement, datetime.now(UTC))
     shared = folder / SHARED

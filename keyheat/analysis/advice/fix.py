@@ -1,12 +1,55 @@
-"""Which fix is tried: what is asked for, else the cure of a diagnosis, else what a rerun can show."""
+"""The fix that is tried, a requested one, the cure of a diagnosis, or what a rerun can show; and its runs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
 
 from keyheat.analysis.advice.actions import Applied, ByHand, Setting, apply
 from keyheat.analysis.advice.order import in_order
+from keyheat.analysis.advice.start import Start
+from keyheat.analysis.thresholds import load_thresholds
+from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.variants import with_own_tables
+from keyheat.simulator.jobs import Job
+
+BEFORE: Final = "before"
+AFTER: Final = "after"
+
+
+def remedy_of(start: Start, action: str | None) -> Applied:
+    """The recommendation as a scenario. Raises `ValueError` with what can be done by hand."""
+    on = Setting(
+        target_utilisation=load_thresholds().recommend.target_utilisation,
+        simulated=start.target == SIMULATED, whole=True,
+    )  # fmt: skip
+    choose = partial(chosen, start.diagnosis, start.scenario, action=action)
+    found = choose(on)
+    if isinstance(found, Applied):
+        return replace(found, notes=(*found.notes, *start.assumed))
+    by_hand = "\n".join(f"  {step.words}" for step in found)
+    message = f"no rerun can show what is recommended; by hand:\n{by_hand}"
+    if start.assumed:
+        message += "\n`keyheat init --from-diagnosis DIR` writes a scenario of it, with a hot key if need be"
+    if isinstance(choose(replace(on, simulated=True)), Applied):
+        message += f"\nOn the simulator it can be shown: add --target {SIMULATED}"
+    raise ValueError(message)
+
+
+def turns(before: Scenario, after: Scenario, repetitions: int, place: Path) -> list[Job]:
+    """Every run, in its order: before after, after before, before after ... with a seed for each pair."""
+    jobs = []
+    for number in range(repetitions):
+        pair = [(BEFORE, before), (AFTER, after)]
+        for side, scenario in pair if number % 2 == 0 else reversed(pair):
+            name = f"{side}-{number + 1}"
+            own = with_own_tables(scenario, f"-{name}")
+            own = own.model_copy(update={"seed": scenario.seed + number})
+            jobs.append(Job(own, place / f"{name}.json", place / name))
+    return jobs
 
 
 def chosen(

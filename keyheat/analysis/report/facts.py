@@ -59,6 +59,7 @@ class Facts:
     labelled: int  # those that have a label: of parts of batches and transactions nobody says which limit
     of_constraint: int  # those whose label is the verdict's constraint
     run_attempts: int | None
+    throttled_s: float  # how long anything was throttled: the client's seconds, else the spans of the labels
     ceiling_per_s: float  # what one partition admits
     hot_key: HotKey | None
     units_hold: bool = True  # False: the endpoint counts units in its own way
@@ -118,6 +119,7 @@ def facts_of(run: ReportRun) -> Facts:
         labelled=labelled,
         of_constraint=sum(one.throttles for one in run.diagnosis.labels if one.constraint == constraint),
         run_attempts=attempts,
+        throttled_s=_throttled_s(run),
         ceiling_per_s=ceiling_of(run, resource),
         hot_key=hot_keys[0] if hot_keys else None,
         units_hold=run.units_hold,
@@ -263,6 +265,19 @@ def _throttled(run: ReportRun, resource: Resource) -> int:
     """Throttles that the client saw of one resource."""
     rows = run.record.of(resource)
     return 0 if rows is None else int(rows["throttled"].sum())
+
+
+def _throttled_s(run: ReportRun) -> float:
+    """Seconds in which the client saw a throttle; where it kept no seconds, the spans with throttles."""
+    rows = run.record.seconds
+    if rows is not None and (throttled := rows["second"][rows["throttled"] > 0]).size:
+        return float(len(np.unique(throttled)))
+    return sum(end_s - start_s for start_s, end_s in throttled_spans(run.diagnosis.labels))
+
+
+def throttled_spans(labels: Iterable[Label]) -> Spans:
+    """The time that labels with throttles speak of, in order."""
+    return joined((label.start.timestamp(), label.end.timestamp()) for label in labels if label.throttles)
 
 
 def _asked(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> float | None:

@@ -1,1 +1,1 @@
-"""CloudWatch as a DynamoDB user meets it: the metrics of the tables, and metrics of one's own."""
+"""CloudWatch as a DynamoDB user meets it: the metrics of the tables, and Contributor Insights' reports."""

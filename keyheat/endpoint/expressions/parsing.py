@@ -5,12 +5,11 @@ Conditions are read with a stack of what is still open, so that 300 operators ne
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
 
-from keyheat.endpoint.errors import ServiceError, validation_error
-from keyheat.endpoint.expressions.tokens import END, NamesUsed, TokenReader, measured, syntax_error
+from keyheat.endpoint.errors import validation_error
+from keyheat.endpoint.expressions.tokens import END, NamesUsed, Reader, TokenReader, measured
 from keyheat.endpoint.expressions.trees import (
     ARGUMENTS,
     COMPARISONS,
@@ -57,9 +56,7 @@ def update_actions(text: str, names: NamesUsed) -> tuple[tuple[Action, ...], fro
                 "in an update expression;"
             )
         clauses.append(tokens.take().upper())
-        actions.append(_action(clause, tokens))
-        while tokens.took(","):
-            actions.append(_action(clause, tokens))
+        actions += tokens.several(partial(_action, clause, tokens))
     return tuple(actions), frozenset(tokens.values)
 
 
@@ -68,7 +65,7 @@ def _action(clause: str, tokens: TokenReader) -> Action:
     if clause == "REMOVE":
         return Action(clause, path)
     if clause != "SET":
-        return Action(clause, path, Reference(tokens.reference()))
+        return Action(clause, path, tokens.reference())
     tokens.want("=")
     return Action(clause, path, _sum(tokens))
 
@@ -81,15 +78,18 @@ def _sum(tokens: TokenReader) -> Operand:
 
 
 def _addend(tokens: TokenReader) -> Operand:
-    if tokens.at_reference():
-        return Reference(tokens.reference())
     if tokens.calls:
         return _update_call(tokens)
     if not tokens.took("("):
-        return tokens.attribute()
+        return _plain(tokens)
     inner = _sum(tokens)
     tokens.want(")")
     return inner
+
+
+def _plain(tokens: TokenReader) -> Operand:
+    """A value or a path."""
+    return tokens.reference() if tokens.at_reference() else PathValue(tokens.path())
 
 
 def _update_call(tokens: TokenReader) -> FunctionCall:
@@ -97,45 +97,108 @@ def _update_call(tokens: TokenReader) -> FunctionCall:
     if function not in IN_UPDATES:
         raise tokens.unexpected()
     tokens.want("(")
-    first = tokens.attribute() if function == "if_not_exists" else _addend(tokens)
+    first = PathValue(tokens.path()) if function == "if_not_exists" else _addend(tokens)
     tokens.want(",")
     second = _addend(tokens)
     tokens.want(")")
     return FunctionCall(function, (first, second))
 
 
-@dataclass(slots=True)
 class ConditionReader:
-    """A condition that is being read: what is still open (brackets, operators), and the trees so far."""
+    """A condition that is being read: what is still open (brackets, operators), and the trees so far.
 
-    tokens: Any  # the reader of either language
-    simple: Callable[[], Tree]  # reads what operators join
-    open: list[str] = field(default_factory=list)
-    trees: list[Tree] = field(default_factory=list)
+    Each language says what its operands are.
+    """
+
+    functions: tuple[str, ...] = tuple(ARGUMENTS)
+    of_paths: tuple[str, ...] = tuple(name for name, count in ARGUMENTS.items() if count == 1)
+    """Functions whose first argument is a path."""
+    signs: Mapping[str, str] = {sign: sign for sign in COMPARISONS}
+
+    def __init__(self, tokens: Reader) -> None:
+        self.tokens = tokens
+        self.open: list[str] = []
+        self.trees: list[Tree] = []
+
+    def operand(self) -> Operand:
+        """A path, a value or a function's call."""
+        raise NotImplementedError
+
+    def argument(self) -> Operand:
+        """An operand of a function."""
+        raise NotImplementedError
 
     def read(self) -> Tree:
         """The whole condition, up to what is no part of it."""
         while True:
             while self.tokens.keyword in ("(", "NOT"):
-                self._open(self.tokens.keyword)
+                self.begin(self.tokens.keyword)
             self.trees.append(self.simple())
             while self.tokens.keyword == ")" and "(" in self.open:
-                self._close()
+                self.end()
             if self.tokens.keyword not in ("AND", "OR"):
                 break
             self._reduce(BINDS[self.tokens.keyword])
-            self._open(self.tokens.keyword)
+            self.begin(self.tokens.keyword)
         if "(" in self.open:
             raise self.tokens.unexpected()
         self._reduce(0)
         return self.trees[0]
 
-    def _open(self, word: str) -> None:
+    def simple(self) -> Tree:
+        """A comparison, BETWEEN, IN, or a function that is a condition."""
+        return self.rest(self.operand())
+
+    def rest(self, left: Operand) -> Tree:
+        """What follows the first operand."""
+        tokens = self.tokens
+        if tokens.next in self.signs:
+            return Comparison(self.signs[tokens.take()], left, self.operand())
+        if tokens.took("BETWEEN"):
+            low = self.operand()
+            tokens.want("AND")
+            return Between(left, low, self.operand())
+        if tokens.took("IN"):
+            return In(left, self.choices())
+        if isinstance(left, FunctionCall) and left.function != "size":
+            return left
+        raise tokens.unexpected()
+
+    def choices(self) -> tuple[Operand, ...]:
+        self.tokens.want("(")
+        choices = self.tokens.several(self.operand)
+        self.tokens.want(")")
+        return choices
+
+    def call(self) -> FunctionCall:
+        """A function and its arguments. Raises ValidationException."""
+        function = self.tokens.function()
+        if function not in self.functions:
+            raise self.tokens.invalid(f"Invalid function name; function: {function}")
+        self.tokens.want("(")
+        arguments = self.tokens.several(self.argument)
+        self.tokens.want(")")
+        wanted, calls = ARGUMENTS[function], any(isinstance(one, FunctionCall) for one in arguments)
+        if calls or len(arguments) != wanted:
+            raise self.tokens.invalid(
+                "Incorrect number of operands for operator or function; "
+                f"operator or function: {function}, number of operands: {len(arguments)}"
+            )
+        if function in self.of_paths and not isinstance(arguments[0], PathValue):
+            raise self.tokens.invalid(
+                f"Operator or function requires a document path; operator or function: {function}"
+            )
+        if function == "attribute_type" and not isinstance(arguments[1], Reference):
+            raise self.tokens.malformed()
+        return FunctionCall(function, arguments)
+
+    def begin(self, word: str) -> None:
         """Read a bracket or an operator."""
         self.open.append(word)
         self.tokens.take()
 
-    def _close(self) -> None:
+    def end(self) -> None:
+        """Read a closing bracket."""
         self._reduce(0)
         self.open.pop()
         self.tokens.take()
@@ -150,86 +213,27 @@ class ConditionReader:
 class _Condition(ConditionReader):
     """One of an expression, in which no brackets stand directly within others."""
 
+    tokens: TokenReader
+
     def __init__(self, tokens: TokenReader) -> None:
-        super().__init__(tokens, lambda: _simple(tokens))
+        super().__init__(tokens)
         self._began: list[int] = []
         self._closed: tuple[int, int] | None = None  # the bracket closed last: where it began, where it ended
 
-    def _open(self, word: str) -> None:
+    def operand(self) -> Operand:
+        return self.call() if self.tokens.calls else _plain(self.tokens)
+
+    def argument(self) -> Operand:
+        return _plain(self.tokens)
+
+    def begin(self, word: str) -> None:
         if word == "(":
             self._began.append(self.tokens.at)
-        super()._open(word)
+        super().begin(word)
 
-    def _close(self) -> None:
+    def end(self) -> None:
         began, ended = self._began.pop(), self.tokens.at
         if self._closed == (began + 1, ended - 1):
-            raise validation_error(f"Invalid {self.tokens.kind}: The expression has redundant parentheses;")
+            raise self.tokens.invalid("The expression has redundant parentheses;")
         self._closed = (began, ended)
-        super()._close()
-
-
-def _simple(tokens: TokenReader) -> Tree:
-    """A comparison, BETWEEN, IN, or a function that is a condition."""
-    left = _compared(tokens)
-    if tokens.next in COMPARISONS:
-        return Comparison(tokens.take(), left, _compared(tokens))
-    if tokens.took("BETWEEN"):
-        low = _compared(tokens)
-        tokens.want("AND")
-        return Between(left, low, _compared(tokens))
-    if tokens.took("IN"):
-        return In(left, _listed(tokens))
-    if isinstance(left, FunctionCall) and left.function != "size":
-        return left
-    raise tokens.unexpected()
-
-
-def _listed(tokens: TokenReader) -> tuple[Operand, ...]:
-    tokens.want("(")
-    listed = [_compared(tokens)]
-    while tokens.took(","):
-        listed.append(_compared(tokens))
-    tokens.want(")")
-    return tuple(listed)
-
-
-def _compared(tokens: TokenReader) -> Operand:
-    if tokens.at_reference():
-        return Reference(tokens.reference())
-    return _call(tokens) if tokens.calls else tokens.attribute()
-
-
-def _call(tokens: TokenReader) -> FunctionCall:
-    function = tokens.take()
-    if function not in ARGUMENTS:
-        raise _no_function(function, tokens.kind)
-    tokens.want("(")
-    arguments = [_argument(tokens)]
-    while tokens.took(","):
-        arguments.append(_argument(tokens))
-    tokens.want(")")
-    _check_arguments(function, arguments, tokens.kind)
-    return FunctionCall(function, tuple(arguments))
-
-
-def _check_arguments(function: str, arguments: Sequence[Operand], kind: str) -> None:
-    wanted = ARGUMENTS[function]
-    if len(arguments) != wanted:
-        raise validation_error(
-            f"Invalid {kind}: Incorrect number of operands for operator or function; "
-            f"operator or function: {function}, number of operands: {len(arguments)}"
-        )
-    if wanted == 1 and not isinstance(arguments[0], PathValue):
-        raise validation_error(
-            f"Invalid {kind}: Operator or function requires a document path; operator or function: {function}"
-        )
-    if function == "attribute_type" and not isinstance(arguments[1], Reference):
-        raise syntax_error(kind)
-
-
-def _argument(tokens: TokenReader) -> Operand:
-    return Reference(tokens.reference()) if tokens.at_reference() else tokens.attribute()
-
-
-def _no_function(name: str, kind: str) -> ServiceError:
-    return validation_error(f"Invalid {kind}: Invalid function name; function: {name}")
+        super().end()

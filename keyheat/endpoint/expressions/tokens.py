@@ -5,11 +5,11 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ReservedWords.h
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeVar
 
 from keyheat.endpoint.errors import ServiceError, validation_error
-from keyheat.endpoint.expressions.trees import DocumentPath, PathValue
+from keyheat.endpoint.expressions.trees import DocumentPath, Reference
 from keyheat.model.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS, NESTING_LEVELS
 
 WORDS: Final = """
@@ -56,6 +56,7 @@ WITHIN WITHOUT WORK WRAPPED WRITE YEAR ZONE
 RESERVED: Final = frozenset(WORDS.split())
 
 
+Term = TypeVar("Term")
 KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN"}
 END = "<EOF>"
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
@@ -89,18 +90,12 @@ class NamesUsed(dict[str, str]):
         )
 
 
-class TokenReader:
-    """The tokens of one expression, and how far they are read. `values` are the `:names` met so far."""
+class Reader:
+    """Words and signs of a text, read one after the other, in an expression or in a statement."""
 
-    def __init__(self, text: str, names: NamesUsed, kind: str) -> None:
-        updates = kind == "UpdateExpression"
-        token = _UPDATE_TOKEN if updates else _CONDITION_TOKEN
-        self._is_name = _UPDATE_NAME if updates else _CONDITION_NAME
-        self._text, self._names, self.kind = text, names, kind
-        self._found = list(token.finditer(text))
-        self._words = [match[0] for match in self._found] + [END, END]
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = [*words, END, END]
         self.at = 0
-        self.values: set[str] = set()
 
     @property
     def next(self) -> str:
@@ -115,19 +110,49 @@ class TokenReader:
     @property
     def calls(self) -> bool:
         """Whether the next two tokens are a function's name and its bracket."""
-        return self._words[self.at + 1] == "(" and self._is_name(self.next) is not None
+        return self._words[self.at + 1] == "(" and self.is_name(self.next)
+
+    def is_name(self, word: str) -> bool:
+        raise NotImplementedError
+
+    def unexpected(self) -> ServiceError:
+        """The next token has no place here."""
+        raise NotImplementedError
+
+    def malformed(self) -> ServiceError:
+        """What was read last has no place where it stands."""
+        raise NotImplementedError
+
+    def invalid(self, message: str) -> ServiceError:
+        """The text is written well, and means nothing."""
+        raise NotImplementedError
+
+    def name(self) -> str:
+        """Read a name. Raises ValidationException."""
+        raise NotImplementedError
+
+    def position(self) -> str | int:
+        """Read what stands in the brackets of a path. Raises ValidationException."""
+        if not (self.next.isascii() and self.next.isdecimal()):
+            raise self.unexpected()
+        return int(self.take())
+
+    def function(self) -> str:
+        """Read the name of a function that is called."""
+        return self.take()
 
     def take(self) -> str:
-        """The next token, which is read."""
+        """Read the next token."""
         word = self.next
-        self.at = min(self.at + 1, len(self._found))
+        self.at = min(self.at + 1, len(self._words) - 2)
         return word
 
     def took(self, *words: str) -> bool:
-        """Whether the next token is one of these; then it is read."""
-        if self.keyword not in words:
+        """Whether the next tokens are these words or signs; then they are read."""
+        found = self._words[self.at : self.at + len(words)]
+        if [word.upper() for word in found] != [*words]:
             return False
-        self.take()
+        self.at += len(words)
         return True
 
     def want(self, word: str) -> None:
@@ -135,52 +160,71 @@ class TokenReader:
         if not self.took(word):
             raise self.unexpected()
 
+    def path(self) -> DocumentPath:
+        """A document path: an attribute's name, and the steps from it into its value."""
+        steps: list[str | int] = [self.name()]
+        while self.next in (".", "["):
+            if self.take() == ".":
+                steps.append(self.name())
+            else:
+                steps.append(self.position())
+                self.want("]")
+        return tuple(steps)
+
+    def several(self, read: Callable[[], Term]) -> tuple[Term, ...]:
+        """One or more terms, with commas between them."""
+        terms = [read()]
+        while self.took(","):
+            terms.append(read())
+        return tuple(terms)
+
+
+class TokenReader(Reader):
+    """The tokens of one expression. `values` are the `:names` met so far."""
+
+    def __init__(self, text: str, names: NamesUsed, kind: str) -> None:
+        updates = kind == "UpdateExpression"
+        self._matches_name = _UPDATE_NAME if updates else _CONDITION_NAME
+        self._text, self._names, self.kind = text, names, kind
+        self._found = list((_UPDATE_TOKEN if updates else _CONDITION_TOKEN).finditer(text))
+        self.values: set[str] = set()
+        super().__init__(match[0] for match in self._found)
+
+    def is_name(self, word: str) -> bool:
+        return self._matches_name(word) is not None
+
     def unexpected(self) -> ServiceError:
-        """The next token has no place here."""
         last = len(self._found) - 1
         if last < 0:
             return syntax_error(self.kind, f'token: "{END}"')
         begin, end = self._found[max(0, self.at - 1)].start(), self._found[min(self.at + 1, last)].end()
         return syntax_error(self.kind, f'token: "{self.next}", near: "{self._text[begin:end]}"')
 
-    def reference(self) -> str:
-        """The name of a value, `:name`."""
-        if not _REFERENCE(self.next):
-            raise self.unexpected()
-        self.values.add(self.next)
-        return self.take()
+    def malformed(self) -> ServiceError:
+        return syntax_error(self.kind)
+
+    def invalid(self, message: str) -> ServiceError:
+        return validation_error(f"Invalid {self.kind}: {message}")
 
     def at_reference(self) -> bool:
         """Whether a value is next."""
         return self.next.startswith(":")
 
-    def attribute(self) -> PathValue:
-        """What the item has at the document path that is next."""
-        return PathValue(self.path())
+    def reference(self) -> Reference:
+        """A value by its name, `:name`."""
+        if not _REFERENCE(self.next):
+            raise self.unexpected()
+        self.values.add(self.next)
+        return Reference(self.take())
 
-    def path(self) -> DocumentPath:
-        """A document path, its placeholders replaced."""
-        steps: list[str | int] = [self._name()]
-        while self.next in (".", "["):
-            if self.take() == ".":
-                steps.append(self._name())
-            elif not (self.next.isascii() and self.next.isdecimal()):
-                raise self.unexpected()
-            else:
-                steps.append(int(self.take()))
-                self.want("]")
-        return tuple(steps)
-
-    def _name(self) -> str:
+    def name(self) -> str:
         word = self.next
         if _PLACEHOLDER(word):
             return self._names[self.take()]
-        if word.upper() in KEYWORDS or not self._is_name(word):
+        if word.upper() in KEYWORDS or not self.is_name(word):
             raise self.unexpected()
         if is_reserved(word):
-            raise validation_error(
-                f"Invalid {self.kind}: Attribute name is a reserved keyword; reserved keyword: {word}"
-            )
+            raise self.invalid(f"Attribute name is a reserved keyword; reserved keyword: {word}")
         return self.take()
 
 

@@ -7,28 +7,33 @@ So what DynamoDB would refuse as invalid is refused as that, and a throttle take
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from keyheat.endpoint.delivery import Loss
-from keyheat.endpoint.dynamodb import Operation, internal_error
 from keyheat.endpoint.errors import (
     CONFLICT,
     ServiceError,
     cancellation_code,
+    internal_error,
     throttled,
     transaction_conflict,
 )
 from keyheat.endpoint.faults.rules import FaultRule, FaultRules
-from keyheat.endpoint.service import Handler, Service
+from keyheat.endpoint.service import Service
 from keyheat.endpoint.tables.catalog import Aim, Table, table_name
 from keyheat.model.resources import Cause, Refusal
 from keyheat.words import Direction
 
-LOST: Mapping[str | None, Loss] = {"before": "all", "after": "all", "middle": "half"}
-NAMING = ("TableName", "ResourceArn", "StreamArn")
+if TYPE_CHECKING:
+    from keyheat.endpoint.dynamodb import Operation
+
+LOST: Final[Mapping[str | None, Loss]] = {"before": "all", "after": "all", "middle": "half"}
+NAMING: Final = ("TableName", "ResourceArn", "StreamArn")
 """The members by which requests about a table itself name it."""
+OF_ON_DEMAND, OF_PROVISIONED = (Cause.ACCOUNT, Cause.MAX_ON_DEMAND), (Cause.PROVISIONED,)
+"""https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/throttling-diagnosing-workflow.html"""
 
 
 @dataclass(slots=True)
@@ -45,14 +50,16 @@ class RuleCount:
     struck: int = 0
     unfit: int = 0
 
-    def meant(self, operation: str, aim: Aim) -> bool:
-        """Whether it is for a request for that."""
+    def is_for(self, operation: str, table: str | None, region: str) -> bool:
+        """Whether it is for requests of that operation, table and Region."""
         rule = self.rule
-        if rule.operations is not None and operation not in rule.operations:
-            return False
-        if rule.table is not None and rule.table != aim.table.name:
-            return False
-        if rule.region is not None and rule.region != aim.table.region:
+        named = rule.operations is None or operation in rule.operations
+        return named and rule.table in (None, table) and rule.region in (None, region)
+
+    def is_for_item(self, operation: str, aim: Aim) -> bool:
+        """Whether it is for a request for that item or page."""
+        rule = self.rule
+        if not self.is_for(operation, aim.table.name, aim.table.region):
             return False
         if not (_throttles(rule, aim) if rule.throttle is not None else _reads(rule, aim)):
             return False
@@ -64,7 +71,7 @@ class RuleCount:
         return key is not None and (key == rule.key or key.startswith(rule.key_prefix or "\0"))
 
     def strikes(self, since_s: float) -> bool:
-        """Whether it strikes one that it is meant for, so long after the rules were set."""
+        """Whether it strikes a request that it is for, so long after the rules were set."""
         rule = self.rule
         if since_s < rule.from_s or (rule.to_s is not None and since_s >= rule.to_s):
             return False
@@ -84,10 +91,6 @@ class RuleCount:
             self.unfit += 1
             return None
         return Refusal(self.rule.index if of_index else None, direction, cause)
-
-
-OF_ON_DEMAND, OF_PROVISIONED = (Cause.ACCOUNT, Cause.MAX_ON_DEMAND), (Cause.PROVISIONED,)
-"""https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/throttling-diagnosing-workflow.html"""
 
 
 def _reads(rule: FaultRule, aim: Aim) -> bool:
@@ -135,17 +138,30 @@ class Faults:
             for name, rule in zip(self.rules.names, self.rules.rules, strict=True)
         ]
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Each rule as it was set, and how often it was asked, struck and did not fit."""
-        return [
+    def report(self) -> dict[str, Any]:
+        """Each rule as it was set, how often it was asked, struck and did not fit, and since when."""
+        rows = [
             {
-                **one.rule.model_dump(exclude_defaults=True), "name": one.name,
-                "asked": one.asked, "struck": one.struck, "unfit": one.unfit,
+                **count.rule.model_dump(exclude_defaults=True), "name": count.name,
+                "asked": count.asked, "struck": count.struck, "unfit": count.unfit,
             }
-            for one in self.counts
+            for count in self.counts
         ]  # fmt: skip
+        since_s = self.service.now_s() - self.since_s
+        return {"seed": self.rules.seed, "since_s": round(since_s, 3), "rules": rows}
 
-    # What operations on items ask.
+    def handle(
+        self, operation: "Operation", service: Service, request: dict[str, Any]
+    ) -> bytes | dict[str, Any]:
+        """The answer of an operation, unless a fault of a request that is for no item comes first."""
+        self._instead = None
+        if operation.tables is None:
+            self._meet_about(operation.name, request, service.region)
+        try:
+            return operation.handler(service, request)
+        finally:
+            if self._instead is not None:
+                raise self._instead
 
     def meet(self, operation: str, aim: Aim) -> None:
         """One request for one item or page. Raises the error that answers it where a rule strikes."""
@@ -188,14 +204,13 @@ class Faults:
         """Which items are struck by which rule; delays and lost answers are noted on the way."""
         met: Met = {}
         for count in self.counts:
-            left = [n for n, aim in enumerate(aims) if n not in met and count.meant(operation, aim)]
+            left = [n for n, aim in enumerate(aims) if n not in met and count.is_for_item(operation, aim)]
             if count.rule.by_item:
                 self._strike_items(count, aims, left, met)
-            elif left and count.strikes(self.service.now_s() - self.since_s):
-                self._strike(count.rule, count.name)
-                if count.rule.error or count.rule.cut:
-                    self._end(count.rule, operation, {aim.table.name: aim.table for aim in aims})
-                    break
+            elif left and self._strikes_request(
+                count, operation, {aim.table.name: aim.table for aim in aims}
+            ):
+                break
         return met
 
     def _strike_items(self, count: RuleCount, aims: Sequence[Aim], numbers: Sequence[int], met: Met) -> None:
@@ -206,62 +221,11 @@ class Faults:
             if unfit or not count.strikes(now_s - self.since_s):
                 continue
             met[number] = refusal
-            self._strike(count.rule, count.name)
+            self._note(count)
             if refusal is not None:
                 resource = aims[number].table.model.resource(refusal.index)
                 lane = resource.read if refusal.direction is Direction.READ else resource.write
                 lane.meter.injected(refusal.cause, now_s)
-
-    def _strike(self, rule: FaultRule, name: str) -> None:
-        """Note on the answer that a rule struck, once for each."""
-        delivery = self.service.delivery()
-        if name not in delivery.faults:
-            delivery.faults += (name,)
-            delivery.waits_s += (rule.delay_ms or 0.0) / 1_000
-
-    def _end(self, rule: FaultRule, operation: str, tables: Mapping[str, Table]) -> None:
-        """The request as a whole comes to nothing, or its answer does. Raises where it is not carried out."""
-        if rule.cut is not None:
-            self.service.delivery().loses = LOST[rule.cut]
-            if rule.cut == "before":
-                raise internal_error()  # which nobody gets
-            return
-        if rule.error == 500:
-            for table in tables.values():
-                table.model.minutes.system_error(operation, self.service.now_s())
-        error = internal_error() if rule.error == 500 else unavailable()
-        if not rule.done:
-            raise error
-        self._instead = error
-
-    # What every request goes through while there are rules.
-
-    def around(self, operation: Operation) -> Operation:
-        """The operation, with the faults of requests that are for no item, and answers that are replaced."""
-
-        def handle(service: Service, request: dict[str, Any]) -> bytes | dict[str, Any]:
-            self._instead = None
-            if operation.tables is None:
-                self._meet_about(operation.name, request, service.region)
-            return self._answered(operation.handler, service, request)
-
-        return replace(operation, handler=handle)
-
-    def _answered(
-        self, handler: Handler, service: Service, request: dict[str, Any]
-    ) -> bytes | dict[str, Any]:
-        try:
-            answer = handler(service, request)
-        except ServiceError:
-            self._raise_instead()
-            raise
-        self._raise_instead()
-        return answer
-
-    def _raise_instead(self) -> None:
-        error, self._instead = self._instead, None
-        if error is not None:
-            raise error
 
     def _meet_about(self, operation: str, request: Mapping[str, Any], region: str) -> None:
         """A request about a table itself, or about all. Raises the error that it is answered with."""
@@ -269,16 +233,43 @@ class Faults:
         table = None if named is None else table_name(named)
         for count in self.counts:
             rule = count.rule
-            meant = rule.operations is None or operation in rule.operations
             about_items = rule.by_item or (rule.key, rule.key_prefix, rule.index) != (None, None, None)
-            elsewhere = rule.table not in (None, table) or rule.region not in (None, region)
-            if not meant or about_items or elsewhere:
+            if about_items or not count.is_for(operation, table, region):
                 continue
-            if count.strikes(self.service.now_s() - self.since_s):
-                self._strike(rule, count.name)
-                if rule.error or rule.cut:
-                    self._end(rule, operation, {})
-                    return
+            if self._strikes_request(count, operation, {}):
+                return
+
+    def _strikes_request(self, count: RuleCount, operation: str, tables: Mapping[str, Table]) -> bool:
+        """Whether a rule strikes a request as a whole, and nothing comes after it.
+
+        Raises the error of a request that is not carried out.
+        """
+        rule, service = count.rule, self.service
+        if not count.strikes(service.now_s() - self.since_s):
+            return False
+        self._note(count)
+        if rule.cut is not None:
+            service.delivery().loses = LOST[rule.cut]
+            if rule.cut == "before":
+                raise internal_error()  # it ends the request; the connection is cut, and no answer sent
+            return True
+        if rule.error is None:
+            return False
+        error = internal_error() if rule.error == 500 else unavailable()
+        if rule.error == 500:
+            for table in tables.values():
+                table.model.minutes.system_error(operation, service.now_s())
+        if not rule.done:
+            raise error
+        self._instead = error
+        return True
+
+    def _note(self, count: RuleCount) -> None:
+        """Note on the answer that a rule struck, once for each."""
+        delivery = self.service.delivery()
+        if count.name not in delivery.faults:
+            delivery.faults += (count.name,)
+            delivery.waits_s += (count.rule.delay_ms or 0.0) / 1_000
 
 
 def unavailable() -> ServiceError:

@@ -10,10 +10,11 @@
 Everything is checked before any of it is used, and every mistake is said at once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -23,6 +24,7 @@ from pydantic import (
     Field,
     ValidationError,
     WithJsonSchema,
+    model_validator,
 )
 from pydantic_core import PydanticCustomError
 
@@ -31,7 +33,7 @@ from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.options import REGION_NAME
 from keyheat.endpoint.stream_operations import STREAMS
 from keyheat.model.resources import REASONS, Cause, parse_reason
-from keyheat.validation import listed, mistakes
+from keyheat.validation import TOGETHER, listed, mistakes
 from keyheat.words import Direction
 
 FORMAT: Final = "keyheat.faults/1"
@@ -81,16 +83,23 @@ KeyText = Annotated[
 ]
 
 
-def _known_reason(said: str) -> str:
-    if said in REASONS:
-        return said
-    near = get_close_matches(said, REASONS, n=1)
-    accepted = f"did you mean {near[0]}?" if near else f"there are {', '.join(REASONS)}"
-    raise PydanticCustomError("reason", "no reason for a throttle, {accepted}", {"accepted": accepted})
+def _one_of(names: Sequence[str], what: str) -> Callable[[str], str]:
+    def check(name: str) -> str:
+        if name not in names:
+            near = get_close_matches(name, names, n=1)
+            accepted = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+            raise PydanticCustomError("name", f"no {what}, {{accepted}}", {"accepted": accepted})
+        return name
+
+    return check
 
 
-Reason = Annotated[str, AfterValidator(_known_reason), WithJsonSchema({"enum": [*REASONS]})]
-OperationName = Annotated[str, WithJsonSchema({"enum": [*OPERATIONS]})]  # else said by `broken_rules`
+Reason = Annotated[
+    str, AfterValidator(_one_of(REASONS, "reason for a throttle")), WithJsonSchema({"enum": [*REASONS]})
+]
+OperationName = Annotated[
+    str, AfterValidator(_one_of(OPERATIONS, "operation")), WithJsonSchema({"enum": [*OPERATIONS]})
+]
 Span = Annotated[float, Field(ge=0, le=7 * 86_400)]
 
 
@@ -140,6 +149,47 @@ class FaultRule(FaultPart):
         """What its throttle says: (an index's?, direction, cause)."""
         return None if self.throttle is None else parse_reason(self.throttle)
 
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        broken = [*self._broken(), *(why for name in self.operations or () for why in self._unfit(name))]
+        if broken:
+            raise PydanticCustomError(TOGETHER, "{broken}", {"broken": "; ".join(broken)})
+        return self
+
+    def _broken(self) -> Iterator[str]:
+        """What is wrong between its fields."""
+        kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
+        if not kinds and self.delay_ms is None:
+            yield f"does nothing: it needs one of {', '.join(KINDS)}, or delay_ms"
+        if len(kinds) > 1:
+            yield f"has {' and '.join(kinds)}: one of them in a rule"
+        if self.done and self.error is None:
+            yield "done: only an error has it"
+        if self.key is not None and self.key_prefix is not None:
+            yield "has a key and a key_prefix: one of them in a rule"
+        if self.to_s is not None and self.to_s <= self.from_s:
+            yield f"to_s should be later than from_s, {self.from_s:g}, got {self.to_s:g}"
+        if self.refuses is not None and self.refuses[0] and self.index is None:
+            yield f"index is missing: {self.throttle} is the reason of an index"
+        if self.refuses is not None and not self.refuses[0] and self.index is not None:
+            yield f"{self.throttle} is no reason of an index, which has Index... of its own"
+
+    def _unfit(self, operation: str) -> Iterator[str]:
+        """Why an operation cannot meet it."""
+        side = None if self.refuses is None else self.refuses[1]
+        if self.by_item and operation not in DATA:
+            yield f"{operation} is for no item: it can meet error, cut and delay_ms"
+        elif side is not None and operation in (READS if side is Direction.WRITE else WRITES):
+            yield f"{operation} does not {side}, so that it never meets {self.throttle}"
+        elif self.conflict and operation not in CONFLICTS:
+            yield f"{operation} meets no transaction: {', '.join(sorted(CONFLICTS))} do"
+        elif self.index is not None and side is not Direction.WRITE and operation in OF_TABLES_ALONE:
+            yield f"{operation} reads no index: Query and Scan do"
+        if (self.key is not None or self.key_prefix is not None) and (
+            operation == "Scan" or operation not in DATA
+        ):
+            yield f"{operation} is for no key"
+
 
 class FaultRules(FaultPart):
     """Rules of faults, asked in their order: the first that strikes counts, and delays add up."""
@@ -152,8 +202,16 @@ class FaultRules(FaultPart):
 
     @property
     def names(self) -> list[str]:
-        """What each rule is called."""
-        return [_name(rule.name, number) for number, rule in enumerate(self.rules)]
+        """The name of each rule."""
+        return [rule.name or f"rule-{number}" for number, rule in enumerate(self.rules, 1)]
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        if twice := [name for name, count in Counter(self.names).items() if count > 1]:
+            raise PydanticCustomError(
+                TOGETHER, "several rules are called {names}", {"names": ", ".join(twice)}
+            )
+        return self
 
 
 def json_schema() -> dict[str, Any]:
@@ -173,99 +231,15 @@ def load_rules(path: Path) -> FaultRules:
 
 
 def checked_rules(source: str, content: object) -> FaultRules:
-    """Rules that TOML or JSON states. Raises `FaultRulesError` with every mistake in them."""
-    errors: list[str] = []
-    rules = None
+    """Rules that TOML or JSON states. Raises `FaultRulesError`."""
     try:
-        rules = FaultRules.model_validate(content)
+        return FaultRules.model_validate(content)
     except ValidationError as error:
-        errors += [_did_you_mean(line) for line in mistakes(error, IN_WORDS)]
-    given = content.get("rules") if isinstance(content, Mapping) else None
-    if isinstance(given, list | tuple):
-        errors += broken_rules(given[:MOST_RULES])
-    if rules is None or errors:
-        raise FaultRulesError(source, errors)
-    return rules
-
-
-def broken_rules(rules: Sequence[Any]) -> Iterator[str]:
-    """What is wrong between the fields of rules, each as `message @ $.path`."""
-    names: set[str] = set()
-    for number, rule in enumerate(rules):
-        if not isinstance(rule, Mapping):
-            continue
-        here, rule = f"$.rules[{number}]", {field: said for field, said in rule.items() if said is not None}
-        name = _name(rule.get("name"), number)
-        if name in names:
-            yield f"another rule is called {name!r} too @ {here}.name"
-        names.add(name)
-        yield from _broken_effect(rule, here)
-        yield from _broken_choice(rule, here)
-        yield from _broken_operations(rule, here)
-
-
-def _name(said: Any, number: int) -> str:
-    return said if isinstance(said, str) else f"rule-{number + 1}"
-
-
-def _broken_effect(rule: Mapping[str, Any], here: str) -> Iterator[str]:
-    said = [kind for kind in KINDS if kind in rule]
-    if not said and "delay_ms" not in rule:
-        yield f"does nothing: it needs one of {', '.join(KINDS)}, or delay_ms @ {here}"
-    if len(said) > 1:
-        yield f"has {' and '.join(said)}: one of them in a rule @ {here}"
-    if "done" in rule and "error" not in rule:
-        yield f"only an error has it @ {here}.done"
-
-
-def _broken_choice(rule: Mapping[str, Any], here: str) -> Iterator[str]:
-    if "key" in rule and "key_prefix" in rule:
-        yield f"has a key and a key_prefix: one of them in a rule @ {here}"
-    begins, ends = rule.get("from_s", 0), rule.get("to_s")
-    if isinstance(begins, int | float) and isinstance(ends, int | float) and 0 < ends <= begins:
-        yield f"should be later than from_s, {begins:g}, got {ends:g} @ {here}.to_s"
-    reason = _reason(rule)
-    if reason is not None and reason[0] and "index" not in rule:
-        yield f"missing: {rule['throttle']} is the reason of an index @ {here}.index"
-    if reason is not None and not reason[0] and "index" in rule:
-        yield f"{rule['throttle']} is no reason of an index, which has Index... of its own @ {here}.index"
-
-
-def _broken_operations(rule: Mapping[str, Any], here: str) -> Iterator[str]:
-    operations = rule.get("operations")
-    if not isinstance(operations, list | tuple):
-        return
-    for number, operation in enumerate(operations):
-        at = f"{here}.operations[{number}]"
-        if operation not in OPERATIONS:
-            near = get_close_matches(str(operation), OPERATIONS, n=1)
-            yield f"no operation {operation!r}" + (f", did you mean {near[0]}?" if near else "") + f" @ {at}"
-        else:
-            yield from (f"{why} @ {at}" for why in _unfit(rule, operation))
-
-
-def _unfit(rule: Mapping[str, Any], operation: str) -> Iterator[str]:
-    """Why an operation cannot meet a rule."""
-    reason, index = _reason(rule), "index" in rule
-    if ("throttle" in rule or "conflict" in rule) and operation not in DATA:
-        yield f"{operation} is for no item: it can meet error, cut and delay_ms"
-    elif reason is not None and operation in (READS if reason[1] is Direction.WRITE else WRITES):
-        yield f"{operation} does not {reason[1]}, so that it never meets {rule['throttle']}"
-    elif "conflict" in rule and operation not in CONFLICTS:
-        yield f"{operation} meets no transaction: {', '.join(sorted(CONFLICTS))} do"
-    elif index and (reason is None or reason[1] is Direction.READ) and operation in OF_TABLES_ALONE:
-        yield f"{operation} reads no index: Query and Scan do"
-    if ("key" in rule or "key_prefix" in rule) and (operation == "Scan" or operation not in DATA):
-        yield f"{operation} is for no key"
-
-
-def _reason(rule: Mapping[str, Any]) -> tuple[bool, Direction, Cause] | None:
-    said = rule.get("throttle")
-    return parse_reason(said) if isinstance(said, str) else None
+        raise FaultRulesError(source, [_did_you_mean(line) for line in mistakes(error, IN_WORDS)]) from None
 
 
 def _did_you_mean(error: str) -> str:
-    """A mistake; of a field that nobody knows, with the field that may have been meant."""
+    """A mistake; of an unknown field, with the field that may have been meant."""
     message, _, path = error.rpartition(" @ ")
     if message != "unknown field":
         return error

@@ -4,10 +4,11 @@ Everything here depends on the text alone, so its results are kept.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.statements.html
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from keyheat.endpoint.errors import validation_error
-from keyheat.endpoint.expressions.trees import Action, DocumentPath, PathValue, Reference
+from keyheat.endpoint.expressions.tokens import END
+from keyheat.endpoint.expressions.trees import Action, PathValue, Reference
 from keyheat.endpoint.partiql.statements import ITEM, Change, Delete, Insert, MapOf, Select, Statement
 from keyheat.endpoint.partiql.terms import Terms
 from keyheat.endpoint.partiql.tokens import LEFT_OVER, NO_TABLE, StatementReader, malformed
@@ -39,31 +40,27 @@ def parsed_statement(text: str) -> Statement:
     else:
         raise malformed("Expected data manipulation")
     reader.took(";")
-    if reader.next.kind != "end":
+    if reader.next != END:
         raise malformed(LEFT_OVER)
     return statement
 
 
 def _select(terms: Terms, *, exists: bool = False) -> Select:
     reader = terms.reader
-    paths: list[DocumentPath] = []
-    if not reader.took("*"):
-        paths.append(reader.path())
-        while reader.took(","):
-            paths.append(reader.path())
+    paths = () if reader.took("*") else reader.several(reader.path)
     reader.want("FROM")
     table = reader.name()
     index = reader.name() if reader.took(".") else None
     _refuse_alias(terms)
     where = terms.condition() if reader.took("WHERE") else None
-    order = _order(terms) if reader.took("ORDER", "BY") else ()
+    order = reader.several(lambda: _order(terms)) if reader.took("ORDER", "BY") else ()
     return Select(
         table=table,
         where=where,
         values=tuple(terms.values.items()),
         parameters=reader.parameters,
         index=index,
-        paths=tuple(paths),
+        paths=paths,
         order=order,
         exists=exists,
     )
@@ -77,21 +74,19 @@ def _exists(terms: Terms) -> Select:
     return select
 
 
-def _order(terms: Terms) -> tuple[tuple[str, bool], ...]:
-    order: list[tuple[str, bool]] = []
-    while not order or terms.reader.took(","):
-        name = terms.reader.name()
-        descending = terms.reader.took("DESC")
-        if not descending:
-            terms.reader.took("ASC")
-        order.append((name, descending))
-    return tuple(order)
+def _order(terms: Terms) -> tuple[str, bool]:
+    """An attribute to order by, and whether the last come first."""
+    name = terms.reader.name()
+    descending = terms.reader.took("DESC")
+    if not descending:
+        terms.reader.took("ASC")
+    return name, descending
 
 
 def _insert(terms: Terms) -> Insert:
     terms.reader.want("INTO")
     table = terms.reader.name(NO_TABLE)
-    if terms.reader.next.kind in ("name", "quoted") and terms.reader.keyword not in ("VALUE", "VALUES"):
+    if terms.reader.names and terms.reader.keyword not in ("VALUE", "VALUES"):
         raise malformed(LEFT_OVER)
     terms.reader.want("VALUE")
     item = terms.value()
@@ -106,10 +101,8 @@ def _update(terms: Terms) -> Change:
     _refuse_alias(terms)
     actions: list[Action] = []
     while reader.keyword in ("SET", "REMOVE"):
-        clause = reader.take().keyword
-        actions.append(_action(terms, clause))
-        while reader.took(","):
-            actions.append(_action(terms, clause))
+        clause = reader.take().upper()
+        actions += reader.several(partial(_action, terms, clause))
     if not actions:
         raise reader.unexpected()
     where = terms.condition() if reader.took("WHERE") else None
@@ -129,9 +122,9 @@ def _action(terms: Terms, clause: str) -> Action:
     if clause == "REMOVE":
         return Action(clause, path)
     reader.want("=")
-    if not (reader.calls and reader.next.text.lower() in IN_SETS):
+    if not (reader.calls and reader.next.lower() in IN_SETS):
         return Action(clause, path, terms.sum())
-    function = reader.take().text.lower()
+    function = reader.take().lower()
     reader.want("(")
     changed = terms.operand()
     reader.want(",")
@@ -174,7 +167,6 @@ def _returning(terms: Terms) -> str:
 
 def _refuse_alias(terms: Terms) -> None:
     """Raises ValidationException where a table is given another name, which PartiQL has and DynamoDB not."""
-    following = terms.reader.next
     words = ("WHERE", "ORDER", "SET", "REMOVE", "RETURNING")
-    if following.keyword == "AS" or (following.kind in ("name", "quoted") and following.keyword not in words):
+    if terms.reader.names and terms.reader.keyword not in words:
         raise validation_error("Aliasing is not supported")

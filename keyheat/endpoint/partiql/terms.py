@@ -11,8 +11,9 @@ from typing import Final
 from keyheat.endpoint.errors import ServiceError, nested_too_deep, validation_error
 from keyheat.endpoint.expressions import trees
 from keyheat.endpoint.expressions.parsing import ConditionReader
+from keyheat.endpoint.expressions.tokens import END
 from keyheat.endpoint.partiql.statements import ListOf, MapOf, Parameter, Scalar, SetOf, Template
-from keyheat.endpoint.partiql.tokens import UNEXPECTED_TERM, StatementReader, malformed
+from keyheat.endpoint.partiql.tokens import QUOTED, STRING, UNEXPECTED_TERM, StatementReader, malformed
 from keyheat.endpoint.values import canonical
 from keyheat.model.limits import NESTING_LEVELS
 
@@ -36,7 +37,7 @@ class Terms:
     def value(self, under: str = "root", depth: int = 0) -> Template:
         """A literal or a parameter, whatever is nested in it."""
         reader = self.reader
-        token = reader.next
+        keyword = reader.keyword
         if depth > NESTING_LEVELS:
             raise nested_too_deep()
         if reader.took("?"):
@@ -48,21 +49,21 @@ class Terms:
             return SetOf(self._members(">>", under, depth))
         if reader.took("{"):
             return self._map(under, depth)
-        if token.kind == "string":
-            return Scalar({"S": reader.take().text})
-        if token.keyword in ("TRUE", "FALSE", "NULL"):
-            return Scalar(
-                {"NULL": True} if reader.take().keyword == "NULL" else {"BOOL": token.keyword == "TRUE"}
-            )
+        if reader.next.startswith(STRING):
+            return Scalar({"S": reader.take()[1:]})
+        if reader.took("NULL"):
+            return Scalar({"NULL": True})
+        if reader.took("TRUE") or reader.took("FALSE"):
+            return Scalar({"BOOL": keyword == "TRUE"})
         return Scalar({"N": self._number(under)})
 
     def _number(self, under: str) -> str:
         sign = "-" if self.reader.took("-") else ""
         if not sign:
             self.reader.took("+")
-        if self.reader.next.kind != "number":
+        if self.reader.next[0] not in "0123456789." or self.reader.next == ".":
             raise self.reader.unexpected()
-        text = self.reader.take().text
+        text = self.reader.take()
         if _LONG_EXPONENT(text):
             raise malformed()
         try:
@@ -83,73 +84,44 @@ class Terms:
         while not self.reader.took("}"):
             if members:
                 self.reader.want(",")
-            name = self.reader.take()
-            if name.kind not in ("string", "quoted"):
+            token = self.reader.take()
+            if token[0] not in (STRING, QUOTED):
                 raise malformed(UNEXPECTED_TERM)
+            name = token[1:]
             self.reader.want(":")
             # The path in messages begins inside of an attribute's value.
-            members[name.text] = self.value(f"{under}.{name.text}" if depth else "root", depth + 1)
+            members[name] = self.value(f"{under}.{name}" if depth else "root", depth + 1)
         return MapOf(tuple(members.items()))
 
-    def _named(self) -> trees.Reference:
-        value = self.value()
+    def named(self, value: Template) -> trees.Reference:
+        """A value by the name that it gets."""
         name = f":{len(self.values)}"
         self.values[name] = value
         return trees.Reference(name)
 
     def operand(self) -> trees.Operand:
-        """What a condition compares: a path, a value, or a function of a path."""
-        token = self.reader.next
-        if self.reader.calls:
-            return self._call()
-        if token.kind in ("name", "quoted") and token.keyword not in ("TRUE", "FALSE", "NULL"):
+        """A path or a value."""
+        if self.reader.names and self.reader.keyword not in ("TRUE", "FALSE", "NULL"):
             return trees.PathValue(self.reader.path())
-        return self._named()
-
-    def _call(self) -> trees.FunctionCall:
-        function = self.reader.take().text.lower()
-        if function not in FUNCTIONS:
-            raise validation_error(
-                f"Unsupported function: {function}; the functions of a condition are {', '.join(FUNCTIONS)}"
-            )
-        self.reader.counted()
-        self.reader.want("(")
-        arguments = [self.operand()]
-        while self.reader.took(","):
-            arguments.append(self.operand())
-        self.reader.want(")")
-        calls = any(isinstance(one, trees.FunctionCall) for one in arguments)
-        if calls or len(arguments) != trees.ARGUMENTS[function]:
-            raise validation_error(
-                "Incorrect number of operands for operator or function; "
-                f"operator or function: {function}, number of operands: {len(arguments)}"
-            )
-        if not isinstance(arguments[0], trees.PathValue):
-            raise validation_error(
-                f"Operator or function requires a document path; operator or function: {function}"
-            )
-        if function == "attribute_type" and not isinstance(arguments[1], trees.Reference):
-            raise malformed(UNEXPECTED_TERM)
-        return trees.FunctionCall(function, tuple(arguments))
+        return self.named(self.value())
 
     def sum(self) -> trees.Operand:
         """What an update writes: values, paths and lists, added and taken away."""
         total = self._addend()
-        while self.reader.keyword in ("+", "-"):
+        while self.reader.next in ("+", "-"):
             self.reader.counted()
-            total = trees.Sum(self.reader.take().text, total, self._addend())
+            total = trees.Sum(self.reader.take(), total, self._addend())
         return total
 
     def _addend(self) -> trees.Operand:
         reader = self.reader
         if not reader.calls:
             return self.operand()
-        function = reader.take().text.lower()
+        function = reader.function()
         if function != "list_append":
             raise validation_error(
                 f"Unsupported function: {function}; the functions of SET are list_append, set_add, set_delete"
             )
-        reader.counted()
         reader.want("(")
         first = self._plain()
         reader.want(",")
@@ -163,75 +135,75 @@ class Terms:
         return self.operand()
 
     def condition(self) -> trees.Tree:
-        return _Condition(self.reader, self._simple).read()
-
-    def _simple(self) -> trees.Tree:
-        reader, left = self.reader, self.operand()
-        if isinstance(left, trees.FunctionCall) and left.function != "size":
-            return left
-        reader.counted()
-        if reader.took("IS"):
-            return self._is(left)
-        if reader.keyword in SIGNS:
-            return self._comparison(left)
-        negated = reader.took("NOT")
-        if reader.took("BETWEEN"):
-            low = self._compared()
-            reader.want("AND")
-            tree: trees.Tree = trees.Between(left, low, self._compared())
-        elif reader.took("IN"):
-            tree = trees.In(left, self._choices())
-        else:
-            raise reader.unexpected()
-        return trees.Not(tree) if negated else tree
-
-    def _compared(self) -> trees.Operand:
-        """An operand that has a value, as all have but the functions that are conditions themselves."""
-        found = self.operand()
-        if isinstance(found, trees.FunctionCall) and found.function != "size":
-            raise malformed(UNEXPECTED_TERM)
-        return found
-
-    def _comparison(self, left: trees.Operand) -> trees.Comparison:
-        sign = SIGNS[self.reader.take().text]
-        if self.reader.next.kind == "end":
-            raise malformed(NO_RIGHT_SIDE)
-        right = self._compared()
-        if isinstance(left, trees.Reference) and isinstance(right, trees.PathValue):
-            return trees.Comparison(FLIPPED[sign], right, left)
-        return trees.Comparison(sign, left, right)
-
-    def _is(self, left: trees.Operand) -> trees.Tree:
-        negated = self.reader.took("NOT")
-        kind = self.reader.take().keyword
-        if not isinstance(left, trees.PathValue) or kind not in ("NULL", "MISSING"):
-            raise malformed("Expected type name")
-        if kind == "MISSING":
-            return trees.FunctionCall("attribute_exists" if negated else "attribute_not_exists", (left,))
-        name = f":{len(self.values)}"
-        self.values[name] = Scalar({"S": "NULL"})
-        tree = trees.FunctionCall("attribute_type", (left, trees.Reference(name)))
-        return trees.Not(tree) if negated else tree
-
-    def _choices(self) -> tuple[trees.Operand, ...]:
-        end = "]" if self.reader.took("[") else ")"
-        if end == ")":
-            self.reader.want("(")
-        choices = [self._compared()]
-        while self.reader.took(","):
-            choices.append(self._compared())
-        self.reader.want(end)
-        return tuple(choices)
+        return _Condition(self).read()
 
 
 class _Condition(ConditionReader):
     """One of a statement, whose operators and brackets are counted."""
 
-    def _open(self, word: str) -> None:
+    tokens: StatementReader
+    functions = of_paths = FUNCTIONS
+    signs = SIGNS
+
+    def __init__(self, terms: Terms) -> None:
+        super().__init__(terms.reader)
+        self.terms = terms
+
+    def first(self) -> trees.Operand:
+        """A path, a value or a function's call."""
+        return self.call() if self.tokens.calls else self.terms.operand()
+
+    argument = first
+
+    def operand(self) -> trees.Operand:
+        """An operand that has a value, as all have but the functions that are conditions themselves."""
+        if self.tokens.next == END:
+            raise malformed(NO_RIGHT_SIDE)
+        operand = self.first()
+        if isinstance(operand, trees.FunctionCall) and operand.function != "size":
+            raise malformed(UNEXPECTED_TERM)
+        return operand
+
+    def simple(self) -> trees.Tree:
+        tokens, left = self.tokens, self.first()
+        if isinstance(left, trees.FunctionCall) and left.function != "size":
+            return left
+        tokens.counted()
+        if tokens.took("IS"):
+            return self._is(left)
+        if not tokens.took("NOT"):
+            tree = self.rest(left)
+        elif tokens.keyword in ("BETWEEN", "IN"):
+            tree = trees.Not(self.rest(left))
+        else:
+            raise tokens.unexpected()
+        match tree:
+            case trees.Comparison(sign, trees.Reference() as value, trees.PathValue() as path):
+                return trees.Comparison(FLIPPED[sign], path, value)
+        return tree
+
+    def choices(self) -> tuple[trees.Operand, ...]:
+        if not self.tokens.took("["):
+            return super().choices()
+        choices = self.tokens.several(self.operand)
+        self.tokens.want("]")
+        return choices
+
+    def _is(self, left: trees.Operand) -> trees.Tree:
+        negated = self.tokens.took("NOT")
+        kind = self.tokens.take().upper()
+        if not isinstance(left, trees.PathValue) or kind not in ("NULL", "MISSING"):
+            raise malformed("Expected type name")
+        if kind == "MISSING":
+            return trees.FunctionCall("attribute_exists" if negated else "attribute_not_exists", (left,))
+        tree = trees.FunctionCall("attribute_type", (left, self.terms.named(Scalar({"S": "NULL"}))))
+        return trees.Not(tree) if negated else tree
+
+    def begin(self, word: str) -> None:
         if word == "(" and self.open.count(word) == BRACKETS:
             raise validation_error(f"A condition has at most {BRACKETS} brackets open at a time")
-        super()._open(word)
+        super().begin(word)
         if word != "(":
             self.tokens.counted()
-        if word in ("AND", "OR") and self.tokens.next.kind == "end":
+        if word in ("AND", "OR") and self.tokens.next == END:
             raise malformed(NO_RIGHT_SIDE)

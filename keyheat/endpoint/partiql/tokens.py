@@ -4,10 +4,11 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.st
 """
 
 import re
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Iterator
+from typing import Final
 
 from keyheat.endpoint.errors import ServiceError, validation_error
+from keyheat.endpoint.expressions.tokens import Reader
 from keyheat.endpoint.expressions.trees import DocumentPath
 from keyheat.model.limits import EXPRESSION_OPERATORS, NESTING_LEVELS
 
@@ -25,32 +26,18 @@ OPERATORS: Final = frozenset(
     ("AND", "OR", "IN", "IS", "LIKE", "BETWEEN", "=", "<>", "!=", "<", "<=", ">", ">=")
 )
 
-Kind = Literal["name", "quoted", "string", "number", "sign", "end"]
 _TOKEN = re.compile(
     r"""(?P<space>\s+|--[^\n]*|/\*.*?\*/)
-      |"(?P<quoted>(?:[^"]|"")*)"
-      |'(?P<string>(?:[^']|'')*)'
+      |(?P<quoted>"(?:[^"]|"")*")
+      |(?P<string>'(?:[^']|'')*')
       |(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
       |(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)
       |(?P<sign>(?!/\*)(?:<<|>>|<>|<=|>=|!=|[=<>+*/(){}\[\],.:?;-]))""",
     re.VERBOSE | re.DOTALL,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One word, literal or sign; `text` of a name or a string is without its quotes."""
-
-    kind: Kind
-    text: str
-
-    @property
-    def keyword(self) -> str:
-        """The text of a word in capitals; of a sign itself; nothing for a quoted name or a literal."""
-        return self.text.upper() if self.kind in ("name", "sign") else ""
-
-
-END: Final = Token("end", "")
+_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*").fullmatch
+QUOTED, STRING = '"', "'"
+"""How the tokens of a quoted name and of a string begin; what follows is the text without quotes."""
 
 
 def malformed(detail: str = "") -> ServiceError:
@@ -59,83 +46,52 @@ def malformed(detail: str = "") -> ServiceError:
     return validation_error(f"Statement wasn't well formed, can't be processed: {detail}")
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> Iterator[str]:
     """All tokens of a statement, without comments. Raises ValidationException for what is none."""
-    found, at = [], 0
+    at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
             raise malformed()
-        at, kind = match.end(), match.lastgroup
-        if kind != "space":
-            found.append(_token(kind, match))
-    return found
+        at, token = match.end(), match[0]
+        if match.lastgroup in ("quoted", "string"):
+            quote = token[0]
+            yield quote + token[1:-1].replace(2 * quote, quote)
+        elif match.lastgroup != "space":
+            yield token
 
 
-def _token(kind: str | None, match: re.Match[str]) -> Token:
-    match kind:
-        case "quoted":
-            return Token("quoted", match["quoted"].replace('""', '"'))
-        case "string":
-            return Token("string", match["string"].replace("''", "'"))
-        case "number":
-            return Token("number", match["number"])
-        case "name":
-            return Token("name", match["name"])
-    return Token("sign", match["sign"])
-
-
-class StatementReader:
-    """The tokens of one statement, and how far they are read; `parameters` are the `?` met so far."""
+class StatementReader(Reader):
+    """The tokens of one statement; `parameters` are the `?` met so far."""
 
     def __init__(self, text: str) -> None:
-        self._found = tokens_of(text)
-        self._at = 0
+        super().__init__(tokens_of(text))
         self._operators = 0
         self.parameters = 0
 
     @property
-    def next(self) -> Token:
-        """The next token; `END` behind the last."""
-        return self._found[self._at] if self._at < len(self._found) else END
+    def names(self) -> bool:
+        """Whether a name is next, bare or in quotes."""
+        return self.is_name(self.next) or self.next.startswith(QUOTED)
 
-    @property
-    def keyword(self) -> str:
-        """The next token as a word in capitals, or as a sign."""
-        return self.next.keyword
-
-    @property
-    def calls(self) -> bool:
-        """Whether the next two tokens are a function's name and its bracket."""
-        behind = self._found[self._at + 1] if self._at + 1 < len(self._found) else END
-        return self.next.kind == "name" and behind == Token("sign", "(")
-
-    def take(self) -> Token:
-        """The next token, which is read."""
-        token = self.next
-        self._at += 1
-        return token
-
-    def took(self, *words: str) -> bool:
-        """Whether the next tokens are these words or signs; then they are read."""
-        for number, word in enumerate(words):
-            at = self._at + number
-            if at >= len(self._found) or self._found[at].keyword != word:
-                return False
-        self._at += len(words)
-        return True
-
-    def want(self, word: str, otherwise: str | None = None) -> None:
-        """Read this word or sign. Raises ValidationException where it is another."""
-        if not self.took(word):
-            raise self.unexpected() if otherwise is None else malformed(otherwise)
+    def is_name(self, word: str) -> bool:
+        return _NAME(word) is not None
 
     def unexpected(self) -> ServiceError:
-        """The next token has no place here."""
         keyword = self.keyword
         if keyword in OPERATORS:
             return malformed(UNEXPECTED_OPERATOR)
         return malformed(UNEXPECTED_KEYWORD if keyword in KEYWORDS else UNEXPECTED_TERM)
+
+    def malformed(self) -> ServiceError:
+        return malformed(UNEXPECTED_TERM)
+
+    def invalid(self, message: str) -> ServiceError:
+        return validation_error(message)
+
+    def function(self) -> str:
+        self.counted()
+        return self.take().lower()
 
     def counted(self) -> None:
         """One operator more. Raises ValidationException where an expression may not have so many."""
@@ -147,29 +103,24 @@ class StatementReader:
             )
 
     def name(self, otherwise: str | None = None) -> str:
-        """A name, in double quotes or bare. Raises ValidationException."""
-        token = self.next
-        if token.kind == "quoted" or (token.kind == "name" and token.keyword not in KEYWORDS):
-            return self.take().text
+        if self.next.startswith(QUOTED):
+            return self.take()[1:]
+        if self.names and self.keyword not in KEYWORDS:
+            return self.take()
         raise self.unexpected() if otherwise is None else malformed(otherwise)
 
+    def position(self) -> str | int:
+        step = self.take()
+        if step.startswith(STRING):
+            return step[1:]
+        if step.isdecimal() and len(step) < 10:
+            return int(step)
+        raise malformed(UNEXPECTED_TERM)
+
     def path(self) -> DocumentPath:
-        """An attribute's name, and the steps from it into its value."""
-        steps: list[str | int] = [self.name()]
-        while self.keyword in (".", "["):
-            if self.take().text == ".":
-                steps.append(self.name())
-                continue
-            step = self.take()
-            if step.kind == "string":
-                steps.append(step.text)
-            elif step.kind == "number" and step.text.isdecimal() and len(step.text) < 10:
-                steps.append(int(step.text))
-            else:
-                raise malformed(UNEXPECTED_TERM)
-            self.want("]")
+        steps = super().path()
         if len(steps) > NESTING_LEVELS:
             raise validation_error(
                 f"The document path has too many nesting levels; nesting levels: {len(steps)}"
             )
-        return tuple(steps)
+        return steps

@@ -1,22 +1,28 @@
 """What an endpoint begins with: the files that somebody names, read whole before anybody is answered."""
 
+import gzip
 import sys
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
+from keyheat.bounds import unmarked
 from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.options import Contents
 from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.state.descriptions import creation_of, read_tables, region_of
-from keyheat.endpoint.state.files import MOST_TABLES_BYTES, content_of
 from keyheat.endpoint.state.items import SeededItems
 from keyheat.endpoint.state.snapshot import created, restore
+from keyheat.inputs import open_file
 
-MOST_SAID: Final = 20
+GZIP: Final = b"\x1f\x8b"
+MOST_BYTES: Final = 2 << 30
+"""Of items or a snapshot, unpacked."""
+MOST_TABLES_BYTES: Final = 64 << 20
+MOST_SHOWN: Final = 20
 """Of what is wrong with one file of tables."""
 
 
@@ -24,70 +30,65 @@ class CannotBegin(ValueError):
     """Everything that is wrong with the files, a line each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
-    """The files of `--snapshot`, `--table` and `--seed-items` (each with the table it names, if it does)."""
-
-    snapshot: Path | None = None
-    tables: tuple[Path, ...] = ()
-    items: tuple[tuple[str | None, Path], ...] = ()
-
-    def make(self, regions: Regions) -> None:
-        """Fill an endpoint that is empty. Raises `CannotBegin`."""
-        wrong = [*self._read_snapshot(regions), *self._create_tables(regions)]
-        if not wrong:
-            wrong = [problem for table, path in self.items for problem in _seed(regions, table, path)]
-        if wrong:
-            raise CannotBegin("\n".join(wrong))
-
-    def _read_snapshot(self, regions: Regions) -> Iterator[str]:
-        if self.snapshot is None:
-            return
-        try:
-            restore(regions, content_of(self.snapshot))
-        except ValueError as error:
-            yield f"{self.snapshot}: {error}"
-
-    def _create_tables(self, regions: Regions) -> Iterator[str]:
-        for path in self.tables:
-            try:
-                tables = read_tables(content_of(path, MOST_TABLES_BYTES))
-            except ValueError as error:
-                yield from (f"{path}: {line}" for line in str(error).splitlines())
-                continue
-            wrong = [said for table in tables if (said := _created(regions, table))]
-            yield from (f"{path}: {said}" for said in wrong[:MOST_SAID])
-            if len(wrong) > MOST_SAID:
-                yield f"{path}: and {len(wrong) - MOST_SAID:,} tables more"
+def fill(regions: Regions, contents: Contents) -> None:
+    """Fill an empty endpoint. Raises `CannotBegin`."""
+    wrong = [] if contents.snapshot is None else list(_restore(regions, contents.snapshot))
+    wrong += [problem for path in contents.table for problem in _create_tables(regions, path)]
+    if not wrong:
+        wrong = [problem for table, path in contents.seed_items for problem in _seed(regions, table, path)]
+    if wrong:
+        raise CannotBegin("\n".join(wrong))
 
 
-def _created(regions: Regions, table: Mapping[str, Any]) -> str | None:
+def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """Read a file, unpacked where it is packed. Raises `ValueError`: why it cannot be read."""
+    try:
+        with open_file(path) as file:
+            packed = file.peek(len(GZIP)).startswith(GZIP)
+            content = (gzip.GzipFile(fileobj=file) if packed else file).read(most_bytes + 1)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise ValueError(f"packed by gzip, and damaged or cut off ({error})") from None
+    except OSError as error:
+        raise ValueError(error.strerror or str(error)) from None
+    if len(content) > most_bytes:
+        raise ValueError(f"it has more than {most_bytes:,} bytes; at most so many are read")
+    return unmarked(content)
+
+
+def _restore(regions: Regions, path: Path) -> Iterator[str]:
+    try:
+        restore(regions, content_of(path))
+    except ValueError as error:
+        yield f"{path}: {error}"
+
+
+def _create_tables(regions: Regions, path: Path) -> Iterator[str]:
+    try:
+        tables = read_tables(content_of(path, MOST_TABLES_BYTES))
+    except ValueError as error:
+        yield from (f"{path}: {line}" for line in str(error).splitlines())
+        return
+    wrong = [problem for table in tables if (problem := _create(regions, table))]
+    yield from (f"{path}: {problem}" for problem in wrong[:MOST_SHOWN])
+    if len(wrong) > MOST_SHOWN:
+        yield f"{path}: and {len(wrong) - MOST_SHOWN:,} tables more"
+
+
+def _create(regions: Regions, table: Mapping[str, Any]) -> str | None:
     """Create a described table in the Region that its ARN names, else at home; gives what is wrong."""
-    request, region = creation_of(table), region_of(table) or regions.home.region
+    region = region_of(table) or regions.home.region
     try:
         service = regions.called(region).service
-        created(service, request)
+        created(service, creation_of(table))
     except ServiceError as error:
-        return f"{error} @ {table['TableName']}{_member(request, error)}"
+        return f"{error} @ {table['TableName']}{error.path and '.'}{error.path}"
     if service is not regions.home:
         print(f"{table['TableName']}: in {region}, as its TableArn says", file=sys.stderr)
     return None
 
 
-def _member(request: Mapping[str, Any], error: ServiceError) -> str:
-    """The member that is of another type than it should be, which DynamoDB does not say; else nothing."""
-    if error.code == "SerializationException":
-        for name, value in request.items():
-            try:
-                check_shape("CreateTable", {name: value})
-            except ServiceError as alone:
-                if alone.code == error.code:
-                    return f".{name}"
-    return ""
-
-
 def _seed(regions: Regions, name: str | None, path: Path) -> Iterator[str]:
-    """Put the items of a file into a table; gives what is wrong, and says how many there are."""
+    """Put the items of a file into a table; yields what is wrong, and prints how many there are."""
     tables = regions.tables()
     if name is None and len(tables) == 1:
         (name,) = tables
@@ -96,8 +97,8 @@ def _seed(regions: Regions, name: str | None, path: Path) -> Iterator[str]:
             name = regions.table_named(*regions.find(name))
     if name not in tables:
         there = ", ".join(sorted(tables)) or "none; --table FILE brings one"
-        asked = f"no table {name}" if name is not None else f"which table? --seed-items TABLE={path}"
-        yield f"{path}: {asked}; tables are: {there}"
+        which = f"no table {name}" if name is not None else f"which table? --seed-items TABLE={path}"
+        yield f"{path}: {which}; tables are: {there}"
         return
     items = SeededItems(tables[name][1], regions.home.now_s())
     try:

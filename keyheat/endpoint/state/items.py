@@ -1,8 +1,6 @@
 """Items that are there from the beginning: they cost no capacity, and no stream tells of them."""
 
-import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -75,30 +73,9 @@ def _item_of(line: bytes) -> Any:
         raise ValueError(f"not JSON ({error}); {FORM}") from None
     if not isinstance(said, dict):
         raise ValueError(f"no item; {FORM}")
-    _refuse_twice(said, line)
     # As an export to S3 has it: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/S3DataExport.Output.html
     wrapped = set(said) == {"Item"} and isinstance(said["Item"], dict)
     return said["Item"] if wrapped and not _is_value(said["Item"]) else said
-
-
-def _refuse_twice(said: dict[str, Any], line: bytes) -> None:
-    """Raises `ValueError` for a name that stands twice in one object; orjson keeps its last value.
-
-    Nothing of an item gets longer when orjson writes it, so a line that is as long then has lost nothing; of
-    any other the slower parser is asked, which tells of each member.
-    """
-    with suppress(
-        RecursionError, orjson.JSONEncodeError
-    ):  # deeper than an item may be, as is said of it next
-        if len(orjson.dumps(said)) != len(line):
-            json.loads(line, object_pairs_hook=_once)
-
-
-def _once(members: list[tuple[str, Any]]) -> None:
-    names = {name for name, _value in members}
-    if len(names) < len(members):
-        twice = next(name for name in names if sum(name == other for other, _value in members) > 1)
-        raise ValueError(f'"{twice}" stands twice in one object; which of its values is meant?')
 
 
 def _is_value(content: dict[str, Any]) -> bool:

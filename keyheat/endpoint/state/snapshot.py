@@ -1,16 +1,15 @@
 """A snapshot: every table with its items, as lines of JSON; and an endpoint that becomes what one says.
 
     {"format": "keyheat.snapshot/1", "tables": 2}
-    {"region": "us-east-1", "create": {"TableName": ...}, "time_to_live": null, "tags": {}, "items": 1}
+    {"region": "us-east-1", "create": {"TableName": ...}, "time_to_live": null, "items": 1}
     {"pk": {"S": "a"}}
     {"region": "us-east-1", "create": ...}
 
-A line for each table, and after it one for each of its items. The first version had no Regions: what it says
-is of the endpoint's own.
+A line for each table, and after it one for each of its items.
 Of capacity it has what is stated, and not what was spent or split: a table that is read back is as new.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, Final
 
@@ -47,7 +46,8 @@ def snapshot(regions: Regions) -> bytes:
 
 def _lines(table: Table, now_s: float) -> Iterator[bytes]:
     created = creation_of(describe(table, now_s))
-    about = {"time_to_live": table.time_to_live, "tags": table.tags, "items": len(table.items)}
+    created["Tags"] = [{"Key": key, "Value": value} for key, value in table.tags.items()]
+    about = {"time_to_live": table.time_to_live, "items": len(table.items)}
     yield orjson.dumps({"region": table.region, "create": created, **about})
     for key in table.items.items.between(b"", None):
         yield json_of(table.items.items[key])
@@ -55,83 +55,65 @@ def _lines(table: Table, now_s: float) -> Iterator[bytes]:
 
 def restore(regions: Regions, content: bytes) -> None:
     """Become what a snapshot says, and nothing else. Raises `NoSnapshot`; then all is as it was."""
-    content = _text(content)
     before = {service.region: (service.catalog, service.streams) for service in regions}
     for service in regions:
         service.catalog = Catalog(service.clock, service.region)
         service.streams = Streams(max_bytes=service.streams.max_bytes)
     try:
-        _restored(regions, content)
-    except (ServiceError, ValueError) as error:
+        _restore(regions, unmarked(content))
+    except (ServiceError, ValueError, LookupError, TypeError, AttributeError) as error:
         for service in regions:
             if service.region in before:
                 service.catalog, service.streams = before[service.region]
             else:
                 regions.forget(service)
-        raise _not_whole(error) from error
-
-
-def _text(content: bytes) -> bytes:
-    try:
-        return unmarked(content)
-    except ValueError as error:
-        raise _not_whole(error) from error
-
-
-def _not_whole(why: Exception) -> NoSnapshot:
-    return NoSnapshot(f"no whole snapshot: {why}; {ACCEPTED}")
+        raise NoSnapshot(f"no whole snapshot: {error!s}; {ACCEPTED}") from error
 
 
 Lines = Iterator[tuple[int, bytes]]
 """The lines of a snapshot with their numbers."""
-MEMBERS: Final[Mapping[str, tuple[type | None, ...]]] = {
-    "region": (str,), "create": (dict,), "time_to_live": (str, None), "tags": (dict,), "items": (int,),
-}  # fmt: skip
 
 
-def _restored(regions: Regions, content: bytes) -> None:
+def _restore(regions: Regions, content: bytes) -> None:
     lines = enumerate(BytesIO(content), 1)
-    _, head = _object(lines, "its format")
+    _, head = _object(lines)
     if head.get("format") != FORMAT:
-        raise NoSnapshot("its first line does not say its format")
+        raise ValueError("its first line does not say its format")
     tables = head.get("tables")
     if type(tables) is not int or tables < 0:
-        raise NoSnapshot(f"it has a number of tables, not {tables!r} @ line 1")
+        raise ValueError(f"it has a number of tables, not {tables!r} @ line 1")
     for _ in range(tables):
-        _table(regions, lines)
+        _restore_table(regions, lines)
     if (more := next((number for number, line in lines if line.strip()), None)) is not None:
-        raise NoSnapshot(f"there is more than it says @ line {more:,}")
+        raise ValueError(f"there is more than it says @ line {more:,}")
 
 
-def _object(lines: Lines, what: str) -> tuple[int, dict[str, Any]]:
+def _object(lines: Lines) -> tuple[int, dict[str, Any]]:
     number, line = next(lines, (0, b""))
     try:
-        said = orjson.loads(line)
+        content = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise NoSnapshot(f"it ends before {what}" if not line else f"{error} @ line {number:,}") from None
-    if not isinstance(said, dict):
-        raise NoSnapshot(f"no object, which says {what} @ line {number:,}")
-    return number, said
+        raise ValueError(f"{error} @ line {number:,}" if line else "it ends too early") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"no object @ line {number:,}")
+    return number, content
 
 
-def _table(regions: Regions, lines: Lines) -> None:
-    number, about = _object(lines, "its last table")
-    wrong = [name for name, kinds in MEMBERS.items() if not _is_one_of(about.get(name, ...), kinds)]
-    if wrong or not all(isinstance(value, str) for value in about["tags"].values()):
-        raise NoSnapshot(f"{', '.join(wrong) or 'tags'}: not what a table has @ line {number:,}")
+def _restore_table(regions: Regions, lines: Lines) -> None:
+    number, about = _object(lines)
+    if missing := {"region", "create", "time_to_live", "items"} - about.keys():
+        raise ValueError(f"{', '.join(sorted(missing))}: missing @ line {number:,}")
+    if not isinstance(about["time_to_live"], str | None):
+        raise ValueError(f"time_to_live is the name of an attribute, or null @ line {number:,}")
     service = regions.called(about["region"]).service
     table = created(service, about["create"])
-    table.time_to_live, table.tags = about["time_to_live"], about["tags"]
+    table.time_to_live = about["time_to_live"]
     items = SeededItems(table, service.now_s())
     items.put(line for _, line in zip(range(about["items"]), lines, strict=False))
     if items.wrong:
-        raise NoSnapshot("; ".join(items.problems()))
+        raise ValueError("; ".join(items.problems()))
     if (there := items.count - items.replaced) != about["items"]:
-        raise NoSnapshot(f"{table.name} should have {about['items']:,} items, and {there:,} are there")
-
-
-def _is_one_of(value: object, kinds: tuple[type | None, ...]) -> bool:
-    return (None if value is None else type(value)) in kinds
+        raise ValueError(f"{table.name} should have {about['items']:,} items, and {there:,} are there")
 
 
 def created(service: Service, request: dict[str, Any]) -> Table:

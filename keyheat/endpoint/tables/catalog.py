@@ -16,10 +16,9 @@ from keyheat.endpoint.itemstore import ItemStore
 from keyheat.endpoint.schema import IndexSchema, TableSchema, table_schema
 from keyheat.endpoint.stream import TableStream
 from keyheat.endpoint.tables.throughput import table_capacity
-from keyheat.model.ongoing import OngoingTransactions
-from keyheat.model.resources import TableCapacity
+from keyheat.model.resources import CapacityHistory, TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.model.updates import CapacityHistory
+from keyheat.model.transactions import OngoingTransactions
 from keyheat.words import Direction
 
 NOT_HERE = (

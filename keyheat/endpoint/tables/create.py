@@ -13,10 +13,15 @@ from keyheat.endpoint.tables.catalog import Catalog, Table, TableChange, TableDe
 from keyheat.endpoint.tables.describe import describe
 from keyheat.endpoint.tables.settings import parse_tags
 from keyheat.model import limits
-from keyheat.model.ongoing import OngoingTransactions
-from keyheat.model.resources import TableCapacity
+from keyheat.model.resources import (
+    CapacityHistory,
+    ResourceHistory,
+    TableCapacity,
+    next_decrease_s,
+    recent_switches_s,
+)
 from keyheat.model.table import TableModel
-from keyheat.model.updates import CapacityHistory, ResourceHistory, next_decrease_s, recent_switches_s
+from keyheat.model.transactions import OngoingTransactions
 from keyheat.words import Capacity
 
 

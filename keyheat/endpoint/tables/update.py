@@ -39,8 +39,13 @@ from keyheat.endpoint.tables.create import (
 )
 from keyheat.endpoint.tables.describe import describe
 from keyheat.endpoint.tables.throughput import index_capacity, max_on_demand, provisioned, raised_warm
-from keyheat.model.resources import BillingMode, IndexCapacity, TableCapacity
-from keyheat.model.updates import decreased, switches_to_on_demand
+from keyheat.model.resources import (
+    BillingMode,
+    IndexCapacity,
+    TableCapacity,
+    decreased,
+    switches_to_on_demand,
+)
 from keyheat.words import Capacity
 
 Given = Mapping[str, Any]

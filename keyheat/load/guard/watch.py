@@ -22,7 +22,6 @@ from keyheat.load.guard.budget import MINUTE_S, Caps
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS, THROTTLED, Counts, no_counts, percentile_of
-from keyheat.load.run.load import Load
 from keyheat.load.run.plan import LoadPlan
 from keyheat.plan.charges import Tariff
 from keyheat.plan.prices import load_prices
@@ -85,25 +84,31 @@ LOOK_S: Final = 0.25
 
 @dataclass(slots=True)
 class LoadWatch:
-    """The caps and the rules of one run, held against what is known of it."""
+    """The caps and the rules of one run, held against what is known of it.
+
+    `seen` is the `Load` of a process, or the `Gatherer` of a master: a clock and a record. `consumed` says
+    what is held against the caps, where that is not what the record has.
+    """
 
     caps: Caps
-    rules: Rules | None
-    started_s: float  # epoch seconds at which the load began
-    duration_s: float | None  # after which it is over anyway; None: until somebody stops it
-    record: Callable[[], Record]
-    consumed: Callable[[], ConsumedUnits]
+    seen: Any
     stop: Callable[[], None]
-    clock: Callable[[], float]
+    rules: Rules | None = None
+    duration_s: float | None = None  # after which it is over anyway; None: until somebody stops it
+    consumed: Callable[[], ConsumedUnits] | None = None
     known_after_s: int = 0  # how far the newest whole second lies back, where pieces arrive
     stopped: Stop | None = None
-    _seen: ConsumedUnits = field(default_factory=ConsumedUnits)  # at the last look
+    started_s: float = field(init=False)  # epoch seconds at which the load began
+    _last: ConsumedUnits = field(default_factory=ConsumedUnits)  # consumed by the last look
     _judged: int = 0
     _closed: bool = False
 
+    def __post_init__(self) -> None:
+        self.started_s = self.seen.clock()
+
     def follow(self) -> None:
         """Look until the run is stopped or over. Run it in a greenlet of its own."""
-        while (wait_s := self.look(self.clock())) is not None:
+        while (wait_s := self.look(self.seen.clock())) is not None:
             gevent.sleep(wait_s)
 
     def look(self, now_s: float) -> float | None:
@@ -118,9 +123,9 @@ class LoadWatch:
 
     def used_up(self) -> None:
         """No further request fits into what the run may consume."""
-        now_s = self.clock()
+        now_s = self.seen.clock()
         if not self._closed and self.stopped is None:
-            self._end(self.caps.nearest(self.record().consumed, now_s - self.started_s), now_s)
+            self._end(self.caps.nearest(self.seen.record.consumed, now_s - self.started_s), now_s)
 
     def _end(self, stop: Stop, now_s: float) -> None:
         self.stopped = replace(stop, at_s=now_s - self.started_s)
@@ -134,15 +139,18 @@ class LoadWatch:
         """Why the run was stopped, with what had come back in the end."""
         if self.stopped is None:
             return None
-        return self.caps.as_it_ended(self.stopped, self.record().consumed, ended_s - self.started_s)
+        return self.caps.as_it_ended(self.stopped, self.seen.record.consumed, ended_s - self.started_s)
 
     def _exceeded(self, now_s: float) -> Stop | None:
         """The cap that is exceeded by the next look if consumption goes on as since the last one."""
-        consumed, next_s = self.consumed(), now_s + LOOK_S
-        more, self._seen = consumed.plus(self._seen, times=-1.0), consumed
+        consumed, next_s = self.consumed() if self.consumed else self._recorded(), now_s + LOOK_S
+        more, self._last = consumed.plus(self._last, times=-1.0), consumed
         if self.duration_s is not None and next_s > self.started_s + self.duration_s:
             next_s, more = now_s, ConsumedUnits()  # it ends by itself before that
         return self.caps.exceeded(consumed.plus(more), next_s - self.started_s)
+
+    def _recorded(self) -> ConsumedUnits:
+        return ConsumedUnits().plus(self.seen.record.consumed)  # a copy: the record counts on
 
     def _broken(self, now_s: float) -> Stop | None:
         """The rule that is broken, looked at once in each second and over a whole window only."""
@@ -150,7 +158,7 @@ class LoadWatch:
         if self.rules is None or until == self._judged:
             return None
         self._judged, spec = until, self.rules.rules
-        stop = self.rules.broken(self.record(), now_s, now_s - self.started_s, until=until)
+        stop = self.rules.broken(self.seen.record, now_s, now_s - self.started_s, until=until)
         whole = until - ceil(spec.over_s) >= ceil(self.started_s + spec.after_s)
         return stop if whole else None
 
@@ -171,50 +179,6 @@ def caps_of(plan: LoadPlan, *, local: bool, duration_s: float | None) -> Caps:
         units=budget.units,
         minutes=minutes,
         tariff=Tariff.of(plan.scenario, load_prices(plan.prices), existing=plan.guards.table is not None),
-    )
-
-
-def watch_run(
-    plan: LoadPlan,
-    caps: Caps,
-    seen: Any,
-    duration_s: float | None,
-    stop: Callable[[], None],
-    known_after_s: int = 0,
-) -> LoadWatch:
-    """The watch of a process that sends by itself, or of a master, which knows what its workers' pieces said.
-
-    `seen` is the `Load` or the `Gatherer`; `known_after_s`: until all of a second is in its record.
-    """
-    return LoadWatch(
-        caps=caps,
-        rules=Rules(plan.scenario.abort_on) if plan.scenario.abort_on is not None else None,
-        started_s=seen.clock(),
-        duration_s=duration_s,
-        stop=stop,
-        clock=seen.clock,
-        record=lambda: seen.record,
-        consumed=lambda: ConsumedUnits().plus(seen.record.consumed),
-        known_after_s=known_after_s,
-    )
-
-
-def watch_part(
-    caps: Caps, load: Load, sent: Callable[[], ConsumedUnits], stop: Callable[[], None]
-) -> LoadWatch:
-    """The watch of a worker over its part of the caps: the others are taken to consume as much as it does.
-
-    `sent`: what it has cut off its record by now.
-    """
-    return LoadWatch(
-        caps=caps,
-        rules=None,
-        started_s=load.clock(),
-        duration_s=None,
-        stop=stop,
-        clock=load.clock,
-        record=lambda: load.record,
-        consumed=lambda: ConsumedUnits().plus(sent().plus(load.record.consumed), times=max(1, load.order.of)),
     )
 
 

@@ -23,7 +23,6 @@ READS: Final = ("GET", "HEAD", "OPTIONS")
 CHANGES: Final = tuple(f"locust.{view}" for view in ("swarm", "stop", "reset_stats", "update_user"))
 """Locust's views that change something; some of them answered a GET once."""
 TOLD: Final = 20  # callers: whoever sends many names fills no terminal
-HERE: Final = "127.0.0.1"
 FOREIGN: Final = "keyheat: this page is for its own name and its own requests alone (--allow-host NAME)\n"
 NO_TOKEN: Final = f"keyheat: this run costs money: reload its page, or send its token ({HEADER})\n"
 
@@ -84,15 +83,10 @@ def callers_of(plan: LoadPlan, options: Any, say: Callable[[str], None]) -> Call
 
 
 def keep_out(callers: Callers, web_ui: Any) -> None:
-    """Have Locust's page obey nobody else; call it before that starts to listen.
-
-    Where a load costs money, the page is there for this machine alone, unless somebody said where.
-    """
+    """Have Locust's page obey nobody else; call it before that starts to listen."""
     options = web_ui.environment.parsed_options
     path = f"{options.web_base_path or ''}/"
     if callers.token is not None:
-        if not options.web_host:
-            web_ui.host = HERE
         _announce(callers, web_ui, path)
 
     @web_ui.app.before_request  # type: ignore[untyped-decorator]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from keyheat.load.record.record import Record
+from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED, Seconds, ThrottleRows
 from keyheat.load.record.sketch import SETTLED_S
 from keyheat.model.resources import parse_reason
@@ -16,7 +16,6 @@ from keyheat.numbers import percent
 from keyheat.words import LIMITS, Constraint, Direction, Resource, label_of, whose
 
 SHOWN_S = 300
-TAIL = 50_000  # rows, the newest, in which the hottest throttled key is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,41 +79,21 @@ def _counted(rows: ThrottleRows, start: int) -> Iterator[tuple[int, str, Refuser
         yield first + rest, operation or "", Refuser(index, direction or "", reason), int(number)
 
 
-def hottest_throttled(rows: ThrottleRows, since_s: float, refused: Refuser) -> tuple[int, float] | None:
-    """The key that one constraint refused most since a moment: the number of its digest, and its share."""
-    start = max(0, len(rows) - TAIL)
-    chosen = np.frombuffer(rows.columns["at"], dtype=np.int64)[start:] >= since_s * 1e6
-    for name in ("index", "direction", "reason"):
-        wanted = rows.words.index(getattr(refused, name)) if getattr(refused, name) in rows.words else -1
-        chosen &= np.frombuffer(rows.columns[name], dtype=np.uint16)[start:] == wanted
-    keys, counts = np.unique(
-        np.frombuffer(rows.columns["key"], dtype=np.uint64)[start:][chosen], return_counts=True
-    )
-    if not len(keys):
-        return None
-    hottest = int(counts.argmax())
-    return int(keys[hottest]), float(counts[hottest] / counts.sum())
+HotKey = tuple[str, float]
+"""A key, and its share of the throttles."""
+Series = tuple[list[float], list[int]]
+"""Units consumed, and throttles, in each of the seconds shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecentSeries:
-    """What one resource did in each of the seconds shown."""
-
-    consumed: list[float]
-    throttled: list[int]
-
-
-def series(seconds: Seconds, start: int, end: int) -> dict[Resource, RecentSeries]:
-    """What every resource that was used consumed, second by second from `start` up to `end`."""
-    found: dict[Resource, RecentSeries] = {}
+def series(seconds: Seconds, start: int, end: int) -> dict[Resource, Series]:
+    """What every resource that was used did, second by second from `start` up to `end`."""
+    found: dict[Resource, Series] = {}
     for place, second in enumerate(range(start, end)):
         for row, counts in seconds.of_second(second):
             resource = Resource(row.resource, Direction(row.direction))
-            one = found.get(resource)
-            if one is None:
-                one = found[resource] = RecentSeries([0.0] * (end - start), [0] * (end - start))
-            one.consumed[place] += counts[CONSUMED]
-            one.throttled[place] += int(counts[THROTTLED])
+            consumed, throttled = found.setdefault(resource, ([0.0] * (end - start), [0] * (end - start)))
+            consumed[place] += counts[CONSUMED]
+            throttled[place] += int(counts[THROTTLED])
     return found
 
 
@@ -166,15 +145,7 @@ class Sentence:
     about: str
 
 
-@dataclass(frozen=True, slots=True)
-class ThrottledKey:
-    """The key that was throttled most just now."""
-
-    name: str
-    share: float  # of the throttles of its constraint
-
-
-def throttling(recent: Counter[Refuser], seconds: int, hot: ThrottledKey | None) -> Sentence:
+def throttling(recent: Counter[Refuser], seconds: int, hot: HotKey | None) -> Sentence:
     total = recent.total()
     refused, number = recent.most_common(1)[0]
     per_s = total / seconds
@@ -184,13 +155,14 @@ def throttling(recent: Counter[Refuser], seconds: int, hot: ThrottledKey | None)
     return Sentence(f"Throttling: {rate}/s, {part} {_by(refused, hot)}.", refused.constraint)
 
 
-def _by(refused: Refuser, hot: ThrottledKey | None) -> str:
+def _by(refused: Refuser, hot: HotKey | None) -> str:
     where = "" if refused.index is None else f" of index {refused.index}"
     if refused.constraint == "partition":
-        if hot is not None and hot.share >= ALL:
-            return f"from the partition of key {hot.name}{where}"
-        if hot is not None and hot.share >= MOSTLY:
-            return f"by a partition limit{where}, {percent(hot.share)} of them on key {hot.name}"
+        key, share = hot or ("", 0.0)
+        if share >= ALL:
+            return f"from the partition of key {key}{where}"
+        if share >= MOSTLY:
+            return f"by a partition limit{where}, {percent(share)} of them on key {key}"
         return f"by a partition limit{where}, on many keys"
     return f"by {LIMITS[refused.constraint]} of {whose(label_of(refused.index))}"
 
@@ -211,7 +183,7 @@ def quiet(total: int, ago_s: int | None, used: tuple[float, float, str] | None) 
 UNLIMITED = Sentence("This endpoint has no capacity model: nothing is ever throttled there.", "invalid")
 
 
-def ended(total: Counter[Refuser], elapsed_s: float, hot: ThrottledKey | None) -> Sentence:
+def ended(total: Counter[Refuser], elapsed_s: float, hot: HotKey | None) -> Sentence:
     after = f"Ended after {elapsed_s:,.0f} s"
     if not total:
         return Sentence(f"{after}: nothing was throttled.", "good")
@@ -229,6 +201,27 @@ def rates(record: Record, end: int) -> dict[str, float]:
     recent = [record.seconds.in_second(second) for second in range(end - RECENT_S, end)]
     names = {"attempts": ATTEMPTS, "accepted": ACCEPTED, "throttled": THROTTLED, "errors": ERRORS}
     return {name: sum(counts[place] for counts in recent) / RECENT_S for name, place in names.items()}
+
+
+def hottest_throttled(record: Record, refused: Refuser, *, since_s: float | None) -> HotKey | None:
+    """The key that was throttled most: in the newest window that ended after `since_s`, or in the whole run.
+
+    Of an index whose own keys are counted, it is the index's.
+    """
+    named = heat_of(refused.direction, refused.index) if refused.index else refused.direction
+    heat = record.heat.get(named) or record.heat.get(refused.direction)
+    if heat is None:
+        return None
+    if since_s is None:
+        throttles = {key.name: float(key.throttles) for key in heat.sketch.top_throttled(1)}
+        total = heat.sketch.throttles.total
+    else:
+        newest = max(heat.windows, default=0)
+        window = heat.windows[newest] if newest + heat.window_s > since_s else {}
+        throttles = {name: counts[1] for name, counts in window.items()}
+        total = sum(throttles.values())
+    name = max(throttles, key=lambda key: throttles[key], default=None)
+    return None if name is None or not throttles[name] else (name, throttles[name] / total)
 
 
 def hot_keys(record: Record) -> dict[str, list[dict[str, Any]]]:

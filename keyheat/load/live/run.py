@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import gevent
 
-from keyheat.load.live.metrics import Seen, load_metrics
+from keyheat.load.live.prometheus import load_metrics
 from keyheat.load.live.readings import Sentence, of_requests
-from keyheat.load.live.view import LiveView, Process, Subject
-from keyheat.load.record.record import PIECES_ARRIVE_S, short_name
+from keyheat.load.live.view import LiveView, Subject
+from keyheat.load.record.record import PIECES_ARRIVE_S
 from keyheat.load.record.rows import ATTEMPTS
+from keyheat.load.run.workers import short_name
 from keyheat.masking import masked
 from keyheat.metrics import Metric
 from keyheat.runfiles import REPORT
@@ -38,7 +39,7 @@ class LiveRun:
         self._stopped_s: float | None = None
         self._folder: Path | None = None
         self._reader: gevent.Greenlet | None = None
-        self._made_at_s = self._measured_at_s = -FRESH_S
+        self._made_at_s = -FRESH_S
         self._metrics: tuple[Metric, ...] = ()
         self._refusal: Sentence | None = None
         nothing = Sentence("No run yet. Start one on Locust's page.", "idle")
@@ -64,7 +65,9 @@ class LiveRun:
         """The run is over, and its record about to go: keep how it looked."""
         if self._shown is not None:
             self.stop()
-            self._content, self._metrics = self._look(*self._shown), self._measure(*self._shown)
+            run, view = self._shown
+            self._content = self._look(run, view)
+            self._metrics = load_metrics(run.record, view, self._content)
         if self._reader is not None:
             self._reader.kill(block=False)
         self._shown = self._reader = None
@@ -78,8 +81,10 @@ class LiveRun:
 
     def metrics(self) -> tuple[Metric, ...]:
         """What is exported now; none before the first run."""
-        if self._shown is not None and monotonic() - self._measured_at_s >= FRESH_S:
-            self._metrics, self._measured_at_s = self._measure(*self._shown), monotonic()
+        content = self.content()
+        if self._shown is not None:
+            run, view = self._shown
+            self._metrics = load_metrics(run.record, view, content)
         return self._metrics
 
     @property
@@ -102,41 +107,31 @@ class LiveRun:
             end=end,
         )
 
-    def _measure(self, run: "LoadRun", view: LiveView) -> tuple[Metric, ...]:
-        now_s = run.clock()
-        seen = Seen(
-            loading=self._stopped_s is None,
-            verdict=self._verdict(run, view, int(now_s)),
-            processes=self._processes(run, now_s),
-            missing=len(run.gatherer.missing_now()) if run.gatherer else 0,
-            target_unit=run.plan.scenario.load.target_unit,
-        )
-        return load_metrics(run.record, view, seen)
-
     def _verdict(self, run: "LoadRun", view: LiveView, end: int) -> GeneratorHealth | None:
         attempts = of_requests(view.counts(run.record, end), ATTEMPTS)
         early = self._stopped_s is None and end - run.started_s < JUDGED_AFTER_S
         return None if early or not attempts else run.verdict(attempts=attempts)
 
-    def _processes(self, run: "LoadRun", now_s: float) -> list[Process]:
+    def _processes(self, run: "LoadRun", now_s: float) -> list[dict[str, Any]]:
         runner = self._environment.runner
         if run.gatherer is None:
             assert run.load is not None
             return [
-                Process(
-                    name="this process", state=runner.state, users=runner.user_count,
-                    cpu_percent=run.load.cpu_percent, memory_bytes=runner.current_memory_usage,
-                )
+                {
+                    "name": "this process", "state": runner.state, "users": runner.user_count,
+                    "cpu_percent": run.load.cpu_percent, "memory_bytes": runner.current_memory_usage,
+                    "silent_s": None,
+                }
             ]  # fmt: skip
         return [
-            Process(
-                name=short_name(name),
-                state=node.state if node else "missing",
-                users=arrived.users,
-                cpu_percent=node.cpu_usage if node else 0.0,
-                memory_bytes=node.memory_usage if node else 0.0,
-                silent_s=arrived.silent_s(now_s),
-            )
+            {
+                "name": short_name(name),
+                "state": node.state if node else "missing",
+                "users": arrived.users,
+                "cpu_percent": node.cpu_usage if node else 0.0,
+                "memory_bytes": node.memory_usage if node else 0.0,
+                "silent_s": arrived.silent_s(now_s),  # since it was heard; None: this very process
+            }
             for name, arrived in run.gatherer.workers.items()
             for node in [runner.clients.get(name)]
         ]
@@ -164,5 +159,6 @@ def subject_of(run: "LoadRun") -> Subject:
         started_s=run.started_s,
         duration_s=run.duration_s,
         users=run.users,
+        target_unit=scenario.load.target_unit,
         capacity_model=has_capacity_model(run.plan.endpoint),
     )

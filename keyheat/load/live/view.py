@@ -8,13 +8,12 @@ from typing import Any, get_args
 from keyheat.load.live.readings import (
     RECENT_S,
     SHOWN_S,
-    TOP_KEYS,
     UNLIMITED,
     Asked,
+    HotKey,
     Refuser,
     RunTotals,
     Sentence,
-    ThrottledKey,
     ThrottleTally,
     beside,
     ended,
@@ -29,20 +28,10 @@ from keyheat.load.live.readings import (
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ERRORS
 from keyheat.runs.manifest import GeneratorHealth
-from keyheat.scenario.keys import digest_number
 from keyheat.words import WRITES_FIRST, KnownConstraint, Resource
 
 LIMITS = frozenset(get_args(KnownConstraint))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
-    name: str
-    state: str
-    users: int
-    cpu_percent: float
-    memory_bytes: float
-    silent_s: float | None = None  # since a worker was heard; None: this very process
+WINDOWS_AGO_S = 15  # a window of keys lasts five seconds, and comes from workers some seconds later
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +48,7 @@ class Subject:
     started_s: float
     duration_s: float | None
     users: int
+    target_unit: str = "requests"
     capacity_model: bool = True  # whether the endpoint ever throttles
 
 
@@ -82,7 +72,7 @@ class LiveView:
         self,
         record: Record,
         verdict: GeneratorHealth | None,
-        processes: Sequence[Process],
+        processes: Sequence[Mapping[str, Any]],
         *,
         missing: Sequence[str],
         state: str,
@@ -118,7 +108,7 @@ class LiveView:
                 "missed": record.health.missed,
                 "late": record.counted.get("arrivals.late", 0),
                 "dropped": record.counted.get("arrivals.dropped", 0),
-                "processes": [asdict(one) for one in processes],
+                "processes": processes,
             },
             "beside": [beside(record, name) for name in self.subject.beside],
         }
@@ -137,8 +127,8 @@ class LiveView:
                 "direction": one.direction,
                 "unit": one.direction.unit,
                 **self.limit(one),
-                "consumed": found[one].consumed,
-                "throttled": found[one].throttled,
+                "consumed": found[one][0],
+                "throttled": found[one][1],
             }
             for one in [*(one for one in order if one in used), *sorted(used - set(order), key=str)]
         ]
@@ -164,9 +154,10 @@ class LiveView:
         if not self.subject.capacity_model and not self.tally.total:
             return UNLIMITED
         if state == "ended":
-            return ended(self.tally.total, end - self.subject.started_s, self._hottest(record))
+            hot = self._hottest(record, self.tally.total, since_s=None)
+            return ended(self.tally.total, end - self.subject.started_s, hot)
         if recent.total():
-            hot = self._hot_key(record, recent.most_common(1)[0][0], end)
+            hot = self._hottest(record, recent, since_s=end - WINDOWS_AGO_S)
             return throttling(recent, RECENT_S, hot)
         if not sum(rates(record, end).values()):
             return Sentence("Nothing has been sent in the last seconds.", "idle")
@@ -182,27 +173,11 @@ class LiveView:
         last = max((second for second in self.tally.by_second if second < end), default=None)
         return quiet(self.tally.total.total(), None if last is None else end - last, used)
 
-    def _hot_key(self, record: Record, refused: Refuser, end: int) -> ThrottledKey | None:
-        found = hottest_throttled(record.throttles, end - RECENT_S, refused)
-        if found is None:
+    @staticmethod
+    def _hottest(record: Record, throttles: Counter[Refuser], *, since_s: float | None) -> HotKey | None:
+        if not throttles:
             return None
-        number, share = found
-        heat = record.heat.get(refused.direction)
-        if heat is not None and heat.show_keys:
-            for name, *_ in heat.sketch.top(TOP_KEYS):
-                if digest_number(name) == number:
-                    return ThrottledKey(name, share)
-        return ThrottledKey(f"sha256:{number:016x}", share)
-
-    def _hottest(self, record: Record) -> ThrottledKey | None:
-        """The key that was throttled most in the whole run, by what the sketch of its direction knows."""
-        if not self.tally.total:
-            return None
-        refused = self.tally.total.most_common(1)[0][0]
-        heat = record.heat.get(refused.direction)
-        top = heat.sketch.top_throttled(1) if heat is not None else []
-        throttled = sum(n for one, n in self.tally.total.items() if one.direction == refused.direction)
-        return ThrottledKey(top[0].name, top[0].throttles / throttled) if top else None
+        return hottest_throttled(record, throttles.most_common(1)[0][0], since_s=since_s)
 
     def _throttles(self, recent: Counter[Refuser], end: int) -> dict[str, Any]:
         rows = [

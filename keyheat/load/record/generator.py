@@ -5,8 +5,8 @@ loop. A slow endpoint is not: in a closed loop fewer requests are then sent, and
 under way. One that hangs is: users wait for answers that never come, and what was not sent meanwhile says
 nothing about the table. What was sent does: a throttle with DynamoDB's own reason stays one (`fell_behind`).
 
-Each second a process notes its CPU, how long it waited for one, how late its event loop woke and which users
-do not come back; each request notes how late it started. The verdict rests on these numbers.
+Each second a process notes its CPU, how long it waited for one and how late its event loop woke; each
+request notes how late it started, and how long it waited for an answer in vain.
 """
 
 import os
@@ -28,7 +28,7 @@ from keyheat.terms import CPU_WAIT, DEMAND, P99
 
 LAG_EVERY_S = 0.1
 _LATENCIES = ("lag", "late")
-_HIGHEST = ("cpu_percent_max", "stalled", "ended_s")
+_HIGHEST = ("cpu_percent_max", "ended_s")
 _OTHERWISE = ("began_s", "clock_jump_s")
 
 
@@ -39,17 +39,13 @@ class Health:
     cpu_percent_max: float = 0.0
     starved_s: float = 0.0  # the process could have run, and waited for a CPU
     watched_s: float = 0.0  # how long that was watched; 0 where the system does not say
-    stalled: int = 0  # users that did not come back, the most at one time
-    silent_s: float = 0.0  # nothing was answered for so long while requests were in flight
+    unanswered: int = 0  # requests whose answer did not come in time
     unanswered_s: float = 0.0  # that users waited in all for answers which did not come
     missed: int = 0  # closed loop: intended starts that passed while the user waited for an answer
     offered: float = 0.0  # begun, in what the target is in; what is refused counts as what it would have cost
     sent: float = 0.0  # of that, what has gone out: the rest is held back by the rate of its own client
     asked: float = 0.0  # what the schedule asked for, or the rate of the users that were there
-    arrivals: int = 0  # open loop: tasks that were begun and came to their end
-    task_s: float = 0.0  # open loop: how long those took in all
-    left: int = 0  # open loop: tasks that were still under way when the load was over
-    left_s: float = 0.0  # and how long those had taken by then in all
+    arrivals: int = 0  # open loop: tasks that were begun
     held_s: float = 0.0  # that users waited for the rate of their own client, in the adaptive mode
     no_user: int = 0  # open loop: arrivals that were dropped while all users were under way
     began_s: float = inf  # epoch seconds: the first user was there
@@ -92,21 +88,21 @@ CLOSED_SHARE = 0.95
 """In a closed loop a little less is sent than asked for where answers take longer than the interval."""
 OPEN_SHARE = 0.98
 UNANSWERED_SHARE = 0.1
-"""Of the time: a load that hangs for so long is another one than was asked for."""
+"""Of requests, or of the users' time: a load that hangs for so long is another one than was asked for."""
 SIGMAS = 3.0
 """How far chance takes the number of random arrivals from what was asked for."""
 HELD_SHARE = 0.5
 """Of its users' time, from which a client's own rate is what the load waits for."""
 NO_LIMIT = "which is no limit of the generator"
 ROOM = 1.2
-"""Users beyond what Little's law gives on average: arrivals come in groups."""
+"""Users beyond what it takes on average: arrivals come in groups."""
 
 
 def verdict_on(
     health: Health, *, load: LoadSpec, users: int, processes: int, attempts: int
 ) -> GeneratorHealth:
     """Judge the generator by what it noted while it loaded."""
-    judge = _Judge(health, load, users, processes)
+    judge = _Judge(health, load, users, processes, attempts)
     late = [*judge.faults()]
     faults = [*late, *health.problems, *(["nothing was sent"] if not attempts else [])]
     return GeneratorHealth(
@@ -127,17 +123,17 @@ def verdict_on(
 
 
 class _Judge:
-    def __init__(self, health: Health, load: LoadSpec, users: int, processes: int) -> None:
+    def __init__(self, health: Health, load: LoadSpec, users: int, processes: int, attempts: int) -> None:
         self._health, self._load, self._users, self._processes = health, load, users, processes
         duration_s = max(0.0, health.ended_s - health.began_s)
         self._asked = health.asked
-        self._silent_share = health.silent_s / (duration_s * processes) if duration_s else 0.0
+        self._unanswered_share = health.unanswered / attempts if attempts else 0.0
         self._waited_share = health.unanswered_s / (duration_s * users) if duration_s else 0.0
         self.asked_per_s = self._asked / duration_s if duration_s else 0.0
         self.achieved_per_s = health.sent / duration_s if duration_s else 0.0
         held_back = max(0.0, health.offered - health.sent) if health.held_s else 0.0
         self.held_back_per_s = held_back / duration_s if duration_s else 0.0
-        self._users_time_s = health.task_s + health.left_s if load.open_loop else users * duration_s
+        self._users_time_s = users * duration_s
         self.starved_share = health.starved_s / health.watched_s if health.watched_s else None
         self._lag_p99_ms = health.lag.percentile_us(99) / 1000
         self._stood_still_s = health.lag.max_us / 1e6
@@ -168,7 +164,7 @@ class _Judge:
 
     @property
     def _mean_cost(self) -> float:
-        begun = self._health.arrivals + self._health.left
+        begun = self._health.arrivals
         return self._health.offered / begun if begun and self._health.offered else 1.0
 
     def faults(self) -> Iterator[str]:
@@ -177,17 +173,14 @@ class _Judge:
             yield self._missed_target()
         elif self._behind and (self._busy or self._starved):
             yield f"{self._sent()}: {self._lacked_cpu()}"
-        if self._silent_share > UNANSWERED_SHARE:
-            yield f"nothing was answered for {self._silent_share:.0%} of the time, with requests in flight"
+        if self._unanswered_share > UNANSWERED_SHARE:
+            yield f"{self._unanswered_share:.0%} of all requests were not answered in time"
         elif not self._load.open_loop and self._behind and self._waited_share > UNANSWERED_SHARE:
             yield f"users spent {self._waited_share:.0%} of the time on requests that had no answer"
         if self._lag_p99_ms > LOOP_LAG_P99_MS:
             yield f"the event loop was {self._lag_p99_ms:,.0f} ms late ({P99})"
         if self._stood_still_s > STOOD_STILL_S:
             yield f"the process stood still for {self._stood_still_s:,.1f} s"
-        if self._health.stalled:
-            noun = "user has" if self._health.stalled == 1 else "users have"
-            yield f"{self._health.stalled} {noun} not come back from a request, long after its time limit"
 
     def facts(self) -> Iterator[str]:
         """What was measured, and is nobody's fault."""
@@ -235,20 +228,17 @@ class _Judge:
         return self._health.held_s > HELD_SHARE * self._users_time_s
 
     def _users_needed(self) -> int:
-        """By Little's law: how many arrivals come, when most do, while one is under way.
+        """As many as the highest rate takes, if so many sent what was sent: they were all under way.
 
-        Those that were not over count with what they took by then: they are the ones that take longest. Where
-        a client limits its own rate, more users are not more requests: what was dropped would wait, too, so
-        that each takes a user of its own.
-        Source: J. D. C. Little, A Proof for the Queuing Formula: L = λW, Operations Research 9 (1961).
+        Little's law: while arrivals are dropped, a request takes the users' time divided by their number.
+        Where a client limits its own rate, more users are not more requests: what was dropped would wait,
+        too, so that each takes a user of its own.
         """
-        health = self._health
-        task_s, one_each = health.task_s + health.left_s, self._users + health.no_user
-        if not health.arrivals or self._held_back:
+        one_each = self._users + self._health.no_user
+        if not self.achieved_per_s or self._held_back:
             return one_each
         highest_per_s = max(self.asked_per_s, self._load.rate_shape().highest_per_s)
-        needed = ceil(highest_per_s / self._mean_cost * task_s / health.arrivals * ROOM)
-        return min(max(self._users + 1, needed), one_each)
+        return min(ceil(self._users * highest_per_s / self.achieved_per_s * ROOM), one_each)
 
 
 CPUS: Final = Path("/proc/cpuinfo")

@@ -61,7 +61,6 @@ class Piece(BaseModel):
     """A piece of a worker's record, and what the worker says of itself."""
 
     run_id: str | None
-    number: Whole
     last: bool
     used_up: bool  # its part of the budget
     users: Whole

@@ -11,6 +11,7 @@ from keyheat.flags import add_arguments, option
 from keyheat.load.guard.options import Guards
 from keyheat.words import WRONG_USE
 
+HERE = "127.0.0.1"
 RETRIES = ("client", "off")
 RETRIES_HELP = "choose the scenario's [client], or none"
 
@@ -68,6 +69,7 @@ def add_options(parser: Any) -> None:
     help_text = "list these options alone, and exit"
     loading.add_argument("--keyheat-help", action=ShowOurs, nargs=0, help=help_text)
     add_arguments(loading, Loading)
+    parser.set_defaults(web_host=HERE)  # Locust's own default is every address of the machine
     add_arguments(parser.add_argument_group("Keyheat's metrics", "metrics during the load"), Exports)
     guards = parser.add_argument_group("Keyheat's guards", "what a run may touch, and what it may cost")
     add_arguments(guards, Guards)

@@ -1,9 +1,4 @@
-"""What all users of one process share during a run, and the work of every second: note, fold, pass on.
-
-Seconds in which nothing is answered although requests are in flight: an endpoint that hangs.
-In a closed loop nobody sends then, so that nothing else tells it from a load that asks for little. An
-endpoint that is slow is another thing: its answers come, each after its time.
-"""
+"""What all users of one process share during a run, and the work of every second: note, fold, pass on."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +7,7 @@ from math import ceil, inf
 from pathlib import Path
 from random import Random
 from time import perf_counter
-from typing import Any, Final
+from typing import Any
 
 import gevent
 import psutil
@@ -27,7 +22,7 @@ from keyheat.load.schedule import Schedule, even, exponential
 from keyheat.load.transport.abandon import CALLS, Abandoned
 from keyheat.load.transport.answer import Transport
 from keyheat.load.transport.boto import Boto3Transport
-from keyheat.load.transport.failures import CheckedTransport
+from keyheat.load.transport.failures import IN_FLIGHT, TIMEOUT, CheckedTransport
 from keyheat.load.transport.retries import PolicyRetries
 from keyheat.load.transport.signed import SPREAD, SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
@@ -43,35 +38,6 @@ from keyheat.scenario.spec.load import TargetUnit
 from keyheat.scenario.trace import read_trace
 from keyheat.sharding.knowledge import Knowledge
 from keyheat.words import Direction, DirectionName
-
-LEAST_S: Final = 5.0
-"""Shorter silences are those of few users and slow answers."""
-
-
-@dataclass(slots=True)
-class Silence:
-    """The silence of one process, looked at about once a second."""
-
-    in_flight: int = 0  # requests; a user that backs off has none
-    answers: int = 0  # that came whole, whatever they said
-    _answers: int = 0  # at the last look
-    _in_flight: int = 0
-    _at_s: float = 0.0
-    _quiet_s: float = 0.0  # how long it has lasted by now
-
-    def seen(self, now_s: float) -> float:
-        """Look; gives the seconds of silence that are to be counted since the last look.
-
-        Those before it was known to be one come with the first that is.
-        """
-        quiet = self.answers == self._answers and self.in_flight > 0 and self._in_flight > 0
-        passed_s, before_s = max(0.0, now_s - self._at_s), self._quiet_s
-        self._quiet_s = before_s + passed_s if quiet else 0.0
-        self._answers, self._in_flight, self._at_s = self.answers, self.in_flight, now_s
-        if self._quiet_s < LEAST_S:
-            return 0.0
-        return passed_s if before_s >= LEAST_S else self._quiet_s
-
 
 USERS_PER_WORKER = 1_000_000  # room for user numbers, so that no two workers have one in common
 
@@ -121,9 +87,7 @@ class Load:
     retries: PolicyRetries | None = None
     stopped: Event = field(default_factory=Event)
     stopped_s: float = inf  # epoch seconds from which on nothing is sent
-    silence: Silence = field(default_factory=Silence)  # how long nothing has been answered
     cpu_percent: float = 0.0  # of a core, in the last second
-    under_way: dict[int, float] = field(default_factory=dict)  # users by number, since when (epoch seconds)
     numbers: "count[int]" = field(default_factory=count)
     ledger: Ledger | None = None  # what writes were acknowledged; only where somebody reads
     knowledge: Knowledge | None = None  # what writers know of keys' shards, where those are dynamic
@@ -158,19 +122,16 @@ class Load:
             except (Abandoned, NotSeen) as failure:
                 self.record.health.problems.append(str(failure))
 
-    def came_back(self, sent_s: float, *, answered: bool) -> None:
-        """A user is back from a request: with an answer, or with the time lost that it waited for one."""
-        self.silence.in_flight -= 1
-        if answered:
-            self.silence.answers += 1
-        else:
-            waited_s = min(self.clock(), self.stopped_s) - sent_s
-            self.record.health.unanswered_s += max(0.0, waited_s)
+    def note_failure(self, failure: str, sent_s: float) -> None:
+        """No whole answer came to a request that was sent then."""
+        health = self.record.health
+        health.unanswered += failure in (TIMEOUT, IN_FLIGHT)
+        health.unanswered_s += max(0.0, min(self.clock(), self.stopped_s) - sent_s)
 
     def pace(self, rng: Random) -> ClosedPacer | OpenPacer:
         if isinstance(self.loop, ClosedLoop):
             return ClosedPacer(self.loop, rng)
-        return OpenPacer(self.loop, clock=self.clock)
+        return OpenPacer(self.loop)
 
     def cost_of(self, direction: DirectionName, units: float, table: str | None) -> float:
         """What a request counts for in what the load's target is in: nothing where that is something else."""
@@ -249,8 +210,6 @@ KEYS_BETWEEN_PAUSES = 500  # about a millisecond of work, and then requests may 
 WINDOW_SETTLES_S = 2.0  # a window stays open a little longer, for answers that are still to come
 BEAT_S = 1.0
 LEAST_BEAT_S = 0.5  # between two beats, however late one was: CPU time is counted in steps of 10 ms
-STALLED_AFTER_S = 45.0
-"""A user that has not come back for so long never will: a request may take 10 s, a back-off 25 s."""
 SCHEDSTAT = Path("/proc/self/schedstat")
 """Of the main thread, in which all greenlets run: nanoseconds on a CPU, and ready to run but without one.
 https://docs.kernel.org/scheduler/sched-stats.html"""
@@ -282,7 +241,6 @@ def beat(load: Load, after: Callable[[], None]) -> None:
         if before_s is not None and starved_s is not None:
             health.starved_s += starved_s - before_s
             health.watched_s += beat_s - last_s
-        look_at_users(load, load.clock())
         health.note_jump(load.clock.jump_s)
         load.loop.account()
         fold(load, before_s=load.clock() - WINDOW_SETTLES_S)
@@ -300,18 +258,6 @@ def starved_until_now_s() -> float | None:
         return int(SCHEDSTAT.read_text().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
         return None
-
-
-def look_at_users(load: Load, now_s: float) -> None:
-    """Note which users do not come back, and for how long none has."""
-    health = load.record.health
-    health.stalled = max(health.stalled, stalled(load, now_s))
-    health.silent_s += load.silence.seen(min(now_s, load.stopped_s))
-
-
-def stalled(load: Load, now_s: float) -> int:
-    """How many users have been under way for longer than any request takes."""
-    return sum(now_s - since_s > STALLED_AFTER_S for since_s in load.under_way.values())
 
 
 def fold(load: Load, *, before_s: float = float("inf")) -> None:

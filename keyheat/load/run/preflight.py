@@ -13,13 +13,12 @@ from gevent.socket import wait_read
 
 from keyheat.load.guard.budget import over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
-from keyheat.load.observation import service_clock
+from keyheat.load.observation import service_ahead_s
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import tell
-from keyheat.load.tables.control import control_client
 from keyheat.load.tables.existing import adapted, marked_if_foreign
 from keyheat.load.tables.lifecycle import look_at_tables
-from keyheat.load.tables.obstacles import Allowed, check_quotas
+from keyheat.load.tables.obstacles import Allowed
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.endpoint_pages import endpoint_at
 from keyheat.load.transport.target import Target, proxy_in_words
@@ -38,7 +37,7 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
     An endpoint of our own, which is not there yet, needs no look.
     """
     if plan.target is not None:
-        service_clock(plan.target, plan.guards.table or plan.scenario.table.name, time)
+        service_ahead_s(plan.target, plan.guards.table or plan.scenario.table.name, time)
     if plan.guards.table is not None:
         plan = adapted(plan, users)
     if plan.target is None:
@@ -46,8 +45,6 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
     look_at_tables(
         plan.target, (plan.scenario.table, *plan.scenario.companions), allowed_by(plan, plan.target)
     )
-    if plan.guards.table is None and not plan.target.local:
-        check_quotas(plan.scenario, plan.target, control_client)
     return marked_if_foreign(plan, users)
 
 

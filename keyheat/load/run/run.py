@@ -18,9 +18,9 @@ import gevent
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.clock import SteadyClock, align, jump_words
+from keyheat.load.clock import NOTABLE_S, SteadyClock, align, jump_words, skew_words
 from keyheat.load.guard.budget import Caps, Spending
-from keyheat.load.guard.watch import LoadWatch, watch_run
+from keyheat.load.guard.watch import LoadWatch, Rules
 from keyheat.load.observation import Observation
 from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import PIECES_ARRIVE_S, Record
@@ -157,8 +157,11 @@ class LoadRun:
         self.stages = Stages(self.path, self.progress, quiet_stdout=self.plan.progress)
         manifest = self._manifest(target, description, processes)
         self.around = Observation.look(target, description, manifest["table"], manifest["scale"], self.clock)
-        if self.around.skew and self.around.skew.said:
-            self.progress.say(self.around.skew.said)
+        if abs(ahead_s := self.around.ahead_s or 0.0) > NOTABLE_S:
+            self.progress.say(
+                f"{skew_words(ahead_s)}; the run's times are moved to the service's when evidence is made of "
+                "them. Better set the clock"
+            )
         if manifest["target"] == LOCAL:
             with suppress(NotTold):  # which is said when the run has ended
                 self._struck = faults_of(target)
@@ -194,7 +197,8 @@ class LoadRun:
         assert self.folder is not None
         assert self.around is not None
         if not self.plan.guards.no_align and not target.local:
-            align(self.around.ahead_s, clock=self.clock, sleep=gevent.sleep, tell=self.progress.aligning)
+            ahead_s = self.around.ahead_s or 0.0
+            align(ahead_s, clock=self.clock, sleep=gevent.sleep, tell=self.progress.aligning)
             self.started_s = self.clock()
             self.folder.manifest["started_at"] = time_of(self.started_s)
             self.folder.begin()
@@ -211,13 +215,13 @@ class LoadRun:
             self._greenlets = [
                 gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, lambda: None)
             ]  # fmt: skip
-        self.watch = watch_run(
-            self.plan,
+        self.watch = LoadWatch(
             self.caps,
             self.gatherer or self.load,
-            self.duration_s,
             self._stop_early,
-            self._behind_s,
+            rules=Rules(scenario.abort_on) if scenario.abort_on is not None else None,
+            duration_s=self.duration_s,
+            known_after_s=self._behind_s,
         )
         if self.gatherer is not None:
             self.gatherer.used_up = self.watch.used_up
@@ -328,7 +332,7 @@ class LoadRun:
         attempts = int(self.record.seconds.total()[ATTEMPTS])
         end_run(folder, self.record, self.verdict(attempts=attempts), start_s=self.started_s, end_s=ended_s)
         # From here on the endpoint is asked again: if it hangs, and we are killed, the files are whole.
-        more = self.around.noted_at_end(self.started_s, ended_s)
+        more = self.around.noted((self.started_s, ended_s))
         self._see_company(folder)
         if self.target is not None and folder.manifest["target"] == LOCAL:
             self.see_faults(self.target)

@@ -106,6 +106,7 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
         serve(live, environment.web_ui, session.spent, asks_where=not ours)
     if options.headless or options.autostart:  # Locust's limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
+        logging.getLogger("locust.main").addFilter(_is_not_about_run_time)
     if isinstance(runner, MasterRunner):
         runner.register_message(PIECE, session.on_piece)
         environment.events.worker_connect.add_listener(session.on_worker)
@@ -124,6 +125,11 @@ def _end_autostart(environment: Any) -> None:
         environment.runner.quit()
         if environment.web_ui is not None:
             environment.web_ui.stop()
+
+
+def _is_not_about_run_time(record: logging.LogRecord) -> bool:
+    """Drop what Locust says of a run without a limit: ours has one, of which it does not know."""
+    return not str(record.msg).startswith("No run time limit set")
 
 
 def _send_no_more(environment: Any, **_more: Any) -> None:

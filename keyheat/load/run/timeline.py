@@ -18,7 +18,8 @@ from keyheat.load.tables.description import all_active
 from keyheat.load.tables.lifecycle import LOCAL_POLL_S, POLL_S
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
-from keyheat.model.resources import IndexCapacity, TableCapacity, capacities_to_aws
+from keyheat.model.resources import CAPACITIES, IndexCapacity, TableCapacity, capacities_to_aws
+from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, asked, only_warms
 from keyheat.scenario.scenario import Scenario
@@ -169,20 +170,14 @@ def described(description: dict[str, Any]) -> TableCapacity:
     facts = table_facts(description)
     return TableCapacity(
         billing_mode=facts.billing_mode or "PROVISIONED",
-        provisioned=facts.provisioned,
-        max_on_demand=facts.max_on_demand,
-        warm=facts.warm,
-        indexes=tuple(
-            IndexCapacity(
-                name=index.name,
-                provisioned=index.provisioned,
-                max_on_demand=index.max_on_demand,
-                warm=index.warm,
-            )
-            for index in facts.indexes
-        ),
         has_lsi=bool(facts.has_lsi),
+        indexes=tuple(IndexCapacity(name=index.name, **_capacities(index)) for index in facts.indexes),
+        **_capacities(facts),
     )
+
+
+def _capacities(facts: TableFacts | IndexFacts) -> dict[str, Any]:
+    return {name: getattr(facts, name) for name in CAPACITIES}
 
 
 def _warming(description: dict[str, Any]) -> bool:

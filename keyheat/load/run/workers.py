@@ -3,12 +3,13 @@
 The order travels as one of our options in Locust's own message that starts users. A message of ours that is
 sent before it would be lost on a worker that has connected, but does not yet listen to more than Locust does.
 A worker cuts a piece off its record every second: neither a message nor its memory grows with the run.
-Pieces are numbered and the last one says that it is the last: the master waits for it, and knows when one is
-missing. Locust's own final report would not do: in a headless run the master leaves half a second for it.
+They come in their order, and the last one says that it is the last: the master waits for it. Locust's own
+final report would not do: in a headless run the master leaves half a second for it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import count
 from math import inf
 from typing import Any
@@ -19,10 +20,10 @@ from gevent.event import Event
 
 from keyheat.load.clock import SteadyClock
 from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.watch import watch_master, watch_part
+from keyheat.load.guard.watch import LoadWatch, watch_master
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.generator import Health
-from keyheat.load.record.record import Arrived, Record, missing_words, short_name
+from keyheat.load.record.record import Record
 from keyheat.load.record.wire import read_piece, read_record
 from keyheat.load.run.load import BEAT_S, Load, Order, beat, fold, start_load, watch_lag
 from keyheat.load.run.progress import tell
@@ -51,7 +52,6 @@ class Worker:
         self._run_id: str | None = None
         self._halted: str | None = None  # the run that was said to be over
         self._load: Load | None = None
-        self._pieces = 0
         self._last_sent = True
         self._sent = ConsumedUnits()  # what the pieces of this run have told of
         self._greenlets: list[gevent.Greenlet] = []
@@ -71,7 +71,6 @@ class Worker:
 
     def _join(self, run_id: str) -> None:
         self._run_id = run_id
-        self._pieces = 0
         self._last_sent = False
         self._sent = ConsumedUnits()
 
@@ -100,9 +99,14 @@ class Worker:
             gevent.spawn(watch_master, lambda: self._runner.last_heartbeat_timestamp, self._lost_master),
         ]
         if order.caps is not None:
-            caps = Caps.from_wire(order.caps)
-            own = watch_part(caps, load, lambda: self._sent, self._used_up)
-            self._greenlets.append(gevent.spawn(own.follow))
+            watch = LoadWatch(Caps.from_wire(order.caps), load, self._used_up, consumed=self.consumed_by_all)
+            self._greenlets.append(gevent.spawn(watch.follow))
+
+    def consumed_by_all(self) -> ConsumedUnits:
+        """What this worker has consumed by now, and the others as much each: its part of the caps is even."""
+        assert self._load is not None, "it loads"
+        mine = self._sent.plus(self._load.record.consumed)
+        return ConsumedUnits().plus(mine, times=max(1, self._load.order.of))
 
     def _used_up(self) -> None:
         """This worker has used up its part of the budget: it sends no more, and the master ends the run."""
@@ -135,13 +139,11 @@ class Worker:
         self._sent = self._sent.plus(piece.consumed)
         data = {
             "run_id": self._run_id,
-            "number": self._pieces,
             "last": last,
             "used_up": used_up,
             "users": self._runner.user_count,
             "record": msgpack.packb(piece.to_wire()),
         }
-        self._pieces += 1
         self._last_sent = last
         self._runner.send_message(PIECE, data)
 
@@ -150,6 +152,48 @@ def order_for(wire: dict[str, Any], client_id: str) -> Order:
     """The order as one worker has it: with its part of the load, or none."""
     of = wire["of"]
     return Order.from_wire({**wire["order"], "part": wire["parts"].get(client_id, of), "of": of})
+
+
+NAME_CHARS = 8  # of the 32 random ones after a worker's host name
+
+
+def short_name(client_id: str) -> str:
+    """A worker's host name and the beginning of its number, as much as tells it from another."""
+    host, _, number = client_id.rpartition("_")
+    return f"{host}_{number[:NAME_CHARS]}" if host else client_id
+
+
+@dataclass(slots=True)
+class Arrived:
+    """What came from one worker, and when, by the master's clock."""
+
+    joined_s: float
+    part: int = 0  # which part of an open loop's arrivals it sends
+    users: int = 0  # that it had when it last reported
+    last_s: float | None = None  # when the newest piece came
+    whole: bool = False  # its last piece has come, and with it all before
+    left_early: bool = False  # it stopped by itself while the load went on
+
+    def silent_s(self, now_s: float) -> float:
+        """Seconds since something was heard; 0 once all has come."""
+        return 0.0 if self.whole else max(0.0, now_s - (self.last_s or self.joined_s))
+
+    def missing_words(self, client_id: str, *, users: int, started_s: float) -> str | None:
+        """What a person should know is missing from it; None where nothing is. `users`: in all processes."""
+        if self.whole and not self.left_early:
+            return None
+        name = short_name(client_id)
+        if self.last_s is None:
+            return (
+                f"worker {name} was lost before anything came from it: nothing that it sent is counted, "
+                "and its part of the load is not known"
+            )
+        share = self.users / users if users else 0.0
+        at = f"{datetime.fromtimestamp(self.last_s, UTC):%H:%M:%S} UTC, {self.last_s - started_s:.0f} s"
+        had = f"at {at} into the run: it had {self.users:,} of {users:,} users ({share:.0%} of the load)"
+        if self.whole:
+            return f"worker {name} left the run {had}; nothing that it sent is missing"
+        return f"worker {name} was lost {had}; what it sent after that is not counted"
 
 
 @dataclass(slots=True)
@@ -166,6 +210,7 @@ class Gatherer:
     distrusted: set[str] = field(default_factory=set)  # workers that sent what is no record
     halting: bool = False  # the load is being stopped: from now on a worker's last piece is expected
     loading: Event = field(default_factory=Event)  # set once a worker has reported
+    pieces: int = 0  # that came
 
     @property
     def runner(self) -> Any:
@@ -206,10 +251,13 @@ class Gatherer:
         self.loading.set()
         arrived = self.workers.setdefault(msg.node_id, Arrived(joined_s=self.clock()))
         self.record.merge(record)
-        arrived.take(number=piece.number, last=piece.last, users=piece.users, now_s=self.clock())
+        self.pieces += 1
+        arrived.last_s, arrived.whole = self.clock(), piece.last
+        if not piece.last:
+            arrived.users = piece.users
         if piece.used_up and not self.halting:
             self.used_up()
-        arrived.left_early = arrived.expected is not None and not self.halting and arrived.users > 0
+        arrived.left_early = piece.last and not self.halting and arrived.users > 0
 
     def _distrust(self, name: str, why: str) -> None:
         """Nothing is counted of a piece that is none; what it lacks is not known, so the run says nothing."""
@@ -232,11 +280,10 @@ class Gatherer:
             if self.clock() - told_s > TELL_EVERY_S:
                 self.halt()
                 told_s = self.clock()
-            pieces = sum(arrived.pieces for arrived in self.workers.values())
-            waited_s = waited_s + 0.05 if pieces == seen else 0.0
-            seen = pieces
+            waited_s = waited_s + 0.05 if self.pieces == seen else 0.0
+            seen = self.pieces
             gevent.sleep(0.05)
-        self._confess()
+        self._note_missing()
 
     def halt(self) -> None:
         """Tell the workers that the run is over, which stops their users at once."""
@@ -258,7 +305,7 @@ class Gatherer:
         node = self.runner.clients.get(client_id)
         return node is None or node.state == MISSING
 
-    def _confess(self) -> None:
+    def _note_missing(self) -> None:
         """A part of the load that is missing is named; where all of it is, the run says nothing."""
         health = self.record.health
         health.missing += [words for words in map(self._missing, self.workers) if words]
@@ -271,6 +318,5 @@ class Gatherer:
         return [words for words in map(self._missing, lost) if words]
 
     def _missing(self, client_id: str) -> str | None:
-        return missing_words(
-            client_id, self.workers[client_id], users=self.order.users, started_s=self.started_s
-        )
+        arrived = self.workers[client_id]
+        return arrived.missing_words(client_id, users=self.order.users, started_s=self.started_s)

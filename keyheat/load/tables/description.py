@@ -40,6 +40,21 @@ class TablePatience:
         return found
 
 
+LOOKS, LOOK_S = 5, 2.0
+
+
+def look_again(
+    look: Callable[[], Found | None], sleep: Callable[[float], None], looks: int = LOOKS
+) -> Found | None:
+    """What `look` finds; a table and its tags are seen a few seconds after they are there."""
+    for number in range(looks):
+        if number:
+            sleep(LOOK_S)
+        if (found := look()) is not None:
+            return found
+    return None
+
+
 def described(client: Any, name: str) -> dict[str, Any] | None:
     try:
         description: dict[str, Any] = client.describe_table(TableName=name)["Table"]

@@ -1,11 +1,14 @@
 """The tables of one run, from before CreateTable until they are gone, or kept.
 
 A table that was there before the run is never deleted. One that the run makes is noted before CreateTable is
-sent: whatever ends the run, it is deleted, or its tags say since when it may be.
+sent: whatever ends the run, it is deleted, or its tags say since when it may be. While the run loads a table,
+a tag says so (`claims`): written when it comes, renewed where nobody knows how long it lasts, taken away when
+it leaves. Where others are still there it says instead that it ended, so that they know of it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from time import time
 from typing import Any
@@ -13,20 +16,31 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.claims import Claim, ClaimedTables
+from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in, live_in, refusal
 from keyheat.load.tables.control import asking, control_client, create
-from keyheat.load.tables.description import TablePatience, described, until_active, upkeep_in_words
+from keyheat.load.tables.description import (
+    LOOK_S,
+    TablePatience,
+    described,
+    look_again,
+    until_active,
+    upkeep_in_words,
+)
 from keyheat.load.tables.obstacles import Allowed, check_tables, obstacles
 from keyheat.load.tables.ownership import (
     EXPIRES,
+    NO_ARN,
     RUN,
     TableError,
+    TableRefused,
     Unread,
     as_text,
     expiry_of,
     tags_for,
+    tags_of,
     tags_read,
     user_name,
+    why_unread,
 )
 from keyheat.load.tables.removal import by_hand, identity_of, made_by, remove, replaced
 from keyheat.load.transport.target import Target
@@ -36,6 +50,7 @@ from keyheat.words import WAITING
 
 POLL_S = 1.0
 LOCAL_POLL_S = 0.05
+LOOKS_IN_A_CLAIM = 4
 Connect = Callable[[Target], Any]
 
 
@@ -57,13 +72,24 @@ def look_at_tables(
 
 @dataclass(slots=True)
 class RunTable:
-    """A table that the run asked for: until when it lives, whether it was ever ACTIVE, and which it is."""
+    """A table of the run: whether the run made it, and what its tags say of the run."""
 
     spec: TableSpec
-    expires: datetime
     claim: Claim
+    expires: datetime
+    made: bool  # CreateTable was asked for it
     active: bool = False
     identity: str | None = None
+    arn: str | None = None  # of a table whose tags say that the run loads it
+    loaded: bool = False  # nobody was there first
+
+    @property
+    def claim_words(self) -> str:
+        """What the table still says of this run."""
+        return (
+            f"table {self.spec.name} says until {as_text(self.claim.until)} that this run loads it, and "
+            f"other runs are refused until then; its tag {self.claim.key} says so"
+        )
 
 
 def prepare_table(target: Target, spec: TableSpec, run_id: str) -> dict[str, Any]:
@@ -75,8 +101,8 @@ def prepare_table(target: Target, spec: TableSpec, run_id: str) -> dict[str, Any
 class RunTables:
     """What a run makes, finds and leaves behind.
 
-    `lasts_s` is how long it means to load; `alone` says that nobody else can come to its tables; `say` tells
-    a person something, `phase` that something begins.
+    `lasts_s` is how long it means to load (0: nobody knows); `alone` says that nobody else can come to its
+    tables; `say` tells a person something, `phase` that something begins.
     """
 
     target: Target
@@ -90,14 +116,8 @@ class RunTables:
     sleep: Callable[[float], None] = gevent.sleep
     now_s: Callable[[], float] = time
     connect: Connect = control_client
-    _made: dict[str, RunTable] = field(default_factory=dict)
-    _claimed: ClaimedTables = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._claimed = ClaimedTables(
-            run_id=self.run_id, lasts_s=self.lasts_s, local=self.target.local, share=self._allowed.share,
-            sleep=self.sleep, now_s=self.now_s, say=self.say,
-        )  # fmt: skip
+    _tables: dict[str, RunTable] = field(default_factory=dict)
+    _unknown: list[str] = field(default_factory=list)  # of which tables it is not known who else loads them
 
     def prepare(self, spec: TableSpec) -> dict[str, Any]:
         """The table, ACTIVE and as the scenario describes it, made where it was not there.
@@ -113,67 +133,53 @@ class RunTables:
             active = until_active(client, spec.name, self._patience)
             if active is None:
                 raise TableError(f"table {spec.name} was not active in {self._patience.limit_s:g} s")
-            if spec.name in self._made:
-                self._is_there(self._made[spec.name], active)
+            if (table := self._tables.get(spec.name)) is not None:
+                self._is_there(table, active)
             elif wrong := obstacles(spec, active, self._allowed):
                 raise TableError(*wrong)
             elif not self.alone:
                 self._come_to(client, spec, active)
             return active
 
-    def keep_up(self) -> None:
-        """Say forever, on the tables themselves, that they are loaded. Run it in a greenlet of its own."""
-        if not self.alone:
-            self._claimed.keep_up(lambda: self.connect(self.target))
-
-    def company(self) -> tuple[list[dict[str, Any]], list[str]]:
-        """Other runs on the tables meanwhile, as `run.json` has them, and what is not known of them."""
-        if not self._claimed:
-            return [], self._claimed.unknown
-        try:
-            with asking(self.target, "the run's tables", self.connect) as client:
-                return self._claimed.met(client), self._claimed.unknown
-        except TableError as error:
-            return [], [f"whether other runs loaded the tables, too, is not known: {error}"]
-
     def leave(self) -> None:
         """Delete what the run made, or say what it costs to keep it. What cannot be deleted is said."""
-        while self._made and not self.target.local:  # there, tables go with their endpoint
-            one = next(reversed(self._made.values()))
+        for table in reversed(self._made()):
             try:
-                with asking(self.target, f"table {one.spec.name}", self.connect) as client:
-                    self._put_back(client, one)
+                with asking(self.target, f"table {table.spec.name}", self.connect) as client:
+                    self._put_back(client, table)
             except TableError as error:
-                self.say(f"{error}. It may be there, and cost. {self._by_hand(one)}")
-            del self._made[one.spec.name]
-        if not self._claimed:
+                self.say(f"{error}. It may be there, and cost. {self._by_hand(table)}")
+            table.made = False
+        if not self._claimed():
             return
         try:
             with asking(self.target, "the run's tables", self.connect) as client:
-                self._claimed.release(client)
+                for table in reversed(self._claimed()):
+                    self._release(client, table)
+                    table.arn = None
         except TableError as error:
             self.say(str(error))
 
     def left_behind(self) -> list[str]:
-        """The tables that this run made and has neither deleted nor left as they were meant to be."""
-        made = {} if self.target.local else self._made
+        """What this run has neither deleted nor left as it was meant to be, with what to do."""
+        made = self._made()
+        kept = [table.claim_words for table in self._claimed() if table not in made]
         return [
-            *(
-                f"table {one.spec.name}, which this run made, is there, and costs. {self._by_hand(one)}"
-                for one in made.values()
-            ),
-            *self._claimed.left_behind(but=made),
-        ]
+            f"table {table.spec.name}, which this run made, is there, and costs. {self._by_hand(table)}"
+            for table in made
+        ] + kept
+
+    def _made(self) -> list[RunTable]:
+        """The tables that are to be put back; on this machine they go with their endpoint."""
+        return [] if self.target.local else [table for table in self._tables.values() if table.made]
+
+    def _claimed(self) -> list[RunTable]:
+        """The tables that say, or may say, that this run loads them."""
+        return [table for table in self._tables.values() if table.arn is not None]
 
     @property
     def _allowed(self) -> Allowed:
         return self.allowed or Allowed(local=self.target.local)
-
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self.now_s(), UTC)
-
-    def _keeps(self, one: RunTable) -> bool:
-        return one.active and (self.keep or one.spec.on_end == "keep")
 
     @property
     def _patience(self) -> TablePatience:
@@ -184,84 +190,203 @@ class RunTables:
             show=lambda what, left_s: self.say(f"{WAITING} {what}, at most {left_s:.0f} s more"),
         )
 
-    def _expires(self, spec: TableSpec) -> datetime:
-        """When a table that is left behind may be swept away: so many hours after the load."""
-        return self._now() + timedelta(seconds=self.lasts_s, hours=spec.expires_h)
+    @property
+    def _claim_s(self) -> float:
+        return LOCAL_CLAIM_S if self.target.local else CLAIM_S
+
+    def _now(self) -> datetime:
+        """To the second, as tags have it: what this run knows of itself is what others read."""
+        return datetime.fromtimestamp(int(self.now_s()), UTC)
+
+    def _table(self, spec: TableSpec, *, made: bool) -> RunTable:
+        """A table of the run from now on; the claim ends where nobody hears of the run again."""
+        now, lasts = self._now(), timedelta(seconds=self.lasts_s)
+        until = now + lasts + timedelta(seconds=self._claim_s)
+        claim = Claim(run=self.run_id, owner=user_name(), since=now, until=until)
+        table = RunTable(spec, claim, now + lasts + timedelta(hours=spec.expires_h), made)
+        self._tables[spec.name] = table
+        return table
 
     def _make(self, client: Any, spec: TableSpec) -> bool:
         """Ask for the table; False where somebody else did a moment before.
 
         It is this run's as well where the answer was lost, and the request sent again by the SDK was refused.
         """
-        expires, claim = self._expires(spec), self._claimed.claim()
-        self._made[spec.name] = RunTable(spec, expires, claim)
-        tags = tags_for(self.run_id, owner=user_name(), expires=expires)
-        made = create(client, spec, tags if self.alone else [*tags, claim.tag()])
+        table = self._table(spec, made=True)
+        tags = tags_for(self.run_id, owner=user_name(), expires=table.expires)
+        made = create(client, spec, tags if self.alone else [*tags, table.claim.tag()])
         made = made or made_by(client, spec.name, self.run_id, self._patience)
         if not made:
-            del self._made[spec.name]
+            del self._tables[spec.name]
         return made
 
-    def _is_there(self, made: RunTable, description: Mapping[str, Any]) -> None:
-        """A table that the run asked for can be loaded from now on."""
-        made.active, made.identity = True, identity_of(description)
+    def _is_there(self, table: RunTable, description: Mapping[str, Any]) -> None:
+        """A table that the run asked for can be loaded from now on: nobody can have been there before."""
+        table.active, table.identity, table.loaded = True, identity_of(description), True
         if not self.alone:
-            self._claimed.made(made.spec.name, description.get("TableArn"), made.claim)
+            table.arn = description.get("TableArn")
+            if table.arn is None:
+                self._cannot_know(table.spec.name, NO_ARN)
 
     def _come_to(self, client: Any, spec: TableSpec, description: Mapping[str, Any]) -> None:
-        """Say on a table that was there that this run loads it; one that is not ours stays untouched."""
+        """Say on a table that was there that this run loads it; one that is not ours stays untouched.
+
+        Raises `TableRefused` where another run loads it, unless it is shared.
+        """
         tags = tags_read(client, description)
         if isinstance(tags, Unread):
-            self._claimed.cannot_know(spec.name, tags.why)
+            self._cannot_know(spec.name, tags.why)
         elif RUN not in tags and not self.target.local:
-            self._claimed.cannot_know(spec.name, "it is somebody else's, and no run writes tags there")
+            self._cannot_know(spec.name, "it is somebody else's, and no run writes tags there")
         else:
-            self._claimed.come_to(client, spec.name, description["TableArn"])
+            table = self._table(spec, made=False)
+            table.arn = description["TableArn"]
+            self._claim(client, table)
             if not self.target.local:
-                self._live_long_enough(client, spec, description["TableArn"], tags)
+                self._live_long_enough(client, table, tags)
 
-    def _live_long_enough(self, client: Any, spec: TableSpec, arn: str, tags: Mapping[str, str]) -> None:
-        """Have a table of an earlier run not expire under this one."""
+    def _claim(self, client: Any, table: RunTable) -> None:
         try:
-            expires = self._expires(spec)
+            self._tag(client, table)
+            if not self.target.local:
+                self.sleep(LOOK_S)
+            seen = look_again(lambda: self._tags_with_claim(client, table), self.sleep)
+            tags = tags_of(client, str(table.arn)) if seen is None else seen
+        except ClientError as error:
+            if error.operation_name == "TagResource":
+                table.arn = None  # it was refused, so that there is none to take away
+            self._cannot_know(table.spec.name, why_unread(error, error.operation_name))
+        except BotoCoreError as error:
+            self._cannot_know(table.spec.name, str(error))
+        else:
+            self._stay(client, table, tags)
+
+    def _stay(self, client: Any, table: RunTable, tags: Mapping[str, str]) -> None:
+        """Load the table, unless another run was there first."""
+        others = live_in(tags, self._now(), but=self.run_id)
+        first = next((claim for claim in others if claim.before(table.claim)), None)
+        if first is not None and not self._allowed.share:
+            raise TableRefused(refusal(table.spec.name, first))
+        table.loaded = True
+        for claim in others:
+            self.say(f"table {table.spec.name} is shared: {claim.in_words()}")
+        over = [claim.key for claim in claims_in(tags) if claim.run != self.run_id]
+        if over and not others:
+            with suppress(ClientError, BotoCoreError):  # they say nothing any more, and disturb nobody
+                client.untag_resource(ResourceArn=table.arn, TagKeys=over)
+
+    def _live_long_enough(self, client: Any, table: RunTable, tags: Mapping[str, str]) -> None:
+        """Have a table of an earlier run not expire under this one."""
+        expires = table.expires
+        try:
             if (until := expiry_of(tags)) is None or until >= expires:
                 return
-            client.tag_resource(ResourceArn=arn, Tags=[{"Key": EXPIRES, "Value": as_text(expires)}])
+            expiry = {"Key": EXPIRES, "Value": as_text(expires)}
+            client.tag_resource(ResourceArn=table.arn or "", Tags=[expiry])
         except (ClientError, BotoCoreError, ValueError) as error:
-            self.say(f"table {spec.name} may expire during this run, and be swept away: {error}")
+            self.say(f"table {table.spec.name} may expire during this run, and be swept away: {error}")
 
-    def _put_back(self, client: Any, made: RunTable) -> None:
-        """Keep or delete a table that the run made; another one that has its name by now is left alone."""
-        description = described(client, made.spec.name)
-        if description is not None and (words := replaced(description, made.identity)) is not None:
-            self.say(words)
-        elif self._keeps(made):
-            self._kept(description, made)
-        else:
-            self._delete(client, made)
-
-    def _kept(self, description: Mapping[str, Any] | None, made: RunTable) -> None:
-        name = made.spec.name
-        if description is None:
-            self.say(f"table {name} is to be kept, and is not there any more: somebody deleted it")
+    def keep_up(self) -> None:
+        """Say forever, on the tables themselves, that they are loaded. Run it in a greenlet of its own."""
+        if self.alone:
             return
-        self.say(
-            f"table {name} is kept, and {upkeep_in_words(description, load_prices())}. {self._by_hand(made)}"
-        )
+        with closing(
+            self.connect(self.target)
+        ) as client:  # before the load: it takes time from whoever sends
+            while True:
+                self.sleep(self._claim_s / LOOKS_IN_A_CLAIM)
+                self.renew(client)
 
-    def _delete(self, client: Any, made: RunTable) -> None:
-        name = made.spec.name
+    def renew(self, client: Any) -> None:
+        """Say on each table whose claim ends soon that the run is still there."""
+        now = self._now()
+        for table in self._claimed():
+            if table.claim.until - now < timedelta(seconds=self._claim_s / 2):
+                table.claim = replace(table.claim, until=now + timedelta(seconds=self._claim_s))
+                try:
+                    self._tag(client, table)
+                except (ClientError, BotoCoreError) as error:
+                    self.say(f"table {table.spec.name} does not say any more that this run loads it: {error}")
+
+    def company(self) -> tuple[list[dict[str, Any]], list[str]]:
+        """Other runs on the tables meanwhile, as `run.json` has them, and what is not known of them."""
+        if not self._claimed():
+            return [], self._unknown
+        try:
+            with asking(self.target, "the run's tables", self.connect) as client:
+                met = [other for table in self._claimed() for other in self._met(client, table)]
+        except TableError as error:
+            return [], [f"whether other runs loaded the tables, too, is not known: {error}"]
+        return met, self._unknown
+
+    def _met(self, client: Any, table: RunTable) -> list[dict[str, str | None]]:
+        mine = replace(table.claim, until=self._now() + timedelta(seconds=1))  # with this second
+        try:
+            tags = tags_of(client, str(table.arn))
+        except (ClientError, BotoCoreError) as error:
+            refused = isinstance(error, ClientError)
+            self._cannot_know(
+                table.spec.name, why_unread(error, error.operation_name) if refused else str(error)
+            )
+            return []
+        if table.claim.key not in tags:
+            self._cannot_know(table.spec.name, "its tags do not say what this run wrote there")
+        others = [claim for claim in claims_in(tags) if claim.run != self.run_id and claim.met(mine)]
+        return [{"table": table.spec.name, **claim.to_json()} for claim in others]
+
+    def _release(self, client: Any, table: RunTable) -> None:
+        """Leave a table: the last run takes all tags away, another one says that it was there."""
+        try:
+            now, tags = self._now(), tags_of(client, str(table.arn))
+            others = live_in(tags, now, but=self.run_id)
+            if others and table.loaded:
+                table.claim = replace(table.claim, until=now)
+                self._tag(client, table)
+            else:
+                over = {table.claim.key, *(claim.key for claim in claims_in(tags) if not others)}
+                client.untag_resource(ResourceArn=table.arn, TagKeys=sorted(over))
+        except client.exceptions.ResourceNotFoundException:
+            return  # it went with its tags
+        except (ClientError, BotoCoreError) as error:
+            self.say(f"{table.claim_words}: {error}")
+
+    def _tags_with_claim(self, client: Any, table: RunTable) -> dict[str, str] | None:
+        tags = tags_of(client, str(table.arn))
+        return tags if table.claim.key in tags else None
+
+    def _tag(self, client: Any, table: RunTable) -> None:
+        client.tag_resource(ResourceArn=table.arn, Tags=[table.claim.tag()])
+
+    def _cannot_know(self, name: str, why: str) -> None:
+        """It is not seen whether another run loads the table, too."""
+        self._unknown.append(f"whether another run loaded table {name} at the same time is not known: {why}")
+
+    def _put_back(self, client: Any, table: RunTable) -> None:
+        """Keep or delete a table that the run made; another one that has its name by now is left alone."""
+        name, description = table.spec.name, described(client, table.spec.name)
+        if description is not None and (words := replaced(description, table.identity)) is not None:
+            self.say(words)
+        elif not (table.active and (self.keep or table.spec.on_end == "keep")):
+            self._delete(client, table)
+        elif description is None:
+            self.say(f"table {name} is to be kept, and is not there any more: somebody deleted it")
+        else:
+            costs = upkeep_in_words(description, load_prices())
+            self.say(f"table {name} is kept, and {costs}. {self._by_hand(table)}")
+
+    def _delete(self, client: Any, table: RunTable) -> None:
+        name = table.spec.name
         self.phase("deleting", f"keyheat: deleting table {name}, which this run made")
-        why = remove(client, name, self.run_id, self._patience, now=self._now(), new=not made.active)
+        why = remove(client, name, self.run_id, self._patience, now=self._now(), new=not table.active)
         if why is None:
-            self._claimed.forget(name)
+            table.arn = None  # its tags are gone with it
             self.say(f"table {name}, which this run made, is deleted")
         else:
-            self.say(f"table {name}, which this run made, is not deleted: {why}. {self._by_hand(made)}")
+            self.say(f"table {name}, which this run made, is not deleted: {why}. {self._by_hand(table)}")
 
-    def _by_hand(self, made: RunTable) -> str:
+    def _by_hand(self, table: RunTable) -> str:
         """How somebody deletes the table later."""
         return (
-            f"Delete it with: {by_hand(made.spec.name, self.target.region)}; "
-            f"from {as_text(made.expires)} on, keyheat clean --orphans does it"
+            f"Delete it with: {by_hand(table.spec.name, self.target.region)}; "
+            f"from {as_text(table.expires)} on, keyheat clean --orphans does it"
         )

@@ -1,21 +1,15 @@
-"""What keeps a run from a table: quotas, whose it is, and how it differs from the scenario's.
+"""What keeps a run from a table: whose it is, and how it differs from the scenario's.
 
 A table that is there and differs from the one that a scenario describes would answer another question.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.requests import check_shape
-from keyheat.endpoint.tables.catalog import define
 from keyheat.intake.description import table_of
 from keyheat.load.tables.claims import live_in, refusal
-from keyheat.load.tables.control import creation
 from keyheat.load.tables.description import all_active
 from keyheat.load.tables.ownership import (
     TableError,
@@ -26,9 +20,6 @@ from keyheat.load.tables.ownership import (
     tags_read,
     unusable,
 )
-from keyheat.load.transport.target import Target
-from keyheat.plan.quotas import over_quota, quotas_of
-from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 from keyheat.words import Direction
 
@@ -141,14 +132,14 @@ def _refusals(
 
 
 def obstacles(spec: TableSpec, description: Mapping[str, Any] | None, allowed: Allowed) -> list[str]:
-    """Why the table cannot be made, or cannot be loaded as the scenario says, whoever owns it."""
+    """Why the table cannot be loaded as the scenario says, whoever owns it."""
     why = _obstacle(spec, description, as_it_is=spec.name == allowed.existing)
     return [f"table {spec.name} {why}"] if why else []
 
 
 def _obstacle(spec: TableSpec, description: Mapping[str, Any] | None, *, as_it_is: bool) -> str | None:
     if description is None:
-        return f"is not there, and --table {spec.name} loads only one that is" if as_it_is else mistake(spec)
+        return f"is not there, and --table {spec.name} loads only one that is" if as_it_is else None
     if (why := unusable(description)) is not None:
         return f"cannot be loaded: {why}"
     if as_it_is or not all_active(description):
@@ -158,30 +149,3 @@ def _obstacle(spec: TableSpec, description: Mapping[str, Any] | None, *, as_it_i
         f"is there, but not as the scenario describes it: {found}. "
         f"Load it as it is with --table {spec.name}, or delete it, and the run makes it anew"
     )
-
-
-def mistake(spec: TableSpec) -> str | None:
-    """Why DynamoDB would not make the table, by the rules that the local endpoint knows, too."""
-    request = creation(spec)
-    try:
-        check_shape("CreateTable", request)
-        define(request)
-    except ServiceError as error:
-        return f"cannot be made as the scenario describes it: {error.message}"
-    return None
-
-
-def check_quotas(scenario: Scenario, target: Target, connect: Callable[[Target], Any]) -> None:
-    """See whether the account's quotas permit it. Raises `TableError` with everything that they do not.
-
-    Who may not ask for the quotas is told by CreateTable, which holds the request against them anyway.
-    """
-    client = connect(target)
-    try:
-        answer = client.describe_limits()
-    except (ClientError, BotoCoreError):
-        return
-    finally:
-        client.close()
-    if beyond := over_quota(scenario, quotas_of(answer)):
-        raise TableError(*beyond)

@@ -1,14 +1,21 @@
 """The table of a run is deleted: only that run's own, as its tag proves, and none that somebody protects."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.answer_shape import member
-from keyheat.load.tables.claims import LOOK_S, LOOKS, live_in
-from keyheat.load.tables.description import TablePatience, described, until_active, until_gone
+from keyheat.load.tables.claims import live_in
+from keyheat.load.tables.description import (
+    LOOKS,
+    TablePatience,
+    described,
+    look_again,
+    until_active,
+    until_gone,
+)
 from keyheat.load.tables.ownership import RUN, Standing, Unread, protections, recovery_of, tags_of
 
 
@@ -21,7 +28,7 @@ def remove(
     being made is waited for, since until then DynamoDB does not delete it.
     """
     try:
-        description = _several_looks(lambda: described(client, name), patience, LOOKS if new else 1)
+        description = look_again(lambda: described(client, name), patience.sleep, LOOKS if new else 1)
         if description is None:
             return None
         why = _kept(client, description, run_id, patience, now)
@@ -49,7 +56,7 @@ def made_by(client: Any, name: str, run_id: str, patience: TablePatience) -> boo
         except (ClientError, BotoCoreError):
             return None
 
-    tags = _several_looks(look, patience, LOOKS)
+    tags = look_again(look, patience.sleep)
     return tags is not None and tags[RUN] == run_id
 
 
@@ -82,7 +89,7 @@ def _kept(
 ) -> str | None:
     """Why the table is left alone: it is not ours any more, somebody protects it, or is loading it."""
     arn = member("DescribeTable", description, "TableArn")
-    tags = _several_looks(lambda: _tagged(tags_of(client, arn)), patience, LOOKS) or {}
+    tags = look_again(lambda: _tagged(tags_of(client, arn)), patience.sleep) or {}
     if tags.get(RUN) != run_id:
         return f"its tag {RUN!r} is {tags.get(RUN)!r}, and that of this run was {run_id!r}"
     return kept_by_others(client, description, tags, now, run_id)
@@ -105,14 +112,3 @@ def kept_by_others(
 
 def _tagged(tags: dict[str, str]) -> dict[str, str] | None:
     return tags if RUN in tags else None
-
-
-def _several_looks(
-    look: Callable[[], dict[str, Any] | None], patience: TablePatience, looks: int
-) -> dict[str, Any] | None:
-    for number in range(looks):
-        if number:
-            patience.sleep(LOOK_S)
-        if (found := look()) is not None:
-            return found
-    return None

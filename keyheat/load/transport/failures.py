@@ -29,14 +29,13 @@ from types import NoneType
 from typing import Any, Final
 from zlib import crc32
 
-import orjson
-
 from keyheat.answer_size import AnswerTooLong
 from keyheat.load.transport.answer import Answer, Transport
 
 CUT_OFF, DAMAGED, BAD_HTTP, CREDENTIALS = "cut_off", "crc32_mismatch", "bad_http", "credentials"
 RESET, TOO_LONG, TIMEOUT = "connection_reset", "answer_too_long", "timeout"
 NOT_AN_ANSWER, NO_UNITS = "not_an_answer", "no_units"
+IN_FLIGHT = "still_in_flight_at_stop"
 STATUS_LINE = b"HTTP/1."
 
 
@@ -121,9 +120,6 @@ MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 LEFT: Final = {"BatchWriteItem": "UnprocessedItems", "BatchGetItem": "UnprocessedKeys"}
 
-Shape = tuple[str, str, frozenset[tuple[str, str]]]
-"""An item of a batch: its table, what was to be done with it, and the names and types of its attributes."""
-
 
 class CheckedTransport:
     """A transport whose accepted answers are what DynamoDB would say, or are not accepted.
@@ -163,8 +159,7 @@ def _has_members(operation: str, content: Mapping[str, Any], body: bytes) -> boo
         needed = name == "Items" or (name == "Attributes" and ITEM_ASKED in body)
         if needed if name not in content else not isinstance(content[name], kind):
             return False
-    left = content.get(LEFT.get(operation, ""))
-    return not left or _were_asked_for(left, body)
+    return isinstance(content.get(LEFT.get(operation, ""), {}), dict)
 
 
 def _counts(operation: str, content: Mapping[str, Any]) -> bool:
@@ -199,28 +194,3 @@ def _indexes_within(indexes: object, units: Any) -> bool:
 
 def _are_units(said: Any) -> bool:
     return type(said) in (float, int) and 0 <= said <= MOST_UNITS
-
-
-def _were_asked_for(left: Any, body: bytes) -> bool:
-    """Whether what of a batch came back unprocessed looks like what was in it."""
-    try:
-        return set(_shapes(left)) <= set(_shapes(orjson.loads(body)["RequestItems"]))
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return False
-
-
-def _shapes(tables: Mapping[str, Any]) -> Iterator[Shape]:
-    """Raises any of several errors where it is no list of a batch's items."""
-    for table, part in tables.items():
-        entries = [{"Key": {"Key": key}} for key in part["Keys"]] if isinstance(part, dict) else part
-        for entry in entries:
-            ((action, held),) = entry.items()
-            item = held["Item" if action == "PutRequest" else "Key"]
-            yield table, action, frozenset((name, _type_of(value)) for name, value in item.items())
-
-
-def _type_of(value: Mapping[str, object]) -> str:
-    ((kind, said),) = value.items()
-    if kind in ("S", "N", "B") and not isinstance(said, str):
-        raise TypeError(kind)
-    return kind

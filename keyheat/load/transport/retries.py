@@ -13,8 +13,7 @@ from typing import Final
 
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER, TIMEOUT
-from keyheat.model.retries import Chance, Failure, RetryPolicy
-from keyheat.model.sdk_client import AdaptiveRate, RetryQuota
+from keyheat.model.retries import AdaptiveRate, Chance, Failure, RetryPolicy, RetryQuota
 
 REQUESTS, ATTEMPTS, GIVEN_UP = "retries.requests", "retries.attempts", "retries.given_up"
 BACKOFF_S, HELD_S = "retries.backoff_s", "retries.held_s"

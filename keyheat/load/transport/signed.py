@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter, time
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 from zlib import crc32
 
 import gevent.socket
@@ -186,10 +186,8 @@ SPREAD: Final = 13
 """Connections that a load is spread over at least: two for each of a small table's nodes, and a prime, so
 that operations in a fixed order do not meet the same few again and again."""
 
-Connection = TypeVar("Connection")
 
-
-class Idle(Generic[Connection]):
+class Idle:
     """The connections that wait, and when each was used last; `at_least` so many beside those in use.
 
     Where requests are so rare that more connections would idle too long, there are fewer.
@@ -197,13 +195,13 @@ class Idle(Generic[Connection]):
 
     def __init__(self, at_least: int) -> None:
         self._at_least = at_least
-        self._waiting: deque[tuple[Connection, float]] = deque()
+        self._waiting: deque[tuple[Any, float]] = deque()
 
-    def add(self, connection: Connection, now_s: float) -> None:
+    def add(self, connection: Any, now_s: float) -> None:
         """Let a connection wait that was used until now."""
         self._waiting.append((connection, now_s))
 
-    def take(self, now_s: float) -> tuple[Connection, float] | None:
+    def take(self, now_s: float) -> tuple[Any, float] | None:
         """The connection whose turn it is, and when it was used last; None: another one is to be opened."""
         if not self._waiting:
             return None
@@ -212,7 +210,7 @@ class Idle(Generic[Connection]):
             return None
         return self._waiting.popleft()
 
-    def emptied(self) -> Iterator[Connection]:
+    def emptied(self) -> Iterator[Any]:
         """Every connection that waits; none does afterwards."""
         while self._waiting:
             yield self._waiting.popleft()[0]
@@ -246,7 +244,7 @@ class SignedTransport:
         self._local = target.local
         self._timeout_s = timeout_s
         self._pool = pool or _pool_for(target, timeout_s, proxy)
-        self._idle: Idle[gevent.socket.socket] = Idle(connections)
+        self._idle = Idle(connections)
         self._signer = self._signer_with(keys())
         self._second = 0
 

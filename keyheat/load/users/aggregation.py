@@ -57,41 +57,27 @@ class OrderUser(TableUser):
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        self._table = self.load.order.scenario.table
         self._run_id = self.load.order.run_id
 
     def place(self) -> None:
         number, _, item, size = self._new_order()
-        request = {"TableName": self._table.name, "Item": item, "ReturnConsumedCapacity": "TOTAL"}
-        units = write_units(0, size)
         key = order_prefix(self._run_id) + number
-        self._placed(self.send("PutItem", orjson.dumps(request), key=key, direction="write", units=units))
+        self._placed(self.ask("PutItem", key, write_units(0, size), Item=item))
 
     def place_with_total(self) -> None:
         """Write one order and add it to its total, in one transaction."""
         number, of, item, size = self._new_order()
         tally = OrderTally(1, int(item[QUANTITY]["N"]))
         update = total_update(self._table, self._run_id, of, tally)
-        request = {
-            "TransactItems": [
-                {"Put": {"TableName": self._table.name, "Item": item}},
-                {"Update": update},
-            ],
-            "ReturnConsumedCapacity": "TOTAL",
-        }
-        if self.load.retries is not None:
-            request["ClientRequestToken"] = number  # sent again, it is not done again
+        items = [{"Put": {"TableName": self._table.name, "Item": item}}, {"Update": update}]
+        # With a token, a request that is sent again is not done again.
+        once = {"ClientRequestToken": number} if self.load.retries is not None else {}
         parts = [
             RequestPart(order_prefix(self._run_id) + number, None, write_units(0, size, transactional=True)),
             RequestPart(total_key(self._run_id, of), None, UPDATE_UNITS),
         ]
-        note = Transaction(parts)
-        self._placed(
-            self.send(
-                "TransactWriteItems", orjson.dumps(request), key=parts[1].key, direction="write",
-                units=note.units, note=note,
-            )
-        )  # fmt: skip
+        note, key = Transaction(parts), parts[1].key
+        self._placed(self.ask("TransactWriteItems", key, note.units, note=note, TransactItems=items, **once))
 
     def _new_order(self) -> tuple[str, Of, dict[str, Any], int]:
         """The number of an order, what it counts for, the item, and its size."""
@@ -127,7 +113,7 @@ class ReportUser(TableUser):
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
         scenario = self.load.order.scenario
-        self._table, self._prefix = scenario.table, order_prefix(self.load.order.run_id)
+        self._prefix = order_prefix(self.load.order.run_id)
         least_s, most_s = REPORT_WITHIN_S
         self._every_s = min(most_s, max(least_s, scenario.load.duration_s / REPORTS))
         self._page_units = 0.5  # of the last page that was read
@@ -138,7 +124,6 @@ class ReportUser(TableUser):
 
     def wait_time(self) -> float:
         """Seconds until the next report is begun."""
-        self.load.under_way.pop(self.number, None)
         return self._every_s
 
     def report(self) -> OrderTotals:

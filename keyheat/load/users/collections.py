@@ -15,7 +15,6 @@ from itertools import islice
 from time import perf_counter
 from typing import Any
 
-import orjson
 from cachetools import TTLCache
 from gevent.event import Event
 from gevent.pool import Pool
@@ -33,7 +32,7 @@ AT_ONCE = 32  # queries of one read that are in flight at a time
 NO_ORDER = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Query:
     """What every shard of a collection is asked."""
 
@@ -48,7 +47,7 @@ class Query:
     consistent: bool = False
     values: KeyValues = PLAIN  # how the keys are written
 
-    def body(self, shard: str, start: Item | None) -> bytes:
+    def members(self, shard: str, start: Item | None) -> dict[str, Any]:
         """The request for one page of one shard: as long as the limit allows, else as 1 MB allows."""
         condition, names = "#p = :p", {"#p": self.partition_key}
         values = {":p": self.values.of(self.partition_key, shard)}
@@ -57,11 +56,9 @@ class Query:
             condition += " AND #s = :s" if self.exact else " AND begins_with(#s, :s)"
             names["#s"], values[":s"] = self.sort_key, self.values.of(self.sort_key, self.prefix)
         request: dict[str, Any] = {
-            "TableName": self.table,
             "KeyConditionExpression": condition,
             "ExpressionAttributeNames": names,
             "ExpressionAttributeValues": values,
-            "ReturnConsumedCapacity": "INDEXES" if self.index else "TOTAL",
         }
         if self.index:
             request["IndexName"] = self.index
@@ -73,7 +70,7 @@ class Query:
             request["ConsistentRead"] = True
         if start is not None:
             request["ExclusiveStartKey"] = start
-        return orjson.dumps(request)
+        return request
 
     def name(self, shard: str) -> str:
         """A partition key as the table or the index knows it."""

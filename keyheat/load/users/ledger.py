@@ -1,8 +1,8 @@
 """What the writers of this process know to be in the tables: the truth that reads are checked against.
 
-An item is certain to be where every write that may have been its last one puts it. While a write is in flight
-that is where it was before and will be after; once it is acknowledged, where it put it. The items written
-longest ago are forgotten first, so that memory is bounded; what is forgotten is not checked.
+While a write is in flight its item is certain to be where it was before and will be after; once it is
+acknowledged, where it put it. Where writes overlapped, it is certain only where all of them put it. The items
+written longest ago are forgotten first, so that memory is bounded; they are not checked.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -80,13 +80,13 @@ class _Known:
 
 @dataclass(slots=True)
 class _Flight:
-    """Writes of one item that are in flight together: nobody knows which of them comes last."""
+    """The writes of one item that are in flight; of several together nobody knows which comes last."""
 
-    before: _Known | None
     count: int = 0
     overlapped: bool = False
     applied: bool = False
-    certain: set[Spot] | None = None  # common to all writes that were applied, or may have been
+    left: dict[Spot, float] = field(default_factory=dict)  # where it is no longer certain to be
+    common: set[Spot] | None = None  # of all writes that were applied, or may have been
     keys: Item = field(default_factory=dict)
 
 
@@ -123,31 +123,30 @@ class Ledger:
 
     def begin(self, identity: Identity, after: Item | None) -> None:
         """A write is about to be sent that leaves `after` of the item, as far as is known; None: nothing."""
-        known, flight = self._items.get(identity), self._flights.get(identity)
-        if flight is None:
-            before = _Known(known.keys, dict(known.since_s), known.acknowledged_s) if known else None
-            flight = self._flights[identity] = _Flight(before)
-        flight.overlapped |= flight.count > 0
+        flight = self._flights.setdefault(identity, _Flight())
         flight.count += 1
-        if known is not None:
+        flight.overlapped |= flight.count > 1
+        if (known := self._items.get(identity)) is not None:
             for spot in known.since_s.keys() - self._spots(identity, after):
+                flight.left[spot] = known.since_s.pop(spot)
                 self._places.remove(spot, identity)
-                del known.since_s[spot]
 
     def applied(self, identity: Identity, after: Item | None) -> None:
         """A write that was begun is acknowledged."""
-        self._flights[identity].applied = True
-        self._land(identity, after)
+        flight = self._flights[identity]
+        flight.applied, flight.keys = True, self._keys_of(identity[0], after or {})
+        self.unknown(identity, after)
 
     def updated(self, identity: Identity, changes: Item) -> None:
         """An update that was begun is acknowledged; of its keys, the item changed those among `changes`."""
-        flight = self._flights[identity]
-        alone = flight.before is not None and not flight.overlapped
-        self.applied(identity, {**flight.before.keys, **changes} if alone else changes)  # type: ignore[union-attr]
+        known = None if self._flights[identity].overlapped else self._items.get(identity)
+        self.applied(identity, {**known.keys, **changes} if known else changes)
 
     def unknown(self, identity: Identity, after: Item | None) -> None:
         """Nobody knows whether a write that was begun was applied."""
-        self._land(identity, after)
+        flight, spots = self._flights[identity], self._spots(identity, after)
+        flight.common = spots if flight.common is None else flight.common & spots
+        self._landed(identity)
 
     def refused(self, identity: Identity) -> None:
         """A write that was begun changed nothing."""
@@ -178,12 +177,6 @@ class Ledger:
         known = self._items.get(identity)
         return known.acknowledged_s if known else None
 
-    def _land(self, identity: Identity, after: Item | None) -> None:
-        flight, spots = self._flights[identity], self._spots(identity, after)
-        flight.certain = spots if flight.certain is None else flight.certain & spots
-        flight.keys = self._keys_of(identity[0], after or {})
-        self._landed(identity)
-
     def _landed(self, identity: Identity) -> None:
         """One write less in flight; after the last one it is settled where the item is."""
         flight = self._flights[identity]
@@ -191,29 +184,23 @@ class Ledger:
         if flight.count:
             return
         del self._flights[identity]
-        kept = self._forget(identity)
-        since_s = kept.since_s if kept else {}
-        if not flight.applied and flight.before is not None:  # it may be as it was before
-            since_s = flight.before.since_s
-        certain = since_s.keys() if flight.certain is None else flight.certain
-        if not flight.applied:
-            certain &= since_s.keys()
-        if certain:
-            self._keep(identity, self._settled(flight, {spot: since_s.get(spot) for spot in certain}))
+        known = self._items.get(identity)
+        if flight.applied:
+            self._settle(identity, flight)
+        elif known is not None and flight.common is None:  # nothing changed
+            known.since_s |= flight.left
+            for spot in flight.left:
+                self._places.add(spot, identity)
+        elif known is not None:
+            known.keys = {}
 
-    def _settled(self, flight: _Flight, since_s: dict[Spot, float | None]) -> _Known:
-        """What is known of an item after its last write has landed; new places have no time yet."""
-        now_s, before = self._now(), flight.before
-        keys: Item = {}  # not known where writes overlapped, or one of them was lost
-        if flight.applied and not flight.overlapped:
-            keys = flight.keys
-        elif flight.certain is None and before is not None:
-            keys = before.keys
-        return _Known(
-            keys=keys,
-            since_s={spot: now_s if at_s is None else at_s for spot, at_s in since_s.items()},
-            acknowledged_s=now_s if flight.applied or before is None else before.acknowledged_s,
-        )
+    def _settle(self, identity: Identity, flight: _Flight) -> None:
+        """The item is where it was all the time, and from now on where all of the writes put it."""
+        now_s, known = self._now(), self._forget(identity)
+        since_s = known.since_s if known else {}
+        since_s = {spot: since_s.get(spot, now_s) for spot in since_s.keys() | (flight.common or set())}
+        if since_s:
+            self._keep(identity, _Known({} if flight.overlapped else flight.keys, since_s, now_s))
 
     def _keys_of(self, table: str, item: Item) -> Item:
         names = {name for _index, *keys in self._owners[table] for name in keys if name}

@@ -12,15 +12,13 @@ import orjson
 
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.items import COUNTER, marked
-from keyheat.load.users.outcomes import Batch, Conditional, Note, RequestPart, Transaction, consumed
+from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transaction, consumed
 from keyheat.load.users.user import TableUser
 from keyheat.model.limits import BATCH_WRITE_ITEMS
 from keyheat.model.units import number_bytes, read_units, text_bytes, write_units
 from keyheat.scenario.keys import random_suffix
 from keyheat.scenario.spec.attributes import combined
-from keyheat.words import DirectionName
 
-READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
 REMEMBERED = 1_000  # items that one user remembers at most
 PAGE_ITEMS = 25
 LEAST_UNITS = 0.5  # of a page, as long as none was read
@@ -54,13 +52,7 @@ class ItemUser(TableUser):
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        table = self.load.order.scenario.table
-        self._table = table
         self._known: list[RememberedItem] = []
-        self._asked = {
-            "TableName": table.name,
-            "ReturnConsumedCapacity": "INDEXES" if table.indexes else "TOTAL",
-        }
         self._page_units: dict[tuple[str | None, int | None], float] = {}  # of the last page of each query
         self._taken = False  # whether the last conditional put was on an item that was there
 
@@ -95,14 +87,6 @@ class ItemUser(TableUser):
         """An item that was written, taken out of memory; as long as there is none, a key without an item."""
         known = self.recall(1)
         return known[0] if known else replace(self.new_item(), written_bytes=0)
-
-    def ask(
-        self, operation: str, key: str, units: float, *, note: Note | None = None, **members: Any
-    ) -> Answer:
-        """Send one request about the table, with its `members`."""
-        direction: DirectionName = "read" if operation in READS else "write"
-        body = orjson.dumps({**self._asked, **members})
-        return self.send(operation, body, key=key, direction=direction, units=units, note=note)
 
     def put_item(self) -> None:
         """Write a new item."""
@@ -249,7 +233,7 @@ class BatchUser(ItemUser):
         parts = [self.part_of(item, write_units(0, item.written_bytes)) for item in items]
         puts = b",".join(b'{"PutRequest":{"Item":%b}}' % self.item_json(item) for item in items)
         body = b'{"ReturnConsumedCapacity":"%b","RequestItems":{%b:[%b]}}' % (
-            self._asked["ReturnConsumedCapacity"].encode(),
+            self._counted["ReturnConsumedCapacity"].encode(),
             orjson.dumps(self._table.name),
             puts,
         )
@@ -268,12 +252,8 @@ class BatchUser(ItemUser):
         items = self.recall(BATCH_WRITE_ITEMS) or [self.recall_one()]
         parts = [self.part_of(item, read_units(item.size_bytes, consistent=False)) for item in items]
         note = self._noted(parts)
-        request = {
-            "ReturnConsumedCapacity": self._asked["ReturnConsumedCapacity"],
-            "RequestItems": {self._table.name: {"Keys": [self.key_of(item) for item in items]}},
-        }
-        body = orjson.dumps(request)
-        self.send("BatchGetItem", body, key=items[0].key, direction="read", units=note.units, note=note)
+        keys = {self._table.name: {"Keys": [self.key_of(item) for item in items]}}
+        self.ask("BatchGetItem", items[0].key, note.units, note=note, RequestItems=keys)
         for item in items:
             if item.written_bytes:
                 self.remember(item)
@@ -337,16 +317,8 @@ class TransactionUser(ItemUser):
 
     def _transact(self, operation: str, actions: list[tuple[RequestPart, dict[str, Any]]]) -> bool:
         note = Transaction([part for part, _ in actions])
-        request = {
-            "ReturnConsumedCapacity": self._asked["ReturnConsumedCapacity"],
-            "TransactItems": [action for _, action in actions],
-        }
-        direction: DirectionName = "read" if operation in READS else "write"
-        answer = self.send(
-            operation, orjson.dumps(request), key=note.parts[0].key, direction=direction,
-            units=note.units, note=note,
-        )  # fmt: skip
-        return answer.accepted
+        items = [action for _, action in actions]
+        return self.ask(operation, note.parts[0].key, note.units, note=note, TransactItems=items).accepted
 
 
 class Counter(TableUser):
@@ -362,7 +334,6 @@ class Counter(TableUser):
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        self._table = self.load.order.scenario.table
         index = next(one for one in self._table.indexes if one.name in self.needs_indexes)
         self._board = index.partition_key
         self._names = {"#board": self._board, "#count": index.sort_key}
@@ -370,14 +341,12 @@ class Counter(TableUser):
     def count_up(self, key: str, *, board: str) -> Answer:
         """Add one to an item's number, on the partition `board` of the index."""
         values = self.load.items.values
-        request = {
-            "TableName": self._table.name,
-            "Key": values.key(key, None),
+        update = {
             "UpdateExpression": "SET #board = :board ADD #count :one",
             "ExpressionAttributeNames": self._names,
             "ExpressionAttributeValues": {":board": values.of(self._board, board), ":one": {"N": "1"}},
-            "ReturnValues": "UPDATED_NEW",
-            "ReturnConsumedCapacity": "INDEXES",
         }
-        body = orjson.dumps(marked(request, self.load.items.run_id))
-        return self.send("UpdateItem", body, key=key, direction="write", units=1)
+        members = marked(update, self.load.items.run_id)
+        return self.ask(
+            "UpdateItem", key, 1, Key=values.key(key, None), ReturnValues="UPDATED_NEW", **members
+        )

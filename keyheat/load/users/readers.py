@@ -13,8 +13,6 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-import orjson
-
 from keyheat.load.users.collections import (
     AT_ONCE,
     CachedItem,
@@ -55,7 +53,6 @@ class Reader(TableUser):
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
         scenario = self.load.order.scenario
-        self._table = scenario.table
         self._keys = {index.name: (index.partition_key, index.sort_key) for index in self._table.indexes}
         if self.load.ledger is None:
             self.load.ledger = Ledger((scenario.table, *scenario.companions))
@@ -119,10 +116,8 @@ class Reader(TableUser):
 
     def _query(self, index: str | None) -> Query:
         keys = self._keys[index] if index else (self._table.partition_key, self._table.sort_key)
-        return Query(
-            table=self._table.name, partition_key=keys[0], sort_key=keys[1], index=index,
-            values=self.load.items.values,
-        )  # fmt: skip
+        values = self.load.items.values
+        return Query(self._table.name, keys[0], keys[1], index=index, values=values)
 
     def _read(self, shards: Sequence[str], query: Query, at_once: int, name: str) -> Collected:
         def collect(spent: ReadCost) -> list[Item]:
@@ -157,24 +152,19 @@ class Reader(TableUser):
 
     def _page(self, query: Query, spent: ReadCost, shard: str, start: Item | None) -> Page:
         """One page of one shard. Raises `Incomplete`."""
-        content = self._ask("Query", query.body(shard, start), shard, spent)
+        content = self._part("Query", shard, spent, query.members(shard, start))
         return content["Items"], content.get("LastEvaluatedKey")
 
     def _get(self, key: str, query: Query, spent: ReadCost) -> list[Item]:
-        request = {
-            "TableName": query.table,
-            "Key": query.values.key(key, query.prefix),
-            "ConsistentRead": query.consistent,
-            "ReturnConsumedCapacity": "TOTAL",
-        }
-        content = self._ask("GetItem", orjson.dumps(request), key, spent)
+        members = {"Key": query.values.key(key, query.prefix), "ConsistentRead": query.consistent}
+        content = self._part("GetItem", key, spent, members)
         return [content["Item"]] if "Item" in content else []
 
-    def _ask(self, operation: str, body: bytes, key: str, spent: ReadCost) -> dict[str, Any]:
+    def _part(self, operation: str, key: str, spent: ReadCost, members: dict[str, Any]) -> dict[str, Any]:
         """One request of a read. Raises `Incomplete`."""
         spent.requests += 1
         units = self._last_units.get(operation, LEAST_UNITS)
-        answer = self.send(operation, body, key=key, direction="read", units=units)
+        answer = self.ask(operation, key, units, **members)
         if not answer.accepted:
             raise Incomplete
         cost, _by_index = consumed(answer)

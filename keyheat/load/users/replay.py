@@ -4,7 +4,8 @@ from typing import Any
 
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.items import marked
-from keyheat.load.users.operations import PAGE_ITEMS, READS, ItemUser
+from keyheat.load.users.operations import PAGE_ITEMS, ItemUser
+from keyheat.load.users.user import READS
 from keyheat.model.units import read_units, write_units
 from keyheat.scenario.trace import TraceRow
 

@@ -80,7 +80,6 @@ class StreamUser(TableUser):
 
     def wait_time(self) -> float:
         """Seconds until the shards are read again."""
-        self.load.under_way.pop(self.number, None)
         return IDLE_S
 
     def count_orders(self) -> None:

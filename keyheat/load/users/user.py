@@ -9,9 +9,11 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import locust
+import orjson
 from gevent import GreenletExit
 
 from keyheat.load.transport.answer import Answer
+from keyheat.load.transport.failures import IN_FLIGHT
 from keyheat.load.users.items import NONE, Attributes
 from keyheat.load.users.outcomes import Note, Request, consumed, note_answer
 from keyheat.model.units import write_units
@@ -54,6 +56,9 @@ locust.events.test_start.add_listener(_start_test)  # type: ignore[no-untyped-ca
 
 
 ASIDE_PAUSE_S = 0.5
+READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
+TABLES_NAMED_WITHIN = ("RequestItems", "TransactItems")
+"""Members of requests about several tables, which name the table of each item themselves."""
 
 
 class TableUser(locust.User):
@@ -95,6 +100,8 @@ class TableUser(locust.User):
         self.number = next(self.load.numbers)
         self.rng = Random(f"{self.load.order.scenario.seed}/{self.number}")
         self._written = 0
+        self._table = self.load.order.scenario.table
+        self._counted = {"ReturnConsumedCapacity": "INDEXES" if self._table.indexes else "TOTAL"}
         self.pace = self.load.pace(self.rng)
 
     def on_start(self) -> None:
@@ -103,11 +110,7 @@ class TableUser(locust.User):
 
     def wait_time(self) -> float:
         """The task is over: seconds until the next one begins."""
-        under_way = self.load.under_way
-        under_way.pop(self.number, None)
-        wait_s = self.pace.wait()
-        under_way[self.number] = self.load.clock() + wait_s
-        return wait_s
+        return self.pace.wait()
 
     @property
     def shards(self) -> int:
@@ -190,6 +193,15 @@ class TableUser(locust.User):
         load.record.responded(operation, int((load.clock() - intended_s) * 1e6))
         return answer
 
+    def ask(
+        self, operation: str, key: str, units: float, *, note: Note | None = None, **members: Any
+    ) -> Answer:
+        """Send one request about the scenario's table, with its `members`."""
+        named = {} if members.keys() & {*TABLES_NAMED_WITHIN} else {"TableName": self._table.name}
+        body = orjson.dumps({**named, **self._counted, **members})
+        direction: DirectionName = "read" if operation in READS else "write"
+        return self.send(operation, body, key=key, direction=direction, units=units, note=note)
+
     def send_aside(
         self, operation: str, body: bytes, *, key: str, direction: DirectionName, units: float,
         table: str | None = None, tries: int = 1,
@@ -240,12 +252,8 @@ class TableUser(locust.User):
         return answer
 
     def _hold_back(self, hold_s: float) -> float:
-        """Wait for the client's rate; the generator notes it of those, too, that wait until the load ends.
-
-        The user is free meanwhile: nothing of it is in flight, nor has it failed to come back.
-        """
+        """Wait for the client's rate; the generator notes it of those, too, that wait until the load ends."""
         began_s = self.load.clock()
-        self.load.under_way[self.number] = began_s + hold_s
         try:
             return self._wait(hold_s)
         finally:
@@ -265,8 +273,6 @@ class TableUser(locust.User):
         load = self.load
         if load.stopped.is_set():
             raise locust.exception.StopUser
-        load.under_way[self.number] = sent_s
-        load.silence.in_flight += 1
         answer = _UNANSWERED
         try:
             answer = load.transport.send(request.operation, request.body)
@@ -290,7 +296,8 @@ class TableUser(locust.User):
         )
         if load.entries is not None and request.table is None and request.direction == "write":
             load.entries.note(load.record, attempt, request.body, answer)
-        load.came_back(sent_s, answered=answer.failure is None)
+        if answer.failure is not None:
+            load.note_failure(answer.failure, sent_s)
 
 
 def _unprocessed(answer: Answer) -> bool:
@@ -299,4 +306,4 @@ def _unprocessed(answer: Answer) -> bool:
     return bool(content.get("UnprocessedItems") or content.get("UnprocessedKeys"))
 
 
-_UNANSWERED = Answer(0, b"", 0.0, failure="still_in_flight_at_stop")
+_UNANSWERED = Answer(0, b"", 0.0, failure=IN_FLIGHT)

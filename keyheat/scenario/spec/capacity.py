@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keyheat.model import limits
-from keyheat.model.updates import recent_switches_s
+from keyheat.model.resources import recent_switches_s
 from keyheat.scenario.spec.part import is_number
 
 SIDES = ("read", "write")

@@ -85,16 +85,6 @@ def stepped(values: pd.Series, step_s: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def limit_line(
-    start_s: float, end_s: float, value: float, name: str, role: str, dash: str = "dash"
-) -> go.Scatter:
-    """A limit across the whole panel, with its number in the legend."""
-    return go.Scatter(
-        x=[iso(start_s), iso(end_s)], y=[value, value], mode="lines", name=name,
-        line={"color": LIGHT[role], "dash": dash, "width": 1.5}, hoverinfo="skip",
-    )  # fmt: skip
-
-
 def rows_of(frame: pd.DataFrame) -> Iterable[Any]:
     """The rows of a frame, their cells by name."""
     return frame.itertuples()

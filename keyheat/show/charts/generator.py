@@ -11,17 +11,7 @@ from keyheat.numbers import measured, milliseconds, percent, rate, some, span, w
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.scenario.shape import LoadShape
 from keyheat.show.answer import Figure
-from keyheat.show.charts.base import (
-    MOST_POINTS,
-    coarser,
-    compact,
-    figure,
-    iso,
-    limit_line,
-    stepped,
-    time_axis,
-    width_for,
-)
+from keyheat.show.charts.base import MOST_POINTS, coarser, figure, stepped, time_axis, width_for
 from keyheat.show.style import LIGHT
 from keyheat.terms import DEMAND, P99, titled
 from keyheat.words import TABLE
@@ -57,30 +47,25 @@ def generator_figure(run: ReportRun) -> Figure | None:
                     hovertemplate=f"%{{x}}<br>%{{y:,}} a second {name}<extra></extra>",
                 )
             )  # fmt: skip
-    if (line := _demand(run, start_s, end_s)) is not None:
+    if (line := _demand(run, sent.index, step_s)) is not None:
         made.add_trace(line)
     made.update_xaxes(time_axis(start_s, end_s), overwrite=True)
     title = "What was sent, on a virtual clock" if run.simulated else "What the load generator sent"
     return Figure(title=title, summary=generator_words(run, step_s), figure=made)
 
 
-def _demand(run: ReportRun, start_s: int, end_s: int) -> go.Scatter | None:
+def _demand(run: ReportRun, seconds: pd.Index, step_s: int) -> go.Scatter | None:
     """The demand over time, if it is in requests."""
     health, shape = run.health, _shape(run)
     if not health.asked_per_s or health.target_unit != "requests":
         return None
-    name = f"{DEMAND}: {rate(health.asked_per_s, 'requests')}"
-    line = limit_line(start_s, end_s, health.asked_per_s, name, "ink")
-    if shape is None or run.manifest is None:
-        return line
-    began_s = run.manifest.started_at.timestamp()
-    corners = [
-        corner
-        for piece in shape.pieces
-        for corner in ((piece.start_s, piece.from_per_s), (piece.end_s, piece.to_per_s))
-    ]
-    times, rates = zip(*corners, strict=True)
-    return line.update(x=[iso(began_s + at_s) for at_s in times], y=compact(rates))
+    began_s = run.manifest.started_at.timestamp() if run.manifest else 0.0
+    rates = [shape.rate(second - began_s) if shape else health.asked_per_s for second in seconds]
+    return go.Scatter(
+        **stepped(pd.Series(rates, seconds), step_s), hoverinfo="skip",
+        name=f"{DEMAND}: {rate(health.asked_per_s, 'requests')}",
+        line={"color": LIGHT["ink"], "dash": "dash", "width": 1.5},
+    )  # fmt: skip
 
 
 def _shape(run: ReportRun) -> LoadShape | None:

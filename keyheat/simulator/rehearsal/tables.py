@@ -62,8 +62,9 @@ def text_of(value: Mapping[str, Any]) -> str:
 class _Kept:
     """An item that is there."""
 
-    item: Item
+    item: Item  # whose long values are cut
     task: int  # in which it was written
+    sizes: dict[str, int]  # bytes of each attribute as it was written, with its name
 
 
 class Tables:
@@ -135,7 +136,9 @@ class Tables:
         what: What = "put" if "Item" in request else "update" if "UpdateExpression" in request else "delete"
         if_absent = bool(ABSENT.search(request.get("ConditionExpression", "")))
         seen = after if what == "put" else change
-        size_bytes = item_bytes(after)
+        kept_sizes = kept.sizes if kept and "Key" in request else {}
+        sizes = kept_sizes | {one: item_bytes({one: value}) for one, value in (given | change).items()}
+        size_bytes = sum(sizes.values())
         for one in self._drawn:
             if one in seen and ATTRIBUTE.fullmatch(text_of(seen[one])) is None:
                 raise NotLearnt(
@@ -160,11 +163,13 @@ class Tables:
         )
         if if_absent and kept is not None:
             return None
-        self._keep(spec, name, None if what == "delete" else after)
+        self._keep(spec, name, None if what == "delete" else after, sizes)
         units = max(1, ceil(size_bytes / limits.WRITE_UNIT_BYTES))
         return {"ConsumedCapacity": {"CapacityUnits": units}, "Attributes": after if what != "put" else {}}
 
-    def _keep(self, spec: TableSpec, name: tuple[str, str, str | None], item: Item | None) -> None:
+    def _keep(
+        self, spec: TableSpec, name: tuple[str, str, str | None], item: Item | None, sizes: dict[str, int]
+    ) -> None:
         old = self._items.pop(name, None)
         places = self._places[spec.name]
         if old is not None:
@@ -172,7 +177,7 @@ class Tables:
                 self._by_value[spec.name, place, text_of(old.item[place])].pop(id(old.item), None)
         if item is not None:
             item = {key: _short(value) for key, value in item.items()}
-            self._items[name] = _Kept(item, self._task)
+            self._items[name] = _Kept(item, self._task, sizes)
             for place in places & item.keys():
                 self._by_value[spec.name, place, text_of(item[place])][id(item)] = item
 

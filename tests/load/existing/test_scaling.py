@@ -66,12 +66,6 @@ def test_bounds_and_targets_are_found(scaling: Any) -> None:
     assert found.why is None
 
 
-@pytest.mark.slow
-def test_a_table_without_it_is_known_to_have_none(scaling: Any) -> None:
-    assert auto_scaling_at(target_at(AWS), TABLE) == AutoScaling()
-    assert AutoScaling().in_words() == []
-
-
 def test_a_denied_question_is_said() -> None:
     client = boto3.client(
         "application-autoscaling", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b"

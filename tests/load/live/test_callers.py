@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import threading
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -21,6 +22,7 @@ from keyheat import runfiles
 from keyheat.addresses import Hosts
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.live.callers import FOREIGN, HEADER, Callers, keep_out
+from keyheat.load.run.arguments import add_options
 from tests.load.forked import Load
 from tests.load.live.test_page import Web, finished
 from tests.outside import PATIENCE_S, eventually, run_of
@@ -135,15 +137,19 @@ def test_a_refusal_is_said_once_for_each_caller_and_fills_no_terminal(said: list
 @pytest.mark.parametrize(
     ("token", "given", "host", "words"),
     [
-        ("secret", "", "127.0.0.1", "on this machine alone: http://127.0.0.1:8089/"),
-        ("secret", "0.0.0.0", "0.0.0.0", "can start loads that cost money: --web-login"),
-        (None, "", "", None),
+        ("secret", [], "127.0.0.1", "on this machine alone: http://127.0.0.1:8089/"),
+        ("secret", ["--web-host", "0.0.0.0"], "0.0.0.0", "can start loads that cost money: --web-login"),
+        (None, [], "127.0.0.1", None),
     ],
 )
-def test_where_it_listens(
-    token: str | None, given: str, host: str, words: str | None, said: list[str]
+def test_it_listens_on_this_machine_alone_unless_somebody_says_where(
+    token: str | None, given: list[str], host: str, words: str | None, said: list[str]
 ) -> None:
-    assert page_of(token, said, web_host=given).host == host
+    parser = ArgumentParser()
+    parser.add_argument("--web-host", default="")  # Locust's own
+    add_options(parser)
+    assert parser.parse_args(given).web_host == host
+    page_of(token, said, web_host=host)
     assert (words in said[0]) if words else said == []
 
 

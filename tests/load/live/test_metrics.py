@@ -2,14 +2,12 @@
 
 import pytest
 
-from keyheat.load.live.metrics import BOUNDS_S, LOAD_METRICS, Seen, load_metrics
+from keyheat.load.live.prometheus import BOUNDS_S, LOAD_METRICS, load_metrics
 from keyheat.load.live.readings import TOP_KEYS
-from keyheat.load.live.view import LiveView, Process, Subject
-from keyheat.load.record.record import Record, heat_of
+from keyheat.load.live.view import LiveView, Subject
+from keyheat.load.record.record import Record
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
-from keyheat.load.record.sketch import KeyHeat
 from keyheat.metrics import Distribution, Metric
-from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
 from tests import make
 from tests.make import an_attempt
@@ -17,10 +15,7 @@ from tests.make import an_attempt
 START = make.START.timestamp()
 PARTITION = "TableWriteKeyRangeThroughputExceeded"
 INDEX = "IndexWriteProvisionedThroughputExceeded"
-PROCESSES = (
-    Process(name="a", state="running", users=3, cpu_percent=25.0, memory_bytes=1.0),
-    Process(name="b", state="running", users=4, cpu_percent=50.0, memory_bytes=1.0),
-)
+PROCESSES = [{"name": "a", "users": 3, "cpu_percent": 25.0}, {"name": "b", "users": 4, "cpu_percent": 50.0}]
 Found = dict[str, dict[tuple[tuple[str, str], ...], float | Distribution]]
 
 
@@ -33,15 +28,16 @@ def view() -> LiveView:
     return LiveView(
         Subject(
             run_id="r", scenario="s", question="?", table=table, beside=(), target="local", scale=0.5,
-            started_s=START, duration_s=600.0, users=8,
+            started_s=START, duration_s=600.0, users=8, target_unit="WCU",
         )
     )  # fmt: skip
 
 
-def measured(record: Record, shown: LiveView | None = None, verdict: GeneratorHealth | None = None) -> Found:
+def measured(record: Record, shown: LiveView | None = None) -> Found:
     for heat in record.heat.values():
         list(heat.close_windows(float("inf")))
-    seen = Seen(loading=True, verdict=verdict, processes=PROCESSES, missing=1, target_unit="WCU")
+    generator = {"bound": False, "checks": [], "missing": ["a worker"], "processes": PROCESSES}
+    seen = {"state": "loading", "generator": generator}
     return {
         one.name.removeprefix("keyheat_load_"): {
             tuple(sorted(labels.items())): value for labels, value in one.points
@@ -145,13 +141,6 @@ def test_keys_are_digests_and_only_the_hottest() -> None:
     assert keys[digest_of("an-index-key"), "by-day"] == 9_999
     assert keys[digest_of(f"asks-{many - 1}"), "table"] == 1_000 + many - 1
     assert max(found["hot_key_throttles"].values()) == 39  # type: ignore[type-var]
-
-
-def test_a_run_that_shows_keys_shows_them() -> None:
-    record = Record(heat={"write": KeyHeat(show_keys=True), heat_of("write", "i"): KeyHeat(show_keys=True)})
-    record.add(an_attempt(1, "sensor-1", units=1.0))
-    (labels,) = measured(record)["hot_key_asked_units"]
-    assert dict(labels)["key"] == "sensor-1"
 
 
 def test_each_metric_is_declared_once_and_nothing_else_is_exported() -> None:

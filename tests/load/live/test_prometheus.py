@@ -28,10 +28,6 @@ def port_of(**options: Any) -> tuple[MetricsPort | None, list[str]]:
     return metrics_port(Namespace(**given), errors), errors
 
 
-def test_nothing_is_served_without_a_port() -> None:
-    assert port_of() == (None, [])
-
-
 def test_it_is_on_this_machine_alone_unless_somebody_says_where() -> None:
     at, errors = port_of(prometheus_port=9464)
     assert at is not None

@@ -9,18 +9,16 @@ from keyheat.load.live.readings import (
     SHOWN_S,
     Refuser,
     RunTotals,
-    ThrottledKey,
     ThrottleTally,
     ended,
     of_requests,
     quiet,
     throttling,
 )
-from keyheat.load.live.view import LiveView, Process, Subject
-from keyheat.load.record.attempt import Attempt
+from keyheat.load.live.view import LiveView, Subject
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS
-from keyheat.load.record.sketch import SETTLED_S, KeyHeat
+from keyheat.load.record.sketch import SETTLED_S
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
 from tests import make
@@ -36,7 +34,7 @@ TABLE: dict[str, Any] = {
     "max_on_demand": None,
     "indexes": [{"name": "by-day", "provisioned": {"read": 10, "write": 50}, "max_on_demand": None}],
 }
-ME = Process(name="me", state="running", users=3, cpu_percent=10.0, memory_bytes=1e8)
+ME = {"name": "me", "state": "running", "users": 3, "cpu_percent": 10.0, "memory_bytes": 1e8}
 
 
 def subject(**changed: Any) -> Subject:
@@ -100,25 +98,16 @@ def test_it_says_first_that_one_key_throttles() -> None:
     assert (by_units["key"], by_units["consumed_units"], by_units["throttles"]) == (name, 6_980.0, 200)
 
 
-def test_keys_are_named_where_the_run_shows_them() -> None:
-    record = Record(heat={"read": KeyHeat(show_keys=True), "write": KeyHeat(show_keys=True)})
-    throttle(record, 0, "sensor-1")
-    closed(record)
-    shown = content(record, 1)
-    assert shown["sentence"]["text"].endswith("all from the partition of key sensor-1.")
-    assert shown["keys"]["by_throttles"][0]["key"] == "sensor-1"
-
-
 @pytest.mark.parametrize(
     ("reasons", "hot", "text"),
     [
-        ({PARTITION: 10}, ThrottledKey("k", 0.97), "all by a partition limit, 97 % of them on key k."),
-        ({PARTITION: 10}, ThrottledKey("k", 0.2), "all by a partition limit, on many keys."),
+        ({PARTITION: 10}, ("k", 0.97), "all by a partition limit, 97 % of them on key k."),
+        ({PARTITION: 10}, ("k", 0.2), "all by a partition limit, on many keys."),
         ({INDEX: 8, PARTITION: 2}, None, "80 % by the provisioned capacity of index by-day."),
         ({None: 10}, None, "all by a limit that the evidence does not tell of the table."),
     ],
 )
-def test_sentences(reasons: dict[str | None, int], hot: ThrottledKey | None, text: str) -> None:
+def test_sentences(reasons: dict[str | None, int], hot: tuple[str, float] | None, text: str) -> None:
     recent = Counter(
         {
             Refuser("by-day" if reason == INDEX else None, "write", reason): number
@@ -134,7 +123,7 @@ def test_sentences_without_throttles() -> None:
     later = quiet(7, 12, None).text
     assert later == "Not throttling now. 7 throttles so far, the last 12 s ago."
     assert ended(Counter(), 60, None).text == "Ended after 60 s: nothing was throttled."
-    over = ended(Counter({Refuser(None, "write", PARTITION): 1}), 60, ThrottledKey("k", 1.0)).text
+    over = ended(Counter({Refuser(None, "write", PARTITION): 1}), 60, ("k", 1.0)).text
     assert over == "Ended after 60 s: 1 throttle, all from the partition of key k."
 
 
@@ -173,15 +162,6 @@ def test_limits_are_on_the_scale_of_the_run_and_on_demand_has_its_own() -> None:
     assert free["limit"] is None
 
 
-def test_tables_beside_the_judged_one_are_counted_apart() -> None:
-    record = Record()
-    record.add(Attempt("PutItem", "write", "k", START + 0.5, 0, 1, "counters", units=2.0))
-    shown = content(record, 1, LiveView(subject(beside=("counters",))))
-    assert shown["capacity"] == []
-    (beside,) = shown["beside"]
-    assert (beside["table"], beside["accepted"], beside["write_units"]) == ("counters", 1, 2.0)
-
-
 def test_reading_on_counts_every_throttle_once_and_forgets_old_seconds() -> None:
     record, tally = Record(), ThrottleTally()
     for second in range(0, 2_000, 10):
@@ -207,17 +187,6 @@ def test_totals_settle_and_stay_right() -> None:
         (None, "write", "PutItem"): [1_100, 1_000, 0, 100, 1_000.0, 100]
     }
     assert len(totals._open) == SETTLED_S
-
-
-def test_what_is_sent_to_the_page_does_not_grow_with_the_run() -> None:
-    record, view = Record(), LiveView(subject())
-    sizes = []
-    for second in range(1_200):
-        record.add(an_attempt(second, f"k{second}", units=1.0))
-        throttle(record, second, f"k{second}")
-        if second in (600, 1_199):
-            sizes.append(len(repr(content(record, second + 1, view))))
-    assert sizes[1] <= 1.02 * sizes[0]
 
 
 @pytest.mark.parametrize("state", ["loading", "ended"])

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from itertools import permutations
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -143,21 +142,12 @@ def test_a_run_without_an_end_says_that_it_is_still_there() -> None:
         if sum(slept) > 3 * CLAIM_S:
             raise KeyboardInterrupt
 
-    first.tables._claimed.sleep = sleep
+    first.tables.sleep = sleep
     with pytest.raises(KeyboardInterrupt):
         first.tables.keep_up()
     with pytest.raises(TableRefused):
         Somebody(account, "run-2").begins()
     assert max(slept) < CLAIM_S / 2
-
-
-def test_a_run_whose_end_is_known_asks_for_nothing_while_it_loads() -> None:
-    account, asked = ours(), []
-    client = replacing(account.ddb, tag_resource=lambda **request: asked.append(request))
-    first = Somebody(account, "run-1", client=client).begins()
-    account.sleep(HOUR_S)
-    first.tables._claimed.renew(client)
-    assert asked == []
 
 
 def test_of_two_that_come_at_once_the_same_one_stays_for_both() -> None:
@@ -190,18 +180,10 @@ def test_of_two_that_come_at_once_the_same_one_stays_for_both() -> None:
         return lambda _name: Empty()
 
     first = Somebody(account, "run-2", client=replacing(account.ddb, tag_resource=tag_resource))
-    first.tables._claimed.now_s = lambda: account.now_s() - 5  # it came first
+    first.tables.now_s = lambda: account.now_s() - 5  # it came first
     first.begins()
     assert len(later) == 1
     assert "run run-2 of " in str(later[0])
-
-
-def test_who_was_first_is_the_same_for_everybody() -> None:
-    early, late = at(1_800_000_000), at(1_800_000_001)
-    leases = [Claim(run="a", since=late, until=late), Claim(run="b", since=early, until=late), Claim(run="c")]
-    for one, other in permutations(leases, 2):
-        assert one.before(other) is not other.before(one)
-    assert Claim(run="a", since=early, until=late).before(Claim(run="b", since=early, until=late))
 
 
 def test_only_times_that_overlap_are_company() -> None:
@@ -224,13 +206,6 @@ def test_a_tag_that_cannot_be_read_counts_as_somebody(value: str) -> None:
     assert lease.until > at(2_000_000_000)
     assert "cannot be read" in lease.in_words()
     assert "\x1b" not in lease.in_words()
-
-
-def test_a_tag_is_read_as_it_was_written() -> None:
-    since = at(1_800_000_000)
-    lease = Claim(run="run-1", owner="ann b", since=since, until=since + timedelta(hours=1))
-    tag = lease.tag()
-    assert claims_in({tag["Key"]: tag["Value"]}) == [lease]
 
 
 def test_somebody_elses_table_gets_no_tag_and_the_run_says_what_it_does_not_know(account: Account) -> None:

@@ -116,11 +116,6 @@ def test_by_what_items_expire(answer: str | dict[str, str], said: str | Unread) 
         assert time_to_live_of(client, "orders") == said
 
 
-@pytest.mark.parametrize("status", ["ACTIVE", "UPDATING", "CREATING"])
-def test_a_table_that_will_answer_is_usable(status: str) -> None:
-    assert unusable({"TableStatus": status}) is None
-
-
 @pytest.mark.parametrize(
     ("more", "words"),
     [

@@ -176,26 +176,6 @@ def test_a_table_that_somebody_made_in_its_place_is_said_to_be_another_one(
     assert heard.phases == []
 
 
-def test_where_tables_have_no_id_the_moment_of_their_making_tells_them_apart() -> None:
-    account, heard = ours(), Heard()
-
-    def describe_table(**request: Any) -> Any:
-        answer = account.ddb.describe_table(**request)
-        del answer["Table"]["TableId"]
-        return answer
-
-    tables = run_of(account, heard=heard)
-    tables.connect = lambda _target: replacing(account.ddb, describe_table=describe_table)
-    tables.prepare(a_spec())
-    account.ddb.delete_table(TableName="made")
-    account.sleep(60)
-    create(account.ddb, a_spec(), [])
-    account.sleep(60)
-    tables.leave()
-    assert "another one by now (made at " in heard.last
-    assert account.names() == ["made"]
-
-
 def test_a_deletion_that_is_denied_is_said_with_the_command_that_does_it() -> None:
     account, heard = ours(), Heard()
     tables = run_of(account, heard=heard)
@@ -312,13 +292,6 @@ def test_a_table_that_somebody_made_a_moment_before_is_not_ours() -> None:
     assert (account.names(), heard.lines) == (["made"], [])
 
 
-def test_a_creation_that_never_ends_is_given_up() -> None:
-    account = ours(create_s=10_000.0)
-    tables = replace(run_of(account), sleep=lambda seconds: account.sleep(100 * seconds))
-    with pytest.raises(TableError, match="not active in 600 s"):
-        tables.prepare(a_spec())
-
-
 def test_somebody_elses_table_is_refused(account: Account) -> None:
     arn = earlier(account)
     look(account, "made")
@@ -359,12 +332,6 @@ def test_an_own_table_that_is_another_one_is_loaded_only_as_it_is(account: Accou
         look(account, "nobody", existing="nobody")
 
 
-def test_what_could_not_be_made_is_said_before_anything_starts(account: Account) -> None:
-    spec = a_spec(warm={"write": 1})
-    with pytest.raises(TableError, match="cannot be made as the scenario describes it"):
-        look_at_tables(ELSEWHERE, [spec], Allowed(local=False), account.connect)
-
-
 def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> None:
     here = target_at(endpoint.url)
     assert here.local
@@ -374,9 +341,3 @@ def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> Non
     tables.prepare(a_spec(name="own"))
     tables.leave()
     look_at_tables(here, [a_spec(name="made"), a_spec(name="own")], Allowed(local=True))
-
-
-@pytest.mark.opens
-def test_a_target_that_is_not_there_is_said() -> None:
-    with pytest.raises(TableError, match=r"http://127\.0\.0\.1:1"):
-        look_at_tables(target_at("http://127.0.0.1:1"), [a_spec()], Allowed(local=True))

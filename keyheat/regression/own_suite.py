@@ -1,19 +1,16 @@
-"""`keyheat init --suite`: write a suite of one's own scenarios, and the files that run it."""
+"""Write a suite of one's own scenarios, and the files that run it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from keyheat.bounds import parsed_toml
-from keyheat.intake.schedules import SCHEDULES, repository_of, schedule_files
+from keyheat.intake.schedules import repository_of, schedule_files
 from keyheat.intake.suite import scenarios_among, states_format, suite_text
 from keyheat.masking import shown
-from keyheat.numbers import some
 from keyheat.regression.suite import Suite, SuiteError, load_suite, suite_from_dict
 from keyheat.regression.suite_spec import FORMAT
 from keyheat.runfiles import write_atomically
 from keyheat.shipped import schema_beside
-from keyheat.terminal.console import answer
-from keyheat.words import DONE
 
 USUAL = Path("keyheat")
 """Where scenarios are looked for by default; else here."""
@@ -26,8 +23,8 @@ NO_SCENARIO = "no scenario in {folder}: `keyheat init SOURCE --out {folder}/TABL
 
 def write_suite(
     name: str, places: Sequence[Path], schedules: Sequence[str], file: Path | None, *, force: bool
-) -> int:
-    """Write the suite and its schedules. Raises `SuiteError`, before anything is written.
+) -> tuple[Suite, list[Path]]:
+    """Write the suite and its schedules; gives it and the files. Raises `SuiteError` before it writes any.
 
     With `force`, schedules are written over; a suite never is.
     """
@@ -62,8 +59,7 @@ def write_suite(
     files = ({target: text} if text else {}) | files
     for path, content in files.items():
         _write(path, content.encode())
-    _say(suite, list(files), schedules)
-    return DONE
+    return suite, list(files)
 
 
 def _checked(target: Path, text: str, errors: list[str]) -> Suite | None:
@@ -91,24 +87,3 @@ def _there(files: Iterable[Path]) -> Iterator[str]:
     for path in files:
         if path.exists():
             yield f"{shown(path)} exists: add --force to write over it"
-
-
-def _say(suite: Suite, files: Sequence[Path], schedules: Sequence[str]) -> None:
-    """Print what was written, and the next command."""
-    cases = [case.name for case in suite.cases]
-    lines = [f"{shown(suite.path)}: suite {suite.name}, {some(len(cases), 'case')}: {', '.join(cases)}"]
-    lines += [shown(path) for path in files if path != suite.path]
-    lines.append(
-        "The first lines of each file say how to install it; it runs the suite in KEYHEAT_SUITE."
-        if schedules
-        else f"To run it every night: --schedule {' | '.join(SCHEDULES)}"
-    )
-    lines.append(
-        f"Next: keyheat regress {shown(suite.path)}. Its first session becomes the baseline; if a case "
-        "throttles unexpectedly, review it, then accept it."
-    )
-    content = {
-        "suite": shown(suite.path), "name": suite.name, "cases": cases, "schedules": list(schedules),
-        "written": [shown(path) for path in files],
-    }  # fmt: skip
-    answer(lambda: content, lambda: "\n".join(lines))

@@ -1,10 +1,14 @@
-"""The stages of `keyheat diagnose TABLE`: collect, label, compare with earlier hours."""
+"""A table that others load, diagnosed: collect, label, compare with earlier hours."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from keyheat.analysis.changes import Changes, changes
 from keyheat.analysis.diagnosis import diagnosed
+from keyheat.analysis.elsewhere import has_errors
+from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, evidence_alone
 from keyheat.evidence.collection import collect_table
 from keyheat.evidence.earlier import EarlierRequest, earlier
@@ -16,8 +20,40 @@ from keyheat.runs.client import NO_RECORDS, Records
 from keyheat.runs.formats import Evidence, TableFacts, Window
 from keyheat.runs.plausibility import sound
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
-from keyheat.show.diagnosis import DiagnosedTable
-from keyheat.words import Resource, index_of
+from keyheat.words import BROKEN, DONE, INVALID, Resource, index_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosedTable:
+    """One table as it was diagnosed: its run, how to reach it, what a month is paid by."""
+
+    run: ReportRun
+    region: str
+    options: str  # of an AWS CLI command that leads to the table
+    billing: Billing
+    scaled: AutoScaling = NOT_SCALED
+    user_errors: float | None = None  # of the whole Region, where nothing throttled
+    folder: Path | None = None  # where its files are
+    changes: Changes | None = None  # from the time before; None: nothing throttled, or nothing is known
+
+    @property
+    def evidence(self) -> Evidence:
+        assert self.run.evidence is not None, "it was collected"
+        return self.run.evidence
+
+    @property
+    def table(self) -> TableFacts:
+        return self.evidence.table
+
+
+def exit_code_of(run: ReportRun) -> int:
+    """0: nothing throttled; 1: something did, or failed inside DynamoDB; 3: the evidence does not decide."""
+    verdict, facts = run.diagnosis.verdict, facts_of(run)
+    if not verdict.valid:
+        return INVALID
+    failed = run.evidence is not None and has_errors(run.evidence)
+    return BROKEN if verdict.constraint != "none" or facts.elsewhere or failed else DONE
+
 
 Announce = Callable[[int], None]
 """Told how many metrics are requested before they are."""

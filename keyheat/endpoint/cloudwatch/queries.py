@@ -1,0 +1,182 @@
+"""GetMetricData, GetMetricStatistics and ListMetrics; each answers in one page, however long it is.
+
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Any, Final
+
+from keyheat.endpoint.cloudwatch.metrics import (
+    ACCOUNT,
+    NAMESPACE,
+    MetricKey,
+    Metrics,
+    Series,
+    by_period,
+    is_statistic,
+    statistic,
+)
+from keyheat.endpoint.errors import ServiceError
+from keyheat.model.limits import MINUTE_S
+
+MAX_QUERIES: Final = 500
+ID: Final = re.compile(r"[a-z][a-zA-Z0-9_]*")
+HIGH_RESOLUTION_S: Final = (1, 5, 10, 20, 30)
+DATAPOINTS_PER_CALL: Final = 1440
+RECENT_S: Final = 3 * 3600
+LISTED_S: Final = 14 * 86_400
+
+Answer = dict[str, Any]
+Request = Mapping[str, Any]
+"""Its members have the API's shapes."""
+
+
+def invalid(message: str, code: str = "ValidationError") -> ServiceError:
+    """A parameter has a value that is not accepted."""
+    return ServiceError(code, message)
+
+
+def span_of(request: Request) -> tuple[int, float]:
+    """StartTime, rounded down to its minute, and EndTime as epoch seconds. Raises `ServiceError`."""
+    start_s, end_s = (_epoch_s(request[name]) for name in ("StartTime", "EndTime"))
+    if not start_s < end_s or not isfinite(end_s - start_s):
+        raise invalid("The parameter StartTime must be less than the parameter EndTime.")
+    return int(start_s // MINUTE_S) * MINUTE_S, end_s
+
+
+def whole_minutes(period_s: int) -> int:
+    """A Period of whole minutes. Raises `ServiceError`."""
+    if period_s % MINUTE_S:
+        raise invalid(f"The value {period_s} for parameter Period must be a multiple of 60.")
+    return period_s
+
+
+def _epoch_s(moment: datetime | float) -> float:
+    return moment.timestamp() if isinstance(moment, datetime) else moment
+
+
+def get_metric_data(metrics: Metrics, request: Request, until_s: int) -> Answer:
+    """GetMetricData: statistics of metrics by period; there are no expressions."""
+    queries = request["MetricDataQueries"]
+    start_s, end_s = span_of(request)
+    if not 1 <= len(queries) <= MAX_QUERIES:
+        raise invalid(f"MetricDataQueries has {len(queries)} queries; 1 to {MAX_QUERIES} are accepted.")
+    if len({query["Id"] for query in queries}) < len(queries):
+        raise invalid("The values for parameter id in MetricDataQueries are not unique.")
+    if request.get("NextToken") is not None:
+        raise invalid(
+            "The next token is invalid: the local endpoint answers in one page.", "InvalidNextToken"
+        )
+    step = 1 if request.get("ScanBy") == "TimestampAscending" else -1
+    tables: dict[str, Series] = {}
+    results = []
+    for query in queries:
+        _check_query(query)
+        if query.get("ReturnData") is not False:
+            stat = query["MetricStat"]
+            table = _table(stat["Metric"])
+            if table not in tables:
+                tables[table] = metrics.series(start_s, end_s, until_s, table)
+            results.append(_result(query, _values(stat, tables[table])[::step]))
+    return {"MetricDataResults": results, "Messages": []}
+
+
+def _check_query(query: Request) -> None:
+    if ID.fullmatch(query["Id"]) is None:
+        raise invalid(f'The value "{query["Id"]}" for parameter "Id" does not match ^{ID.pattern}$.')
+    if query.get("MetricStat") is None:
+        raise invalid(f"The query {query['Id']} needs a MetricStat: the local endpoint has no expressions.")
+    name, period_s = query["MetricStat"]["Stat"], query["MetricStat"]["Period"]
+    if not is_statistic(name):
+        raise invalid(f"The value {name} for parameter Stat is no statistic of the local endpoint.")
+    if period_s not in HIGH_RESOLUTION_S:
+        whole_minutes(period_s)
+
+
+def _table(metric: Request) -> str:
+    """The table whose metric it is."""
+    return dict(_key(metric).dimensions).get("TableName", ACCOUNT)
+
+
+def _key(metric: Request) -> MetricKey:
+    """The metric by name and dimensions, whose order means nothing."""
+    dimensions = tuple(sorted((pair["Name"], pair["Value"]) for pair in metric.get("Dimensions") or ()))
+    if len(dict(dimensions)) < len(dimensions):
+        raise invalid("No two dimensions may have one name.")
+    return MetricKey(metric.get("MetricName") or "", dimensions)
+
+
+def _values(stat: Request, series: Series) -> list[tuple[int, float]]:
+    """The statistic of each period that has a datapoint."""
+    metric, wanted = stat["Metric"], stat.get("Unit")
+    unit, points = series.get(_key(metric), ("Count", []))
+    if metric.get("Namespace") != NAMESPACE or wanted not in (None, unit):
+        return []
+    values = [(point.start_s, statistic(point, stat["Stat"])) for point in by_period(points, stat["Period"])]
+    return [(start_s, float(value)) for start_s, value in values if value is not None]
+
+
+def _result(query: Request, values: list[tuple[int, float]]) -> Answer:
+    return {
+        "Id": query["Id"],
+        "Label": query.get("Label") or query["MetricStat"]["Metric"].get("MetricName"),
+        "Timestamps": [datetime.fromtimestamp(start_s, UTC) for start_s, _ in values],
+        "Values": [value for _, value in values],
+        "StatusCode": "Complete",
+    }
+
+
+def get_metric_statistics(metrics: Metrics, request: Request, until_s: int) -> Answer:
+    """GetMetricStatistics: one metric; periods begin at the StartTime. Percentiles have no datapoints."""
+    start_s, end_s = span_of(request)
+    period_s = whole_minutes(request["Period"])
+    periods = int(-(-(end_s - start_s) // period_s))
+    if periods > DATAPOINTS_PER_CALL:
+        raise invalid(
+            f"You have requested up to {periods:,} datapoints, which exceeds the limit of "
+            f"{DATAPOINTS_PER_CALL:,}; increase Period, or take a shorter span.",
+            "InvalidParameterCombination",
+        )
+    names = request.get("Statistics") or []
+    if not names and not request.get("ExtendedStatistics"):
+        raise invalid("Specify Statistics or ExtendedStatistics.", "InvalidParameterCombination")
+    series = metrics.series(start_s, end_s, until_s, _table(request))
+    unit, points = series.get(_key(request), ("None", []))
+    if request["Namespace"] != NAMESPACE or request.get("Unit") not in (None, unit):
+        points = []
+    datapoints = [
+        {"Timestamp": datetime.fromtimestamp(point.start_s, UTC), "Unit": unit}
+        | {name: statistic(point, name) for name in names}
+        for point in by_period(points, period_s, start_s)
+    ]
+    return {"Label": request["MetricName"], "Datapoints": datapoints}
+
+
+def list_metrics(metrics: Metrics, request: Request, until_s: int) -> Answer:
+    """ListMetrics: those with a datapoint in the last two weeks, or in the last three hours."""
+    now_s = metrics.service.now_s()
+    span_s = RECENT_S if request.get("RecentlyActive") else LISTED_S
+    filters = [(one["Name"], one.get("Value")) for one in request.get("Dimensions") or ()]
+    keys = metrics.series(now_s - span_s, now_s, until_s)
+    if request.get("Namespace") not in (None, NAMESPACE):
+        keys = {}
+    return {
+        "Metrics": [
+            {
+                "Namespace": NAMESPACE,
+                "MetricName": key.name,
+                "Dimensions": [{"Name": name, "Value": value} for name, value in key.dimensions],
+            }
+            for key in sorted(keys)
+            if request.get("MetricName") in (None, key.name) and _matches(key, filters)
+        ]
+    }
+
+
+def _matches(key: MetricKey, filters: list[tuple[str, str | None]]) -> bool:
+    """Whether the metric has every dimension of the filters, with any value where none is named."""
+    of_key = dict(key.dimensions)
+    return all(name in of_key and value in (None, of_key[name]) for name, value in filters)

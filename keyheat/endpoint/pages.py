@@ -1,0 +1,194 @@
+"""Pages about the endpoint itself, below `/_keyheat/`: JSON, but for metrics and snapshots.
+
+They are guarded as DynamoDB's own API is (`Guard`). What changes something is sent as JSON, or by PUT: no
+page of another site can do either without asking first, and nobody here says yes to that.
+https://developer.mozilla.org/docs/Web/HTTP/Guides/CORS#preflighted_requests
+A table of another Region than the endpoint's own is called by its ARN.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+
+from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.http import Headers, response
+from keyheat.endpoint.metrics import metrics_of
+from keyheat.endpoint.regions import Regions
+from keyheat.endpoint.service import ServiceClock
+from keyheat.metrics import TEXT, prometheus_text
+from keyheat.model.table import TableModel
+
+PREFIX: Final = b"/_keyheat/"
+MOST_RULES_BYTES: Final = 1 << 20
+HOW_TO_ADVANCE: Final = 'POST {"seconds": 300} as Content-Type: application/json'
+
+
+class PageError(Exception):
+    """A page that is not answered: the HTTP status, and why."""
+
+    def __init__(self, status: int, message: str, **more: Any) -> None:
+        super().__init__(message)
+        self.status = status
+        self.content = {"error": message, **more}
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request for a page."""
+
+    table: str
+    headers: Headers
+    body: bytes
+
+    def json(self, accepted: str) -> Any:
+        """Its body as JSON. Raises `PageError`."""
+        kind = self.headers.get(b"content-type", b"").partition(b";")[0]
+        if kind.strip().lower() != b"application/json":
+            raise PageError(415, accepted)
+        try:
+            return orjson.loads(self.body)
+        except orjson.JSONDecodeError as error:
+            message = f"not JSON: {error}"
+            raise PageError(400, message, errors=[f"{message} @ $"]) from None
+
+
+@dataclass(slots=True)
+class Pages:
+    """The pages of one endpoint; its clock is None where nobody may move it."""
+
+    regions: Regions
+    clock: ServiceClock | None = None
+
+    def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes:
+        """The whole response to a request whose URL begins with `PREFIX`."""
+        split = urlsplit(url.decode("latin-1"))
+        visit = Visit(parse_qs(split.query).get("table", [""])[0], headers, body)
+        try:
+            content = self._handler(split.path.removeprefix(PREFIX.decode()), method.decode())(self, visit)
+        except PageError as error:
+            return response(error.status, orjson.dumps(error.content))
+        return content if isinstance(content, bytes) else response(200, orjson.dumps(content))
+
+    def _handler(self, name: str, method: str) -> "Handler":
+        methods = PAGES.get(name)
+        if methods is None:
+            raise PageError(404, f"no such page; there are {', '.join(PAGES)}")
+        if method not in methods:
+            raise PageError(405, f"only {' and '.join(methods)} can be sent here")
+        return methods[method]
+
+    def health(self, visit: Visit) -> object:
+        return {"status": "ok", "scale": self.regions.home.scale}
+
+    def requests(self, visit: Visit) -> object:
+        """Requests by operation, whatever they were answered."""
+        return self.regions.asked
+
+    def tables(self, visit: Visit) -> list[str]:
+        return sorted(self.regions.tables())
+
+    def decisions(self, visit: Visit) -> object:
+        """What a table admitted and refused, second by second."""
+        return self._model(visit).decisions.rows()
+
+    def partitions(self, visit: Visit) -> object:
+        """The same step by step, for each partition."""
+        return self._model(visit).partition_record()
+
+    def _model(self, visit: Visit) -> TableModel:
+        if not visit.table:
+            tables = ", ".join(self.tables(visit)) or "none"
+            raise PageError(404, f"which table? Say ?table=T; tables are: {tables}")
+        try:
+            service, name = self.regions.find(visit.table)
+            return service.catalog.get(name).model
+        except ServiceError as error:
+            raise PageError(404, f"{error.message}: {visit.table!r}") from None
+
+    def recorded(self, visit: Visit) -> object:
+        """What was asked of every table that there is or was."""
+        if self.regions.home.recordings is None:
+            raise PageError(404, "nothing is recorded; start the endpoint with --record")
+        tables = self.regions.tables()
+        return {
+            called: list(recording.rows(tables[called][1] if called in tables else None))
+            for service in self.regions
+            for name, recording in (service.recordings or {}).items()
+            for called in (self.regions.table_named(service, name),)
+        }
+
+    def metrics(self, visit: Visit) -> bytes:
+        return response(200, prometheus_text(metrics_of(self.regions)), content_type=TEXT.encode())
+
+    def faults(self, visit: Visit) -> object:
+        """The rules that are set, how often each was asked and struck, and since when they are set."""
+        faults = self.regions.home.faults
+        return {"rules": []} if faults is None else faults.report()
+
+    def set_faults(self, visit: Visit) -> object:
+        """Set rules, or say everything that is wrong with them; then those that there were stay."""
+        if len(visit.body) > MOST_RULES_BYTES:
+            raise PageError(413, f"rules have at most {MOST_RULES_BYTES:,} bytes")
+        rules = visit.json("rules are sent as Content-Type: application/json")
+        from keyheat.endpoint.faults.injection import Faults
+        from keyheat.endpoint.faults.rules import FaultRulesError, checked_rules
+
+        try:
+            self.regions.set_faults(Faults(self.regions.home, checked_rules("rules", rules)))
+        except FaultRulesError as error:
+            raise PageError(400, str(error), errors=error.errors) from None
+        return self.faults(visit)
+
+    def clear_faults(self, visit: Visit) -> object:
+        """Take the rules back; gives what they did."""
+        report = self.faults(visit)
+        self.regions.set_faults(None)
+        return report
+
+    def snapshot(self, visit: Visit) -> bytes:
+        """All tables with their items."""
+        from keyheat.endpoint.state.snapshot import snapshot
+
+        return response(200, snapshot(self.regions), content_type=b"application/x-ndjson")
+
+    def restore(self, visit: Visit) -> object:
+        """Become what a snapshot says."""
+        from keyheat.endpoint.state.snapshot import NoSnapshot, restore
+
+        try:
+            restore(self.regions, visit.body)
+        except NoSnapshot as error:
+            raise PageError(400, str(error)) from None
+        return {"tables": {name: len(table.items) for name, (_, table) in self.regions.tables().items()}}
+
+    def advance(self, visit: Visit) -> object:
+        """Move the time of the endpoint on."""
+        request = visit.json(f"time is moved on by {HOW_TO_ADVANCE}")
+        if self.clock is None:
+            raise PageError(404, "this endpoint runs on the clock of the process that started it")
+        seconds = request["seconds"] if isinstance(request, dict) and set(request) == {"seconds"} else None
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            raise PageError(400, f"seconds: a number; {HOW_TO_ADVANCE}")
+        try:
+            self.clock.advance(seconds)
+        except ValueError as error:
+            raise PageError(400, f"seconds: {error}") from None
+        return {"now_s": round(self.regions.home.now_s(), 3), "ahead_s": self.clock.ahead_s}
+
+
+Handler = Callable[[Pages, Visit], object]
+PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
+    "health": {"GET": Pages.health},
+    "requests": {"GET": Pages.requests},
+    "metrics": {"GET": Pages.metrics},
+    "tables": {"GET": Pages.tables},
+    "decisions": {"GET": Pages.decisions},
+    "partitions": {"GET": Pages.partitions},
+    "recorded": {"GET": Pages.recorded},
+    "faults": {"GET": Pages.faults, "PUT": Pages.set_faults, "DELETE": Pages.clear_faults},
+    "snapshot": {"GET": Pages.snapshot, "PUT": Pages.restore},
+    "advance": {"POST": Pages.advance},
+}

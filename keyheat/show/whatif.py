@@ -1,0 +1,371 @@
+"""How many shards or how much capacity is enough, or how much load is carried: the answer of a search."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from keyheat.model.resources import Cause
+from keyheat.numbers import NOTHING, UNITS, a_month, exact_percent, measured, percent, some, units, whole
+from keyheat.plan.charges import monthly
+from keyheat.plan.forecast import forecast
+from keyheat.plan.limit_use import LimitUse, used_by
+from keyheat.plan.prices import Prices
+from keyheat.runfiles import REPORT, SIMULATED
+from keyheat.scenario.scenario import SCENARIOS
+from keyheat.show.answer import Answer, Fact, Table, Tone
+from keyheat.show.constraints import limit_of, target_words
+from keyheat.show.verdict import grade_words
+from keyheat.simulator.search import Step
+from keyheat.simulator.whatif import Search, sent_in, steady
+from keyheat.terms import DEMAND, THROTTLED_BY
+from keyheat.words import BROKEN, DONE, INVALID, WRITES_FIRST, Direction, capital, label_of, whose
+
+NOT_OF_THE_TABLE: Final = {"generator": "Generator-bound", "undecided": "Not decided"}
+BURST: Final = "Burst capacity counts here: the answer may not hold for longer than this load lasts."
+STEADY: Final = (
+    "Burst capacity does not count, since DynamoDB gives it on a best effort only: the answer holds however "
+    "long the load lasts. Add --with-burst to count it."
+)
+FORMULA: Final = (
+    "By the formula {} would do if each had a partition to itself; shards are placed by a hash, and some of "
+    "them share one. Your own key names have other hashes: add a few shards."
+)
+READING: Final = (
+    ("Throttled", "Share of the attempts that were throttled; the larger of two seeds."),
+    ("Demand", "What the load asks of a limit in its busiest second, by its keys, sizes and operations."),
+    ("Provisioned", "Dollars a month of what the table and its indexes have, at the hourly price."),
+    ("On demand", "Dollars a month of what the load consumes; unknown where a part of it throttles."),
+    (NOTHING, "Not known, or not a part of it; never zero."),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A search, where it was made, and how near each limit is at the answer.
+
+    `formula` is the number of shards by the formula. `assumed` are sentences about items and keys.
+    """
+
+    search: Search
+    target: str
+    prices: Prices
+    uses: tuple[LimitUse, ...] = ()
+    formula: int | None = None
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return self.search.question.kind
+
+    @property
+    def direction(self) -> Direction | None:
+        """The side that the question is about; None: both."""
+        return self.search.question.direction
+
+    @property
+    def unit(self) -> str:
+        """What is counted: shards, WCU, or the unit of the load."""
+        if self.kind == "load":
+            return f"{self.search.question.scenario.load.target_unit}/s"
+        return "shards" if self.kind == "shards" else UNITS[self.search.direction]
+
+    def amount(self, value: float) -> str:
+        """A number with what is counted."""
+        if self.kind == "shards":
+            return some(int(value), "shard")
+        index = self.search.question.index
+        return f"{number(value)} {self.unit}{f' for {whose(label_of(index))}' if index else ''}"
+
+    @property
+    def edge(self) -> Step | None:
+        """The number that does not hold and is next to the answer; None if everything holds."""
+        search = self.search
+        if self.kind == "load" or search.answer is not None:
+            return search.failing
+        return search.in_order[-1]
+
+    def accepted_per_s(self, step: Step, direction: Direction) -> float:
+        """Units per second of the resource in question; of a load, of the table and its indexes together."""
+        if self.kind == "load":
+            return step.outcome.consumed_per_s(direction)
+        return step.outcome.accepted_per_s.get((self.search.question.index, direction), 0.0)
+
+
+def at_last(search: Search) -> Step:
+    """The answer; where there is none, the last resort: the largest number, of a load the smallest."""
+    return search.answer or search.in_order[0 if search.question.kind == "load" else -1]
+
+
+def found_of(search: Search, target: str, prices: Prices, folder: Path, assumed: tuple[str, ...]) -> Found:
+    """A search with the demand on every limit; `folder` is the scenario's."""
+    question, step = search.question, at_last(search)
+    lasting, traffic = steady(step.scenario), sent_in(search, step, folder)
+    key = None
+    if question.kind == "shards" and question.index is None and search.direction is Direction.WRITE:
+        key = forecast(question.scenario, prices, margin=1.0, folder=folder).hot_key
+    return Found(
+        search=search, target=target, prices=prices, assumed=assumed, formula=key.needed if key else None,
+        uses=used_by(lasting, folder=folder, scale=lasting.local.scale, traffic=traffic),
+    )  # fmt: skip
+
+
+def exit_code_of(search: Search) -> int:
+    """0: answered; 1: not even the largest number is enough; 3: a run does not say anything of its table."""
+    if search.failing is not None and search.failing.state in NOT_OF_THE_TABLE:
+        return INVALID
+    return DONE if search.answer is not None or search.question.kind == "load" else BROKEN
+
+
+def together(answers: Sequence[Answer]) -> Answer:
+    """Several answers about one scenario as one: those of writes and of reads that are both short."""
+    if len(answers) == 1:
+        return answers[0]
+    return Answer(
+        title=answers[0].title,
+        label="; ".join(answer.label for answer in answers),
+        tone=next((answer.tone for answer in answers if answer.tone != "none"), "none"),
+        sentence=" ".join(answer.sentence for answer in answers),
+        context=answers[0].context,
+        facts=tuple(fact for answer in answers for fact in answer.facts),
+        tables=tuple(table for answer in answers for table in answer.tables),
+        notes=tuple(dict.fromkeys(note for answer in answers for note in answer.notes)),
+        parts=tuple(part for answer in answers for part in answer.parts),
+        reading=READING,
+        data={"answers": [answer.data for answer in answers]},
+    )
+
+
+def search_answer(found: Found) -> Answer:
+    """The number, what throttles beyond it, and every number that was tried."""
+    search = found.search
+    allowed = f"at most {exact_percent(search.question.share_most)} throttled"
+    return Answer(
+        title=search.question.scenario.name,
+        label=_label(found),
+        tone=_tone(found),
+        sentence=_sentence(found),
+        context=f"{target_words(found.target)} · {some(len(search.in_order), 'number')} tried · {allowed}",
+        facts=tuple(_facts(found)),
+        tables=(_steps_table(found), *_limits_table(found)),
+        notes=(*found.assumed, *_notes(found)),
+        parts=tuple(_runs(found)),
+        reading=READING,
+        data=_data(found),
+    )
+
+
+def _label(found: Found) -> str:
+    edge, answer = found.edge, found.search.answer
+    if edge is not None and edge.state in NOT_OF_THE_TABLE:
+        return NOT_OF_THE_TABLE[edge.state]
+    return found.amount(answer.value) if answer else "None carried" if found.kind == "load" else "Not enough"
+
+
+def _tone(found: Found) -> Tone:
+    """The colour of the limit that throttles; none where everything holds or a number is enough."""
+    edge = found.edge
+    if edge is not None and edge.state in NOT_OF_THE_TABLE:
+        return "invalid"
+    if edge is None or (found.kind != "load" and found.search.answer is not None):
+        return "none"
+    left = edge.left(found.direction)
+    return "undetermined" if left is None else left.cause.constraint
+
+
+def _sentence(found: Found) -> str:
+    """The number, and what happens with the next one."""
+    answer, edge = found.search.answer, found.edge
+    outcome = "carried" if found.kind == "load" else "enough"
+    so_far = "No number that was tried is"
+    if answer is not None:
+        so_far = f"{found.amount(answer.value)} {'is' if answer.value == 1 else 'are'}"
+    most = ", the most that was tried" if found.kind == "load" else ""
+    return f"{so_far} {outcome}; {_beyond(found, edge)}." if edge else f"{so_far} {outcome}{most}."
+
+
+def _beyond(found: Found, step: Step) -> str:
+    amount, left = found.amount(step.value), step.left(found.direction)
+    if step.state == "generator":
+        return f"with {amount}, the load generator is the limit, not the table"
+    if step.state == "undecided":
+        return f"the run with {amount} is not valid"
+    limit = limit_of("undetermined", None)
+    if left is not None:
+        limit = f"{limit_of(left.cause.constraint, label_of(left.index))} ({left.direction}s)"
+    if step.on_burst:
+        return f"with {amount}, only burst capacity carries the load, beyond {limit}"
+    attempts = "attempts" if found.direction is None else f"{found.direction}s"
+    return f"with {amount}, {percent(step.share)} of the {attempts} throttle, by {limit}"
+
+
+def _facts(found: Found) -> Iterator[Fact]:
+    """What the answer rests on, the present number, and what the number costs: queries, dollars a month."""
+    search, edge, last = found.search, found.edge, at_last(found.search)
+    if edge is not None and edge.verdict is not None and edge.state == "limited":
+        grade = "inferred" if edge.on_burst else edge.verdict.grade
+        words = capital(grade_words(grade, "local" if found.target == "local" else "aws"))
+        yield Fact(name="Evidence", value=words, beside=(f"confidence {percent(edge.verdict.confidence)}",))
+    if found.kind == "load":
+        return
+    present = next((step for step in search.in_order if step.value == search.question.present), None)
+    if present is not None:
+        name = f"With {found.amount(present.value)}, as now"
+        yield Fact(name=name, value=f"{share_words(present)} throttled")
+    costs = monthly(last, found.prices)
+    if found.kind == "shards" and search.direction is Direction.READ:
+        yield Fact(name="One write of a copied item", value=some(costs.queries_per_read, "write"))
+    elif found.kind == "shards":
+        value = some(costs.queries_per_read, "query", "queries")
+        least = f"{costs.units_per_read:g} RCU at least"
+        yield Fact(name="One read of a whole collection", value=value, beside=(least,))
+    if found.target == SIMULATED and costs.provisioned_dollars is not None:
+        was = None if present is None else monthly(present, found.prices).provisioned_dollars
+        beside = (f"{a_month(was)} as now",) if was is not None else ()
+        yield Fact(name="Provisioned, a month", value=a_month(costs.provisioned_dollars), beside=beside)
+
+
+def number(value: float) -> str:
+    """A number with the digits in which it was tried."""
+    return whole(value) if value >= 100 or value == int(value) else f"{value:.4g}"
+
+
+def share_words(step: Step) -> str:
+    return percent(step.share) if step.share else "none"
+
+
+def _limited_by(step: Step, direction: Direction | None) -> str:
+    """What throttled most, in few letters; in brackets what is no limit of the table."""
+    if step.state in NOT_OF_THE_TABLE:
+        return f"({NOT_OF_THE_TABLE[step.state].lower()})"
+    left = step.left(direction)
+    if left is None:
+        return "undetermined" if step.state == "limited" else NOTHING
+    owner = "" if left.index is None else f" ({left.index})"
+    return f"{left.cause.constraint.replace('_', ' ')}{owner}{', on burst' if step.on_burst else ''}"
+
+
+def _steps_table(found: Found) -> Table:
+    """Every number with what it throttles, by what, what is accepted and what that costs."""
+    steps = found.search.in_order
+    sides = [side for side in WRITES_FIRST if any(found.accepted_per_s(step, side) for step in steps)]
+    rows = [
+        {
+            found.unit: number(step.value),
+            "throttled": share_words(step),
+            THROTTLED_BY: _limited_by(step, found.direction),
+            **{f"{UNITS[side]}/s accepted": measured(found.accepted_per_s(step, side)) for side in sides},
+            **_month(found, step),
+        }
+        for step in steps
+    ]
+    return Table(title="Numbers tried", rows=tuple(rows))
+
+
+def _month(found: Found, step: Step) -> dict[str, str]:
+    """Dollars a month; on demand only where no part of the load throttles."""
+    if found.kind == "load" or step.folder is not None:
+        return {}
+    costs = monthly(step, found.prices)
+    first = {"provisioned": a_month(costs.provisioned_dollars)} if found.kind == "capacity" else {}
+    return first | {"on demand": a_month(costs.on_demand_dollars if step.holds else None)}
+
+
+def _limits_table(found: Found) -> Iterator[Table]:
+    """How near the load comes to each limit with the answer, by its keys, sizes and operations alone."""
+    rows = [
+        {
+            "limit": f"{limit_of(use.constraint, use.resource)}, {use.direction}s",
+            "used": percent(use.share),
+            DEMAND: number(use.asked_per_s),
+            "of": units(use.limit_per_s, use.direction),
+            "hottest key": measured(use.key_per_s),
+        }
+        for use in found.uses
+    ]
+    if rows:
+        amount = found.amount(at_last(found.search).value)
+        yield Table(title=f"By the numbers, with {amount}", rows=tuple(rows))
+
+
+def _runs(found: Found) -> Iterator[Answer]:
+    """Each run that was loaded, with the link to its report, relative to the folder of all of them."""
+    for step in sorted(found.search.steps, key=lambda step: step.value):
+        if step.folder is None or step.verdict is None:
+            continue
+        yield Answer(
+            title=f"{found.amount(step.value)}, seed {step.scenario.seed}",
+            label="Holds" if step.holds else _limited_by(step, None),
+            tone="invalid" if step.state in NOT_OF_THE_TABLE else step.verdict.constraint,
+            sentence=next(iter(step.verdict.because), "Nothing was throttled."),
+            context=f"{share_words(step)} of {measured(step.attempts_per_s)} attempts/s throttled",
+            link=f"{step.folder.name}/{REPORT}",
+        )
+
+
+def _notes(found: Found) -> Iterator[str]:
+    """What a reader has to know beside the answer."""
+    search, scenario, edge = found.search, found.search.question.scenario, found.edge
+    yield from _instead(found)
+    if found.kind == "load" and search.answer is not None and not search.confirmed:
+        yield "The answer was not tried with a second seed: the search had no steps left."
+    if found.kind == "load" and search.answer is None and edge is not None and edge.state == "limited":
+        yield f"Nothing below {found.amount(edge.value)} was tried: the knee is there, or below."
+    if found.kind == "load" and scenario.load.shape is not None:
+        yield "The load's shape is left out: every step is a constant demand."
+    if found.kind == "load" and scenario.local.scale != 1:
+        yield f"At scale {scenario.local.scale:g} of every rate limit: divide by it for a real table."
+    if found.formula is not None:
+        yield FORMULA.format(some(found.formula, "shard"))
+    if found.target == SIMULATED:
+        yield BURST if search.question.burst else STEADY
+    if found.target == SIMULATED and found.kind != "load":
+        yield f"Dollars are a month of this load, around the clock; {found.prices.shown}."
+    if found.kind != "shards" and scenario.changes_capacity:
+        yield "Timeline and auto scaling are left out: the capacity stays the same."
+
+
+def _instead(found: Found) -> Iterator[str]:
+    """What to ask where no number is enough, or where a load is held to a limit."""
+    question, edge = found.search.question, found.edge
+    left = edge.left(found.direction) if edge is not None else None
+    if left is None or (found.kind != "load" and found.search.answer is not None):
+        return
+    scenario, of_key = question.scenario.name, left.cause is Cause.KEY_RANGE
+    typed = scenario if (SCENARIOS / f"{scenario}.toml").exists() else "SCENARIO"
+    other = f" --index {left.index}" if left.index is not None else ""
+    ask = f"ask keyheat whatif {typed} {'shards' if of_key else 'capacity'}{other}"
+    if found.kind == "load":
+        yield f"To carry more, {ask}."
+    elif of_key is not (found.kind == "shards"):
+        more = "More capacity does not help with a partition's limit" if of_key else "More shards do not help"
+        yield f"{more}: {ask}. If both are short, keyheat simulate {typed} tries their cures together."
+    elif left.index != question.index:
+        owner = whose(label_of(left.index))
+        yield f"That is a limit of {owner}, unchanged here: keyheat whatif {typed} {found.kind}{other}."
+
+
+def _data(found: Found) -> dict[str, Any]:
+    """The search for programs; times in seconds, rates per second."""
+    search, question = found.search, found.search.question
+    return {
+        "question": question.kind, "scenario": question.scenario.name, "target": found.target,
+        "unit": found.unit, "index": question.index, "direction": search.direction,
+        "throttle_share_most": question.share_most, "burst": question.burst,
+        "answer": search.answer and search.answer.value, "failing": search.failing and search.failing.value,
+        "confirmed": search.confirmed, "formula": found.formula,
+        "limits": [{**asdict(use), "share": use.share} for use in found.uses],
+        "steps": [_step_data(found, step) for step in search.steps],
+    }  # fmt: skip
+
+
+def _step_data(found: Found, step: Step) -> dict[str, Any]:
+    left = [{"constraint": each.cause.constraint, "index": each.index, "direction": each.direction,
+             "throttle_events": each.events} for each in step.outcome.left]  # fmt: skip
+    return {
+        "value": step.value, "seed": step.outcome.seed, "state": step.state, "throttle_share": step.share,
+        "attempts_per_s": step.attempts_per_s, "throttled_per_s": step.throttled_per_s,
+        "accepted_units_per_s": {side.value: found.accepted_per_s(step, side) for side in Direction},
+        "limited_by": left, "on_burst": step.on_burst, "folder": step.folder,
+        **({} if step.folder else asdict(monthly(step, found.prices))),
+    }  # fmt: skip

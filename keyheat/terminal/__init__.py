@@ -1,1 +1,0 @@
-"""What a terminal shows: bars, and a diagnosis in a few lines."""
