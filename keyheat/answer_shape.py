@@ -1,4 +1,4 @@
-"""Whether an answer about tables is one of DynamoDB: a damaged one is nobody's answer, and says so.
+"""Check that an answer about tables has DynamoDB's shape.
 
 botocore takes any JSON for an answer, and falls over its types with whatever error Python has for them.
 """

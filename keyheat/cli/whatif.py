@@ -181,7 +181,6 @@ def _searched(
     question: "Question", path: Path, target: str, folder: Path | None, guards: Guards, prices: Path
 ) -> "Search":
     """The answer by the simulator, or by real loads that somebody has agreed to."""
-    from keyheat.analysis.loaded_step import loaded_search
     from keyheat.show.progress import Trying
     from keyheat.simulator.whatif import simulated_search
 
@@ -189,6 +188,8 @@ def _searched(
     if target == SIMULATED:
         with Trying(name, bars) as trying:
             return simulated_search(question, path.parent, trying)
+    from keyheat.analysis.loaded_step import loaded_search  # frames: the base does without
+
     assert folder is not None, "runs have a folder"
     if guards.table is not None:
         raise click.UsageError("each run has a table of its own: leave out --table")
