@@ -1,7 +1,7 @@
-"""Run directories below a folder: where they are, and how far each has come.
+"""Find run directories below a folder, with the state of each.
 
-A directory is a run if it holds a manifest or a diagnosis; nothing is looked for below one. What cannot be
-read is a problem with its place, and never the end of the search.
+A directory is a run if it holds a manifest or a diagnosis; the search does not descend into runs. A directory
+that cannot be read is reported, and the search goes on.
 """
 
 import os
@@ -28,7 +28,7 @@ State = Literal["done", "under way", "not analyzed", "never ended"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadPlace:
-    """A place that could not be read, and why."""
+    """A path that could not be read, and why."""
 
     place: Path
     why: str
@@ -56,18 +56,20 @@ class FoundRun:
 def find_runs(
     folders: Sequence[Path], now_s: float, tell: Callable[[Sequence[Path]], Iterable[Path]] = iter
 ) -> tuple[list[FoundRun], list[UnreadPlace]]:
-    """Every run below the folders once, and what could not be read; `now_s` judges signs of life.
+    """Return every run below the folders once, and what could not be read.
 
-    `tell` gives the places one by one, and shows how far that is.
+    `now_s` decides whether a run is under way; `tell` iterates over the paths and shows progress.
     """
     problems: list[UnreadPlace] = []
     runs: list[FoundRun] = []
-    places = dict.fromkeys(place for folder in folders for place in _runs_below(folder, DEPTH, problems))
-    for place in tell([*places]):
+    places = dict.fromkeys(
+        folder_path for folder in folders for folder_path in _runs_below(folder, DEPTH, problems)
+    )
+    for folder_path in tell([*places]):
         try:
-            runs.append(_read(place, now_s))
+            runs.append(_read(folder_path, now_s))
         except (FileProblem, OSError) as problem:
-            problems.append(UnreadPlace(place=place, why=str(problem).replace(f"{place}/", "")))
+            problems.append(UnreadPlace(place=folder_path, why=str(problem).replace(f"{folder_path}/", "")))
     return runs, problems
 
 
@@ -84,7 +86,7 @@ def _runs_below(folder: Path, depth: int, problems: list[UnreadPlace]) -> Iterat
             if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
         ]
     except FileNotFoundError:
-        return  # no run has been made yet, or somebody has just deleted it
+        return  # no run yet, or just deleted
     except OSError as error:
         problems.append(UnreadPlace(place=folder, why=f"cannot be read: {error.strerror or error}"))
         return
@@ -124,7 +126,7 @@ def _when(started_at: datetime, target: str, made_s: float) -> float:
 
 
 def _table(folder: Path) -> str | None:
-    """The name of the run's table, which a summary does not have."""
+    """Return the name of the run's table, which a summary lacks."""
     if not (folder / FILES[RUN]).exists():
         return None
     content = parsed_json(folder / FILES[RUN])
