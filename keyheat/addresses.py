@@ -1,4 +1,4 @@
-"""Whose machine a host name is of: this one, or one of AWS; and whom a server answers."""
+"""Classify host names as loopback, AWS or other; check Host and Origin headers."""
 
 import ipaddress
 import re
@@ -30,7 +30,7 @@ OF_ACCOUNT: Final = re.compile(r"\d{12}\.ddb\.([a-z0-9-]+)(\..+)")
 """Hosts of one account: https://docs.aws.amazon.com/sdkref/latest/guide/feature-account-endpoints.html"""
 PLAIN_URL: Final = re.compile(r"https?://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?/?", re.IGNORECASE)
 """An endpoint's URL that every reader of URLs takes for the same host."""
-SHOWN_LETTERS: Final = 200  # of a URL that somebody else wrote
+SHOWN_LETTERS: Final = 200  # of a URL from a file
 
 Resolve = Callable[[str], Iterable[str]]
 """Gives the addresses of a name; none where it has none."""
@@ -47,7 +47,7 @@ def addresses_of(host: str) -> set[str]:
 def on_this_machine(host: str, resolve: Resolve = addresses_of) -> bool:
     """Whether it is loopback: nothing there costs anything, and no credentials are needed.
 
-    A name is what it resolves to: whoever answers for `NAME.localhost` may say any address.
+    A name is what it resolves to: the resolver of `NAME.localhost` may give any address.
     """
     if host == "localhost" or host.endswith(".localhost"):
         addresses = list(resolve(host))
@@ -56,7 +56,7 @@ def on_this_machine(host: str, resolve: Resolve = addresses_of) -> bool:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether it is an address of this machine that nobody else reaches; a name is none."""
+    """Whether it is a loopback address; a name is not."""
     return is_address(address) and ipaddress.ip_address(address).is_loopback
 
 
@@ -67,7 +67,7 @@ def check_peer(connection: socket.socket, host: str) -> None:
 
 
 def is_address(name: str) -> bool:
-    """Whether it is an IP address, and no name that somebody's DNS gives one to."""
+    """Whether it is an IP address rather than a name."""
     try:
         ipaddress.ip_address(name)
     except ValueError:
@@ -89,7 +89,7 @@ def known_host(url: str, resolve: Resolve = addresses_of) -> bool:
 
 
 class UnknownEndpoint(ValueError):
-    """A file names an endpoint that nobody on the command line gave; the text is for who reads that file."""
+    """A file names an endpoint that the command line does not; the message is for the user of that file."""
 
     def __init__(self, file: str, url: str, option: str) -> None:
         shown = repr(url[:SHOWN_LETTERS])
@@ -101,7 +101,7 @@ class UnknownEndpoint(ValueError):
 
 
 def endpoint_of(named: str | None, given: str | None, *, file: str, option: str) -> str | None:
-    """Where to ask: where somebody says, else where a file does. Raises `UnknownEndpoint`."""
+    """The endpoint to use: the given one, else the one in a file. Raises `UnknownEndpoint`."""
     if given is None and named is not None and not known_host(named):
         raise UnknownEndpoint(file, named, option)
     return given or named
@@ -138,7 +138,7 @@ https://www.w3.org/TR/CSP3/#directive-sandbox"""
 
 
 def hostname_of(header: str) -> str:
-    """The name or address in a `Host` header, without its port; empty where there is none."""
+    """The name or address in a `Host` header, without its port; empty if it has none."""
     found = HOST.fullmatch(header)
     return (found[1] or found[2]).lower().rstrip(".") if found else ""
 

@@ -1,4 +1,4 @@
-"""Whether an answer about tables is one of DynamoDB: a damaged one is nobody's answer, and says so.
+"""Check that an answer about tables has DynamoDB's shape.
 
 botocore takes any JSON for an answer, and falls over its types with whatever error Python has for them.
 """
@@ -15,14 +15,13 @@ from keyheat.answer_size import WORD_AFTER_S, tell_wait
 
 CONTROL: Final = (
     "CreateTable", "DeleteTable", "DescribeContinuousBackups", "DescribeLimits", "DescribeTable",
-    "DescribeTimeToLive", "ListTables", "ListTagsOfResource", "UpdateTable",
+    "ListTables", "ListTagsOfResource", "UpdateTable",
 )  # fmt: skip
 NEEDED: Final = {
     "DescribeTable": ("Table", "TableName", "TableStatus", "KeySchema"),
     "ListTables": ("TableNames",),
     "ListTagsOfResource": ("Tags",),
     "DescribeContinuousBackups": ("ContinuousBackupsDescription",),
-    "DescribeTimeToLive": ("TimeToLiveDescription",),
 }
 """A member of the answer, and members of that: DynamoDB always gives them, and its model does not say so."""
 MOST_PAGES: Final = 1_000  # ten times the tables that an account may have; nothing else has more pages

@@ -1,4 +1,4 @@
-"""How large an answer may be: more than DynamoDB ever sends is nobody's answer, and is not kept."""
+"""Bound the size of an SDK's answers: more than DynamoDB ever sends is not read."""
 
 import sys
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def bounded(client: Any, *, local: bool, tells: bool = True) -> Any:
     botocore reads a body to its end, however far that is, and has no event in between: so it is read here.
     `local`: each new connection has to stay on this machine; `tells`: a long wait is said on stderr.
     """
-    from keyheat.connections import pools  # with urllib3: only who asks somebody waits for it
+    from keyheat.connections import pools  # with urllib3, loaded when it is needed
 
     session = client._endpoint.http_session
     if isinstance(session, _Session):
@@ -68,7 +68,7 @@ def tell_wait(what: str) -> None:
 
 
 class _Session:
-    """Sends what botocore's own session sends, and reads what comes back."""
+    """Send as botocore's session does, and read a bounded answer."""
 
     def __init__(self, session: Any, tells: bool) -> None:
         from botocore.awsrequest import AWSResponse

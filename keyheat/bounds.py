@@ -1,4 +1,4 @@
-"""TOML and JSON of somebody else's, parsed only where they are no longer and no deeper than ours ever are.
+"""Parse TOML and JSON that is neither longer nor deeper than any file of Keyheat's.
 
 Parsers call themselves for each level, and TOML's takes memory by the square of a dotted key's parts; so both
 are counted before, by a scan that calls nothing and takes time by the length alone.
@@ -19,8 +19,7 @@ MOST_DEPTH: Final = 64
 MOST_TOML_DEPTH: Final = 16
 MOST_KEY_PARTS: Final = 16
 
-SHORT_BYTES: Final = 1 << 16
-
+_STEPS: Final = {ord(sign): 1 if sign in "[{" else -1 for sign in "[{]}"}
 _NO_BRACKET: Final = bytes(sign for sign in range(256) if sign not in b'"[]{}')
 # Strings that are not ended go on to where TOML says so: to the end of their line, or of the text.
 _TOML_STRINGS: Final = re.compile(
@@ -94,19 +93,7 @@ def _outside_strings(body: bytes) -> bytes:
 
 def _check_depth(text: bytes, most: int) -> None:
     """Raise `NotAccepted` where brackets stand within brackets more often than that."""
-    depth = _depth_of(text.translate(None, _NO_BRACKET))
+    brackets = text.translate(None, _NO_BRACKET + b'"')
+    depth = max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
     if depth > most:
         raise NotAccepted(f"too deep: {depth:,} brackets within each other, at most {most} are read")
-
-
-def _depth_of(brackets: bytes) -> int:
-    """How deep brackets stand; numpy counts fastest, but a short text does not wait until that is loaded."""
-    if len(brackets) <= SHORT_BYTES:
-        steps = (1 if sign in b"[{" else -1 for sign in brackets if sign != b'"'[0])
-        return max(accumulate(steps), default=0)
-    import numpy as np
-
-    step = np.zeros(256, dtype=np.int8)
-    step[list(b"[{")], step[list(b"]}")] = 1, -1
-    steps_of = step[np.frombuffer(brackets, dtype=np.uint8)]
-    return int(np.cumsum(steps_of, dtype=np.int64).max(initial=0))

@@ -8,8 +8,6 @@ from keyheat.load.users.aggregation import OrderUser, ReportUser
 class PlacingUser(OrderUser):
     """Places orders, and does nothing for the totals (`configs/scenarios/aggregate-scan.toml`)."""
 
-    simulator = "keyheat.simulator.traffic.aggregates:scanned"
-
     @task
     def place_order(self) -> None:
         self.place()

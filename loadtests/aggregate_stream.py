@@ -9,8 +9,6 @@ from keyheat.load.users.stream import StreamUser
 class PlacingUser(OrderUser):
     """Places orders, and does nothing for the totals (`configs/scenarios/aggregate-stream.toml`)."""
 
-    simulator = "keyheat.simulator.traffic.aggregates:from_stream"
-
     @task
     def place_order(self) -> None:
         self.place()

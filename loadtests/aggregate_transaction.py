@@ -8,8 +8,6 @@ from keyheat.load.users.aggregation import OrderUser
 class PlacingUser(OrderUser):
     """Places orders together with their totals (`configs/scenarios/aggregate-transaction.toml`)."""
 
-    simulator = "keyheat.simulator.traffic.aggregates:in_transactions"
-
     @task
     def place_order(self) -> None:
         self.place_with_total()

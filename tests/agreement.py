@@ -9,12 +9,10 @@ from keyheat.model.limits import MINUTE_S
 from keyheat.runs.formats import Evidence, Verdict
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import at_scale
-from tests.rehearsal import SCENARIOS
+from tests.rehearsal import SAMPLED, SCENARIOS
 
-LONGEST_S = 300  # docs/timeline.md's test runs one of those that last longer
-SHORT = [
-    path.stem for path in sorted(SCENARIOS.glob("*.toml")) if load_scenario(path).load.duration_s <= LONGEST_S
-]
+LONGEST_S = 300  # docs/simulate.md's test runs one of those that last longer
+SHORT = [path.stem for path in SAMPLED if load_scenario(path).load.duration_s <= LONGEST_S]
 Resource = tuple[int, str | None, str]
 
 

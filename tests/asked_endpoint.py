@@ -77,7 +77,9 @@ class AskedEndpoint:
         self._connections.use(at_s)
         body = {"PutItem": self._put, "GetItem": self._get, "Query": self._query}[flow.operation](flow, item)
         headers = {b"x-amz-target": b"DynamoDB_20120810." + flow.operation.encode(), b"authorization": b"-"}
-        status, _headers, content = taken_apart(self.app.router.answer(b"POST", b"/", headers, body))
+        connection = self.app.service.caller.connection
+        answer = self.app.router.answer(b"POST", b"/", headers, body, connection)
+        status, _headers, content = taken_apart(answer)
         return [_outcome(flow.direction, Answer(status, content, service_s=0.0))]
 
     def _put(self, flow: Flow, item: Item) -> bytes:
@@ -109,7 +111,8 @@ class AskedEndpoint:
             descending=True,
             consistent=not flow.eventual,
         )
-        return query.body(item.place.key, start=None)
+        told = {"TableName": query.table, "ReturnConsumedCapacity": "INDEXES"}
+        return json.dumps(query.members(item.place.key, None) | told).encode()
 
     def _index(self, name: str) -> IndexSpec:
         (index,) = (one for one in self.scenario.table.indexes if one.name == name)

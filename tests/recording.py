@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from keyheat.endpoint.delivery import Delivery
 from keyheat.endpoint.http import Headers
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import Regions
@@ -45,12 +46,14 @@ class Recording(Router):
     calls: set[Call] = field(default_factory=set)
     heads: list[Headers] = field(default_factory=list)
 
-    def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes:
+    def answer(
+        self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None = None
+    ) -> bytes | Delivery:
         """Write it down, and answer."""
         if method == b"POST":
             self.heads.append(headers)
             self.calls.update(calls_in(headers.get(b"x-amz-target", b"").decode(), body))
-        return Router.answer(self, method, url, headers, body)
+        return Router.answer(self, method, url, headers, body, connection)
 
 
 def calls_in(target: str, body: bytes) -> Iterator[Call]:

@@ -1,7 +1,6 @@
 """The very tasks of a load test, done on a virtual clock, each request answered by an endpoint.
 
-What a rehearsal has learnt of them is held against it. Chance is plain chance here, users are many, and what
-is written is there. Only Locust and gevent have stand-ins: nothing waits.
+What a dry run samples of them is compared with it. Users are many, what is written is there, nothing waits.
 """
 
 from collections import Counter
@@ -13,14 +12,22 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from keyheat.load.tables.control import creation
 from keyheat.model.meter import LaneMeter
 from keyheat.model.table import TableModel
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.rehearsal.stage import USERS, Stage, StandInLoad
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
 from tests.endpoint.clients import service_app_at, taken_apart
 from tests.one_by_one import Connections
+
+with pytest.MonkeyPatch.context() as patch:
+    patch.setenv("LOCUST_SKIP_MONKEY_PATCH", "1")  # this process has other tests
+    from keyheat.load.dryrun.table import Tables
+    from keyheat.load.dryrun.users import CLOCK, DryLoad, NotedKeys, is_user, loaded, send_alone
+    from keyheat.load.transport.answer import Answer
+    from keyheat.load.users.user import TableUser
 
 OF_EACH = 7  # users of a class
 Totals = Counter[tuple[str, ...]]
@@ -46,8 +53,11 @@ def _add(found: Totals, whose: tuple[str, ...], meter: LaneMeter) -> None:
 
 def done_on_endpoint(path: Path, scenario: Scenario, folder: Path) -> Totals:
     """Send a closed loop's load, at its rate, by the tasks of its file; what came of it."""
-    sender = _Sender(path, scenario, folder)
-    sender.send()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("send", "send_aside", "wait"):  # `send_alone` replaces them, and other tests need them
+            patch.setattr(TableUser, name, getattr(TableUser, name))
+        sender = _Sender(path, scenario, folder)
+        sender.send()
     return totals_of(sender.models)
 
 
@@ -79,16 +89,15 @@ class _Sender:
     folder: Path
     models: dict[str, TableModel] = field(init=False)
     _users: list[_Users] = field(init=False)
-    _stage: Stage = field(init=False)
     _app: Any = field(init=False)
     _connections: Connections = field(init=False)
     _chance: Random = field(init=False)
     _sent: int = 0
 
     def __post_init__(self) -> None:
-        self._stage, self._chance = Stage(alone=False), Random(f"{self.scenario.seed} tasks")
+        self._chance = Random(f"{self.scenario.seed} tasks")
         self._app = service_app_at(scale=self.scenario.local.scale, seed=self.scenario.seed)
-        self._app.clock.now_s = self._stage.clock.now_s = SIMULATED_START_S
+        self._app.clock.now_s = CLOCK.now_s = SIMULATED_START_S
         tables = (self.scenario.table, *self.scenario.companions)
         for table in tables:
             self._app.ddb.create_table(**creation(table))
@@ -97,13 +106,8 @@ class _Sender:
         self._users = self._made()
 
     def _made(self) -> list[_Users]:
-        module: Any = self._stage.module(f"{USERS}.user")
-        module.TableUser.send = lambda user, operation, body, **_how: user.load.answer(operation, body)
-        classes = [
-            one
-            for one in self._stage.run(self.path).values()
-            if isinstance(one, type) and issubclass(one, module.TableUser) and not vars(one).get("abstract")
-        ]
+        send_alone()
+        classes = [one for one in vars(loaded(self.path)).values() if is_user(one)]
         load, users = self.scenario.load, self.scenario.load.users
         environment = SimpleNamespace(keyheat=self._load())
         fixed = sum(one.fixed_count for one in classes)
@@ -117,14 +121,11 @@ class _Sender:
         return made
 
     def _load(self) -> Any:
-        items = self._stage.module(f"{USERS}.items").ItemTemplate(self.scenario)
-        pattern = self.scenario.keys.pattern(folder=self.folder)
-        run_id = f"tasks-{self.scenario.seed}"  # which is in some keys: they lie elsewhere in every run
-        load = StandInLoad(
-            order=SimpleNamespace(scenario=self.scenario, run_id=run_id, users=self.scenario.load.users),
-            items=items, keys=pattern, numbers=count(1), clock=self._stage.clock, answer=self._answer,
-            count=lambda *_what: None, ask=lambda: self.scenario.keys.shards,
-        )  # fmt: skip
+        load: Any = DryLoad(
+            self.scenario, Tables(()), NotedKeys(self.scenario.keys.pattern(folder=self.folder))
+        )
+        load.order.run_id = f"tasks-{self.scenario.seed}"  # in some keys: they lie elsewhere in every run
+        load.numbers, load.send, load.started_s = count(1), self._answer, CLOCK()
         return load
 
     def send(self) -> None:
@@ -134,7 +135,7 @@ class _Sender:
         while order[0][0] < self.scenario.load.duration_s:
             due_s, number = order[0]
             users = self._users[number]
-            self._stage.clock.now_s = SIMULATED_START_S + due_s
+            CLOCK.now_s = SIMULATED_START_S + due_s
             self._sent = 0
             user = users.each[users.turn % OF_EACH]
             users.turn += 1
@@ -143,11 +144,13 @@ class _Sender:
             users.sent += max(1, self._sent)
             heapreplace(order, (users.next_s, number))
 
-    def _answer(self, operation: str, body: bytes) -> Any:
+    def _answer(self, operation: str, body: bytes) -> Answer:
         """One request; those of one task follow at the pace of its users."""
         self._sent += 1
-        self._app.clock.now_s = self._stage.clock.now_s
-        self._connections.use(self._stage.clock.now_s)
+        self._app.clock.now_s = CLOCK.now_s
+        self._connections.use(CLOCK.now_s)
         headers = {b"x-amz-target": b"DynamoDB_20120810." + operation.encode(), b"authorization": b"-"}
-        status, _headers, content = taken_apart(self._app.router.answer(b"POST", b"/", headers, body))
-        return self._stage.module(f"{USERS}.user").Answer(status, content, 0.0)
+        connection = self._app.service.caller.connection
+        answer = self._app.router.answer(b"POST", b"/", headers, body, connection)
+        status, _headers, content = taken_apart(answer)
+        return Answer(status, content, 0.0)

@@ -380,10 +380,10 @@ def test_a_log_of_several_tables_is_surveyed_and_one_that_names_none_asks_for_it
     assert all(Path(f"found/{table}/report.html").is_file() for table in ("audit", "orders"))
     Path("app.log").write_text("".join(unnamed))
     assert diagnose(verb, "--log", "app.log").line.endswith(
-        "4 throttles in the logs, and no ARN says of which table; name it"
+        "4 throttles in the logs without an ARN; name the table"
     )
     taken = diagnose(verb, "orders", "--log", "app.log", "--json")
-    assert "log: the table of 4 throttles without an ARN; taken to be orders" in taken.out
+    assert "log: 4 throttles without an ARN; assumed to be of table orders" in taken.out
 
 
 def test_a_log_without_an_account_is_evidence_enough_and_an_empty_one_is_wrong_use(

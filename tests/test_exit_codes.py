@@ -49,7 +49,7 @@ WRONG_USE = {
     "analyze nothing": (["analyze"], "name a run directory, or use --evidence FILE"),
     "collect nothing": (
         ["collect"],
-        "say which: --run DIR, --table T --last 3h, or --table T --start A --end B",
+        "name a run or table: --run DIR, --table T --last 3h, or --table T --start A --end B",
     ),
     "a window the wrong way": (
         ["collect", "--table", "t", "--start", "2026-11-20T12:00Z", "--end", "2026-11-20T11:00Z"],

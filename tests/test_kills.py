@@ -101,7 +101,7 @@ def test_the_load_is_killed(start: Start, verb: Verb, tmp_path: Path) -> None:
     psutil.wait_procs([endpoint], timeout=PATIENCE_S)  # nothing is left behind
     assert not endpoint.is_running() or endpoint.status() == psutil.STATUS_ZOMBIE
 
-    assert files_in(run) == {"run.json", "underway.json"}
+    assert files_in(run) == {"run.json"}
     assert run_of(run)["status"] == "running"
     evidence = collected_later(run)
     assert evidence.table.name == "short-table"

@@ -180,12 +180,12 @@ def test_a_first_session_that_nobody_expected_wants_to_be_looked_at(verb: Verb) 
     assert said.code == 1
     assert said.says("short has no baseline yet: review this session, then accept it.")
     assert said.says("too-small is expected to be limited by none, and throttles")
-    assert said.says("by table write table.")
+    assert said.says("by the provisioned capacity (table writes).")
     assert said.says(f"If this is as intended: keyheat regress {file} --accept")
     second = verb("regress", file)
     assert second.code == 1
     assert second.says("Compared with session 1")
-    assert second.says("which nobody has accepted yet")
+    assert second.says("the last one, not yet accepted")
     again = verb("regress", file, "--accept")
     assert again.says("short has a new baseline")
     assert [one.verdict for one in sessions()] == ["baseline", "unaccepted", "unaccepted"]
@@ -203,7 +203,7 @@ def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any)
     comment = Path("m.md").read_text()
     assert "short was not run: its baseline was measured on another setup." in comment
     assert "| too-small | scale | 1 | 0.5 |" in comment
-    assert "no session was begun" in comment
+    assert "no session began" in comment
     assert "the setups differ" in Path("j.xml").read_text()
     assert "::error" in said.out + said.err
     for words in (
@@ -269,7 +269,7 @@ def test_a_run_without_a_diagnosis_is_exit_code_3(verb: Verb, runs: Any) -> None
     runs(real, lambda _job, _how: 3)
     said = verb("regress", suite(), "--out", "broken")
     assert said.code == 3
-    assert said.says("too-small, repetition 2 is invalid: It came to no diagnosis")
+    assert said.says("too-small, repetition 2 is invalid: It has no diagnosis")
 
 
 def test_a_run_that_is_refused_ends_the_session_with_its_code(verb: Verb, runs: Any) -> None:

@@ -32,7 +32,6 @@ BY_DAY = {
 }
 """A key range, a small table, an index, conditions, a change of capacity, batches."""
 WIDER = {
-    "dynamic-sharding": 0.1,  # whose writers draw when it is their turn: another draw, another minute
     "aggregate-transaction": 0.05,  # two items of one transaction on one partition are taken as independent
 }
 

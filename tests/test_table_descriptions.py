@@ -12,7 +12,7 @@ from botocore.session import get_session
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import read_source
 from keyheat.intake.tables import NotTaken, SourceTable
-from keyheat.intake.vocabulary import TABLE, misspelt
+from keyheat.intake.vocabulary import TABLE, find_unknown
 from keyheat.words import DONE
 
 KEYS = {
@@ -129,7 +129,7 @@ def test_a_table_that_is_made_anew_is_taken_with_a_note(read: Read) -> None:
     found = read(plan({"billing_mode": "PAY_PER_REQUEST"}, changes=[change]))
     assert not found.notes
     assert found.tables[0].remarks == (
-        "aws_dynamodb_table.o: the plan deletes this table and makes it anew, without its items",
+        "aws_dynamodb_table.o: the plan deletes this table and creates it again, without its items",
     )
     assert "# Note: aws_dynamodb_table.o: the plan" in text_of(found.tables[0])
 
@@ -155,7 +155,7 @@ def test_a_model_that_disagrees_with_itself_says_what_is_taken(read: Read) -> No
     text = text_of(found.tables[0])
     assert "provisioned = { read = 10, write = 1_200 }\n" in text
     assert "target = 0.6\n" in text
-    assert "read = 1_000, write = 1_200 }  # ASSUMED: read and write as the table's" in text
+    assert "read = 1_000, write = 1_200 }  # ASSUMED: read and write as for the table" in text
 
 
 @pytest.mark.slow
@@ -171,7 +171,7 @@ def test_every_property_of_cloudformation_is_known(kind: str) -> None:
             return [full(part["items"])]
         return {name: full(one) for name, one in part.get("properties", {}).items()}
 
-    assert not list(misspelt(full(schema), "T"))
+    assert not list(find_unknown(full(schema), "T"))
 
 
 def test_every_member_of_describe_table_is_known() -> None:
@@ -183,7 +183,7 @@ def test_every_member_of_describe_table_is_known() -> None:
         return {name: full(one) for name, one in getattr(shape, "members", {}).items()}
 
     for name in ("TableDescription", "CreateTableInput"):
-        assert not list(misspelt(full(model.shape_for(name)), "T", TABLE))
+        assert not list(find_unknown(full(model.shape_for(name)), "T", TABLE))
 
 
 def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
@@ -206,9 +206,9 @@ def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
     assert said.code == DONE, said.err
     assert tomllib.loads(Path("last.toml").read_text(encoding="utf-8"))["table"]["name"] == "keyheat-last"
     for fault in (
-        "T: its index by-p's projection is INCLUDE, and its NonKeyAttributes are not said",
+        "T: its index by-p's projection is INCLUDE, without NonKeyAttributes",
         "T: its index by-z's ProjectionType is 'SOME'",
-        "T: the type of its key attribute zz is not said",
+        "T: the type of its key attribute zz is missing",
     ):
         assert " ".join(said.err.split()).count(fault) == 1
 
@@ -218,7 +218,7 @@ IDLE_TARGET = {
 }  # fmt: skip
 OVERRIDE = {"RegionName": "us-east-1", "ProvisionedThroughputOverride": {"ReadCapacityUnits": 50}}
 CLASS = "STANDARD_INFREQUENT_ACCESS"
-DEARER = f"its class {CLASS}, whose units cost more: prices are those of the standard"
+DEARER = f"its class {CLASS}, whose units cost more: prices are for the standard"
 NOTHING = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
 UNKNOWN_TARGET = {"ScalingTargetId": {"Ref": "S"}, "TargetTrackingScalingPolicyConfiguration": {}}
 MAPPED = {"ReadCapacityUnits": {"Fn::FindInMap": ["M", "eu", "r"]}, "WriteCapacityUnits": "5"}
@@ -247,16 +247,16 @@ TAKEN: dict[str, tuple[Any, str, str]] = {
     ),
     "a misspelt property": (
         template({**PLAIN, "TableClas": "STANDARD"}),
-        "T.TableClas is not known here: did you mean TableClass?", "",
+        "T.TableClas is unknown: did you mean TableClass?", "",
     ),
     "a size that no item has": (
         {"Table": {**DESCRIBED, "TableSizeBytes": 1e40, "ItemCount": 1}},
-        "its TableSizeBytes 1e+40 with its ItemCount 1: there are no such items",
+        "its TableSizeBytes 1e+40 with its ItemCount 1: impossible item size",
         "item_bytes = 1_000  # ASSUMED",
     ),
     "small items": (
         {**DESCRIBED, "TableSizeBytes": 600, "ItemCount": 10},
-        "its mean item has 60 bytes: the scenario's have 100", "item_bytes = 100  # the mean of the table",
+        "its mean item has 60 bytes; the scenario's items have 100", "item_bytes = 100  # the table's mean",
     ),
     "a short name": (template({**PLAIN, "TableName": "t"}), "its TableName is 't'", ""),
     "a described class": ({**DESCRIBED, "TableClassSummary": {"TableClass": CLASS}}, DEARER, ""),
@@ -295,28 +295,28 @@ SHAPES = {"GlobalSecondaryIndexes": [{**INDEX, "Projection": "ALL"}], "Replicas"
 REFUSED: list[tuple[Any, list[str]]] = [
     (
         {"Table": {**DESCRIBED, "ProvisionedThroughput": HUGE}},
-        ["orders: its WriteCapacityUnits is 1e+30, and should be 1 to 10,000,000",
+        ["orders: its WriteCapacityUnits is 1e+30; it must be 1 to 10,000,000",
          "orders: its ReadCapacityUnits is 1e+20"],
     ),
     (
         template({**PROVISIONED, "BilingMode": "x", "ProvisionedThroughput": WITHOUT_READS}),
-        ["T.BilingMode is not known here: did you mean BillingMode?",
-         "T.ProvisionedThroughput.ReadCapacityUnit is not known here: did you mean ReadCapacityUnits?",
-         "T: it is provisioned, and its ReadCapacityUnits is not said"],
+        ["T.BilingMode is unknown: did you mean BillingMode?",
+         "T.ProvisionedThroughput.ReadCapacityUnit is unknown: did you mean ReadCapacityUnits?",
+         "T: it is provisioned, without ReadCapacityUnits"],
     ),
-    (template(["x"]), ["T is no mapping of properties"]),
+    (template(["x"]), ["T is not a mapping of properties"]),
     (
         template({**PLAIN, **SHAPES}),
-        ["T.GlobalSecondaryIndexes[0].Projection is no mapping of properties", "T.Replicas is no list"],
+        ["T.GlobalSecondaryIndexes[0].Projection is not a mapping of properties", "T.Replicas is not a list"],
     ),
     (
         {"Table": {**DESCRIBED, "TableName": "x\x1bred"}},
-        [r"its TableName is 'x\x1bred', and should be 3 to 255 letters"],
+        [r"its TableName is 'x\x1bred'; it must be 3 to 255 letters"],
     ),
     (template({**PLAIN, **BY_P}), ["IndexName"]),
     (
         template({**PLAIN, **REGIONS}, "GlobalTable"),
-        ["its StreamViewType is 'ALL', and should be one of KEYS_ONLY", "one of its Regions is 'mars'"],
+        ["its StreamViewType is 'ALL'; it must be one of KEYS_ONLY", "one of its Regions is 'mars'"],
     ),
 ]  # fmt: skip
 

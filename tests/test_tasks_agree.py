@@ -39,7 +39,7 @@ def agreed(scenario: Scenario, folder: Path, *, seconds: float) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hotkey", "unique-key", at_night("country-index")])
-def test_a_load_test_sends_what_a_rehearsal_has_learnt(name: str) -> None:
+def test_a_load_test_sends_what_a_dry_run_shows(name: str) -> None:
     """A partition that throttles, conditions that fail, an index that holds back the table."""
     agreed(few_requests(name), SCENARIOS, seconds=20)
 

@@ -1,4 +1,4 @@
-"""docs/your-table.md: its commands, in an empty folder; and what `keyheat init` takes and refuses."""
+"""docs/init.md: its commands, in an empty folder; and what `keyheat init` takes and refuses."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from keyheat.words import DONE, INVALID, WRONG_USE
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "your-table"
-PAGE = (ROOT / "docs" / "your-table.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "init.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^keyheat .+$", PAGE, re.MULTILINE)
 HOT, GLOBAL = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 Verb = Callable[..., Any]
@@ -53,7 +53,7 @@ def test_a_description_has_a_right_plan_and_a_right_verdict_and_a_cure_that_work
     init, plan, simulate, *_ = COMMANDS
     assert done(verb, init).says("6 lines assumed: look for ASSUMED in it.")
     text = Path("events.toml").read_text(encoding="utf-8")
-    assert "item_bytes = 3_000  # the mean of the table" in text, "counted by DynamoDB"
+    assert "item_bytes = 3_000  # the table's mean" in text, "counted by DynamoDB"
     shown = re.sub(r"\[attributes\.event_type\]\n.*\n", HOT, text)
     assert shown != text
     Path("events.toml").write_text(shown, encoding="utf-8")
@@ -97,7 +97,7 @@ def test_templates_plans_and_models_come_over(verb: Verb) -> None:
 
 def test_what_was_not_taken_is_said(verb: Verb) -> None:
     said = done(verb, "keyheat init template.yaml --only orders-prod")
-    assert "Orders.KMSMasterKey: Fn::GetAtt of Key.Arn is not known here" in said.err
+    assert "Orders.KMSMasterKey: Fn::GetAtt of Key.Arn is unknown" in said.err
     assert "# Not taken: Orders.KMSMasterKey" in Path("orders-prod.toml").read_text(encoding="utf-8")
     assert (
         "aws_dynamodb_table.baskets: the plan deletes this table" in done(verb, "keyheat init plan.json").err
@@ -114,10 +114,10 @@ def test_what_was_not_taken_is_said(verb: Verb) -> None:
         (("template.yaml", "--only", "order"), "it has no table 'order'"),
         (
             ("wrong.json",),
-            "this is none of these: what `aws dynamodb describe-table` or `create-table` printed",
+            "unknown format; accepted: output of `aws dynamodb describe-table` or `create-table`",
         ),
         (("broken.yaml",), "neither JSON nor YAML"),
-        (("keyless.json",), "its keys (KeySchema) are not said"),
+        (("keyless.json",), "its keys (KeySchema) are missing"),
     ],
 )
 def test_what_is_refused(verb: Verb, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -259,7 +259,7 @@ def test_what_a_condition_leaves_out_is_not_taken_and_numbers_are_whole(verb: Ve
     }  # fmt: skip
     Path("stage.json").write_text(json.dumps(template), encoding="utf-8")
     said = done(verb, "keyheat init stage.json")
-    assert "Audit: its condition Prod does not hold" in said.err
+    assert "Audit: its condition Prod is false or unknown" in said.err
     assert "its time to live" in said.err
     assert made("orders-5.toml").table.name == "keyheat-orders-5"
 

@@ -119,7 +119,7 @@ def _runs(folder: Path, runs: Mapping[str, Path]) -> Path:
     for hour in range(24):
         written(place / f"a-{hour}", summary("alpha", hours=hour, accepted=1_000.0 if hour < 18 else 700.0))
         written(place / f"b-{hour}", summary("beta", hours=hour, constraint="none", share=0.0))
-    found, problems = find_runs([place], 0.0)
+    found, problems = find_runs([place])
     path = folder / "runs.html"
     return save(path, html_of(runs_answer(found, problems, [place], folder), FIRST))
 

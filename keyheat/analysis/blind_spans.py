@@ -49,8 +49,8 @@ class BlindSpan:
 def blind_spans(direction: Direction, seconds: Seconds, blind_share: float) -> Iterator[BlindSpan]:
     """Yield the blind spans of one direction, in order.
 
-    A second is blind if at least `blind_share` of its attempts failed before the table. A span lasts until the
-    next second that is not blind: while all users wait for a timeout, no attempt begins.
+    A second is blind if at least `blind_share` of its attempts failed before the table. A span lasts until
+    the next second that is not blind: while all users wait for a timeout, no attempt begins.
     """
     blind: list[SecondCount] = []
     start_s = last_s = 0

@@ -17,7 +17,7 @@ from keyheat.analysis.summary import RunSummary
 from keyheat.inputs import is_text
 from keyheat.masking import plain
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, SIMULATED, FileProblem, parsed_json
-from keyheat.runs.folder import is_underway
+from keyheat.runs.claims import is_claimed
 from keyheat.runs.manifest import read_manifest
 
 DEPTH: Final = 6  # folders below the one that is searched
@@ -28,7 +28,7 @@ State = Literal["done", "under way", "not analyzed", "never ended"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadPlace:
-    """A path that could not be read, and why."""
+    """A place that could not be read, and why."""
 
     place: Path
     why: str
@@ -54,22 +54,20 @@ class FoundRun:
 
 
 def find_runs(
-    folders: Sequence[Path], now_s: float, tell: Callable[[Sequence[Path]], Iterable[Path]] = iter
+    folders: Sequence[Path], tell: Callable[[Sequence[Path]], Iterable[Path]] = iter
 ) -> tuple[list[FoundRun], list[UnreadPlace]]:
     """Return every run below the folders once, and what could not be read.
 
-    `now_s` decides whether a run is under way; `tell` iterates over the paths and shows progress.
+    `tell` iterates over the paths and shows progress.
     """
     problems: list[UnreadPlace] = []
     runs: list[FoundRun] = []
-    places = dict.fromkeys(
-        folder_path for folder in folders for folder_path in _runs_below(folder, DEPTH, problems)
-    )
-    for folder_path in tell([*places]):
+    places = dict.fromkeys(place for folder in folders for place in _runs_below(folder, DEPTH, problems))
+    for place in tell([*places]):
         try:
-            runs.append(_read(folder_path, now_s))
+            runs.append(_read(place))
         except (FileProblem, OSError) as problem:
-            problems.append(UnreadPlace(place=folder_path, why=str(problem).replace(f"{folder_path}/", "")))
+            problems.append(UnreadPlace(place=place, why=str(problem).replace(f"{place}/", "")))
     return runs, problems
 
 
@@ -86,7 +84,7 @@ def _runs_below(folder: Path, depth: int, problems: list[UnreadPlace]) -> Iterat
             if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
         ]
     except FileNotFoundError:
-        return  # no run yet, or just deleted
+        return  # no run has been made yet, or somebody has just deleted it
     except OSError as error:
         problems.append(UnreadPlace(place=folder, why=f"cannot be read: {error.strerror or error}"))
         return
@@ -99,7 +97,7 @@ def _runs_below(folder: Path, depth: int, problems: list[UnreadPlace]) -> Iterat
             yield from _runs_below(Path(entry.path), depth - 1, problems)
 
 
-def _read(folder: Path, now_s: float) -> FoundRun:
+def _read(folder: Path) -> FoundRun:
     """Read a run directory. Raises `FileProblem`."""
     made_s = next(path.stat().st_mtime for name in MARKS if (path := folder / name).exists())
     if (folder / FILES[DIAGNOSIS]).exists():
@@ -113,11 +111,10 @@ def _read(folder: Path, now_s: float) -> FoundRun:
         )  # fmt: skip
     manifest, target = (found := read_manifest(folder)), target_of(found)
     state: State = "never ended" if manifest.status == "running" else "not analyzed"
-    alive = is_underway(folder, now_s)
     return FoundRun(
         scenario=manifest.name or folder.name, question=manifest.question or "", target=target,
         started_s=_when(manifest.started_at, target, made_s), duration_s=manifest.duration_s,
-        state="under way" if alive else state, table=manifest.table.name, folder=folder,
+        state="under way" if is_claimed(folder) else state, table=manifest.table.name, folder=folder,
     )  # fmt: skip
 
 
@@ -126,7 +123,7 @@ def _when(started_at: datetime, target: str, made_s: float) -> float:
 
 
 def _table(folder: Path) -> str | None:
-    """Return the name of the run's table, which a summary lacks."""
+    """The name of the run's table, which a summary does not have."""
     if not (folder / FILES[RUN]).exists():
         return None
     content = parsed_json(folder / FILES[RUN])

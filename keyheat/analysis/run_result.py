@@ -169,7 +169,7 @@ def measure(manifest: Manifest, seconds: "pd.DataFrame", prices: Prices) -> RunR
     other_units = sum(units for name, units in manifest.counted.items() if _written_beside(name))
     on_demand = consumed_dollars(prices.on_demand, write_units=write.units + other_units)
     counted = has_capacity_model(manifest.endpoint)
-    paid_per_s = _provisioned(manifest.table, WRITE) * manifest.scale  # of what a rehearsal admits
+    paid_per_s = _provisioned(manifest.table, WRITE) * manifest.scale  # of what a smaller table admits
     reserved = provisioned_dollars(prices.provisioned, duration_s, write_per_s=paid_per_s)
     return RunResult(
         duration_s=duration_s,

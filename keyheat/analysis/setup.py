@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict
 
 from keyheat.addresses import in_aws
-from keyheat.runs.manifest import NOTHING_EXPIRES, Machine, Manifest
+from keyheat.runs.manifest import Machine, Manifest
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 
 AWS: Final = "aws"
@@ -74,15 +74,13 @@ def _without_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _existing_settings(manifest: Manifest) -> Iterator[tuple[str, Any]]:
-    """Yield an existing table's settings: class, warm throughput, expiry, auto scaling policies."""
+    """Yield an existing table's settings: class, warm throughput, auto scaling policies."""
     table = manifest.table
     yield "name", table.name
     if table.table_class not in (None, STANDARD):
         yield "table_class", table.table_class
     if table.warm is not None and table.billing_mode == "PAY_PER_REQUEST":
         yield WARM, asdict(table.warm)
-    if manifest.time_to_live != NOTHING_EXPIRES:
-        yield "time_to_live", manifest.time_to_live
     for policy in manifest.auto_scaling.scaled if manifest.auto_scaling else ():
         name = f"auto_scaling.{policy.index or 'table'}.{policy.side}"
         yield name, {"min": policy.min, "max": policy.max, "target": policy.target}

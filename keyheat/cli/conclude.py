@@ -159,8 +159,8 @@ def simulated(
     from keyheat.show.report import write_report
     from keyheat.show.run import undecided
     from keyheat.simulator.alterations import spread_traffic
+    from keyheat.simulator.dryrun.ask import assumptions_of
     from keyheat.simulator.folder import under_way, write_run
-    from keyheat.simulator.rehearsal.ask import assumptions_of
     from keyheat.simulator.simulate import simulate
 
     scenario, folder, path = job.scenario, job.path.parent, str(job.path)

@@ -1,6 +1,5 @@
 """Verbs that write pages and files of runs: report, compare and runs."""
 
-import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -85,7 +84,7 @@ def runs(folders: tuple[Path, ...], file: Path | None) -> int:
     from keyheat.show.runs import NAME, runs_answer
 
     searched = _there(folders)
-    found, problems = find_runs(searched, time.time(), _told)
+    found, problems = find_runs(searched, _told)
     written = file or searched[0] / NAME
     made = runs_answer(found, problems, searched, written.parent)
     if not in_words():

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.answers import give
+from keyheat.cli.answers import as_markdown, give
 from keyheat.cli.options import (
-    a_path,
     a_scenario,
     changed,
     in_json,
@@ -37,7 +36,7 @@ LOCAL = "local"
 )
 @click.option("--region", help="Region of --target aws  [default: as the AWS SDK finds it]")
 @click.option("--profile", help="AWS profile  [default: as the AWS SDK finds it]")
-@click.option("--markdown", type=a_path, metavar="FILE", help="write Markdown for a pull request, too")
+@as_markdown
 @some_prices
 def plan(
     scenario: str,
@@ -45,16 +44,15 @@ def plan(
     target: str,
     region: str | None,
     profile: str | None,
-    markdown: Path | None,
+    markdown: bool,
     prices: Path,
 ) -> int:
     """Estimate the demand, throttles and cost of SCENARIO before anything is sent."""
     from keyheat.cli.guards import plan_for
     from keyheat.plan.quotas import DEFAULT_QUOTAS
-    from keyheat.show.markdown import write_markdown
     from keyheat.show.plan import plan_answer
     from keyheat.simulator.alterations import check_shards
-    from keyheat.simulator.rehearsal.ask import loadtest_of
+    from keyheat.simulator.dryrun.ask import loadtest_of
 
     if target == LOCAL and (region or profile):
         raise click.UsageError("--region and --profile are those of an account: add --target aws, too")
@@ -70,9 +68,7 @@ def plan(
     shown = plan_answer(made, scenario)
     if told.through:
         shown = replace(shown, notes=(*shown.notes, told.through))
-    if markdown is not None:
-        write_markdown(markdown, shown)
-    return give(shown, DONE)
+    return give(shown, DONE, markdown=markdown)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ def _say_why_not(outcome: SessionOutcome) -> None:
     """Print why a session was not begun: for a person on stderr, for a program as JSON."""
     if in_words():
         first, *others = outcome.because
-        differ = (f"  {one.said}" for one in outcome.differences)
+        differ = (f"  {difference.sentence}" for difference in outcome.differences)
         err.print(f"keyheat: {first}", *differ, *others, sep="\n")
     else:
         answer(lambda: content(outcome), lambda: "")

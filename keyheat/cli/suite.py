@@ -26,14 +26,14 @@ from keyheat.regression.session import (
     NotStarted,
     PlannedRun,
     baseline_of,
-    forbidden_from_the_start,
-    kept_session,
+    early_differences,
     make_runs,
-    planned,
+    plan_runs,
+    recorded_session,
     scenarios_of,
 )
 from keyheat.regression.suite import Suite, SuiteCase
-from keyheat.regression.verdict import Held, not_compared, outcome_of
+from keyheat.regression.verdict import SessionComparison, not_compared, outcome_of
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
 from keyheat.show.console import bars
@@ -94,24 +94,24 @@ class SuiteSession:
         if options.accept and baseline is not None and self._names <= baseline.kept.keys():
             raise ValueError(
                 f"--accept is for a first session or a new case, and all of {self.suite.name} is compared "
-                f"with {baseline.used.said}: use --new-baseline if the change is intended"
+                f"with {baseline.used.title}: use --new-baseline if the change is intended"
             )
         paired = paired and baseline is not None
         suite = self.suite if baseline is None else self._on_its_table()
         checked = baseline if not (paired or options.force) else None
         from keyheat.load.record.generator import machine  # pyarrow: --help needs none
 
-        if checked and (differ := forbidden_from_the_start(checked, suite, machine())):
+        if checked and (differ := early_differences(checked, suite, machine())):
             return not_compared(self.suite, checked, differ, history=history.path, label=options.label)
         before = scenarios_of(baseline, self.suite) if paired and baseline is not None else None
         hows = self._agreed(self.suite, before)
         folder = series_place(options.folder, self.suite.name)
-        held = Held(
+        held = SessionComparison(
             suite=suite, baseline=baseline, to_accept=self._to_accept(), paired=paired, force=options.force,
             accept=options.accept,
         )  # fmt: skip
-        plan = planned(self.suite, folder, before=before)
-        with kept_session(history, self.suite, options.label) as session, terminated_as_interrupted():
+        plan = plan_runs(self.suite, folder, before=before)
+        with recorded_session(history, self.suite, options.label) as session, terminated_as_interrupted():
 
             def keep(run: PlannedRun, summary: RunSummary) -> None:
                 url = run.folder.absolute().as_uri()
@@ -147,7 +147,7 @@ class SuiteSession:
 
     def _agreed(self, suite: Suite, before: Mapping[str, Scenario] | None) -> dict[str, How]:
         """How runs are made, by target, once all of them may start. Raises `SafetyRefusal`."""
-        plan = planned(suite, Path(), before=before)
+        plan = plan_runs(suite, Path(), before=before)
         return {
             target: How(
                 target=target,

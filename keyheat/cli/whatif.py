@@ -181,7 +181,6 @@ def _searched(
     question: "Question", path: Path, target: str, folder: Path | None, guards: Guards, prices: Path
 ) -> "Search":
     """The answer by the simulator, or by real loads that somebody has agreed to."""
-    from keyheat.analysis.loaded_step import loaded_search
     from keyheat.show.progress import Trying
     from keyheat.simulator.whatif import simulated_search
 
@@ -189,6 +188,8 @@ def _searched(
     if target == SIMULATED:
         with Trying(name, bars) as trying:
             return simulated_search(question, path.parent, trying)
+    from keyheat.analysis.loaded_step import loaded_search  # frames: the base does without
+
     assert folder is not None, "runs have a folder"
     if guards.table is not None:
         raise click.UsageError("each run has a table of its own: leave out --table")
@@ -219,7 +220,7 @@ def _retries(scenario: "Scenario", path: Path, wanted: Wanted, *, drawn: bool) -
     """What each policy makes of the same demand, request by request on the simulator."""
     from keyheat.show.progress import Simulating
     from keyheat.show.retries import retries_answer
-    from keyheat.simulator.rehearsal.ask import assumptions_of
+    from keyheat.simulator.dryrun.ask import assumptions_of
     from keyheat.simulator.retrying import demand_of, retried
 
     own = scenario.client
@@ -242,7 +243,7 @@ def _answer(
 ) -> "tuple[Answer, int]":
     """The answer over all searches, with a figure of each where it is `drawn`; and the exit code."""
     from keyheat.show.whatif import exit_code_of, found_of, search_answer, together
-    from keyheat.simulator.rehearsal.ask import assumptions_of
+    from keyheat.simulator.dryrun.ask import assumptions_of
 
     listed = price_list(prices)
     found = [

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def serve(options: EndpointOptions) -> int:
-    """Serve as somebody said until told to stop; gives the exit code."""
+    """Serve until told to stop; gives the exit code."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     if not on_this_machine(options.host):
         print(
@@ -176,7 +176,7 @@ OTHER_FILES: Final = 64
 
 
 def _connections(wanted: int) -> int:
-    """How many connections the system permits, where it is told to; fewer are said. Windows counts none."""
+    """The number of connections that the system permits; warns if that is fewer than wanted."""
     if sys.platform == "win32":
         return wanted
     import resource

@@ -1,4 +1,4 @@
-"""What becomes of an answer on its way: most go at once; some wait, carry a word of ours, or get lost."""
+"""How an answer is sent: at once, late, with a header that names faults, or cut off."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -6,7 +6,7 @@ from typing import Final, Literal
 from keyheat.model.nodes import Caller
 
 HEADER: Final = b"x-keyheat-fault"
-"""Says that an answer is no doing of the model's, or not at that time."""
+"""The response header that names the fault rules that struck."""
 Loss = Literal["none", "all", "half"]
 """How much of an answer is lost with its connection: half is all of its head, and half of its body."""
 
@@ -15,14 +15,16 @@ Loss = Literal["none", "all", "half"]
 class Delivery:
     """An answer that waits for so long, names the rules of faults that struck, or ends its connection."""
 
+    raw: bytes = b""  # the whole response
     waits_s: float = 0.0
     faults: tuple[str, ...] = ()
     loses: Loss = "none"
 
-    def sent(self, raw: bytes) -> bytes:
-        """What is sent of a whole response."""
+    def sent(self) -> bytes:
+        """What is sent of the response."""
         if self.loses == "all":
             return b""
+        raw = self.raw
         if self.faults:
             raw = raw.replace(b"\r\n", b"\r\n%b: %b\r\n" % (HEADER, ", ".join(self.faults).encode()), 1)
         body = raw.index(b"\r\n\r\n") + 4
@@ -34,3 +36,11 @@ class Exchange(Caller):
     """The request at hand: the connection that it came on, and how its answer goes; None: at once."""
 
     delivery: Delivery | None = None
+
+    def answered(self, raw: bytes) -> bytes | Delivery:
+        """The response as it goes; the next request begins with nothing noted."""
+        delivery, self.delivery = self.delivery, None
+        if delivery is None:
+            return raw
+        delivery.raw = raw
+        return delivery

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import httptools
 
-from keyheat.endpoint.delivery import Delivery, Exchange
+from keyheat.endpoint.delivery import Delivery
 from keyheat.endpoint.options import ClientBounds
 
 
@@ -54,8 +54,8 @@ NOT_HTTP = refusal(400, "SerializationException", "Not a well-formed HTTP reques
 
 
 Headers = dict[bytes, bytes]
-Answer = Callable[[bytes, bytes, Headers, bytes], bytes]
-"""(method, URL, headers with lower-case names, body) -> the whole response, head and body."""
+Answer = Callable[[bytes, bytes, Headers, bytes, int], bytes | Delivery]
+"""(method, URL, headers with lower-case names, body, number of the connection) -> the whole response."""
 
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -69,12 +69,11 @@ HEADER_BYTES = 100
 class Connections:
     """The open connections of one server, and what they share. `tick` counts seconds, roughly.
 
-    `made` counts connections, so that each has a number; `caller` is the request at hand.
+    `made` counts connections, so that each has a number.
     """
 
     answer: Answer
     bounds: ClientBounds
-    caller: Exchange = field(default_factory=Exchange)
     open: set["Connection"] = field(default_factory=set)
     made: int = 0
     tick: int = 0
@@ -94,8 +93,8 @@ class Connections:
     def hold(self, asking: "Connection", more_bytes: int) -> None:
         """A request that is not whole has grown. Where all of them exceed the bound, one has to go.
 
-        That is one of which nothing has come for longest, so that who sends halves keeps nobody out for long;
-        where something has come of all of them, it is the one that asks for more.
+        That is the one that stalled longest, so that half-sent requests keep no client out for long; if none
+        has stalled, it is the one that grows.
         """
         self.unfinished_bytes += more_bytes
         while self.unfinished_bytes > self.bounds.unfinished_bytes:
@@ -103,7 +102,7 @@ class Connections:
             (stalled if stalled.heard < self.tick else asking).hang_up(TOO_BUSY)
 
     def close_idle(self) -> bool:
-        """Hang up on everyone who is owed nothing; True when nobody is left."""
+        """Close connections that are owed no answer; True if none is left."""
         for connection in list(self.open):
             if connection.idle:
                 connection.close()
@@ -270,37 +269,33 @@ class Connection(asyncio.Protocol):
         shared = self._shared
         shared.answered += 1
         self.since = shared.tick
-        shared.caller.connection = self._number
-        raw = self._answer(method, url, headers, body) if method else TOO_LARGE
-        delivery = shared.caller.delivery
-        if delivery is None:
-            self._send(raw, keep_alive)
-            return
-        shared.caller.delivery = None
-        if delivery.waits_s:
-            self._think(delivery, raw, keep_alive)
+        answer = self._answer(method, url, headers, body, self._number) if method else TOO_LARGE
+        if isinstance(answer, bytes):
+            self._send(answer, keep_alive)
+        elif answer.waits_s:
+            self._think(answer, keep_alive)
         else:
-            self._deliver(delivery, raw, keep_alive)
+            self._deliver(answer, keep_alive)
 
-    def _think(self, delivery: Delivery, raw: bytes, keep_alive: bool) -> None:
+    def _think(self, delivery: Delivery, keep_alive: bool) -> None:
         """Send an answer that takes its time when that is over; later requests wait for their turn."""
         self._thinking = True
         self._transport.pause_reading()
-        asyncio.get_running_loop().call_later(delivery.waits_s, self._thought, delivery, raw, keep_alive)
+        asyncio.get_running_loop().call_later(delivery.waits_s, self._thought, delivery, keep_alive)
 
-    def _thought(self, delivery: Delivery, raw: bytes, keep_alive: bool) -> None:
+    def _thought(self, delivery: Delivery, keep_alive: bool) -> None:
         self._thinking = False
         if not self.closing:
-            self._deliver(delivery, raw, keep_alive)
+            self._deliver(delivery, keep_alive)
             self._go_on()
 
-    def _deliver(self, delivery: Delivery, raw: bytes, keep_alive: bool) -> None:
+    def _deliver(self, delivery: Delivery, keep_alive: bool) -> None:
         """Send what is to arrive of an answer; where that is not all, nothing else comes after it."""
         if delivery.loses == "none":
-            self._send(delivery.sent(raw), keep_alive)
+            self._send(delivery.sent(), keep_alive)
         else:
             self._forget()
-            self._transport.write(delivery.sent(raw))
+            self._transport.write(delivery.sent())
             self.close()
 
     def _send(self, raw: bytes, keep_alive: bool) -> None:

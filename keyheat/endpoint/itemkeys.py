@@ -28,6 +28,10 @@ EMPTY_INDEX_KEY = (
 )
 _ESCAPED_ZERO = b"\0\xff"
 _END = b"\0\x01"
+_LENGTH_BYTES = 2
+_COMPLEMENT = bytes(255 - byte for byte in range(256))
+_ZERO, _POSITIVE, _BIAS = 0x80, 0xC0, 512
+_EXPONENT_END = 3  # the sign and two bytes of exponent, which may be zero
 WORDS = {"S": "string", "B": "binary"}
 
 Key = tuple[bytes, bytes]
@@ -77,8 +81,7 @@ def _together(values: Sequence[dict[str, Any]]) -> bytes:
 
 def position_of(stored: bytes) -> bytes:
     """The position of a stored key or of its beginning: the hash, then what follows the partition key."""
-    raw_bytes_end = HASH_BYTES + 2 + int.from_bytes(stored[HASH_BYTES : HASH_BYTES + 2], "big")
-    return stored[:HASH_BYTES] + stored[raw_bytes_end + 1 :]
+    return stored[:HASH_BYTES] + stored[partition_end(stored) :]
 
 
 def entry_key_of(index: IndexSchema, item: Item, primary: bytes) -> Key | None:
@@ -174,12 +177,6 @@ def _bytes_of(key: Sequence[KeySchemaElement], item: Item) -> int:
     return sum(len(raw_bytes(item[attribute.name])) for attribute in key if attribute.name in item)
 
 
-_LENGTH_BYTES = 2
-_COMPLEMENT = bytes(255 - byte for byte in range(256))
-_ZERO, _POSITIVE, _BIAS = 0x80, 0xC0, 512
-_EXPONENT_END = 3  # the sign and two bytes of exponent, which may be zero
-
-
 def partition_end(stored: bytes) -> int:
     """Where the partition key's part of a stored key ends."""
     start = HASH_BYTES + _LENGTH_BYTES
@@ -187,7 +184,7 @@ def partition_end(stored: bytes) -> int:
 
 
 def sort_end(keys: KeySchema, stored: bytes) -> int | None:
-    """Where the sort key's part ends; None where there is none. An entry goes on with the table's key."""
+    """Where the sort key's part ends; None if there is no sort key. An entry goes on with the table's key."""
     start = partition_end(stored)
     if keys.sort is None or len(stored) <= start:
         return None

@@ -77,7 +77,7 @@ class Shelf:
         self.total_bytes += size_of(record)
 
     def remove(self, key: bytes) -> None:
-        """Forget a record. Raises KeyError if there is none."""
+        """Forget a record. Raises KeyError if it is missing."""
         old = self._shards[hash(key) & (SHARDS - 1)].pop(key)
         self._order.remove(key)
         self.total_bytes -= size_of(old)

@@ -131,7 +131,7 @@ def _check_operator(request: Request, conditions: dict[str, Request]) -> None:
 
 
 def _expected(said: _Said, name: str, expected: Request) -> str:
-    """One attribute of Expected: an operator with values, or a value, or that there is none."""
+    """One attribute of Expected: an operator with values, a value, or its absence."""
     value, listed = expected.get("Value"), expected.get("AttributeValueList")
     exists, operator = expected.get("Exists"), expected.get("ComparisonOperator")
     if operator is not None:

@@ -1,7 +1,7 @@
 """Pages about the endpoint itself, below `/_keyheat/`: JSON, but for metrics and snapshots.
 
 They are guarded as DynamoDB's own API is (`Guard`). What changes something is sent as JSON, or by PUT: no
-page of another site can do either without asking first, and nobody here says yes to that.
+page of another site can do either without a preflight request, which is refused here.
 https://developer.mozilla.org/docs/Web/HTTP/Guides/CORS#preflighted_requests
 A table of another Region than the endpoint's own is called by its ARN.
 """
@@ -57,7 +57,7 @@ class Visit:
 
 @dataclass(slots=True)
 class Pages:
-    """The pages of one endpoint; its clock is None where nobody may move it."""
+    """The pages of one endpoint; its clock is None where it cannot be moved."""
 
     regions: Regions
     clock: ServiceClock | None = None

@@ -12,9 +12,7 @@ from keyheat.endpoint.itemkeys import shown
 from keyheat.endpoint.itemstore import Shelf
 from keyheat.endpoint.schema import KeySchema
 from keyheat.endpoint.tables.catalog import Table
-from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.keyspace import collection_of
-from keyheat.model.nodes import Caller
 from keyheat.model.resources import Refusal, TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.model.transactions import IndexWrite, Op
@@ -78,24 +76,13 @@ class RecordingModel(TableModel):
 
     __slots__ = ("recording",)
 
-    def __init__(
-        self,
-        capacity: TableCapacity,
-        *,
-        recording: Recording,
-        now_s: float,
-        scale: float = 1.0,
-        seed: int = 0,
-        behaviour: Behaviour = DEFAULT,
-        caller: Caller | None = None,
-    ) -> None:
-        super().__init__(capacity, now_s=now_s, scale=scale, seed=seed, behaviour=behaviour, caller=caller)
+    def __init__(self, capacity: TableCapacity, *, recording: Recording, **model: Any) -> None:
+        super().__init__(capacity, **model)
         self.recording = recording
 
     def admit_read(
         self, position: bytes, units: float, now_s: float, *, index: str | None = None, eventual: bool = False
     ) -> Refusal | None:
-        """As every model does, and written down."""
         refusal = super().admit_read(position, units, now_s, index=index, eventual=eventual)
         self.recording.asked((Direction.READ, index, eventual), position, units, refusal)
         return refusal
@@ -103,13 +90,11 @@ class RecordingModel(TableModel):
     def admit_write(
         self, position: bytes, units: float, now_s: float, index_writes: Sequence[IndexWrite] = ()
     ) -> Refusal | None:
-        """As every model does, and written down."""
         refusal = super().admit_write(position, units, now_s, index_writes)
         self.recording.wrote(position, units, refusal, index_writes)
         return refusal
 
     def admit_together(self, ops: Sequence[Op], now_s: float) -> list[Refusal | None]:
-        """As every model does, and written down."""
         answers = super().admit_together(ops, now_s)
         for op, refusal in zip(ops, answers, strict=True):
             if op.direction is Direction.READ:

@@ -26,7 +26,7 @@ from keyheat.endpoint.tables.catalog import Table, region_in, table_name
 LOG = logging.getLogger(__name__)
 SCOPE: Final = re.compile(rb"Credential=[^/,]*/\d{8}/([^/,]*)/([a-z0-9-]{1,40})/aws4_request")
 MOST_REGIONS: Final = 100
-"""AWS has some forty; nobody fills the memory by signing for ever new ones."""
+"""AWS has some forty; the bound keeps a client from filling the memory by signing for new ones."""
 MOST_SCOPES: Final = 1_024
 """Credentials that are known at a time: each client has a new one every day."""
 MOST_SAID: Final = 64
@@ -82,7 +82,7 @@ class Regions:
         return apis
 
     def called(self, name: str) -> DynamoDB:
-        """The Region of that name. Raises InvalidSignatureException for what is none, or one too many."""
+        """The Region of that name. Raises InvalidSignatureException if it is invalid, or one too many."""
         apis = self._apis.get(name)
         if apis is None:
             if re.fullmatch(REGION_NAME, name) is None:
@@ -93,17 +93,17 @@ class Regions:
         return apis
 
     def forget(self, service: Service) -> None:
-        """Be without a Region that nobody was answered for yet."""
+        """Remove a Region that no request was answered for."""
         del self._apis[service.region]
 
     def table_named(self, service: Service, table: str) -> str:
-        """What a table is called beside those of other Regions: at home by its name, elsewhere by its ARN."""
+        """The name of a table among those of all Regions: at home its name, elsewhere its ARN."""
         return table if service is self.home else service.table_arn(table)
 
     def find(self, name_or_arn: str) -> tuple[Service, str]:
-        """The Region and the name of a table that is called so; it may be gone.
+        """The Region and the name of a table by its name or ARN; the table may be gone.
 
-        Raises ResourceNotFoundException where nobody was in that Region.
+        Raises ResourceNotFoundException for a Region that has not been used.
         """
         region = region_in(name_or_arn)
         if region is None:
@@ -113,7 +113,7 @@ class Regions:
         return self._apis[region].service, table_name(name_or_arn)
 
     def tables(self) -> dict[str, tuple[Service, Table]]:
-        """Every table of every Region, by what it is called."""
+        """Every table of every Region, by `table_named`."""
         return {
             self.table_named(service, table.name): (service, table)
             for service in self
@@ -135,7 +135,7 @@ class Regions:
         )
 
     def _say_where(self, service: Service, table: str) -> None:
-        """Who asks in the wrong Region is answered as by DynamoDB; why, is said on the terminal, once."""
+        """Warn once that a table is in another Region: the answer, which is DynamoDB's, does not say so."""
         there = sorted(one.region for one in self if one is not service and table in one.catalog)
         if there and (service.region, table) not in self._said and len(self._said) < MOST_SAID:
             self._said.add((service.region, table))
@@ -147,6 +147,6 @@ class Regions:
 
 
 def _no_region(name: str, why: str = "") -> ServiceError:
-    """DynamoDB's words for a Region that is not its own."""
-    said = f"Credential should be scoped to a valid region, not '{name[:64]}'. {why}"
-    return ServiceError("InvalidSignatureException", said, prefix=CORAL)
+    """DynamoDB's error for an unknown Region."""
+    message = f"Credential should be scoped to a valid region, not '{name[:64]}'. {why}"
+    return ServiceError("InvalidSignatureException", message, prefix=CORAL)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep, validation_error
 from keyheat.endpoint.legacy import LEGACY, translated
-from keyheat.endpoint.shapes import ListShape, MapShape, Shape, StructureShape, shapes_of
+from keyheat.endpoint.shapes import Shape, shapes_of
 
 if TYPE_CHECKING:
     from keyheat.endpoint.service import Handler, Service
@@ -52,15 +52,15 @@ def shape_checked(operation: str, handler: "Handler", api: str = "dynamodb") -> 
 
 def _broken(shape: Shape, value: Any, path: str) -> Iterator[str]:
     """The constraints that a value breaks, those of its parts first found first."""
-    if isinstance(shape, StructureShape):
+    if shape.type_name == "structure":
         _require(Mapping, value, "Unexpected value type in payload", path)
         yield from _broken_structure(shape, value, path)
-    elif isinstance(shape, ListShape):
+    elif shape.type_name == "list":
         _require(list, value, "Unexpected field type", path)
         yield from _broken_length(shape, value, path)
         for number, element in enumerate(value, 1):
             yield from _broken(shape.member, element, f"{path}.{number}.member")
-    elif isinstance(shape, MapShape):
+    elif shape.type_name == "map":
         _require(Mapping, value, "Unexpected field type", path)
         for key, element in value.items():
             yield from _broken(shape.value, element, f"{path}.{key}.member")
@@ -72,7 +72,7 @@ def _broken(shape: Shape, value: Any, path: str) -> Iterator[str]:
         yield from _broken_scalar(shape, value, path)
 
 
-def _broken_structure(shape: StructureShape, value: Mapping[str, Any], path: str) -> Iterator[str]:
+def _broken_structure(shape: Shape, value: Mapping[str, Any], path: str) -> Iterator[str]:
     for name, member in shape.members.items():
         at = f"{path}.{name[0].lower()}{name[1:]}".removeprefix(".")
         if value.get(name) is not None:

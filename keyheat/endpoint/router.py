@@ -1,4 +1,4 @@
-"""Who is answered, and by which API.
+"""Route each request: refuse web pages of other sites, then call the API that it is for.
 
 A page can call this machine by a name of its own that resolves to it (DNS rebinding), and then read answers
 and set any header. As another site it cannot read, but some requests are sent unasked: of such a kind are
@@ -14,6 +14,7 @@ import orjson
 from keyheat.addresses import Hosts, hostname_of
 from keyheat.endpoint.cloudwatch.api import TARGET as CLOUDWATCH
 from keyheat.endpoint.cloudwatch.api import answer as cloudwatch
+from keyheat.endpoint.delivery import Delivery
 from keyheat.endpoint.dynamodb import Operation, unknown_operation
 from keyheat.endpoint.errors import CORAL, ServiceError, internal_error
 from keyheat.endpoint.http import Headers, response
@@ -22,7 +23,7 @@ from keyheat.endpoint.regions import Regions
 
 LOG = logging.getLogger(__name__)
 KEPT = 64
-"""Hosts that are known, and refusals that are said: more of them come from nobody who means well."""
+"""Hosts that are remembered, and refusals that are logged: more of them come from an attacker."""
 SHOWN_CHARACTERS = 100
 
 
@@ -68,7 +69,7 @@ def _text(value: bytes | None) -> str | None:
 
 
 def _shown(text: str) -> str:
-    """What somebody else chose, fit for a terminal."""
+    """Text of a client, fit for a terminal."""
     return ascii(text[:SHOWN_CHARACTERS])
 
 
@@ -81,8 +82,10 @@ class Router:
     pages: Pages
     guard: Guard = field(default_factory=Guard)
 
-    def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes:
-        """The whole response to any request; never raises."""
+    def answer(
+        self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None = None
+    ) -> bytes | Delivery:
+        """The whole response to any request, which came on a connection of that number; never raises."""
         if (
             headers.get(b"host") not in self.guard.known
             or b"origin" in headers
@@ -98,7 +101,9 @@ class Router:
             except ServiceError as error:
                 self.regions.asked[operation.name] += 1
                 return self.regions.at_home.refused(error)
-            return dynamodb.answer(operation, body)
+            exchange = dynamodb.service.caller
+            exchange.connection = connection
+            return exchange.answered(dynamodb.answer(operation, body))
         try:
             return self._others(method, url, headers, body)
         except Exception:

@@ -89,8 +89,7 @@ class Server:
     _timer: asyncio.TimerHandle | None = None
 
     def __post_init__(self) -> None:
-        caller = self.router.regions.home.caller
-        self.connections = Connections(self.router.answer, self.bounds, caller)
+        self.connections = Connections(self.router.answer, self.bounds)
 
     async def start(self, host: str, port: int) -> int:
         """Listen, and give the port, which was free to choose where 0 was asked. Raises OSError."""

@@ -96,7 +96,7 @@ class Streams:
 
 
 def asked_view(specification: Mapping[str, Any] | None) -> View | None:
-    """The view that a StreamSpecification enables; None where it disables, or where there is none.
+    """The view that a StreamSpecification enables; None if it disables, or if it is absent.
 
     Raises ValidationException where the switch and the view contradict each other.
     """
@@ -122,7 +122,7 @@ def no_stream(arn: str) -> ServiceError:
 
 
 class FaultInjection(Protocol):
-    """What requests ask before they ask for capacity, where somebody set rules of faults (`faults`)."""
+    """Faults that requests meet before they are admitted (`faults.injection`)."""
 
     def handle(self, operation: Any, service: Any, request: dict[str, Any]) -> bytes | dict[str, Any]: ...
 
@@ -140,8 +140,8 @@ class Service:
     """Everything an endpoint holds in one Region. Handlers run one at a time, so nothing here is locked.
 
     `clock` gives epoch seconds; `scale` multiplies every rate limit; `seed` is that of the tables' models;
-    `caller` is the request at hand; `recordings` are of tables by name, None where nobody asked for them;
-    `faults` go by the rules that somebody set, None where there are none.
+    `caller` is the request at hand; `recordings` are of tables by name, None if nothing is recorded;
+    `faults` are the rules in force, None if there are no rules.
     """
 
     clock: Callable[[], float]

@@ -16,7 +16,10 @@ VERSIONS: Final = {"dynamodb": "2012-08-10", "dynamodbstreams": "2012-08-10", "c
 
 
 class Shape:
-    """What a value may be: a scalar, or a kind below; `metadata` has bounds, pattern and words."""
+    """What a value may be; `metadata` has the bounds, pattern and words of a scalar.
+
+    A structure has `members`, some of them `required_members`; a list has a `member`, a map a `value`.
+    """
 
     __slots__ = ("_shapes", "metadata", "type_name")
 
@@ -25,42 +28,21 @@ class Shape:
         self.type_name: str = description["type"]
         self._shapes = shapes
 
-
-class StructureShape(Shape):
-    """Members by name, some of them required."""
-
-    __slots__ = ()
-
     @property
-    def members(self) -> dict[str, Shape]:
+    def members(self) -> dict[str, "Shape"]:
         return {name: self._shapes.of(one["shape"]) for name, one in self.metadata["members"].items()}
 
     @property
     def required_members(self) -> list[str]:
         return list(self.metadata.get("required", ()))
 
-
-class ListShape(Shape):
-    """Any number of one kind."""
-
-    __slots__ = ()
-
     @property
-    def member(self) -> Shape:
+    def member(self) -> "Shape":
         return self._shapes.of(self.metadata["member"]["shape"])
 
-
-class MapShape(Shape):
-    """Values of one kind by key."""
-
-    __slots__ = ()
-
     @property
-    def value(self) -> Shape:
+    def value(self) -> "Shape":
         return self._shapes.of(self.metadata["value"]["shape"])
-
-
-KINDS: Final[dict[str, type[Shape]]] = {"structure": StructureShape, "list": ListShape, "map": MapShape}
 
 
 class Shapes:
@@ -73,18 +55,14 @@ class Shapes:
 
     def of(self, name: str) -> Shape:
         """The shape of that name."""
-        made = self._made.get(name)
-        if made is None:
-            description = self._descriptions[name]
-            made = self._made[name] = KINDS.get(description["type"], Shape)(description, self)
-        return made
+        if name not in self._made:
+            self._made[name] = Shape(self._descriptions[name], self)
+        return self._made[name]
 
-    def input_of(self, operation: str) -> StructureShape | None:
-        """The shape of an operation's request; None where it takes none."""
+    def input_of(self, operation: str) -> Shape | None:
+        """The structure of an operation's request; None where it takes none."""
         name = self._inputs[operation]
-        shape = None if name is None else self.of(name)
-        assert shape is None or isinstance(shape, StructureShape), "every request is a structure"
-        return shape
+        return None if name is None else self.of(name)
 
 
 @cache

@@ -8,7 +8,7 @@ There is one open shard for each partition. A partition that splits closes its s
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
 
 A change is kept as the records that the table's store made anyway; the stream's own record is made from them
-when somebody reads it, so that a write pays for little more than an append.
+when it is read, so that a write pays for little more than an append.
 """
 
 from bisect import bisect_left
@@ -41,7 +41,7 @@ class StreamEntry(NamedTuple):
 
     @property
     def held_bytes(self) -> int:
-        """Memory that the entry keeps from being freed, counted as if nobody shared the images."""
+        """Memory that the entry keeps from being freed, counted as if the images were not shared."""
         return ENTRY_BYTES + len(self.old or b"") + len(self.new or b"")
 
 
@@ -68,7 +68,7 @@ class Shard:
         return self._entries[self._gone] if self._gone < len(self._entries) else None
 
     def trim_oldest(self) -> StreamEntry:
-        """Forget the first entry that is still there. Raises IndexError where there is none."""
+        """Forget the oldest entry. Raises IndexError if there is no entry."""
         entry = self._entries[self._gone]
         self.trimmed = entry.sequence
         self._gone += 1

@@ -1,15 +1,11 @@
 """ListStreams, DescribeStream, GetShardIterator and GetRecords.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB_Streams.html
-
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_Record.html
-
-The text says everything, so the endpoint remembers none of them.
 """
 
 from base64 import b64decode, b64encode
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from orjson import Fragment
@@ -83,9 +79,11 @@ def fitting(stream: TableStream, entries: list[StreamEntry], region: str) -> lis
 SEPARATOR = "|1|"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardIterator:
-    """From which sequence number on a shard is to be read, and when the iterator was handed out."""
+class ShardIterator(NamedTuple):
+    """From which sequence number on a shard is to be read, and when the iterator was handed out.
+
+    Its text holds all of it, so the endpoint remembers no iterator.
+    """
 
     arn: str
     shard_id: str
@@ -103,7 +101,7 @@ def parsed_iterator(text: str, now_s: float) -> ShardIterator:
     arn, _, place = text.partition(SEPARATOR)
     try:
         shard_id, sequence, issued_s = b64decode(place, validate=True).decode().split(" ")
-        iterator = ShardIterator(arn=arn, shard_id=shard_id, sequence=int(sequence), issued_s=float(issued_s))
+        iterator = ShardIterator(arn, shard_id, int(sequence), float(issued_s))
     except ValueError:
         raise validation_error("Invalid ShardIterator") from None
     if now_s - iterator.issued_s > STREAM_ITERATOR_S:
@@ -194,11 +192,13 @@ def get_shard_iterator(service: Service, request: Body) -> Body:
     elif kind == "LATEST":
         sequence = stream.next_sequence
     elif kind == "AT_TIMESTAMP":
-        sequence = shard.since(_timestamp(request["Timestamp"], now_s))
+        if request["Timestamp"] > now_s:
+            raise validation_error("Timestamp is in the future")
+        sequence = shard.since(float(request["Timestamp"]))
     else:
         sequence = _numbered(shard, request["SequenceNumber"]) + (kind == "AFTER_SEQUENCE_NUMBER")
     _require_there(shard, sequence)
-    return {"ShardIterator": _iterator(stream, shard, sequence, now_s)}
+    return {"ShardIterator": ShardIterator(stream.arn, shard.shard_id, sequence, now_s).text()}
 
 
 def get_records(service: Service, request: Body) -> Body:
@@ -213,7 +213,7 @@ def get_records(service: Service, request: Body) -> Body:
     sequence = entries[len(records) - 1].sequence + 1 if records else iterator.sequence
     body: Body = {"Records": records}
     if not shard.ends_before(sequence):
-        body["NextShardIterator"] = _iterator(stream, shard, sequence, now_s)
+        body["NextShardIterator"] = ShardIterator(stream.arn, shard.shard_id, sequence, now_s).text()
     return body
 
 
@@ -234,10 +234,6 @@ def _shard(stream: TableStream, shard_id: str) -> Shard:
     return shard
 
 
-def _iterator(stream: TableStream, shard: Shard, sequence: int, now_s: float) -> str:
-    return ShardIterator(arn=stream.arn, shard_id=shard.shard_id, sequence=sequence, issued_s=now_s).text()
-
-
 def _numbered(shard: Shard, text: str) -> int:
     """A sequence number of the shard. Raises ValidationException."""
     if not (text.isascii() and text.isdecimal()):
@@ -246,12 +242,6 @@ def _numbered(shard: Shard, text: str) -> int:
     if number < shard.starting or (shard.ending is not None and number > shard.ending):
         raise validation_error(f"SequenceNumber {text} is not in the range of shard {shard.shard_id}")
     return number
-
-
-def _timestamp(value: float, now_s: float) -> float:
-    if value > now_s:
-        raise validation_error("Timestamp is in the future")
-    return float(value)
 
 
 def _require_there(shard: Shard, sequence: int) -> None:

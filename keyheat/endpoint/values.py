@@ -38,7 +38,7 @@ def raw_bytes(value: dict[str, Any]) -> bytes:
 
 
 def canonical(text: str) -> str:
-    """The number as DynamoDB gives it back: `7` for `007.0`. Raises ValidationException if it is none."""
+    """The number as DynamoDB gives it back: `7` for `007.0`. Raises ValidationException for other text."""
     if _PLAIN(text):
         return text
     if not text:
@@ -116,6 +116,13 @@ def check_item(item: Any) -> Item:
     return item
 
 
+SCALARS: dict[str, tuple[type, str]] = {
+    "S": (str, "String"), "N": (str, "String"), "B": (str, "Binary"), "BOOL": (bool, "Boolean"),
+    "NULL": (bool, "Boolean"),
+}  # fmt: skip
+"""The type of a scalar's content in JSON, and what DynamoDB calls it."""
+
+
 def check_value(value: Any, depth: int = 0) -> None:
     """Check one attribute value, whatever is nested in it."""
     if type(value) is not dict:
@@ -123,58 +130,37 @@ def check_value(value: Any, depth: int = 0) -> None:
     if len(value) != 1:
         raise _not_one_type(value)
     for kind, content in value.items():
-        check = CHECKS.get(kind)
-        if check is None:
-            raise _not_one_type({})
-        check(value, content, depth)
-
-
-def _check_string(value: Value, content: Any, depth: int) -> None:
-    if type(content) is not str:
-        raise serialization_error(content, "String")
-
-
-def _check_number(value: Value, content: Any, depth: int) -> None:
-    if type(content) is not str:
-        raise serialization_error(content, "String")
-    value["N"] = canonical(content)
-
-
-def _check_binary(value: Value, content: Any, depth: int) -> None:
-    if type(content) is not str:
-        raise serialization_error(content, "Binary")
-    decoded(content)
-
-
-def _check_boolean(value: Value, content: Any, depth: int) -> None:
-    if type(content) is not bool:
-        raise serialization_error(content, "Boolean")
-
-
-def _check_null(value: Value, content: Any, depth: int) -> None:
-    if type(content) is not bool:
-        raise serialization_error(content, "Boolean")
-    if not content:
-        raise validation_error(INVALID + "Null attribute value types must have the value of true")
+        scalar = SCALARS.get(kind)
+        if scalar is None:
+            check = CHECKS.get(kind)
+            if check is None:
+                raise _not_one_type({})
+            check(value, content, depth)
+        elif type(content) is not scalar[0]:
+            raise serialization_error(content, scalar[1])
+        elif kind == "N":
+            value["N"] = canonical(value[kind])
+        elif kind == "B":
+            decoded(value[kind])
+        elif kind == "NULL" and not content:
+            raise validation_error(INVALID + "Null attribute value types must have the value of true")
 
 
 def _check_list(value: Value, content: Any, depth: int) -> None:
-    if type(content) is not list:
-        raise serialization_error(content, "List")
-    _check_depth(depth)
+    _check_nested(list, content, depth)
     for element in content:
         check_value(element, depth + 1)
 
 
 def _check_map(value: Value, content: Any, depth: int) -> None:
-    if type(content) is not dict:
-        raise serialization_error(content, "Map")
-    _check_depth(depth)
+    _check_nested(dict, content, depth)
     for element in content.values():
         check_value(element, depth + 1)
 
 
-def _check_depth(depth: int) -> None:
+def _check_nested(kind: type, content: Any, depth: int) -> None:
+    if type(content) is not kind:
+        raise serialization_error(content, "List" if kind is list else "Map")
     if depth >= NESTING_LEVELS:
         raise nested_too_deep()
 
@@ -215,11 +201,6 @@ def _check_distinct(content: list[str], comparable: list[Any], kind: str) -> Non
 
 
 CHECKS: dict[str, Callable[[Value, Any, int], None]] = {
-    "S": _check_string,
-    "N": _check_number,
-    "B": _check_binary,
-    "BOOL": _check_boolean,
-    "NULL": _check_null,
     "L": _check_list,
     "M": _check_map,
     "SS": _check_strings,

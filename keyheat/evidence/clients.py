@@ -1,4 +1,4 @@
-"""Plain boto3 clients for the services that evidence comes from, and why a call of theirs failed."""
+"""boto3 clients for evidence, and a classification of their failures."""
 
 import os
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from keyheat.masking import mask_errors, mask_logs
 from keyheat.words import HURRIED
 
 ClientFactory = Callable[[str], Any]
-"""Makes a boto3 client of the named service: `dynamodb` or `cloudwatch`."""
+"""Create a boto3 client for the named service: `dynamodb` or `cloudwatch`."""
 
 
 def boto3_clients(
@@ -30,14 +30,13 @@ def boto3_clients(
     local: bool = False,
     open_minute: bool = False,
 ) -> ClientFactory:
-    """Clients with the SDK's own identity, region and retries (of throttled calls, too).
+    """Build clients with the SDK's own credentials, Region and retries (of throttled calls, too).
 
-    A local endpoint takes any credentials, so it gets some that are nobody's, and past any proxy.
-    `endpoint_url` is where DynamoDB is; the other services are there too, unless that is AWS. What errors say
-    is masked. With `open_minute` an endpoint of ours is asked for the minute that goes on, too. Raises
-    `ValueError` where the profile is not there.
+    A local endpoint accepts any credentials, so it gets dummies, and no proxy. `endpoint_url` is DynamoDB's
+    endpoint; other services use it too, unless it is AWS. Error messages are masked. `open_minute` makes
+    Keyheat's own endpoint include the current minute. Raises `ValueError` if the profile does not exist.
     """
-    import boto3  # whoever only names a metric, or reads evidence, does not wait for it
+    import boto3  # imported late: naming a metric or reading evidence must not wait for it
     from botocore.config import Config
 
     from keyheat.answer_shape import shaped
@@ -45,7 +44,7 @@ def boto3_clients(
 
     mask_logs()
     keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if local else {}
-    attempts, answer_s = (1, 3) if hurried() else (4, 30)
+    attempts, answer_s = (1, 3) if is_hurried() else (4, 30)
     config = Config(
         connect_timeout=min(5, answer_s),
         read_timeout=answer_s,
@@ -53,31 +52,29 @@ def boto3_clients(
         proxies={} if local else None,
     )
     try:
-        if local and not region:  # one that is not configured is no mistake there
+        if local and not region:  # a local endpoint needs no configured Region
             region = os.environ.get("AWS_REGION") or boto3.Session().region_name or "us-east-1"
         session = boto3.Session(profile_name=None if local else profile, region_name=region)
     except ProfileNotFound as error:
-        raise ValueError(
-            f"--profile: {error}; `aws configure list-profiles` lists those there are"
-        ) from error
+        raise ValueError(f"--profile: {error}; `aws configure list-profiles` lists the profiles") from error
 
     def client(service: str) -> Any:
         url = None if service != "dynamodb" and is_aws(endpoint_url) else endpoint_url
-        made = session.client(service, endpoint_url=url, config=config, **keys)
+        service_client = session.client(service, endpoint_url=url, config=config, **keys)
         if local and open_minute and service == "cloudwatch":
-            made.meta.events.register("before-sign.cloudwatch", _ask_for_the_open_minute)
-        return bounded(mask_errors(shaped(made)), local=local)
+            service_client.meta.events.register("before-sign.cloudwatch", _ask_for_the_open_minute)
+        return bounded(mask_errors(shaped(service_client)), local=local)
 
     return client
 
 
-def hurried() -> bool:
-    """Whether an interrupted run waits for this process, which then retries nothing."""
+def is_hurried() -> bool:
+    """Whether an interrupted run waits for this process, which then skips retries."""
     return HURRIED in os.environ
 
 
 def region_names(profile: str | None) -> list[str]:
-    """Every Region of DynamoDB in the partition of AWS that a profile is of, as botocore knows them."""
+    """All Regions with DynamoDB in the AWS partition of a profile, as botocore lists them."""
     import boto3
 
     session = boto3.Session(profile_name=profile)
@@ -90,12 +87,12 @@ def _ask_for_the_open_minute(request: Any, **_of: Any) -> None:
 
 
 def is_aws(endpoint_url: str | None) -> bool:
-    """Whether an endpoint is one of AWS, where each service has an address of its own."""
+    """Whether an endpoint belongs to AWS, where each service has its own address."""
     return in_aws(_host(endpoint_url))
 
 
 def is_local(endpoint_url: str | None) -> bool:
-    """Whether an endpoint is on this machine, where no credentials are needed."""
+    """Whether an endpoint is on this machine, where credentials are not needed."""
     return on_this_machine(_host(endpoint_url))
 
 
@@ -104,7 +101,7 @@ def _host(endpoint_url: str | None) -> str:
 
 
 Failure = Literal["throttled", "failed", "refused"]
-"""`throttled`: ask less often. `failed`: ask again, a few times. `refused`: it will be refused again."""
+"""`throttled`: slow down. `failed`: retry a few times. `refused`: a retry fails again."""
 
 THROTTLED: Final = frozenset(
     {
@@ -113,14 +110,14 @@ THROTTLED: Final = frozenset(
         "TooManyRequestsException", "SlowDown",
     }
 )  # fmt: skip
-"""Codes of a call that came too often, as https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
-has them; LimitExceededException is what DynamoDB's control plane says."""
+"""Throttling codes: https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html ;
+DynamoDB's control plane uses LimitExceededException."""
 
 PASSING: Final = frozenset(
     {
         "InternalServiceFault", "InternalServiceError", "InternalFailure", "InternalServerError",
         "ServiceUnavailable", "RequestTimeout", "RequestTimeoutException",
-        "InvalidNextToken",  # a page's token that has expired: the first page makes a new one
+        "InvalidNextToken",  # an expired page token: start again at the first page
     }
 )  # fmt: skip
 SERVER_FAULT: Final = 500
@@ -128,9 +125,9 @@ TOO_MANY: Final = 429
 
 
 def failure_of(error: BotoCoreError | ClientError) -> Failure:
-    """What kind of failure an exception of botocore is."""
+    """Classify a botocore exception."""
     if isinstance(error, ConnectionError | HTTPClientError) and not isinstance(error, SSLError):
-        return "failed"  # nobody answered, or nothing whole
+        return "failed"  # no response, or an incomplete one
     if not isinstance(error, ClientError):
         return "refused"
     code = str(error.response.get("Error", {}).get("Code", "")).rpartition("#")[2]

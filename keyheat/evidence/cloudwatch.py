@@ -1,4 +1,4 @@
-"""CloudWatch asked for every series of a table, page by page, until its answer is whole."""
+"""Query CloudWatch for every series of a table until the response is complete."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.answer_shape import bounded_pages
-from keyheat.evidence.clients import ClientFactory, Failure, failure_of, hurried
+from keyheat.evidence.clients import ClientFactory, Failure, failure_of, is_hurried
 from keyheat.evidence.series import MetricAnswers, Points
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
@@ -20,24 +20,24 @@ from keyheat.words import Direction
 Clock = Callable[[], float]
 Sleep = Callable[[float], None]
 Progress = Callable[[str, float], None]
-"""Told what is waited for, and how many seconds are left at most."""
+"""Reports what it waits for, and for how many seconds at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class PollPace:
-    """How often to look whether the minutes are published, and for how long after the last one closed."""
+    """Polling interval, and how long to poll after the last minute closed."""
 
     poll_s: float
     limit_s: float
 
 
 LOCAL_PACE: Final = PollPace(poll_s=1, limit_s=20)
-# AWS publishes no figure for the delay; minutes usually follow within two or three, those of an index later.
+# AWS states no delay; a table's minutes usually appear within two or three minutes, an index's later.
 CLOUD_PACE: Final = PollPace(poll_s=15, limit_s=600)
 
 
 def silent(_what: str, _left_s: float) -> None:
-    """A progress that tells nobody."""
+    """Report no progress."""
 
 
 def unannounced(_metrics: int) -> None:
@@ -45,17 +45,11 @@ def unannounced(_metrics: int) -> None:
 
 
 def countdown(
-    until_s: float,
-    what: str,
-    *,
-    clock: Clock,
-    sleep: Sleep,
-    progress: Progress,
-    limit_s: float | None = None,
+    until_s: float, what: str, *, clock: Clock, sleep: Sleep, progress: Progress, limit_s: float | None = None
 ) -> None:
-    """Sleep until `until_s` (epoch seconds) in steps of a second, telling what is left before each.
+    """Sleep until `until_s` (epoch seconds), and report the remaining time every second.
 
-    What is left is counted to `limit_s`, where what is waited for may take longer than this sleep.
+    The report counts down to `limit_s` if the wait may outlast this sleep.
     """
     last_s = until_s if limit_s is None else limit_s
     while (left_s := until_s - (now_s := clock())) > 0:
@@ -63,13 +57,13 @@ def countdown(
         sleep(min(1.0, left_s))
 
 
-TRIES: Final = 5  # times in a row that an answer may fail otherwise than by throttling
-MOST_DOUBLED: Final = 3  # times that the pause is doubled while calls are throttled: up to two minutes
+TRIES: Final = 5  # failures in a row, throttling aside
+MOST_DOUBLED: Final = 3  # times that throttling doubles the pause: up to two minutes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSource:
-    """Where evidence comes from and how to wait for it: clients, clock, sleep and progress."""
+    """Clients, clock, sleep and progress for collecting evidence."""
 
     client_factory: ClientFactory
     pace: PollPace
@@ -82,9 +76,9 @@ class MetricSource:
 
 @dataclass(frozen=True, slots=True)
 class MetricAnswer:
-    """What CloudWatch answered to all the queries, and what went wrong on the way.
+    """CloudWatch's response to all queries, and its problems.
 
-    `failure` says whether it is any use to ask again; a whole answer has none.
+    `failure` tells whether a retry helps; None: the response is complete.
     """
 
     points: Points
@@ -93,17 +87,17 @@ class MetricAnswer:
 
     @property
     def count(self) -> int:
-        """How many points there are."""
+        """Number of points."""
         return sum(map(len, self.points.values()))
 
 
-Asking = Callable[[MetricSource, TableFacts, Window], MetricAnswer]
-"""How CloudWatch is asked: at once, or until what it says is whole."""
+Fetch = Callable[[MetricSource, TableFacts, Window], MetricAnswer]
+"""Fetch metrics: once, or until the response is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricRequest:
-    """The series that are asked for, and from when on: before the window, for settings."""
+    """The series to request, and their start: before the window, for settings."""
 
     table: str
     keys: tuple[SeriesKey, ...]
@@ -111,41 +105,41 @@ class MetricRequest:
     window: Window
 
 
-def at_once(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
-    """CloudWatch's answer without waiting: where the service cannot be reached, no wait will help."""
+def fetch_once(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
+    """Fetch CloudWatch's response without waiting: if the service is unreachable, waiting does not help."""
     request = _request(table, window, source.clock())
     source.announce(len(request.keys))
-    return ask_for(source.client_factory, request)
+    return fetch(source.client_factory, request)
 
 
-def published(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
-    """CloudWatch's answer once the last minute is there and two polls agree, or when the wait is over."""
+def fetch_published(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
+    """Poll until the last minute is there and two polls agree, or the time is up."""
     end_s = window.end.timestamp()
     _count_down(source, end_s, end_s, "the last minute of the run to close")
     polls = Polls(source.pace, window, source.clock())
     request = _request(table, window, source.clock())
-    while not polls.take(ask_for(source.client_factory, request), source.clock()):
+    while not polls.take(fetch(source.client_factory, request), source.clock()):
         next_s = min(source.clock() + polls.pause_s, polls.give_up_s)
         _count_down(source, next_s, polls.give_up_s, polls.waits_for)
     return polls.answer
 
 
-def so_far(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
-    """The answer of an endpoint on this machine to a run whose load is over; nobody has to publish it.
+def fetch_local(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
+    """Fetch metrics from an endpoint on this machine after the load has ended.
 
-    Ours tells of the minute that goes on, to which nothing is added any more. Another is waited for.
+    Keyheat's endpoint includes the current minute, which is final by now. For others, poll.
     """
-    found = at_once(source, table, window)
-    whole = found.failure is None and _reaches_end(found.points, window)
-    return found if whole else published(source, table, window)
+    answer = fetch_once(source, table, window)
+    whole = answer.failure is None and _reaches_end(answer.points, window)
+    return answer if whole else fetch_published(source, table, window)
 
 
 @dataclass(slots=True)
 class Polls:
-    """The answers to one question that is asked again and again; `take` is told each of them.
+    """Repeated responses to one query; pass each to `take`.
 
-    What is asked for again: minutes that are not published, an answer that differs from the one before, is
-    not whole, or did not come. Throttled calls are asked for at twice the pause each time.
+    Repeats the query for unpublished minutes, and for a response that differs from the previous one, is
+    incomplete or fails. Each throttled call doubles the pause.
     """
 
     pace: PollPace
@@ -154,34 +148,38 @@ class Polls:
     answer: MetricAnswer = field(default_factory=lambda: MetricAnswer({}))  # the best so far
     waits_for: str = ""
     _last: MetricAnswer | None = None
-    _failed: int = 0  # answers in a row that are not whole
-    _throttled: int = 0  # and of these, calls that were throttled
+    _failed: int = 0  # incomplete responses in a row
+    _throttled: int = 0  # throttled calls among them
 
     @property
     def give_up_s(self) -> float:
-        """Until when it is asked: for late minutes after the window, for no answer from now on as well."""
+        """When to stop: counted from the window's end, or from now without a response."""
         closed_s = self.window.end.timestamp()
         return self.pace.limit_s + (max(closed_s, self.begun_s) if self._failed else closed_s)
 
     @property
     def pause_s(self) -> float:
-        """How long to wait before the next time."""
+        """Seconds until the next poll."""
         return float(self.pace.poll_s * 2 ** min(self._throttled, MOST_DOUBLED))
 
     def take(self, new: MetricAnswer, now_s: float) -> bool:
-        """Whether this answer is the last one; what there is, is in `answer` then."""
+        """Record a response; return whether it is the last. The result is in `answer`."""
         first = self._last is None
         agreed = self._last is not None and not new.failure and new.points == self._last.points
         self._failed = self._failed + 1 if new.failure else 0
         self._throttled = self._throttled + 1 if new.failure == "throttled" else 0
         self._last = None if new.failure else new
-        # Where the newest answer is cut short, an earlier one may know more.
+        # If the newest response is cut short, an earlier one may contain more.
         kept = self.answer.points if self.answer.count > new.count else new.points
         self.answer = MetricAnswer(kept, new.problems, new.failure)
         complete = _reaches_end(kept, self.window)
         if new.failure == "refused" or (complete and agreed):
             return True
-        if self._failed >= (1 if hurried() else TRIES) and new.failure == "failed" and (complete or not kept):
+        if (
+            self._failed >= (1 if is_hurried() else TRIES)
+            and new.failure == "failed"
+            and (complete or not kept)
+        ):
             return True
         if now_s >= self.give_up_s:
             more = () if complete and first and not new.failure else (self._given_up(complete, now_s),)
@@ -206,7 +204,7 @@ class Polls:
             return f"CloudWatch: it did not answer to the end within {limit}; {again}"
         if not complete:
             return f"CloudWatch: the last minute was not published {since_s:.0f} s after it closed"
-        return f"CloudWatch: what it says of the run still changed {since_s:.0f} s after its end; {again}"
+        return f"CloudWatch: its metrics still changed {since_s:.0f} s after the run; {again}"
 
 
 def _count_down(source: MetricSource, until_s: float, limit_s: float, what: str) -> None:
@@ -223,12 +221,12 @@ def _request(table: TableFacts, window: Window, now_s: float) -> MetricRequest:
 
 
 def _reaches_end(points: Points, window: Window) -> bool:
-    """Whether the table's consumption, published for idle minutes too, is there for the last minute."""
+    """Whether the table's consumption, published for idle minutes too, covers the last minute."""
     return newest(points, window) == window and bool(_ends(points))
 
 
 def newest(points: Points, window: Window) -> Window:
-    """The window up to the newest minute that is published of the table's consumption, if one is."""
+    """The window up to the newest published minute of the table's consumption, if any."""
     end = min(window.end, max(_ends(points), default=window.end))
     return Window(start=window.start, end=end) if end > window.start else window
 
@@ -236,40 +234,37 @@ def newest(points: Points, window: Window) -> Window:
 def _ends(points: Points) -> list[datetime]:
     return [
         at + timedelta(seconds=key.period_s)
-        for key, found in points.items()
+        for key, values in points.items()
         if key.index is None and key.metric in map(metrics.consumed, Direction)
-        for at in found
+        for at in values
     ]
 
 
-def ask_for(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
-    """Every series of the window, page by page. Without an answer: no points, and the problem in words."""
+def fetch(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
+    """Fetch every series of the window; after a failure, the points so far."""
     answers, mistakes = MetricAnswers(), Mistakes()
-    said: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
     failure: Failure | None = None
     try:
-        for page in bounded_pages("GetMetricData", _pages(factory, request)):
+        queries = metrics.queries(request.table, request.keys)
+        pages = pages_of(factory("cloudwatch"), queries, request.first, request.window.end)
+        for page in bounded_pages("GetMetricData", pages):
             answers.add_page(page, mistakes)
     except (BotoCoreError, ClientError) as error:
-        said, failure = (f"CloudWatch: {error}",), failure_of(error)
+        problems, failure = (f"CloudWatch: {error}",), failure_of(error)
     if mistakes:
-        said, failure = (*said, f"CloudWatch: {mistakes}"), failure or "failed"
+        problems, failure = (*problems, f"CloudWatch: {mistakes}"), failure or "failed"
     if answers.unfinished:
         failure = failure or "failed"
-    return MetricAnswer(answers.points, (*said, *answers.problems()), failure)
-
-
-def _pages(factory: ClientFactory, request: MetricRequest) -> Iterator[Mapping[str, Any]]:
-    queries = metrics.queries(request.table, request.keys)
-    return pages_of(factory("cloudwatch"), queries, request.first, request.window.end)
+    return MetricAnswer(answers.points, (*problems, *answers.problems()), failure)
 
 
 def pages_of(
     client: Any, queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime
 ) -> Iterator[Mapping[str, Any]]:
-    """The pages of GetMetricData's answers to any number of queries."""
+    """Pages of GetMetricData for any number of queries."""
     for first in range(0, len(queries), QUERIES_PER_CALL):
-        asked = {
+        parameters = {
             "MetricDataQueries": queries[first : first + QUERIES_PER_CALL],
             "StartTime": start,
             "EndTime": end,
@@ -278,19 +273,19 @@ def pages_of(
         token: dict[str, str] = {}
         seen: set[str] = set()
         while True:
-            page = client.get_metric_data(**asked, **token)
+            page = client.get_metric_data(**parameters, **token)
             yield page
             following = page.get("NextToken")
-            if not following or following in seen:  # one that leads back would be followed forever
+            if not following or following in seen:  # a repeated token would loop forever
                 break
             seen.add(following)
             token = {"NextToken": following}
 
 
 def most_metrics(indexes: Sequence[str] = (), *, pace: PollPace = CLOUD_PACE) -> int:
-    """Metrics requested at the most for a table with these global indexes: every series, in every poll.
+    """Most metrics that polling requests for a table with these indexes.
 
-    Polls go on until two of them agree, and end at the pace's limit; the last one may come after it.
+    Each poll requests every series. Polling ends when two polls agree, or one poll after the limit.
     """
     polls = ceil(pace.limit_s / pace.poll_s) + 2
     return len(series_keys(indexes)) * polls

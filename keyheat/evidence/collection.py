@@ -1,4 +1,4 @@
-"""Evidence about a run or a table: what CloudWatch and DescribeTable answer, and what the client saw."""
+"""Collect evidence about a run or table: CloudWatch, DescribeTable and the client's own records."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,15 +9,15 @@ from keyheat.addresses import endpoint_of
 from keyheat.evidence import cloudwatch, partitions
 from keyheat.evidence.clients import ClientFactory, boto3_clients, is_local
 from keyheat.evidence.cloudwatch import (
-    Asking,
     Clock,
+    Fetch,
     MetricSource,
     Progress,
     Sleep,
-    at_once,
+    fetch_local,
+    fetch_once,
+    fetch_published,
     newest,
-    published,
-    so_far,
 )
 from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.evidence.series import MetricAnswers, series_of
@@ -43,18 +43,18 @@ def collect(
     progress: Progress = cloudwatch.silent,
     show_keys: bool = False,
 ) -> Evidence:
-    """Evidence of a run, once the minutes of its window are published (or the wait for them is over).
+    """Collect evidence of a run once its minutes are published, or the wait is over.
 
-    A missing or damaged file of the run is left out and said so in `missing`; only the manifest is needed,
-    because it names the table and the time. It also names the endpoint, which is asked if it is AWS or on
-    this machine; any other has to be given as `endpoint_url`. Raises `FileProblem` where the manifest cannot
-    be read, `UnknownEndpoint`, and `ValueError` for a simulated run, of which no service knows.
+    Needs only the manifest, which names the table, the time and the endpoint; other missing or damaged files
+    are listed in `missing`. Queries the manifest's endpoint if it is AWS or on this machine; pass any other
+    as `endpoint_url`. Raises `FileProblem` for an unreadable manifest, `UnknownEndpoint`, and `ValueError`
+    for a simulated run, which no service knows.
     """
     run = read_manifest(run_dir)
     if run.simulated:
         raise ValueError(
-            f"{run_dir} was simulated: its evidence was written with it, and no service knows more. "
-            "`keyheat simulate` writes it anew"
+            f"{run_dir} was simulated: its evidence is complete already. Run `keyheat simulate` again to "
+            "write it anew"
         )
     file = str(run_dir / FILES[RUN])
     url = endpoint_of(run.endpoint_url, endpoint_url, file=file, option="--endpoint-url")
@@ -65,7 +65,7 @@ def collect(
     pace = cloudwatch.LOCAL_PACE if local else cloudwatch.CLOUD_PACE
 
     def there_s() -> float:
-        """The time of the service, whose minutes are waited for."""
+        """The service's time, which its minutes follow."""
         return clock() + _ahead_s(run)
 
     source = MetricSource(
@@ -73,23 +73,24 @@ def collect(
     )
     window = run_window(run, there_s())
     answers = has_capacity_model(run.endpoint)
-    found = _gather(
+    evidence = _gather(
         source, run.table, window, _of_run(run_dir, run, window), _unsure(run), run.scale,
-        ask=(so_far if local else published) if answers else at_once, seen=partitions.noted(run),
+        fetch=(fetch_local if local else fetch_published) if answers else fetch_once,
+        seen=partitions.observed_by(run),
     )  # fmt: skip
-    return found.model_copy(update={"endpoint": run.endpoint, "source": "local" if local else run.source})
+    return evidence.model_copy(update={"endpoint": run.endpoint, "source": "local" if local else run.source})
 
 
 def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) -> Evidence:
-    """Evidence of a run from what the AWS CLI printed for its queries. Raises `FileProblem`, `ValueError`."""
+    """Build evidence of a run from AWS CLI output for its queries. Raises `FileProblem`, `ValueError`."""
     run = read_manifest(run_dir)
     window = run_window(run, now_s + _ahead_s(run))
     records = _of_run(run_dir, run, window)
-    table = with_indexes(run.table, _spoken_of(records))
-    found = from_cli_output(pages, table=table, window=window, records=records)
-    seen, unseen = partitions.noted(run)
-    known = {"scale": run.scale, "endpoint": run.endpoint, "source": run.source, "partitions": seen}
-    return found.model_copy(update={**known, "missing": (*_unsure(run), *found.missing, *unseen)})
+    table = with_indexes(run.table, _indexes_in(records))
+    evidence = from_cli_output(pages, table=table, window=window, records=records)
+    seen, unseen = partitions.observed_by(run)
+    from_run = {"scale": run.scale, "endpoint": run.endpoint, "source": run.source, "partitions": seen}
+    return evidence.model_copy(update={**from_run, "missing": (*_unsure(run), *evidence.missing, *unseen)})
 
 
 def collect_table(
@@ -108,11 +109,10 @@ def collect_table(
     announce: Callable[[int], None] = cloudwatch.unannounced,
     records: Records = NO_RECORDS,
 ) -> Evidence:
-    """Evidence of any table over any window, from AWS; of `table` no more than its name need be known.
+    """Collect evidence of any table over any window from AWS; `table` needs only a name.
 
-    `records` are throttles that an application logged.
-    Without `wait` the window ends with the newest minute that is published.
-    Raises `ValueError` where the profile is not there.
+    `records` are throttles logged by an application. Without `wait` the window ends with the newest published
+    minute. Raises `ValueError` if the profile does not exist.
     """
     local = is_local(endpoint_url)
     factory = client_factory or boto3_clients(
@@ -124,13 +124,16 @@ def collect_table(
         show_keys=show_keys, announce=announce,
     )  # fmt: skip
     up_to_now = not wait and window.end.timestamp() > clock() - MINUTE_S
-    found = _gather(source, table, window, records, (), 1.0, ask=published if wait else at_once)
-    update = {"up_to_now": up_to_now, "window": found.window if wait else _passed(found.window, clock())}
-    return found.model_copy(update={**update, **({"source": "local"} if local else {})})
+    evidence = _gather(source, table, window, records, (), 1.0, fetch=fetch_published if wait else fetch_once)
+    update = {
+        "up_to_now": up_to_now,
+        "window": evidence.window if wait else _until_now(evidence.window, clock()),
+    }
+    return evidence.model_copy(update={**update, **({"source": "local"} if local else {})})
 
 
-def _passed(window: Window, now_s: float) -> Window:
-    """The window without the future: the minute of a logged throttle may still go on."""
+def _until_now(window: Window, now_s: float) -> Window:
+    """Cut off the future: the minute of a logged throttle may not be over."""
     now = datetime.fromtimestamp(int(now_s) + 1, UTC)
     return Window(start=window.start, end=min(window.end, now))
 
@@ -138,9 +141,9 @@ def _passed(window: Window, now_s: float) -> Window:
 def from_cli_output(
     pages: Sequence[object], *, table: TableFacts, window: Window, records: Records = NO_RECORDS
 ) -> Evidence:
-    """Evidence from what `aws cloudwatch get-metric-data` printed for the queries of `queries_for`.
+    """Build evidence from the output of `aws cloudwatch get-metric-data` for the queries of `queries_for`.
 
-    `pages` are the parsed files, in any order: the CLI follows the pages itself, unless it is told not to.
+    `pages` are the parsed files in any order: by default the CLI follows the pages itself.
     Raises `ValueError` with every mistake as `message @ $.path`.
     """
     answers, mistakes = MetricAnswers(), Mistakes()
@@ -149,23 +152,23 @@ def from_cli_output(
     if mistakes:
         raise ValueError(f"the answer of CloudWatch has {mistakes}")
     series = series_of(answers.points, window)
-    named = (one.index for one in series if one.index is not None)
+    named = (entry.index for entry in series if entry.index is not None)
     return Evidence(
         table=with_indexes(table, named),
         window=window,
         series=series,
         throttles=records.throttles,
         seconds=records.seconds,
-        partitions=partitions.by_estimate(table),
+        partitions=partitions.estimate(table),
         missing=(*answers.problems(), *_cut_off(pages), *records.missing),
     )
 
 
 def _cut_off(pages: Sequence[object]) -> tuple[str, ...]:
-    """What is to be said where each page says that another one follows, as after `--max-items`."""
+    """Report a response that every page leaves unfinished, as after `--max-items`."""
     tokens = [page.get("NextToken") for page in pages if isinstance(page, Mapping)]
-    said = "CloudWatch: the answer goes on, for what was printed ends with a NextToken: leave out --max-items"
-    return (said,) if tokens and all(tokens) else ()
+    problem = "CloudWatch: the response is cut off, it ends with a NextToken: leave out --max-items"
+    return (problem,) if tokens and all(tokens) else ()
 
 
 def _gather(
@@ -176,23 +179,23 @@ def _gather(
     missing: Sequence[str],
     scale: float,
     *,
-    ask: Asking = published,
-    seen: partitions.Found | None = None,
+    fetch: Fetch = fetch_published,
+    seen: partitions.Observation | None = None,
 ) -> Evidence:
-    """All evidence. `seen`: what a run saw of the partitions; else the table is looked at now."""
+    """Collect all evidence. `seen`: partitions that a run observed; None: observe the table now."""
     described = describe(source.client_factory, table, window)
     window = since_created(described.answer or {}, window)
-    facts = with_indexes(described.table, _spoken_of(records))
+    facts = with_indexes(described.table, _indexes_in(records))
     if seen is None:
-        seen = partitions.looked_at(
+        seen = partitions.observe(
             source.client_factory, described.answer or {}, facts, window, source.clock()
         )
-    answer = (ask if described.reached and described.found else at_once)(source, facts, window)
-    if ask is at_once:
+    answer = (fetch if described.reached and described.exists else fetch_once)(source, facts, window)
+    if fetch is fetch_once:
         window = _with_throttles(newest(answer.points, window), records)
-    found = ContributorsFound(None)
-    if described.reached and described.found:
-        found = _contributors(source, facts, window, records)
+    insights = ContributorsFound(None)
+    if described.reached and described.exists:
+        insights = _contributors(source, facts, window, records)
     return Evidence(
         table=facts,
         account=described.account,
@@ -200,14 +203,14 @@ def _gather(
         series=series_of(answer.points, window),
         throttles=records.throttles,
         seconds=records.seconds,
-        contributors=found.contributors,
+        contributors=insights.contributors,
         partitions=seen[0],
         scale=scale,
         missing=(
             *missing,
             *described.missing,
             *answer.problems,
-            *found.missing,
+            *insights.missing,
             *seen[1],
             *records.missing,
         ),
@@ -215,7 +218,7 @@ def _gather(
 
 
 def _with_throttles(window: Window, records: Records) -> Window:
-    """The window with the minute of the last throttle that the client saw, if it is not published yet."""
+    """Extend the window to the client's last throttle, if that is not published yet."""
     last = max((row.second for row in records.throttles or ()), default=window.start)
     minute = last.replace(second=0) + timedelta(minutes=1)
     return Window(start=window.start, end=max(window.end, minute))
@@ -224,48 +227,48 @@ def _with_throttles(window: Window, records: Records) -> Window:
 def _contributors(
     source: MetricSource, table: TableFacts, window: Window, records: Records
 ) -> ContributorsFound:
-    """The keys that Contributor Insights names, which is worth a word where no record of ours names them."""
+    """Keys that Contributor Insights names; its absence matters if no record names them."""
     reader = ContributorsReader(
         client_factory=source.client_factory,
         sleep=source.sleep,
-        wanted=records.seconds is None,
+        required=records.seconds is None,
         show_keys=source.show_keys,
     )
     return reader.read(table, window)
 
 
-def _spoken_of(records: Records) -> Iterable[str]:
-    """Indexes that the client met: one may have been created, or deleted, since the table was described."""
-    met = [row.index for row in records.throttles or ()] + [row.index for row in records.seconds or ()]
-    return dict.fromkeys(index for index in met if index is not None)
+def _indexes_in(records: Records) -> Iterable[str]:
+    """Indexes in the client's records: some may be newer than the description, or deleted."""
+    indexes = [row.index for row in records.throttles or ()] + [row.index for row in records.seconds or ()]
+    return dict.fromkeys(index for index in indexes if index is not None)
 
 
 def _of_run(run_dir: Path, run: Manifest, window: Window) -> Records:
-    """What the client saw during the window; rows of a machine whose clock is far off are left out."""
+    """The client's records in the window; a wrong clock moves rows outside."""
     records = read_records(run_dir, run.rows_ahead_s)
     throttles = within(records.throttles, window)
     seconds = within(records.seconds, window)
     lost = len(records.throttles or ()) - len(throttles or ())
     lost += len(records.seconds or ()) - len(seconds or ())
-    missing = (f"{lost:,} rows of the client that lie outside the run's time: whose clock is wrong?",)
+    missing = (f"{lost:,} client rows fall outside the run window; check the clocks",)
     return Records(
         throttles=throttles, seconds=seconds, missing=(*records.missing, *(missing if lost else ()))
     )
 
 
 def _ahead_s(run: Manifest) -> float:
-    """By how much the service's clock is ahead of the one here, once the run is over."""
+    """Seconds that the service's clock is ahead of this one after the run."""
     return run.clock_skew_s - run.clock_jump_s
 
 
 def _unsure(run: Manifest) -> tuple[str, ...]:
-    """What is not known of when the run was."""
-    found = []
+    """Uncertainties about the run's time."""
+    unsure = []
     if run.ended_at is None:
-        found.append(f"the end of the run: run.json says it is {run.status}")
+        unsure.append(f"the end of the run: in run.json its status is {run.status}")
     if run.clock_jump_s:
-        found.append(
-            f"when exactly the run was: its machine's clock jumped by {span(abs(run.clock_jump_s))} "
-            "meanwhile, and the window of this evidence goes by the clock as it was before"
+        unsure.append(
+            f"the exact time of the run: its machine's clock jumped by {span(abs(run.clock_jump_s))}, "
+            "and the window of this evidence uses the time from before the jump"
         )
-    return tuple(found)
+    return tuple(unsure)

@@ -1,6 +1,6 @@
-"""Contributor Insights of a table and its indexes: where it is on, and the keys that its rules name.
+"""Read keys from Contributor Insights of a table and its indexes.
 
-Keys are plain text there. Here they become digests, the same that a run's own files have.
+Reports contain keys in plain text; they become the same digests that a run's files use.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsights_HowItWorks.html
 """
 
@@ -16,19 +16,19 @@ from keyheat.model.limits import INSIGHT_CONTRIBUTORS, INSIGHT_REPORTS_PER_S, MI
 from keyheat.runs.formats import Contributor, Contributors, TableFacts, Window
 from keyheat.scenario.keys import digest_of
 
-CONTRIBUTORS: Final = "Contributor Insights"  # what lines about it begin with
-OFF: Final = "it is off for the table and its indexes, so no key is named"
-PAGE: Final = timedelta(days=1)  # asked for at once: 1,440 minutes
+CONTRIBUTORS: Final = "Contributor Insights"  # prefix of its messages
+OFF: Final = "off for the table and its indexes, so keys are not named"
+PAGE: Final = timedelta(days=1)  # per request: 1,440 minutes
 HOUR_S: Final = 3_600
-# By partition key alone: PKC counts accesses, PKT throttles. Rules by item (SKC, SKT) say less of partitions.
+# By partition key only: PKC counts accesses, PKT throttles. Rules by item (SKC, SKT) tell less of partitions.
 RULE: Final = re.compile(r"DynamoDBContributorInsights-PK([CT])-.*-(\d+)")
 COUNTS: Final[dict[str, Literal["accessed", "throttled"]]] = {"C": "accessed", "T": "throttled"}
-LATE: Final = timedelta(minutes=2)  # a rule made this soon after the window's start has seen the window
+LATE: Final = timedelta(minutes=2)  # a rule this much newer than the window's start still covers it
 
 
 @dataclass(frozen=True, slots=True)
 class ContributorsFound:
-    """What Contributor Insights counted; None where it is nowhere on, or could not be asked."""
+    """Reports of Contributor Insights; None if it is off everywhere or the call failed."""
 
     contributors: tuple[Contributors, ...] | None
     missing: tuple[str, ...] = ()
@@ -41,50 +41,52 @@ class ContributorsRule:
     name: str
     index: str | None
     counts: Literal["accessed", "throttled"]
-    made: datetime
+    created: datetime
 
 
 @dataclass(slots=True, kw_only=True)
 class ContributorsReader:
-    """Asks DynamoDB for the rules and CloudWatch for their reports, no faster than the quota.
+    """Reads rules from DynamoDB and their reports from CloudWatch, within the request quota.
 
-    `wanted`: whether it is worth a word that Contributor Insights is off: where nothing else names keys.
+    `required`: report that Contributor Insights is off, because nothing else names keys.
     """
 
     client_factory: Callable[[str], Any]
     sleep: Callable[[float], None]
-    wanted: bool
+    required: bool
     show_keys: bool = False
-    _missing: dict[str, None] = field(default_factory=dict)  # lines, each once
+    _missing: dict[str, None] = field(default_factory=dict)  # messages, each once
 
     def read(self, table: TableFacts, window: Window) -> ContributorsFound:
-        """The rules' reports over the window. What cannot be had is said in `missing`; nothing is raised."""
+        """Read the rules' reports over the window; failures go to `missing` and raise nothing."""
         rules = self._rules(table)
-        found = tuple(one for rule in rules or () if (one := self._counted(rule, window)) is not None)
-        if rules is not None and not rules and self.wanted:
-            self._say(OFF)
-        return ContributorsFound(found or None, tuple(self._missing))
+        reports = tuple(
+            report for rule in rules or () if (report := self._read_rule(rule, window)) is not None
+        )
+        if rules is not None and not rules and self.required:
+            self._note(OFF)
+        return ContributorsFound(reports or None, tuple(self._missing))
 
-    def _say(self, what: str) -> None:
-        self._missing[f"{CONTRIBUTORS}: {what}"] = None
+    def _note(self, message: str) -> None:
+        self._missing[f"{CONTRIBUTORS}: {message}"] = None
 
     def _rules(self, table: TableFacts) -> list[ContributorsRule] | None:
-        """The rules by partition key that are there now; None where nobody could say."""
-        found: list[ContributorsRule] = []
+        """The current rules by partition key; None if DescribeContributorInsights failed."""
+        rules: list[ContributorsRule] = []
         try:
             client = self.client_factory("dynamodb")
             for index in (None, *(index.name for index in table.indexes)):
                 named = {"IndexName": index} if index else {}
-                found += _rules_of(index, client.describe_contributor_insights(TableName=table.name, **named))
+                rules += _rules_of(index, client.describe_contributor_insights(TableName=table.name, **named))
         except (BotoCoreError, ClientError) as error:
-            if self.wanted:
-                self._say(str(error))
-            return found or None
-        return found
+            if self.required:
+                self._note(str(error))
+            return rules or None
+        return rules
 
-    def _counted(self, rule: ContributorsRule, window: Window) -> Contributors | None:
-        if rule.made >= window.end:
-            self._say(f"rule {rule.name} is newer than the window")
+    def _read_rule(self, rule: ContributorsRule, window: Window) -> Contributors | None:
+        if rule.created >= window.end:
+            self._note(f"rule {rule.name} is newer than the window")
             return None
         pages = []
         try:
@@ -93,13 +95,13 @@ class ContributorsReader:
             for start, end in _days(window):
                 pages.append(self._report(client, rule, start, end, period_s))
         except (BotoCoreError, ClientError) as error:
-            self._say(f"rule {rule.name}: {error}")
+            self._note(f"rule {rule.name}: {error}")
             return None
-        if rule.made > window.start + LATE:
-            self._say(f"rule {rule.name} counts since {rule.made:%FT%TZ} only")
+        if rule.created > window.start + LATE:
+            self._note(f"rule {rule.name} counts since {rule.created:%FT%TZ} only")
         if rule.counts == "accessed" and not any(page["Contributors"] for page in pages):
-            self._say(f"rule {rule.name} counted nothing in the window")
-        return _together(rule, pages, period_s, show_keys=self.show_keys)
+            self._note(f"rule {rule.name} counted nothing in the window")
+        return _merged(rule, pages, period_s, show_keys=self.show_keys)
 
     def _report(
         self, client: Any, rule: ContributorsRule, start: datetime, end: datetime, period_s: int
@@ -117,10 +119,10 @@ class ContributorsReader:
 
 def _rules_of(index: str | None, described: Mapping[str, Any]) -> Iterator[ContributorsRule]:
     for name in described.get("ContributorInsightsRuleList", ()):
-        known = RULE.fullmatch(name)
-        if known is not None:
-            made = datetime.fromtimestamp(int(known[2]) / 1000, UTC)
-            yield ContributorsRule(name, index, COUNTS[known[1]], made)
+        match = RULE.fullmatch(name)
+        if match is not None:
+            created = datetime.fromtimestamp(int(match[2]) / 1000, UTC)
+            yield ContributorsRule(name, index, COUNTS[match[1]], created)
 
 
 def _days(window: Window) -> Iterator[tuple[datetime, datetime]]:
@@ -131,16 +133,18 @@ def _days(window: Window) -> Iterator[tuple[datetime, datetime]]:
         start = end
 
 
-def _together(rule: ContributorsRule, pages: list[Any], period_s: int, *, show_keys: bool) -> Contributors:
-    """The pages as one report: a key's values added up, as far as each page names the key."""
+def _merged(rule: ContributorsRule, pages: list[Any], period_s: int, *, show_keys: bool) -> Contributors:
+    """Merge the pages into one report, adding up each key's values."""
     points: dict[str, list[tuple[datetime, float]]] = {}
     values: dict[str, float] = {}
     for page in pages:
-        for one in page["Contributors"]:
-            key = one["Keys"][0]
-            values[key] = values.get(key, 0.0) + one["ApproximateAggregateValue"]
-            known = ((point["Timestamp"], point["ApproximateValue"]) for point in one["Datapoints"])
-            points.setdefault(key, []).extend(sorted(known))
+        for contributor in page["Contributors"]:
+            key = contributor["Keys"][0]
+            values[key] = values.get(key, 0.0) + contributor["ApproximateAggregateValue"]
+            new_points = (
+                (point["Timestamp"], point["ApproximateValue"]) for point in contributor["Datapoints"]
+            )
+            points.setdefault(key, []).extend(sorted(new_points))
     ranked = sorted(values, key=lambda key: (-values[key], key))[:INSIGHT_CONTRIBUTORS]
     return Contributors(
         rule=rule.name,

@@ -1,4 +1,4 @@
-"""The hours before an incident, and the same hours a day and a week before: what CloudWatch holds of them."""
+"""Evidence of the hours before an incident, a day and a week earlier."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from keyheat.evidence.clients import ClientFactory
-from keyheat.evidence.cloudwatch import MetricRequest, ask_for
+from keyheat.evidence.cloudwatch import MetricRequest, fetch
 from keyheat.evidence.series import series_of
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window
@@ -21,7 +21,7 @@ AGO: Final = (("a day before", DAY), ("a week before", 7 * DAY))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierRequest:
-    """What is requested of one direction of a table, for each window before."""
+    """Request for one direction of a table in each earlier window."""
 
     table: TableFacts
     direction: Direction
@@ -30,7 +30,7 @@ class EarlierRequest:
 
     @property
     def windows(self) -> tuple[tuple[str, Window], ...]:
-        """The windows with their names; they do not overlap the one of the incident."""
+        """Earlier windows with their names; none overlaps the incident's."""
         start, end = self.window.start, self.window.end
         return (
             ("in the hours before", self._whole(start - (end - start), start)),
@@ -43,7 +43,7 @@ class EarlierRequest:
         return max(kept_s, next(period_s for longer, period_s in PERIODS if length > longer))
 
     def _whole(self, start: datetime, end: datetime) -> Window:
-        """The window in whole periods, one at least: the sum of half a period is no rate."""
+        """Round to whole periods: the sum of half a period is not a rate."""
         period_s = self._period_s(start)
         last_s = end.timestamp() // period_s * period_s
         first_s = min(start.timestamp() // period_s * period_s, last_s - period_s)
@@ -67,23 +67,23 @@ class EarlierRequest:
 
     @property
     def metrics(self) -> int:
-        """How many metrics are requested, of all windows together."""
+        """Number of metrics requested over all windows."""
         return sum(len(self.keys(window)) for _name, window in self.windows)
 
 
 def most_requested(indexes: Sequence[str], window: Window, now: datetime) -> int:
-    """How many metrics are requested of a table that throttled, those of earlier windows included."""
+    """Most metrics requested for a throttled table, earlier windows included."""
     table = TableFacts(name="-", indexes=tuple(IndexFacts(name=name) for name in indexes))
     request = EarlierRequest(table=table, direction=Direction.WRITE, window=window, now=now)
     return len(series_keys(indexes)) + request.metrics
 
 
-def earlier(factory: ClientFactory, request: EarlierRequest) -> Iterator[tuple[str, Evidence]]:
-    """Evidence of each window before. What cannot be had is in its `missing`."""
+def fetch_earlier(factory: ClientFactory, request: EarlierRequest) -> Iterator[tuple[str, Evidence]]:
+    """Fetch evidence of each earlier window; failures are in its `missing`."""
     for name, window in request.windows:
         first, _kept_s = metrics.asked_from(window.start, request.now)
-        asked = MetricRequest(request.table.name, request.keys(window), first, window)
-        answer = ask_for(factory, asked)
+        query = MetricRequest(request.table.name, request.keys(window), first, window)
+        answer = fetch(factory, query)
         yield (
             name,
             Evidence(

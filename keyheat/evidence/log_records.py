@@ -1,6 +1,6 @@
-"""Log files as records: what an application logged at one moment, on one line or on several.
+"""Split log files into records: entries of one or more lines.
 
-Text, JSON lines and exports of CloudWatch Logs are read, packed by gzip or not.
+Reads text, JSON lines and CloudWatch Logs exports, also compressed by gzip.
 """
 
 import csv
@@ -20,14 +20,14 @@ from keyheat.inputs import NotRead, encoding_of, lines_of, open_file
 from keyheat.runfiles import FileProblem
 
 MOST_BYTES: Final = 4 << 30
-"""Of a log, unpacked."""
+"""Of an uncompressed log."""
 MOST_LINES: Final = 50_000_000
 MOST_LINE: Final = 1 << 20
 MOST_DOCUMENT: Final = 256 << 20
-"""Of a log that is one JSON document, which is in memory as a whole."""
+"""Of a log that is one JSON document, which is parsed in memory."""
 MOST_RECORD_LINES: Final = 500
 TOGETHER: Final = timedelta(seconds=1)
-"""Lines of one object come within this time where a collector stamps each line."""
+"""Longest gap between lines of one record if a collector stamps each line."""
 GZIP: Final = b"\x1f\x8b"
 YEAR_2000_S, YEAR_2100_S = 946_684_800, 4_102_444_800
 
@@ -35,7 +35,7 @@ _TIME: Final = (
     r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
     r"|\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}"
 )
-# A level, a container's name or a key of logfmt may come before the time.
+# A level, a container's name or a logfmt key may precede the time.
 _HEAD: Final = re.compile(
     r"(?:[\w.-]{1,60} +\| )?(?:level=\w{1,10} )?(?:\[?[A-Za-z]{1,10}\]?[\s:|]+)?"
     rf"[\[(\"']?(?:\w{{1,10}}=[\"']?)?(?P<time>{_TIME})[\])\"']?[ \t,:|]?"
@@ -47,28 +47,28 @@ _DOCUMENT: Final = re.compile(r"\s*[{\[]\s*(?:[\[{\"]|$)")
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """What was logged at once; `stated` is its time as it stands there, None without one."""
+    """One log entry; `stated` is its time as written, None without one."""
 
     text: str
     stated: object = None
     zone: tzinfo | None = None
 
     def second(self) -> datetime | None:
-        """When it was logged; None without a time. Raises `ValueError` for a time without a zone."""
+        """The time of the entry; None without one. Raises `ValueError` for a time without a zone."""
         at, zoned = time_of(self.stated, self.zone)
         if not zoned:
-            raise ValueError("its times have no zone; say it, such as --zone UTC or --zone Europe/Berlin")
+            raise ValueError("its times have no zone; give one, such as --zone UTC or --zone Europe/Berlin")
         return at.replace(microsecond=0) if at else None
 
 
 def log_records(path: Path, zone: tzinfo | None) -> Iterator[LogRecord]:
-    """The records of a log, in its order; `zone` is that of times without one. Raises `FileProblem`."""
+    """Read the records of a log in order; `zone` applies to times without one. Raises `FileProblem`."""
     try:
         with open_file(path) as file:
             packed = file.peek(2).startswith(GZIP)
             yield from _records(io.BufferedReader(gzip.GzipFile(fileobj=file)) if packed else file, zone)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise FileProblem(f"{path} is packed by gzip, and damaged or cut off ({error})") from error
+        raise FileProblem(f"{path} is compressed by gzip, and damaged or cut off ({error})") from error
     except (bounds.NotAccepted, csv.Error) as error:
         raise FileProblem(f"{path} is {error}") from error
     except OSError as error:
@@ -91,7 +91,7 @@ def _records(file: "io.BufferedReader[Any]", zone: tzinfo | None) -> Iterator[Lo
 
 
 def _is_document(first: str) -> bool:
-    """Whether a file is one JSON document, by its first line: a line of JSON lines is whole and no export."""
+    """Tell a JSON document from JSON lines by its first line."""
     if not _DOCUMENT.match(first):
         return False
     try:
@@ -125,14 +125,14 @@ def _lines(file: "io.BufferedReader[Any]", encoding: str) -> Iterator[str]:
 
 
 def _exported(content: Any, zone: tzinfo | None) -> Iterator[LogRecord]:
-    """Events as filter-log-events, get-log-events and get-query-results print them, or objects in a list."""
-    found = content if isinstance(content, list) else content.get("events", content.get("results", ()))
-    if not isinstance(found, list):
-        raise bounds.NotAccepted("JSON without a list of events: `aws logs` did not print this")
+    """Events of filter-log-events, get-log-events and get-query-results, or a list of objects."""
+    events = content if isinstance(content, list) else content.get("events", content.get("results", ()))
+    if not isinstance(events, list):
+        raise bounds.NotAccepted("JSON without a list of events: this is not output of `aws logs`")
     grouped = _Grouped(zone)
-    for event in found:
+    for event in events:
         if isinstance(event, list):  # of get-query-results: a list of fields
-            row = {part.get("field"): part.get("value") for part in event if isinstance(part, Mapping)}
+            row = {cell.get("field"): cell.get("value") for cell in event if isinstance(cell, Mapping)}
             yield _insight(row.get("@timestamp"), row.get("@message"))
         elif isinstance(event, Mapping):
             message = event.get("message", event.get("@message"))
@@ -142,7 +142,7 @@ def _exported(content: Any, zone: tzinfo | None) -> Iterator[LogRecord]:
 
 
 def _insight(at: object, message: object) -> LogRecord:
-    """A row of Logs Insights, whose times without a zone are UTC."""
+    """A row of Logs Insights; its times without a zone are UTC."""
     return LogRecord(str(message or ""), at, UTC)
 
 
@@ -160,7 +160,7 @@ def _of_lines(lines: Iterator[str], zone: tzinfo | None) -> Iterator[LogRecord]:
 
 
 def is_marked(text: str) -> bool:
-    """Whether a text may tell of a throttle; most are passed by for want of a word."""
+    """Whether a text may describe a throttle; a quick filter for most lines."""
     return "Exceeded" in text or "Throttling" in text
 
 
@@ -170,16 +170,16 @@ def _continues(text: str) -> bool:
 
 @dataclass(slots=True)
 class _Grouped:
-    """Lines put together to records, for each stream of a log: a line that continues one belongs to it."""
+    """Groups lines into records, per stream: a continuation line joins the record before it."""
 
     zone: tzinfo | None
-    timed: bool = False  # whether the last record has a time, so that lines without one belong to it
+    timed: bool = False  # the last record has a time, so lines without one join it
     _open: dict[str, tuple[object, list[str]]] = field(default_factory=dict)
 
     def take(
         self, text: str, stated: object, continues: bool = False, stream: str = ""
     ) -> Iterator[LogRecord]:
-        """The record that ends where this text begins another one; `stated` is its time."""
+        """Add a line; yield the record that it ends, if any. `stated` is the line's time."""
         before = self._open.get(stream)
         if before is not None:
             if continues and len(before[1]) < MOST_RECORD_LINES and self._near(before[0], stated):
@@ -192,7 +192,7 @@ class _Grouped:
         self.timed = stated is not None
 
     def rest(self) -> Iterator[LogRecord]:
-        """The records that are open at the end."""
+        """Records still open at the end."""
         yield from (self._record(*parts) for parts in self._open.values())
 
     def _record(self, stated: object, texts: list[str]) -> LogRecord:
@@ -219,9 +219,9 @@ def _first(fields: Mapping[str, Any]) -> object:
 
 
 def time_of(value: object, zone: tzinfo | None) -> tuple[datetime | None, bool]:
-    """A time as logs and metrics state it, in UTC, and whether its zone is known; None if it is no time.
+    """Parse a logged time to UTC (None if invalid), and whether its zone is known.
 
-    Numbers are epoch seconds, milliseconds, microseconds or nanoseconds, whichever is a year of this century.
+    Numbers are epoch seconds, milli-, micro- or nanoseconds: whichever falls in this century.
     """
     if isinstance(value, str) and re.fullmatch(r"\d{9,19}(?:\.\d+)?", value):
         value = float(value)

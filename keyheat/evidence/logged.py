@@ -1,6 +1,6 @@
-"""Throttles that an application logged: exceptions of AWS's SDKs, however a program prints them.
+"""Throttles that an application logged as exceptions of an AWS SDK, in any format.
 
-Of a record no more is kept than its second, the operation, the table, the index and DynamoDB's reason.
+Keeps only the second, operation, table, index and DynamoDB's reason of a record.
 """
 
 import re
@@ -23,15 +23,15 @@ _ARN: Final = re.compile(
     r"arn:aws[\w-]{0,20}:dynamodb:(?P<region>[a-z0-9-]{0,30}):[0-9*]{0,12}:table/(?P<table>[\w.-]{1,255})"
     r"(?:/index/(?P<index>[\w.-]{1,255}))?"
 )
-# It stands beside its resource: {'reason': 'R', 'resource': 'A'}, ThrottlingReason(Reason=R, Resource=A).
+# A reason is next to its resource: {'reason': 'R', 'resource': 'A'}, ThrottlingReason(Reason=R)
 _REASON: Final = re.compile(
     r"\b(?P<reason>(?:Table|Index)(?P<direction>Read|Write)[A-Z][A-Za-z]{2,50}Exceeded)\b"
 )
-_BESIDE: Final = 600  # characters in which the resource is looked for
+_BESIDE: Final = 600  # characters around a reason to search for its resource
 _CODE: Final = re.compile(
     r"\b(?:ProvisionedThroughputExceeded(?:Exception)?|ThrottlingException|ThrottlingError|RequestLimitExceeded)\b"
 )
-# Other services throw exceptions of the same names: Kinesis, Lambda, DynamoDB's own control plane.
+# Other services use the same exception names: Kinesis, Lambda, DynamoDB's control plane.
 _DYNAMODB: Final = re.compile(
     r"level of configured provisioned throughput|Throughput exceeds the (?:current|maximum)|"
     r"operation error DynamoDB:|Service: (?:Amazon)?DynamoDb|dynamodb[\w.]*\.model|DynamoDBv2|"
@@ -44,7 +44,7 @@ _OPERATION: Final = re.compile(
     r"\boperation(?:_?name)?[\\\"']{0,2}\s?[:=]\s?[\\\"']{0,2}(\w{4,40})",
     re.IGNORECASE,
 )
-_REQUEST_ID: Final = re.compile(r"\b[A-Z0-9]{52}\b")  # of DynamoDB; those of Lambda and others are UUIDs
+_REQUEST_ID: Final = re.compile(r"\b[A-Z0-9]{52}\b")  # DynamoDB's; Lambda and others use UUIDs
 TIMELESS: Final = "without a time"
 CONTEXT: Final = timedelta(minutes=15)
 _OPERATIONS: Final = {name.lower(): name for name in metrics.OPERATIONS}
@@ -52,7 +52,7 @@ _OPERATIONS: Final = {name.lower(): name for name in metrics.OPERATIONS}
 
 @dataclass(frozen=True, slots=True)
 class LoggedThrottle:
-    """An exception that was logged; what the record does not state is None."""
+    """A logged exception; fields that the record does not state are None."""
 
     second: datetime | None
     operation: str | None
@@ -65,33 +65,33 @@ class LoggedThrottle:
 
 @dataclass(slots=True)
 class ThrottleLog:
-    """The throttles in some logs, counted, and how many records are something else."""
+    """Throttles in logs, counted, and the number of other records."""
 
     records: int = 0
-    repeated: int = 0  # of exceptions that another record shows, by their request id
+    repeated: int = 0  # records of an exception seen before, by its request id
     counts: Counter[LoggedThrottle] = field(default_factory=Counter)
     _seen: dict[str, LoggedThrottle] = field(default_factory=dict)
 
     def add(self, record: LogRecord) -> None:
         """Count a record. Raises `ValueError` for a throttle whose time has no zone."""
         self.records += 1
-        throttle = throttle_in(record)
+        throttle = parse_throttle(record)
         if throttle is None:
             return
-        if (found := _REQUEST_ID.search(record.text)) is not None:
-            if (earlier := self._seen.get(found[0])) is not None:
+        if (request_id := _REQUEST_ID.search(record.text)) is not None:
+            if (earlier := self._seen.get(request_id[0])) is not None:
                 self.repeated += 1
                 if earlier.reason is not None or throttle.reason is None:
                     return
-                self.counts[earlier] -= 1  # this record says more of the same exception
-            self._seen[found[0]] = throttle
+                self.counts[earlier] -= 1  # this record tells more about the same exception
+            self._seen[request_id[0]] = throttle
         self.counts[throttle] += 1
         if max(len(self.counts), len(self._seen)) > MOST_ROWS:
             raise ValueError(f"more than {MOST_ROWS:,} different throttles; cut out fewer hours")
 
     @property
     def tables(self) -> dict[str, int]:
-        """Throttles of each table that is named, most first."""
+        """Throttles per named table, most first."""
         named: Counter[str] = Counter()
         for throttle, count in self.counts.items():
             if throttle.table is not None:
@@ -100,20 +100,20 @@ class ThrottleLog:
 
     @property
     def unnamed(self) -> int:
-        """Throttles that do not name their table."""
+        """Throttles without a table name."""
         return sum(count for throttle, count in self.counts.items() if throttle.table is None)
 
     def by_minute(self, table: str) -> dict[datetime, float]:
-        """Throttles of a table by the start of their minute."""
-        found: Counter[datetime] = Counter()
+        """Throttles of a table per minute, by the minute's start."""
+        minutes: Counter[datetime] = Counter()
         for throttle, count in self.counts.items():
             if throttle.table == table and throttle.second is not None:
-                found[throttle.second.replace(second=0)] += count
-        return {at: float(count) for at, count in found.items()}
+                minutes[throttle.second.replace(second=0)] += count
+        return {at: float(count) for at, count in minutes.items()}
 
     @property
     def window(self) -> Window | None:
-        """The minutes from the first throttle to the last one; None without any."""
+        """The minutes from the first to the last throttle; None without throttles."""
         seconds = [throttle.second for throttle in self.counts if throttle.second is not None]
         if not seconds:
             return None
@@ -121,67 +121,68 @@ class ThrottleLog:
         return Window(start=first, end=last + timedelta(minutes=1))
 
     def around(self, now: datetime) -> Window | None:
-        """That window with a quarter of an hour before and after, as far as it has passed.
+        """The window with a quarter of an hour before and after, but not beyond now.
 
         Raises `ValueError` for times in the future.
         """
-        found = self.window
-        if found is None:
+        window = self.window
+        if window is None:
             return None
         latest = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
-        if found.end > latest:
-            raise ValueError(f"the log ends in the future, at {found.end:%F %R} UTC; --zone says its zone")
-        return Window(start=found.start - CONTEXT, end=min(found.end + CONTEXT, latest))
+        if window.end > latest:
+            raise ValueError(f"the log ends in the future, at {window.end:%F %R} UTC; set --zone")
+        return Window(start=window.start - CONTEXT, end=min(window.end + CONTEXT, latest))
 
     def records_of(self, table: str, region: str | None, window: Window) -> Records:
-        """The throttles of a table within a window, and what of the logs is left out.
+        """The throttles of a table in a window, and what was left out.
 
-        One that names no table is taken for this table's if the logs name no other. Raises `ValueError` where
-        no throttle has a time.
+        A throttle without a table counts for this table if the logs name no other. Raises `ValueError` if no
+        throttle has a time.
         """
         others = sum(count for name, count in self.tables.items() if name != table)
-        left: Counter[str] = Counter()
+        left_out: Counter[str] = Counter()
         rows: Counter[tuple[datetime, str | None, Direction, str | None]] = Counter()
         unnamed = 0
         for throttle, count in (+self.counts).items():
             why = _left_out(throttle, table, region, window, alone=not others)
             if why is not None:
-                left[why] += count
+                left_out[why] += count
                 continue
             assert throttle.second is not None
             assert throttle.direction is not None
             unnamed += count if throttle.table is None else 0
             rows[throttle.second, throttle.index, throttle.direction, throttle.reason] += count
-        if left[TIMELESS] and not rows:
-            number = some(left[TIMELESS], "throttle")
+        if left_out[TIMELESS] and not rows:
+            number = some(left_out[TIMELESS], "throttle")
             raise ValueError(f"the log has {number} of {table} without a time; export it with timestamps")
         throttles = tuple(
             ThrottleCount(second=second, index=index, direction=direction, reason=reason, count=count)
             for (second, index, direction, reason), count in sorted(
-                rows.items(), key=lambda row: [str(part) for part in row[0]]
+                rows.items(), key=lambda row: [str(cell) for cell in row[0]]
             )
         )
-        assumed = f"log: the table of {some(unnamed, 'throttle')} without an ARN; taken to be {table}"
-        lines = (*self._lines(sum(rows.values()), left), *([assumed] if unnamed else ()))
+        assumed = f"log: {some(unnamed, 'throttle')} without an ARN; assumed to be of table {table}"
+        lines = (*self._lines(sum(rows.values()), left_out), *([assumed] if unnamed else ()))
         return Records(throttles=throttles, seconds=None, missing=lines)
 
-    def _lines(self, number: int, left: Counter[str]) -> Iterator[str]:
-        """What of the logs is not among the throttles."""
+    def _lines(self, number: int, left_out: Counter[str]) -> Iterator[str]:
+        """Messages about records that do not count."""
         if rest := self.records - sum(self.counts.values()) - self.repeated:
             yield f"log: {rest:,} of {some(self.records, 'record')} left out: not a throttle"
-        yield from (f"log: {some(count, 'throttle')} left out: {why}" for why, count in left.most_common())
+        for why, count in left_out.most_common():
+            yield f"log: {some(count, 'throttle')} left out: {why}"
         if self.repeated:
-            yield f"log: {some(self.repeated, 'record')} left out: an exception again, by its request id"
+            yield f"log: {some(self.repeated, 'record')} left out: a repeated exception, by its request id"
         if number:
-            yield "log: attempts that the SDK retried with success; an application logs the last one only"
+            yield "log: retries that succeeded are unknown; an application logs only an SDK's last attempt"
 
 
 def _left_out(
     throttle: LoggedThrottle, table: str, region: str | None, window: Window, *, alone: bool
 ) -> str | None:
-    """Why a throttle is no evidence about the table; None if it is."""
+    """Why a throttle does not count for the table; None if it does."""
     if throttle.table is None and not alone:
-        return "no table is named, and the logs are of several"
+        return "without a table, and the logs have several"
     if throttle.table not in (None, table):
         return f"of table {throttle.table}"
     if region is not None and throttle.region not in (None, "", region):
@@ -190,15 +191,11 @@ def _left_out(
         return TIMELESS
     if not window.start <= throttle.second < window.end:
         return f"outside {window.start:%F %R} to {window.end:%F %R} UTC"
-    return (
-        "neither a reason nor an operation says whether it is a read or a write"
-        if throttle.direction is None
-        else None
-    )
+    return "read or write unknown, without reason and operation" if throttle.direction is None else None
 
 
 def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:
-    """The throttles in logs; `zone` is that of times without one. Raises `ValueError`, with the file."""
+    """Read throttles from logs; `zone` applies to times without one. Raises `ValueError`, naming the file."""
     log = ThrottleLog()
     for path in paths:
         before = log.records
@@ -212,42 +209,42 @@ def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:
     return log
 
 
-def throttle_in(record: LogRecord) -> LoggedThrottle | None:
-    """The throttle of DynamoDB that a record tells of; None for anything else. Raises `ValueError`."""
+def parse_throttle(record: LogRecord) -> LoggedThrottle | None:
+    """Parse the DynamoDB throttle in a record; None if there is none. Raises `ValueError`."""
     text = record.text
     if not is_marked(text):
         return None
     operation = _operation(text)
-    if (found := _REASON.search(text)) is not None:
-        resource = _resource(text, found)
-        reason, direction = found["reason"], Direction(found["direction"].lower())
+    if (match := _REASON.search(text)) is not None:
+        resource = _resource(text, match)
+        reason, direction = match["reason"], Direction(match["direction"].lower())
         return LoggedThrottle(record.second(), operation, direction, reason, *_names(resource))
     if not _CODE.search(text) or not (_DYNAMODB.search(text) or operation):
         return None
-    if operation is None and "allowed throughput" in text:  # of the control plane
+    if operation is None and "allowed throughput" in text:  # from the control plane
         return None
     direction_of = metrics.direction_of(operation, None)
     return LoggedThrottle(record.second(), operation, direction_of, None, *_names(_ARN.search(text)))
 
 
 def _operation(text: str) -> str | None:
-    """The operation of items that a record names."""
-    for found in _OPERATION.finditer(text):
-        name = next(part for part in found.groups() if part)
+    """The item operation that a record names."""
+    for match in _OPERATION.finditer(text):
+        name = next(group for group in match.groups() if group)
         if name.lower() in _OPERATIONS:
             return _OPERATIONS[name.lower()]
     return None
 
 
 def _resource(text: str, reason: re.Match[str]) -> re.Match[str] | None:
-    """The ARN within the same brackets as a reason: behind it, else before it; else the only one there is."""
+    """The ARN in the brackets of a reason, after or before it; else the only ARN."""
     behind = re.split(r"[})]", text[reason.end() : reason.end() + _BESIDE], maxsplit=1)[0]
-    if found := _ARN.search(behind):
-        return found
+    if match := _ARN.search(behind):
+        return match
     before = re.split(r"[{(]", text[max(0, reason.start() - _BESIDE) : reason.start()])[-1]
-    if found := _ARN.search(before):
-        return found
-    every = {found[0]: found for found in _ARN.finditer(text)}
+    if match := _ARN.search(before):
+        return match
+    every = {match[0]: match for match in _ARN.finditer(text)}
     return next(iter(every.values())) if len(every) == 1 else None
 
 

@@ -1,6 +1,6 @@
-"""Metrics that people have already: answers of the AWS CLI to their own requests, and CSV of any system.
+"""Read existing metrics: AWS CLI output for any request, and CSV of any monitoring system.
 
-Each file becomes a page of GetMetricData whose labels name the series; one reader then checks them all.
+Each file becomes a page of GetMetricData whose labels name the series; one reader checks them all.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from keyheat.evidence.log_records import time_of
 from keyheat.evidence.metric_sources import cells_of, content_of, is_request, is_time, request_of
-from keyheat.evidence.metric_units import FileSeries, in_sums, is_rate, with_periods
+from keyheat.evidence.metric_units import FileSeries, convert_to_sums, infer_periods, is_rate
 from keyheat.evidence.series import MetricAnswers
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
@@ -26,39 +26,39 @@ _FILLING: Final = re.compile(
     r"(?i)AWS/DynamoDB|TableName|GlobalSecondaryIndexName|Operation(?=[=: ])|\bindex=|\btable\b|"
     r"Count(/Second)?|per[ _-]?second|\b\d[\dTZ]*\b|[\s,;:=|()\[\]{}\"'/.•-]+"
 )
-"""What may stand beside the names of a metric, a statistic and their owner."""
+"""Text that may surround the names of a metric, a statistic and their owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricFiles:
-    """The files as pages of GetMetricData, and what of them is not read, or read by inference."""
+    """Files as pages of GetMetricData, with notes on what was skipped or inferred."""
 
     pages: tuple[object, ...]
     notes: tuple[str, ...]
 
     @property
     def window(self) -> Window | None:
-        """From the first point to the end of the last period; None without a point.
+        """From the first point to the end of the last period; None without points.
 
-        A setting holds beyond its points: it counts where nothing else is there.
+        Settings outlast their points, so they count only if there is nothing else.
         """
         answers = MetricAnswers()
         for page in self.pages:
-            answers.add_page(page, Mistakes())  # which are told when the pages are read
-        points = {key: found for key, found in answers.points.items() if found}
+            answers.add_page(page, Mistakes())  # reported when the pages are read
+        points = {key: values for key, values in answers.points.items() if values}
         happened = {
-            key: found for key, found in points.items() if key.metric not in metrics.SETTINGS
+            key: values for key, values in points.items() if key.metric not in metrics.SETTINGS
         } or points
         if not happened:
             return None
-        ends = (max(found) + timedelta(seconds=key.period_s) for key, found in happened.items())
+        ends = (max(values) + timedelta(seconds=key.period_s) for key, values in happened.items())
         return Window(start=min(map(min, happened.values())), end=max(ends))
 
 
 @dataclass(slots=True)
 class MetricReader:
-    """Reads metrics of one table. `zone` is that of times without one; `named` says which series files hold,
-    by their names, as labels: `WriteThrottleEvents/Sum/60/index=by_status`.
+    """Reads metrics of one table. `zone` applies to times without one; `named` maps file names to series
+    labels, such as `WriteThrottleEvents/Sum/60/index=by_status`.
     """
 
     table: TableFacts
@@ -68,34 +68,34 @@ class MetricReader:
     _others: Counter[str] = field(default_factory=Counter)  # series of other tables by name
 
     def read(self, paths: Sequence[Path]) -> MetricFiles:
-        """The series in the files. Raises `ValueError` where a file cannot be what it is given as."""
+        """Read the series in the files. Raises `ValueError` if a file does not match its format."""
         contents = {path: content_of(path) for path in paths}
         requests = {path: content for path, content in contents.items() if is_request(content)}
-        found: list[FileSeries] = []
+        all_series: list[FileSeries] = []
         pages: list[object] = []
         for path, content in contents.items():
             match content:
                 case _ if path in requests:
                     continue
                 case [[*_], *_] as rows:
-                    found += self._of_csv(path, rows)
+                    all_series += self._of_csv(path, rows)
                 case {"Datapoints": [*points], **rest}:
                     request = request_of(path, requests)
-                    found += self._of_statistics(path, points, str(rest.get("Label") or ""), request)
+                    all_series += self._of_statistics(path, points, str(rest.get("Label") or ""), request)
                 case {"MetricDataResults": list()} as page if request := request_of(path, requests):
                     pages.append(self._zoned(path, self._of_data(path, page, request)))
                 case page:
                     pages.append(self._zoned(path, page))
-        return self._together(found, pages)
+        return self._merge_files(all_series, pages)
 
-    def _together(self, found: Iterable[FileSeries], pages: list[object]) -> MetricFiles:
-        """All files, with periods and in sums. Raises `ValueError` where nothing of them is of the table."""
-        read = _merged(series for series in found if self._is_read(series.key, series.where))
+    def _merge_files(self, all_series: Iterable[FileSeries], pages: list[object]) -> MetricFiles:
+        """Merge all files, with periods and sums. Raises `ValueError` if none is about the table."""
+        read = _merged(series for series in all_series if self._is_read(series.key, series.where))
         others = ", ".join(f"{name} ({count:,})" for name, count in self._others.most_common(10))
         if not read and not pages:
-            of_others = f"the metrics are of {others}, and none of {self.table.name}"
+            of_others = f"the metrics are of {others}, not of {self.table.name}"
             raise ValueError(of_others if others else "; ".join(self._notes))
-        self._notes |= dict.fromkeys((*with_periods(read), *in_sums(read)))
+        self._notes |= dict.fromkeys((*infer_periods(read), *convert_to_sums(read)))
         if others:
             self._notes[f"metrics of other tables, by their number of series: {others}"] = None
         results = [
@@ -110,7 +110,7 @@ class MetricReader:
         return MetricFiles((*pages, *more), tuple(self._notes))
 
     def _zoned(self, path: Path, page: object) -> object:
-        """An answer of GetMetricData whose times have a zone, by --zone if by nothing else."""
+        """Set --zone on times without a zone in a GetMetricData response."""
         results = page.get("MetricDataResults") if isinstance(page, Mapping) else None
         if not isinstance(page, Mapping) or not isinstance(results, list):
             return page
@@ -124,29 +124,30 @@ class MetricReader:
         return {**page, "MetricDataResults": list(map(zoned, results))}
 
     def _is_read(self, key: SeriesKey, where: str) -> bool:
-        """Whether anything is made of a series; a statistic that says nothing is noted."""
-        wanted = metrics.READ.get(key.metric, frozenset())
-        if wanted and key.statistic not in wanted:
-            why = f"{where}: {key.metric} is read as {' or '.join(sorted(wanted))}, not as {key.statistic}"
-            if key.statistic == "Average" and wanted == {"Sum"}:
-                why += ": CloudWatch's average is one of each request or event, and not of a second"
-            self._notes[why] = None
-        return key.statistic in wanted
+        """Whether a series is used; notes a statistic that is useless."""
+        statistics = metrics.READ.get(key.metric, frozenset())
+        if statistics and key.statistic not in statistics:
+            accepted = " or ".join(sorted(statistics))
+            note = f"{where}: {key.metric} is read as {accepted}, not as {key.statistic}"
+            if key.statistic == "Average" and statistics == {"Sum"}:
+                note += ": CloudWatch averages over requests or events, not over seconds"
+            self._notes[note] = None
+        return key.statistic in statistics
 
     def _of_data(self, path: Path, page: Mapping[str, Any], request: Any) -> object:
-        """An answer of GetMetricData to somebody's own queries, as if ours had been sent."""
+        """Label a GetMetricData response to custom queries as if the queries were ours."""
         queries = request.get("MetricDataQueries") if isinstance(request, Mapping) else request
-        asked = {query.get("Id"): query for query in queries or () if isinstance(query, Mapping)}
+        by_id = {query.get("Id"): query for query in queries or () if isinstance(query, Mapping)}
         labelled = []
         for number, result in enumerate(page["MetricDataResults"]):
             where = f"{path}, MetricDataResults[{number}]"
-            query = asked.get(result.get("Id")) if isinstance(result, Mapping) else None
+            query = by_id.get(result.get("Id")) if isinstance(result, Mapping) else None
             if query is None:
-                raise ValueError(f"{where} has an id that no query of the request has")
+                raise ValueError(f"{where} has an id without a query in the request")
             stat = query.get("MetricStat")
             if not isinstance(stat, Mapping):
-                said = str(query.get("Expression"))[:80]
-                self._notes[f"{where}: {said} is an expression, not a metric"] = None
+                expression = str(query.get("Expression"))[:80]
+                self._notes[f"{where}: {expression} is an expression, not a metric"] = None
                 continue
             key = self._requested(stat.get("Metric") or {}, stat.get("Stat"), stat.get("Period"))
             if key is not None and self._is_read(key, where):
@@ -154,15 +155,19 @@ class MetricReader:
         return {**page, "MetricDataResults": labelled}
 
     def _of_statistics(self, path: Path, points: list[Any], label: str, request: Any) -> Iterator[FileSeries]:
-        """An answer of GetMetricStatistics: its label is the metric, and its points name statistics.
+        """Read a GetMetricStatistics response: its label is the metric, its points name the statistics.
 
-        One without points has those that were requested: an empty series was measured, too.
+        Without points, the requested statistics count as measured: the series is empty.
         """
-        asked: Mapping[str, Any] = request if isinstance(request, Mapping) else {}
-        key = self._requested(asked, "Sum", asked.get("Period")) if asked else self._named(path, label)
+        parameters: Mapping[str, Any] = request if isinstance(request, Mapping) else {}
+        key = (
+            self._requested(parameters, "Sum", parameters.get("Period"))
+            if parameters
+            else self._named(path, label)
+        )
         if key is None:
             return
-        empty = () if points else asked.get("Statistics") or (key.statistic,)
+        empty = () if points else parameters.get("Statistics") or (key.statistic,)
         for statistic in STATISTICS:
             with_it = [point for point in points if isinstance(point, Mapping) and statistic in point]
             if with_it or statistic in empty:
@@ -177,19 +182,19 @@ class MetricReader:
         first = next((number for number, row in enumerate(rows) if any(map(is_time, row))), None)
         if first is None:
             raise ValueError(f"{path}: no cell is a time such as 2026-11-20T12:00:00Z")
-        found: dict[tuple[str, ...], FileSeries | None] = {}
+        by_kind: dict[tuple[str, ...], FileSeries | None] = {}
         for row in cells_of(rows[:first], rows[first:]):
             where = f"{path}, {row.get('metric') or 'value'} at {row.get('time')}"
             kind = tuple(row.get(name, "") for name in ("metric", "resource", "statistic", "period", "unit"))
-            if kind not in found:
-                found[kind] = self._of_row(path, row, where)
-            series = found[kind]
+            if kind not in by_kind:
+                by_kind[kind] = self._of_row(path, row, where)
+            series = by_kind[kind]
             if series is not None and row.get("value"):
                 series.points.append(self._point(row.get("time"), row["value"], where))
-        return filter(None, found.values())
+        return filter(None, by_kind.values())
 
     def _of_row(self, path: Path, row: Mapping[str, str], where: str) -> FileSeries | None:
-        """The series that a row is of, still without points; None for another table's."""
+        """The series of a row, without points yet; None for another table's."""
         key = self._named(path, row.get("metric", "") or path.stem)
         owner = self._owner(row.get("resource", ""))
         if owner is None:
@@ -207,7 +212,7 @@ class MetricReader:
         return FileSeries(where, key, unit=rate or row.get("unit", ""))
 
     def _owner(self, resource: str) -> dict[str, Any] | None:
-        """Index or operation by what a cell calls it; None for another table."""
+        """Index or operation from the name in a cell; None for another table."""
         name = _ARN.sub("", resource)
         kind, _, rest = name.removeprefix(f"{self.table.name}/").replace("/", "=").partition("=")
         if kind in ("index", "operation") and rest:
@@ -217,31 +222,31 @@ class MetricReader:
         return self._owner_in(name) if name in (*self._indexes, *metrics.OPERATIONS) else None
 
     def _named(self, path: Path, text: str) -> SeriesKey:
-        """The series that --metric says, else that a text, or the file's name, is the name of."""
+        """The series given by --metric, else the one named by a text or the file name."""
         if (label := self.named.get(path.name) or self.named.get(str(path))) is not None:
             return _labelled(label)
         metric = _metric_in(text) or _metric_in(path.stem)
         if metric is None:
             raise ValueError(
-                f"{path}: no metric of DynamoDB is named in {text[:80]!r}; say which it is, such as "
+                f"{path}: no metric of DynamoDB in {text[:80]!r}; name the series, such as "
                 f"--metric {path.name}=ConsumedWriteCapacityUnits/Sum/60/table"
             )
         words = f"{text} {path.stem}" if _metric_in(path.stem) else text
         owner = self._owner_in(text) or self._owner_in(path.stem)
-        statistic = next((one for one in STATISTICS if _word(one).search(words)), None)
+        statistic = next((name for name in STATISTICS if _word(name).search(words)), None)
         rest = words
         for name in (*metrics.READ, *STATISTICS, self.table.name, *owner.values()):
             rest = _word(name).sub(" ", rest)
-        if not owner and (left := _FILLING.sub(" ", rest).strip(" _")):
+        if not owner and (unknown := _FILLING.sub(" ", rest).strip(" _")):
             raise ValueError(
-                f"{path}: whether {left[:80]!r} is an index of {self.table.name} is not known; say --index "
-                f"{left[:80]} if it is, else which series it is with --metric"
+                f"{path}: unknown name {unknown[:80]!r}; if it is an index of {self.table.name}, add --index "
+                f"{unknown[:80]}, else name the series with --metric"
             )
         statistic = statistic or min(metrics.READ[metric])
         return SeriesKey(metric=metric, statistic=statistic, period_s=0, **owner)
 
     def _owner_in(self, text: str) -> dict[str, Any]:
-        """The index or the operation that a text names, of those that are there."""
+        """The index or operation of the table that a text names."""
         for kind, names in (("index", self._indexes), ("operation", metrics.OPERATIONS)):
             if (name := next((name for name in names if name in text), None)) is not None:
                 return {kind: name}
@@ -252,9 +257,11 @@ class MetricReader:
         return tuple(index.name for index in self.table.indexes)
 
     def _requested(self, metric: Mapping[str, Any], statistic: Any, period: Any) -> SeriesKey | None:
-        """The series that a request names; None for one of another table."""
-        dimensions = (one for one in metric.get("Dimensions") or () if isinstance(one, Mapping))
-        owners = {str(one.get("Name")): str(one.get("Value")) for one in dimensions}
+        """The series that a request names; None for another table's."""
+        dimensions = (
+            dimension for dimension in metric.get("Dimensions") or () if isinstance(dimension, Mapping)
+        )
+        owners = {str(dimension.get("Name")): str(dimension.get("Value")) for dimension in dimensions}
         table = owners.pop("TableName", "no table")
         if table != self.table.name:
             self._others[table] += 1
@@ -269,23 +276,23 @@ class MetricReader:
     def _moment(self, time: object, where: str) -> datetime | None:
         moment, zoned = time_of(time, self.zone)
         if not zoned:
-            raise ValueError(f"{where}: time {str(time)[:40]} has no zone; say it, such as --zone UTC")
+            raise ValueError(f"{where}: time {str(time)[:40]} has no zone; give one, such as --zone UTC")
         return moment
 
     def _point(self, time: object, value: object, where: str) -> tuple[datetime, float]:
         moment = self._moment(time, where)
         if moment is None:
-            raise ValueError(f"{where}: {str(time)[:40]!r} is no time such as 2026-11-20T12:00:00Z")
+            raise ValueError(f"{where}: {str(time)[:40]!r} is not a time such as 2026-11-20T12:00:00Z")
         try:
             return moment, float(re.sub("[\u00a0 ]", "", str(value)))
         except ValueError:
-            raise ValueError(f"{where}: {str(value)[:40]!r} is no number") from None
+            raise ValueError(f"{where}: {str(value)[:40]!r} is not a number") from None
 
 
-def _merged(found: Iterable[FileSeries]) -> list[FileSeries]:
-    """Series of several files put together: one for each key and unit."""
+def _merged(all_series: Iterable[FileSeries]) -> list[FileSeries]:
+    """Merge the series of several files: one for each key and unit."""
     by_key: dict[tuple[SeriesKey, str | None], FileSeries] = {}
-    for series in found:
+    for series in all_series:
         of_key = by_key.setdefault((series.key, series.unit), replace(series, points=[]))
         of_key.points.extend(series.points)
     return list(by_key.values())
@@ -300,10 +307,10 @@ def _word(name: str) -> re.Pattern[str]:
 
 
 def _labelled(label: str) -> SeriesKey:
-    """A series by its label."""
+    """Parse a series label."""
     key = SeriesKey.of_label(label)
     if key is None or key.metric not in metrics.READ:
         raise ValueError(
-            f"--metric: {label[:120]!r} is not such as WriteThrottleEvents/Sum/60/index=by_status"
+            f"--metric: {label[:120]!r} is not a label such as WriteThrottleEvents/Sum/60/index=by_status"
         )
     return key

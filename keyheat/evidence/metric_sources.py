@@ -1,4 +1,4 @@
-"""Files of metrics as they lie there: JSON of the AWS CLI, the requests beside its answers, and CSV."""
+"""Read metric files: JSON of the AWS CLI, requests next to its responses, and CSV."""
 
 import csv
 import io
@@ -17,14 +17,14 @@ COLUMNS: Final[Mapping[str, str]] = {
     "index": "resource", "value": "value", "statistic": "statistic", "stat": "statistic", "unit": "unit",
     "period": "period", "period_s": "period",
 }  # fmt: skip
-UNTOLD: Final = (
+UNUSED: Final = (
     "id", "account", "account id", "account label", "region", "namespace", "period", "unit", "color",
 )  # fmt: skip
-"""Lines above the columns of a CSV that do not say which series a column is."""
+"""Header lines of a CSV that do not name a column's series."""
 
 
 def content_of(path: Path) -> Any:
-    """Parsed JSON, or the rows of CSV."""
+    """Parse JSON, or the rows of CSV."""
     try:
         body = bounds.unmarked(bytes_of(path, MOST_CSV_BYTES)) if path.suffix.lower() != ".json" else b"{"
         if body.lstrip()[:1] in (b"{", b"["):
@@ -34,22 +34,22 @@ def content_of(path: Path) -> Any:
         rows = [row for row in csv.reader(io.StringIO(text), delimiter=between) if any(map(str.strip, row))]
     except (FileProblem, csv.Error) as error:
         hint = "; the AWS CLI prints JSON with --output json" if path.suffix.lower() == ".json" else ""
-        said = f"{error}" if isinstance(error, FileProblem) else f"{path} is no CSV: {error}"
-        raise ValueError(f"{said}{hint}") from error
+        problem = f"{error}" if isinstance(error, FileProblem) else f"{path} is not CSV: {error}"
+        raise ValueError(f"{problem}{hint}") from error
     if not rows:
         raise ValueError(f"{path} is empty")
     return rows
 
 
 def is_request(content: Any) -> bool:
-    """Whether a file is a request for metrics, which the AWS CLI takes, and no answer."""
+    """Whether a file is a request for metrics, not a response."""
     if isinstance(content, list):
         return bool(content) and isinstance(content[0], Mapping) and "MetricStat" in content[0]
     return isinstance(content, Mapping) and bool({"MetricDataQueries", "MetricName"} & set(content))
 
 
 def request_of(path: Path, requests: Mapping[Path, Any]) -> Any:
-    """The request that a file answers: `NAME-request.json`, given or beside it, else the only one given."""
+    """A response file's request: `NAME-request.json`, else the only one given."""
     beside = path.with_name(f"{path.stem}-request.json")
     if beside in requests or not beside.is_file():
         only = next(iter(requests.values())) if len(requests) == 1 else None
@@ -58,23 +58,25 @@ def request_of(path: Path, requests: Mapping[Path, Any]) -> Any:
 
 
 def cells_of(heads: list[list[str]], data: list[list[str]]) -> Iterator[dict[str, str]]:
-    """Each value of a CSV with what is stated of it: by its row, else by what stands above its column."""
+    """Yield each value of a CSV with attributes from its row or column headers."""
     names = [COLUMNS.get(cell.strip().lower().replace(" ", "_"), "") for cell in heads[-1]] if heads else []
     if {"time", "value"} <= set(names) and ("metric" in names or len(names) == 2):
         for cells in data:
             yield {name: cell.strip() for name, cell in zip(names, cells, strict=False) if name}
         return
-    at = next(place for place, cell in enumerate(data[0]) if is_time(cell))
-    for place in (place for place in range(len(data[0])) if place != at):
-        above = [(row[at].strip().lower(), row[place].strip()) for row in heads if max(at, place) < len(row)]
+    at = next(column for column, cell in enumerate(data[0]) if is_time(cell))
+    for column in (column for column in range(len(data[0])) if column != at):
+        above = [
+            (row[at].strip().lower(), row[column].strip()) for row in heads if max(at, column) < len(row)
+        ]
         stated = {name: cell for name, cell in above if name in ("period", "unit")}
-        metric = " ".join(cell for name, cell in above if name not in UNTOLD)
+        metric = " ".join(cell for name, cell in above if name not in UNUSED)
         for row in data:
-            if max(at, place) < len(row):
-                yield {"time": row[at], "metric": metric, "value": row[place].strip(), **stated}
+            if max(at, column) < len(row):
+                yield {"time": row[at], "metric": metric, "value": row[column].strip(), **stated}
 
 
 def is_time(cell: str) -> bool:
-    """Whether a cell is a time, with a zone or without."""
+    """Whether a cell is a time, with or without a zone."""
     moment, zoned = time_of(cell, None)
     return moment is not None or not zoned

@@ -1,4 +1,4 @@
-"""Series that files hold: which periods their values have, and whether they are sums or rates a second."""
+"""Infer the periods of series in files, and whether values are sums or rates."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _RATE: Final = re.compile(r"(?i)count/sec|/\s?s(ec(ond)?)?\b|per[ _-]?s(ec(ond)?
 
 @dataclass(slots=True)
 class FileSeries:
-    """A series of a file; `period_s` is 0 where the file does not state it, `unit` is as it is stated."""
+    """A series in a file; `period_s` is 0 if not stated, `unit` is as stated."""
 
     where: str
     key: SeriesKey
@@ -31,15 +31,17 @@ class FileSeries:
 
 
 def is_rate(unit: str) -> bool:
-    """Whether a unit, or a name, says that values are rates a second."""
+    """Whether a unit or name means a rate per second."""
     return _RATE.search(unit) is not None
 
 
-def with_periods(found: Sequence[FileSeries]) -> Iterator[str]:
-    """Give series without a period one by the distances between their points; yields what is inferred."""
+def infer_periods(all_series: Sequence[FileSeries]) -> Iterator[str]:
+    """Infer missing periods from the distances between points; yields what was inferred."""
     for settings, usual_s in ((False, MINUTE_S), (True, SETTING_PERIOD_S)):
         some = [
-            one for one in found if (one.key.metric in metrics.SETTINGS) == settings and not one.key.period_s
+            series
+            for series in all_series
+            if (series.key.metric in metrics.SETTINGS) == settings and not series.key.period_s
         ]
         gaps = [
             int((after - before).total_seconds())
@@ -50,53 +52,59 @@ def with_periods(found: Sequence[FileSeries]) -> Iterator[str]:
         for series in some:
             series.key = replace(series.key, period_s=period_s)
         if some and period_s != usual_s:
-            yield f"metrics: periods of {period_s} s, by the distances between points; --metric says another"
+            yield f"metrics: periods of {period_s} s, by the distance of points; --metric sets another"
 
 
-def in_sums(found: Sequence[FileSeries]) -> Iterator[str]:
-    """Turn rates a second into sums of a period; yields what is inferred.
+def convert_to_sums(all_series: Sequence[FileSeries]) -> Iterator[str]:
+    """Convert rates per second to sums per period; yields what was inferred.
 
-    Raises `ValueError` for values that cannot be what they are said to be, or neither of the two.
+    Raises `ValueError` for values that contradict their unit, or fit neither.
     """
-    capacities = {side: _provisioned(found, side) for side in Direction}
-    for series in found:
+    capacities = {side: _provisioned(all_series, side) for side in Direction}
+    for series in all_series:
         if series.unit is None or series.key.metric in (*metrics.SETTINGS, *metrics.DURATIONS):
             continue
         no_sums, no_rates = _no_sums(series), _no_rates(series, capacities)
         if is_rate(series.unit):
-            kind, wrong = "rates a second", no_rates
+            kind, wrong = "rates per second", no_rates
         elif series.unit:
-            kind, wrong = "sums of a period", no_sums
+            kind, wrong = "sums per period", no_sums
         else:
-            kind, wrong = "sums, nor rates a second", no_sums and no_rates and f"{no_sums}; {no_rates}"
+            kind, wrong = "sums or rates per second", no_sums and no_rates and f"{no_sums}; {no_rates}"
         if wrong:
             raise ValueError(f"{series.where}: {series.key.metric} has no {kind}: {wrong}")
         if no_sums or is_rate(series.unit):
             series.points = [(at, value * series.key.period_s) for at, value in series.points]
         if not series.unit and no_sums:
-            yield f"metrics: {series.key.metric} is taken as rates a second: {no_sums}"
+            yield f"metrics: {series.key.metric} is read as rates per second: {no_sums}"
         elif not series.unit:
-            yield "metrics: values without a unit are taken as sums of a period"
+            yield "metrics: values without a unit are read as sums per period"
 
 
-def _provisioned(found: Sequence[FileSeries], side: Direction) -> float | None:
-    """The most that was provisioned for the table, by the files."""
-    of_table = (one for one in found if one.key.metric == metrics.provisioned(side) and not one.key.index)
-    return max((value for one in of_table for _at, value in one.points), default=None)
+def _provisioned(all_series: Sequence[FileSeries], side: Direction) -> float | None:
+    """The highest capacity provisioned for the table, from the files."""
+    of_table = (
+        series
+        for series in all_series
+        if series.key.metric == metrics.provisioned(side) and not series.key.index
+    )
+    return max((value for series in of_table for _at, value in series.points), default=None)
 
 
 def _no_sums(series: FileSeries) -> str | None:
-    """Why values are no sums: events are whole, and units are halves."""
+    """Why values cannot be sums: events are whole, and units are halves."""
     parts = 2 if "CapacityUnits" in series.key.metric else 1
     for _at, value in series.points:
         if abs(value * parts - round(value * parts)) > CLOSE * max(1.0, value):
-            return f"{value:g} is no sum of {'half units' if parts == 2 else 'whole events'}"
+            return f"{value:g} is not a sum of {'half units' if parts == 2 else 'whole events'}"
     return None
 
 
 def _no_rates(series: FileSeries, capacities: Mapping[Direction, float | None]) -> str | None:
-    """Why values are no rates a second: they are more than capacity and burst allow."""
-    side = next((one for one in Direction if metrics.consumed(one) == series.key.metric), None)
+    """Why values cannot be rates per second: capacity and burst do not allow them."""
+    side = next(
+        (direction for direction in Direction if metrics.consumed(direction) == series.key.metric), None
+    )
     most = capacities[side] if side and series.key.index is None else None
     lasts_s = len(series.points) * series.key.period_s
     if not most or not lasts_s:
@@ -104,4 +112,4 @@ def _no_rates(series: FileSeries, capacities: Mapping[Direction, float | None]) 
     mean = sum(value for _at, value in series.points) / len(series.points)
     if mean <= most * (1 + BURST_S / lasts_s):
         return None
-    return f"{mean:,.0f} a second is more than the {most:,.0f} provisioned and burst allow"
+    return f"{mean:,.0f} per second is more than the {most:,.0f} provisioned and burst allow"

@@ -1,4 +1,4 @@
-"""The table's partitions as they were seen from outside: how many, by which sign, and which of them split."""
+"""Facts about a table's partitions from outside: their number, its basis, and splits."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -10,53 +10,45 @@ from keyheat.evidence.clients import ClientFactory
 from keyheat.model.limits import STREAM_RETENTION_S
 from keyheat.runs.formats import PartitionFacts, ShardCounts, TableFacts, Window
 from keyheat.runs.manifest import Manifest
-from keyheat.runs.partitions import Estimate, TooManyShards, all_shards, estimated, is_open, splits
+from keyheat.runs.partitions import TooManyShards, all_shards, estimated, is_open, splits
 from keyheat.words import Capacity
 
-KEPT: Final = timedelta(seconds=STREAM_RETENTION_S)  # how long a closed shard can be seen
-Found = tuple[PartitionFacts | None, tuple[str, ...]]
-"""What is known, and what could not be had."""
+KEPT: Final = timedelta(seconds=STREAM_RETENTION_S)  # how long a closed shard stays visible
+Observation = tuple[PartitionFacts | None, tuple[str, ...]]
+"""The facts, and the problems while reading them."""
 
 
-def noted(run: Manifest) -> Found:
-    """What the run itself looked at when it began and when it ended, else the estimate."""
+def observed_by(run: Manifest) -> Observation:
+    """What the run observed at its start and end, else the estimate."""
     if run.partitions is None:
-        return by_estimate(run.table, run.scale), ()
+        return estimate(run.table, run.scale), ()
     return PartitionFacts(**run.partitions.model_dump(exclude={"missing"})), run.partitions.missing
 
 
-def by_estimate(table: TableFacts, scale: float = 1.0) -> PartitionFacts | None:
-    """At least so many partitions, by what the table serves at once; None where that is not known."""
-    found = _estimate(table, scale)
-    return None if found is None else PartitionFacts(estimated=found.count, because=found.because)
+def estimate(table: TableFacts, scale: float = 1.0) -> PartitionFacts | None:
+    """Least number of partitions, from the throughput available at once; None if that is unknown."""
+    count = estimated(table.warm or Capacity(), table.provisioned or Capacity(), scale)
+    return None if count is None else PartitionFacts(estimated=count.count, because=count.because)
 
 
-def looked_at(
+def observe(
     factory: ClientFactory, described: Mapping[str, Any], table: TableFacts, window: Window, now_s: float
-) -> Found:
-    """A table that others load: its estimate, and the shards that its stream has now, if it has one."""
-    estimate = by_estimate(table)
+) -> Observation:
+    """Observe a table under any load: the estimate, and its stream's current shards."""
+    facts = estimate(table)
     if not (described.get("StreamSpecification") or {}).get("StreamEnabled"):
-        return estimate, ()
+        return facts, ()
     try:
         shards = all_shards(factory("dynamodbstreams"), described["LatestStreamArn"])
     except (BotoCoreError, ClientError, TooManyShards, KeyError) as error:
-        return estimate, (f"the shards of the table's stream, which tell of its partitions: {error}",)
+        return facts, (f"the shards of the table's stream, which show its partitions: {error}",)
     kept = window.start > datetime.fromtimestamp(now_s, UTC) - KEPT
     times = [split.at_s for split in splits(shards) if split.at_s is not None]
     seen = tuple(datetime.fromtimestamp(at_s, UTC) for at_s in times)
-    facts = estimate or PartitionFacts()
+    facts = facts or PartitionFacts()
     return facts.model_copy(
         update={
             "open_shards": ShardCounts(after=sum(map(is_open, shards))),
             "splits": tuple(at for at in seen if window.start <= at < window.end) if kept else None,
         }
     ), ()
-
-
-def _estimate(table: TableFacts, scale: float) -> Estimate | None:
-    return estimated(_throughput(table.warm), _throughput(table.provisioned), scale)
-
-
-def _throughput(pair: Capacity | None) -> Capacity:
-    return Capacity(pair.read, pair.write) if pair else Capacity(None, None)

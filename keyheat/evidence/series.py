@@ -1,4 +1,4 @@
-"""Answers of GetMetricData, from boto3 or as the AWS CLI prints them, put together into series.
+"""Merge GetMetricData responses, from boto3 or AWS CLI output, into series.
 
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
 """
@@ -17,24 +17,24 @@ from keyheat.validation import Mistakes
 Points = dict[SeriesKey, dict[datetime, float]]
 COMPLETE: Final = "Complete"
 UNFINISHED: Final = ("PartialData", "InternalError")
-"""How whole a series is where it is worth to ask again, which it is not where it is `Forbidden`.
+"""Statuses that a retry may complete, unlike `Forbidden`.
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataResult.html"""
 
 
 @dataclass(slots=True)
 class MetricAnswers:
-    """What the pages of an answer say, put together: points by series, and how whole each series is."""
+    """Merged pages of a response: points by series, and each series' status."""
 
     points: Points = field(default_factory=dict)
     statuses: dict[SeriesKey, str] = field(default_factory=dict)
-    messages: dict[str, None] = field(default_factory=dict)  # of the answer as a whole, each once
-    _without_zone: bool = False  # whether that is said: where one time has no zone, none has
+    messages: dict[str, None] = field(default_factory=dict)  # about the whole response, each once
+    _without_zone: bool = False  # already reported: if one time has no zone, none has
 
     def add_page(self, page: object, mistakes: Mistakes, where: str = "") -> None:
-        """Take one page; what is wrong with it goes to `mistakes`, with its place below `where`."""
+        """Add one page; its errors go to `mistakes`, located below `where`."""
         results = page.get("MetricDataResults") if isinstance(page, Mapping) else None
         if not isinstance(page, Mapping) or not isinstance(results, Sequence) or isinstance(results, str):
-            message = "no list of MetricDataResults: `aws cloudwatch get-metric-data` did not print this"
+            message = "no list of MetricDataResults: this is not output of `aws cloudwatch get-metric-data`"
             mistakes.add(message, where)
             return
         for number, result in enumerate(results):
@@ -46,24 +46,24 @@ class MetricAnswers:
 
     @property
     def unfinished(self) -> bool:
-        """Whether some of it may be answered better when it is asked for again."""
+        """Whether a retry may return more."""
         return bool(self.messages) or any(status in UNFINISHED for status in self.statuses.values())
 
     def problems(self) -> tuple[str, ...]:
-        """What CloudWatch says that it could not answer, or not to the end."""
-        partial = "was not answered to the end: follow NextToken"
-        said = {
+        """What CloudWatch could not answer, or only partly."""
+        partial = "is incomplete: follow NextToken"
+        lines = {
             f"CloudWatch: {key.label} {partial}" if status == "PartialData" else
             f"CloudWatch: {status} for {key.label}"
             for key, status in self.statuses.items()
             if status != COMPLETE
         }  # fmt: skip
-        return (*sorted(said), *self.messages)
+        return (*sorted(lines), *self.messages)
 
     def _add(self, result: Any, mistakes: Mistakes, where: str) -> None:
-        """Add one part of a series; one that was asked for and has no points is kept as such."""
+        """Add one result; a requested series without points stays as an empty one."""
         if not isinstance(result, Mapping):
-            mistakes.add("is no result", where)
+            mistakes.add("is not a result", where)
             return
         missing = [name for name in ("Label", "Timestamps", "Values") if name not in result]
         if missing:
@@ -72,12 +72,12 @@ class MetricAnswers:
         key = SeriesKey.of_label(str(result["Label"]))
         if key is None:
             label = str(result["Label"])[:255]
-            mistakes.add(f"label {label!r} is none that `keyheat queries` makes", where)
+            mistakes.add(f"label {label!r} is not one of `keyheat queries`", where)
             return
         self._status(key, str(result.get("StatusCode", COMPLETE))[:80])
         times, values = result["Timestamps"], result["Values"]
         if not isinstance(times, list) or not isinstance(values, list):
-            mistakes.add("Timestamps and Values are lists", where)
+            mistakes.add("Timestamps and Values must be lists", where)
         elif len(times) != len(values):
             mistakes.add(f"{len(times)} timestamps for {len(values)} values", where)
         else:
@@ -85,62 +85,62 @@ class MetricAnswers:
 
     def _add_points(
         self,
-        found: dict[datetime, float],
+        values_at: dict[datetime, float],
         times: list[Any],
         values: list[Any],
         mistakes: Mistakes,
         where: str,
     ) -> None:
-        for place, (at, value) in enumerate(zip(times, values, strict=True)):
+        for position, (at, value) in enumerate(zip(times, values, strict=True)):
             name = "Timestamps"
             try:
                 moment, name = _moment(at), "Values"
                 number = _quantity(value)
             except NoZone as error:
                 if not self._without_zone:
-                    mistakes.add(str(error), f"{where}.Timestamps[{place}]")
+                    mistakes.add(str(error), f"{where}.Timestamps[{position}]")
                 self._without_zone = True
                 continue
             except (ValueError, OverflowError, OSError) as error:
-                mistakes.add(str(error)[:255], f"{where}.{name}[{place}]")
+                mistakes.add(str(error)[:255], f"{where}.{name}[{position}]")
                 continue
-            if found.setdefault(moment, number) != number:
-                message = f"{number:g}, where {found[moment]:g} was said for {moment:%FT%TZ}"
-                mistakes.add(message, f"{where}.Values[{place}]")
+            if values_at.setdefault(moment, number) != number:
+                message = f"{number:g}, where {values_at[moment]:g} was given for {moment:%FT%TZ}"
+                mistakes.add(message, f"{where}.Values[{position}]")
 
     def _status(self, key: SeriesKey, status: str) -> None:
-        """A series is as whole as its wholest part: the parts before the last one are PartialData."""
+        """Keep the most complete status: all pages of a series but the last are PartialData."""
         if self.statuses.get(key) != COMPLETE:
             self.statuses[key] = status
 
 
 class NoZone(ValueError):
-    """A time that may be that of any place."""
+    """A time without a time zone."""
 
 
 def _moment(at: Any) -> datetime:
-    """A time as boto3 gives it, as text, or as the epoch seconds that older AWS CLIs print."""
+    """Parse a time from boto3, from text, or from the epoch seconds of older AWS CLIs."""
     if isinstance(at, int | float) and not isinstance(at, bool):
         return datetime.fromtimestamp(at, UTC)
     moment = datetime.fromisoformat(at) if isinstance(at, str) else at
     if not isinstance(moment, datetime):
-        raise ValueError(f"{at!r} is no timestamp")
+        raise ValueError(f"{at!r} is not a timestamp")
     if moment.tzinfo is None:
-        raise NoZone(f"timestamp {at} has no zone; say it, such as --zone UTC")
+        raise NoZone(f"timestamp {at} has no zone; give one, such as --zone UTC")
     return moment.astimezone(UTC)
 
 
 def _quantity(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} is no quantity")
+        raise ValueError(f"{value!r} is not a quantity")
     number = float(value)
     if not isfinite(number) or number < 0:
-        raise ValueError(f"{number} is no quantity")
+        raise ValueError(f"{number} is not a quantity")
     return number
 
 
 def series_of(points: Points, window: Window) -> tuple[Series, ...]:
-    """Points in order, of the periods in the window; a setting keeps the one that it is carried on from."""
+    """Sort points and cut them to the window; a setting keeps one earlier point."""
     return tuple(
         Series(
             metric=key.metric,
@@ -149,9 +149,9 @@ def series_of(points: Points, window: Window) -> tuple[Series, ...]:
             index=key.index,
             operation=key.operation,
             dimension=key.dimension,
-            points=tuple(_within(key, sorted(found.items()), window)),
+            points=tuple(_within(key, sorted(values.items()), window)),
         )
-        for key, found in points.items()
+        for key, values in points.items()
     )
 
 

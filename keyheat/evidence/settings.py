@@ -1,4 +1,4 @@
-"""What a table may use at a moment: settings as they were published over time, and DynamoDB's own limits."""
+"""Limits of a table over time: published settings, and DynamoDB's own limits."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -9,36 +9,36 @@ from keyheat.model import limits
 from keyheat.runs.formats import Series
 from keyheat.words import READ, WRITE, Direction
 
-LARGEST: Final = 10.0**15  # a bound for values from outside, so that no sum of them overflows
-OLDEST_SETTING_S: Final = 12 * 3_600  # a setting is not carried forward for longer
-SAME: Final = 1e-6  # share by which an average may miss the value that all its samples had
+LARGEST: Final = 10.0**15  # bounds external values so that sums do not overflow
+OLDEST_SETTING_S: Final = 12 * 3_600  # longest time to carry a setting forward
+SAME: Final = 1e-6  # relative error of an average of equal samples
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A setting over time: each value holds until the next one; `always` where no series said otherwise."""
+    """A setting over time: each value holds until the next; `always` applies without a series."""
 
     starts_s: tuple[int, ...]
     values: tuple[float, ...]
     always: float | None
-    readings: tuple["Steps", ...] = ()  # changed late and early, where that is not known
+    readings: tuple["Steps", ...] = ()  # for unknown change times: late, then early
 
     def at(self, second: float) -> float | None:
-        """Units per second in force at an epoch second; None where nobody knows."""
-        place = bisect_right(self.starts_s, second) - 1
-        if place >= 0:
-            recent = second - self.starts_s[place] <= OLDEST_SETTING_S
-            return self.values[place] if recent else self.always
+        """Units per second in force at an epoch second; None if unknown."""
+        index = bisect_right(self.starts_s, second) - 1
+        if index >= 0:
+            recent = second - self.starts_s[index] <= OLDEST_SETTING_S
+            return self.values[index] if recent else self.always
         soon = bool(self.starts_s) and self.starts_s[0] - second <= limits.SETTING_PERIOD_S
         return self.values[0] if soon else self.always
 
     def published(self, second: float) -> bool:
         """Whether a value was published for the five minutes around an epoch second."""
-        place = bisect_right(self.starts_s, second) - 1
-        return place >= 0 and second - self.starts_s[place] < limits.SETTING_PERIOD_S
+        index = bisect_right(self.starts_s, second) - 1
+        return index >= 0 and second - self.starts_s[index] < limits.SETTING_PERIOD_S
 
     def begins_late(self, second: float) -> bool:
-        """Whether values are published from some time after an epoch second on, and regularly from then."""
+        """Whether values are published regularly, but only from some time after an epoch second."""
         late = bool(self.starts_s) and self.starts_s[0] - second > 2 * limits.SETTING_PERIOD_S
         return late and len(self.starts_s) > 1
 
@@ -46,13 +46,13 @@ class Steps:
 def steps(
     average: Series | None, least: Series | None, most: Series | None, always: float | None, scale: float
 ) -> Steps:
-    """A setting from its series, read in two ways where it changed within a period."""
+    """Build a setting from its series, with two readings if it changed within a period."""
     bound = min(always, LARGEST) * scale if always else None
     published = _published(average, scale) or _published(most, scale)
     starts_s = tuple(sorted(published))
     values = tuple(published[at] for at in starts_s)
     lows, highs = _published(least, scale), _published(most, scale)
-    within = [_within(at, place, values, lows, highs, bound) for place, at in enumerate(starts_s)]
+    within = [_within(at, index, values, lows, highs, bound) for index, at in enumerate(starts_s)]
     if all(low == high for low, high in within):
         return Steps(starts_s, values, bound)
     late, early = _late_and_early(values, within, bound)
@@ -61,7 +61,7 @@ def steps(
 
 
 Published = Mapping[int, float]
-"""Values by epoch second, zeros left out: CloudWatch publishes one for a mode that is not in force."""
+"""Positive values by epoch second: CloudWatch publishes zero for a mode that is not in force."""
 
 
 def _published(series: Series | None, scale: float) -> dict[int, float]:
@@ -71,19 +71,19 @@ def _published(series: Series | None, scale: float) -> dict[int, float]:
 
 
 def _within(
-    at: int, place: int, values: Sequence[float], lows: Published, highs: Published, after: float | None
+    at: int, index: int, values: Sequence[float], lows: Published, highs: Published, after: float | None
 ) -> tuple[float, float]:
-    """What was in force in one period, least and most: as published, else as its neighbours tell.
+    """Least and most in force in one period: as published, else inferred from its neighbours.
 
-    Without published extremes, a raise may have come at any moment of the first period that shows it.
+    Without published extremes, a raise may have come at any moment of the first period with the new value.
     """
-    value = values[place]
+    value = values[index]
     if at in lows and at in highs:
         return min(lows[at], highs[at]), max(lows[at], highs[at])
-    if not place:
+    if not index:
         return value, value
-    before = values[place - 1]
-    following = values[place + 1] if place + 1 < len(values) else after or value
+    before = values[index - 1]
+    following = values[index + 1] if index + 1 < len(values) else after or value
     low, high = min(before, following), max(before, following)
     margin = SAME * high
     if low + margin < value < high - margin:
@@ -94,12 +94,12 @@ def _within(
 def _late_and_early(
     values: Sequence[float], within: Sequence[tuple[float, float]], after: float | None
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The values if each change came at the end of its period, and if each came at its beginning."""
+    """The values if each change came at the end of its period, and at its start."""
     late: list[float] = []
     early: list[float] = []
-    for place, (low, high) in enumerate(within):
-        following = values[place + 1] if place + 1 < len(values) else after
-        if place:
+    for index, (low, high) in enumerate(within):
+        following = values[index + 1] if index + 1 < len(values) else after
+        if index:
             rising = abs(low - late[-1]) <= abs(high - late[-1])
         else:
             rising = following is not None and abs(high - following) <= abs(low - following)
@@ -116,9 +116,9 @@ QUOTAS: Final[dict[Direction, int]] = {
     READ: limits.TABLE_READ_UNITS_PER_S,
     WRITE: limits.TABLE_WRITE_UNITS_PER_S,
 }
-"""Units per second that an account allows one table with its indexes, unless the quota was raised."""
+"""An account's default quota for one table with its indexes, in units per second."""
 
 
 def partition_ceiling(direction: Direction, scale: float = 1.0) -> float:
-    """Units per second that one partition sustains, times the scale of a local table."""
+    """Units per second of one partition, times the scale of a local table."""
     return _CEILINGS[direction] * scale

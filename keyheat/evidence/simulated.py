@@ -1,7 +1,7 @@
-"""Evidence of a simulated run: what DescribeTable, CloudWatch and the client would have said of it.
+"""Evidence of a simulated run, as DescribeTable, CloudWatch and the client would report it.
 
-The same series under the same names and periods as `collect` asks for. Of what a simulation knows nothing,
-such as latencies, the series stay empty.
+Contains the same series, names and periods as `collect`. Series that a simulation does not model, such as
+latencies, stay empty.
 """
 
 from collections import Counter, defaultdict
@@ -31,7 +31,7 @@ _STATISTICS: Final[Mapping[str, Callable[[Datapoint], float]]] = {
 
 
 def evidence_of(simulation: Simulation) -> Evidence:
-    """Everything that could be known of a simulated run once its last minute is published."""
+    """Build the evidence of a simulated run after its last minute is published."""
     table = TableFacts.model_validate(table_facts(simulation.model, simulation.scenario.table))
     run = Manifest(
         target=SIMULATED,
@@ -82,8 +82,8 @@ def _seconds(client: ClientRecord) -> tuple[SecondCount, ...]:
         _errors,
         units,
     ) in client.seconds.rows():
-        found = sums[second, index, side]
-        found[:] = found[0] + attempts, found[1] + throttled, found[2] + units
+        row = sums[second, index, side]
+        row[:] = row[0] + attempts, row[1] + throttled, row[2] + units
     return tuple(
         SecondCount(
             second=datetime.fromtimestamp(second, UTC), index=index, direction=Direction(side),
@@ -96,15 +96,15 @@ def _seconds(client: ClientRecord) -> tuple[SecondCount, ...]:
 
 
 def _nulls_last(row: tuple[Any, ...]) -> list[tuple[bool, Any]]:
-    """What rows are put in order by, as those of a file are: what is not stated comes last."""
+    """Sort key that puts missing values last, as in files."""
     return [(value is None, value) for value in row]
 
 
 def _points(model: TableModel, table: TableFacts, start_s: float, end_s: float) -> Points:
-    """The points of every series that would be asked for; one of which there are none is kept as such."""
+    """Points of every requested series; series without points stay as empty ones."""
     published = {
-        (one.metric, one.period_s, *_whose(one.dimensions)): one.points
-        for one in model.minutes.series(table.name, start_s, end_s)
+        (series.metric, series.period_s, *_owner(series.dimensions)): series.points
+        for series in model.minutes.series(table.name, start_s, end_s)
     }
     return {
         key: {
@@ -117,7 +117,7 @@ def _points(model: TableModel, table: TableFacts, start_s: float, end_s: float) 
     }
 
 
-def _whose(dimensions: Dimensions) -> tuple[str | None, str | None, str | None]:
-    """The index and the operation that a series is of, and no further dimension: no PartiQL is simulated."""
+def _owner(dimensions: Dimensions) -> tuple[str | None, str | None, str | None]:
+    """Index, operation and further dimension (None: PartiQL is not simulated) of a series."""
     named = dict(dimensions)
     return named.get(_INDEX), named.get(_OPERATION), None

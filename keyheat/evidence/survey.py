@@ -1,4 +1,4 @@
-"""Which tables of a Region throttled: all are listed, and their throttles are requested coarsely."""
+"""Survey a Region for throttled tables, with coarse metrics for all tables."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -23,26 +23,26 @@ from keyheat.runs.formats import Window
 from keyheat.runs.metrics import SeriesKey
 from keyheat.words import Direction
 
-AT_ONCE: Final = 8  # tables that are described at a time
+AT_ONCE: Final = 8  # concurrent DescribeTable calls
 PAUSES_S: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""How long to wait after each throttled call, on top of the SDK's own retries."""
+"""Pauses after throttled calls, on top of the SDK's own retries."""
 LOOKED_AT: Final = (*metrics.OPERATIONS, metrics.GET_RECORDS)
-FINE: Final = timedelta(days=1)  # windows up to this length are surveyed by five minutes, others by the hour
+FINE: Final = timedelta(days=1)  # windows up to this length use five-minute periods, others one hour
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class SurveyedTable:
-    """A table with its global indexes, and its throttles by the start of their period.
+    """A table, its global indexes, and its throttles by period start.
 
-    They are events of the table and its indexes, and requests of those that read its stream.
+    Throttles are events of the table and its indexes, and requests of stream readers.
     """
 
     name: str
     indexes: tuple[str, ...] = ()
     throttles: Mapping[datetime, float] = field(default_factory=dict)
-    errors: float = 0.0  # requests that failed inside DynamoDB
-    created: datetime | None = None  # None if DescribeTable does not tell
+    errors: float = 0.0  # requests with a system error
+    created: datetime | None = None  # None: unknown
 
     @property
     def total(self) -> float:
@@ -51,19 +51,19 @@ class SurveyedTable:
 
     @property
     def troubled(self) -> bool:
-        """Whether something was throttled, or failed inside DynamoDB."""
+        """Whether there were throttles or system errors."""
         return bool(self.total or self.errors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """The tables of a Region, those with throttles or errors first, the worst at the front."""
+    """The tables of a Region, the worst first: most throttles, then most errors."""
 
     window: Window
     tables: tuple[SurveyedTable, ...]
     period_s: int
-    missing: tuple[str, ...] = ()  # what could not be had, and what was slow
-    undecided: bool = False  # whether throttles of some table may not have been seen
+    missing: tuple[str, ...] = ()  # failures and delays
+    undecided: bool = False  # throttles of some table may be missing
 
     @property
     def troubled(self) -> tuple[SurveyedTable, ...]:
@@ -72,7 +72,7 @@ class Survey:
 
     @property
     def created_later(self) -> tuple[SurveyedTable, ...]:
-        """The tables that were created after the window, unless a former one of that name throttled in it."""
+        """Tables created after the window, unless an earlier table of that name throttled in it."""
         return tuple(
             table for table in self.tables
             if table.created is not None and table.created >= self.window.end and not table.troubled
@@ -81,7 +81,7 @@ class Survey:
 
 @dataclass(slots=True)
 class Patience:
-    """Repeats throttled calls, more slowly each time, and keeps count of what was throttled and denied."""
+    """Retries throttled calls with growing pauses, and counts throttled and failed calls."""
 
     sleep: Sleep
     throttled: Counter[str] = field(default_factory=Counter)
@@ -89,7 +89,7 @@ class Patience:
     waited_s: float = 0.0
 
     def call(self, name: str, act: Callable[[], Result]) -> Result:
-        """The result of a call of an operation. Raises `ClientError`, `BotoCoreError`."""
+        """Call an operation, with retries. Raises `ClientError`, `BotoCoreError`."""
         for pause_s in PAUSES_S:
             try:
                 return act()
@@ -102,7 +102,7 @@ class Patience:
         return act()
 
     def words(self) -> Iterator[str]:
-        """What was slow, and what could not be had, a line each."""
+        """Delays and failures, one line each."""
         if self.throttled:
             what = " and ".join(f"{name} ({some(count, 'time')})" for name, count in self.throttled.items())
             yield f"AWS throttled {what}: the survey waited {span(self.waited_s)} for it"
@@ -112,9 +112,9 @@ class Patience:
 
 
 def survey(target: Target, window: Window, *, sleep: Sleep, announce: Callable[[int], None]) -> Survey:
-    """Every table of the target with its throttle events. What cannot be had is `missing`.
+    """Survey every table of the target for throttle events. Failures go to `missing`.
 
-    `announce` is told how many metrics are requested before they are. Raises `ValueError` where tables cannot
+    Calls `announce` with the number of metrics before requesting them. Raises `ValueError` if tables cannot
     be listed.
     """
     patience = Patience(sleep)
@@ -125,11 +125,13 @@ def survey(target: Target, window: Window, *, sleep: Sleep, announce: Callable[[
     if series:
         announce(len(series))
     throttles, errors = _points(target, series, window, period_s, patience)
-    found = [replace(table, throttles=throttles[table.name], errors=errors[table.name]) for table in tables]
-    found.sort(key=lambda table: (-table.total, -table.errors, table.name))
+    tables_found = [
+        replace(table, throttles=throttles[table.name], errors=errors[table.name]) for table in tables
+    ]
+    tables_found.sort(key=lambda table: (-table.total, -table.errors, table.name))
     return Survey(
         window=window,
-        tables=tuple(found),
+        tables=tuple(tables_found),
         period_s=period_s,
         missing=tuple(patience.words()),
         undecided=bool(patience.failed),
@@ -137,9 +139,9 @@ def survey(target: Target, window: Window, *, sleep: Sleep, announce: Callable[[
 
 
 def user_errors(target: Target, window: Window) -> float | None:
-    """Requests of the whole Region that DynamoDB refused as wrong; None if CloudWatch does not say.
+    """Requests of the whole Region that DynamoDB rejected as invalid; None if unknown.
 
-    The metric has no dimension: nobody can say which table they were for.
+    The metric has no dimension, so the table is unknown.
     """
     metric = {"Namespace": metrics.NAMESPACE, "MetricName": "UserErrors"}
     period_s = _period_s(window, target.now)
@@ -147,13 +149,13 @@ def user_errors(target: Target, window: Window) -> float | None:
     try:
         pages = _pages(target.factory("cloudwatch"), [query], window.start, window.end)
     except (BotoCoreError, ClientError):
-        return None  # the same call for the table's series has said why
+        return None  # the same call for the table's series reports why
     results = (result for page in pages for result in page["MetricDataResults"])
     return float(sum(sum(result["Values"]) for result in results))
 
 
 def _names(target: Target, patience: Patience) -> list[str]:
-    """The names of all tables, page by page."""
+    """Names of all tables, page by page."""
     client, names, after = target.factory("dynamodb"), list[str](), dict[str, str]()
 
     def pages() -> Iterator[Mapping[str, Any]]:
@@ -178,7 +180,7 @@ def _names(target: Target, patience: Patience) -> list[str]:
 
 
 def _described(target: Target, names: Sequence[str], patience: Patience) -> list[SurveyedTable]:
-    """The tables with the indexes that DescribeTable names."""
+    """The tables with the indexes from DescribeTable."""
     client = target.factory("dynamodb")
 
     def describe(name: str) -> SurveyedTable:
@@ -196,7 +198,7 @@ def _described(target: Target, names: Sequence[str], patience: Patience) -> list
 
 
 def _code(error: BotoCoreError | ClientError) -> str:
-    """The error without its table, so that many tables share one line."""
+    """An error message without the table, so that many tables share one line."""
     if isinstance(error, ClientError):
         return f"{error.operation_name} answered {error.response['Error']['Code']}"
     return masked(str(error))
@@ -218,10 +220,10 @@ def _keys(indexes: Sequence[str], period_s: int) -> Iterator[SeriesKey]:
 def _elsewhere(
     target: Target, tables: Container[str], period_s: int, patience: Patience
 ) -> list[tuple[str, SeriesKey]]:
-    """What CloudWatch holds of errors inside DynamoDB, and of throttled readers of streams.
+    """Series of system errors and of throttled stream readers, if CloudWatch has any.
 
-    Most tables have neither: to list what is published takes two calls, to ask for it one metric for each
-    operation of each table.
+    Most tables have neither: listing them takes two calls, requesting them one per operation and
+    table.
     """
     client = target.factory("cloudwatch")
     of_stream = [{"Name": "Operation", "Value": metrics.GET_RECORDS}]
@@ -234,7 +236,7 @@ def _elsewhere(
             patience.failed[f"not looked for: {_code(error)}"].append(metric)
             continue
         for listed in (listed for page in pages for listed in page["Metrics"]):
-            named = {one["Name"]: one["Value"] for one in listed["Dimensions"]}
+            named = {dimension["Name"]: dimension["Value"] for dimension in listed["Dimensions"]}
             operation = named.get("Operation")
             if len(named) == 2 and named.get("TableName") in tables and operation in LOOKED_AT:
                 key = SeriesKey(metric=metric, statistic="Sum", period_s=period_s, operation=operation)
@@ -251,13 +253,9 @@ def _pages(client: Any, queries: Sequence[Any], start: datetime, end: datetime) 
 
 
 def _points(
-    target: Target,
-    series: Sequence[tuple[str, SeriesKey]],
-    window: Window,
-    period_s: int,
-    patience: Patience,
+    target: Target, series: Sequence[tuple[str, SeriesKey]], window: Window, period_s: int, patience: Patience
 ) -> tuple[Mapping[str, Mapping[datetime, float]], Mapping[str, float]]:
-    """Throttles by table and period, and errors by table; 500 series are requested at a time."""
+    """Throttles by table and period, and errors by table, with 500 series per request."""
     client = target.factory("cloudwatch")
     owners = {f"q{number}": owner for number, owner in enumerate(series)}
     queries = [key.query(table, f"q{number}") for number, (table, key) in enumerate(series)]

@@ -1,4 +1,4 @@
-"""What is known of a table and its account, from what DescribeTable and DescribeLimits answer now."""
+"""Facts about a table and its account from DescribeTable and DescribeLimits."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,75 +15,75 @@ from keyheat.plan.quotas import Quotas, quotas_of, unknown_quotas
 from keyheat.runs.formats import AccountFacts, IndexFacts, TableFacts, Window
 from keyheat.runs.table_facts import table_facts
 
-Part = Mapping[str, Any]
+Fields = Mapping[str, Any]
 MINUTE: Final = timedelta(minutes=1)
 NOT_FOUND: Final = "ResourceNotFoundException"
 CREATED_LATER: Final = "facts about the table: this one was created at"
-MOST_PAGES: Final = 25  # of 100 table names each, that are looked at for the one that was meant
+MOST_PAGES: Final = 25  # of 100 table names each, to search for similar names
 MOST_NAMED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What is known of a table; `reached` is whether the service answered at all, be it with a refusal."""
+    """Facts about a table; `reached`: the service responded, even with an error."""
 
     table: TableFacts
     account: AccountFacts | None
     missing: tuple[str, ...] = ()
     reached: bool = True
-    answer: Part | None = None  # DescribeTable's, where it was asked
-    found: bool = True  # False: the service says that there is no such table
+    answer: Fields | None = None  # of DescribeTable, if called
+    exists: bool = True  # False: the service does not know the table
 
 
-def describe(factory: ClientFactory, known: TableFacts, window: Window) -> Described:
-    """The table as the run found it, else as it is now, and its quotas. What cannot be had is `missing`."""
-    facts, missing, answer, found = known, list[str](), None, True
+def describe(factory: ClientFactory, given: TableFacts, window: Window) -> Described:
+    """Describe a table and its quotas; failures go to `missing`."""
+    facts, missing, answer, exists = given, list[str](), None, True
     try:
         client = factory("dynamodb")
-        if known.billing_mode is None:
-            facts, missing, answer, found = _asked(client, known, window)
+        if given.billing_mode is None:
+            facts, missing, answer, exists = _call_describe(client, given, window)
     except BotoCoreError as error:
-        return Described(known, None, (f"facts about the table: {error}",), reached=False)
+        return Described(given, None, (f"facts about the table: {error}",), reached=False)
     try:
         quotas = quotas_of(client.describe_limits()).table
     except (BotoCoreError, ClientError) as error:
-        said, reached = (*missing, f"the account's quotas: {error}"), failure_of(error) != "failed"
-        return Described(facts, None, said, reached=reached, answer=answer, found=found)
+        problems, reached = (*missing, f"the account's quotas: {error}"), failure_of(error) != "failed"
+        return Described(facts, None, problems, reached=reached, answer=answer, exists=exists)
     account = AccountFacts(table_read=quotas.read, table_write=quotas.write)
-    return Described(facts, account, tuple(missing), answer=answer, found=found)
+    return Described(facts, account, tuple(missing), answer=answer, exists=exists)
 
 
-def facts_then(described: Part, window: Window, known: TableFacts) -> tuple[TableFacts, list[str]]:
-    """Facts from the `Table` member of DescribeTable, as far as they held during the window.
+def facts_during(described: Fields, window: Window, given: TableFacts) -> tuple[TableFacts, list[str]]:
+    """Facts from DescribeTable's `Table`, as far as they applied during the window.
 
-    What changed after the window began is left out, and said. `known` adds indexes that were named.
+    Facts that changed after the window began go to the missing ones. `given` adds named indexes.
     """
     facts = table_facts(described)
-    then: dict[str, Any] = {"replicas": tuple(dict.fromkeys((*facts.replicas, *known.replicas)))}
+    then: dict[str, Any] = {"replicas": tuple(dict.fromkeys((*facts.replicas, *given.replicas)))}
     missing = []
     if (created := time_of(described.get("CreationDateTime"))) and created >= window.end:
         missing.append(f"{CREATED_LATER} {created:%FT%TZ}, after the window")
-        named = TableFacts(name=facts.name, replicas=known.replicas)
-        return with_indexes(named, (i.name for i in (*facts.indexes, *known.indexes))), missing
-    switched = time_of(_part(described, "BillingModeSummary").get("LastUpdateToPayPerRequestDateTime"))
+        named = TableFacts(name=facts.name, replicas=given.replicas)
+        return with_indexes(named, (i.name for i in (*facts.indexes, *given.indexes))), missing
+    switched = time_of((described.get("BillingModeSummary") or {}).get("LastUpdateToPayPerRequestDateTime"))
     if switched and switched > window.start:
         missing.append(f"the billing mode: it was changed at {switched:%FT%TZ}")
         then["billing_mode"] = None
         then["on_demand_since"] = switched if facts.billing_mode == "PAY_PER_REQUEST" else None
     if (changed := _changed(described)) and changed > window.start:
-        missing.append(f"what was provisioned, but for CloudWatch: it was changed at {changed:%FT%TZ}")
+        missing.append(f"provisioned capacity, other than CloudWatch's: it was changed at {changed:%FT%TZ}")
         then["provisioned"] = None
     then["indexes"] = tuple(
         index.model_copy(update={"provisioned": None})
-        if (changed := _changed(part)) and changed > window.start
+        if (changed := _changed(description)) and changed > window.start
         else index
-        for index, part in zip(facts.indexes, described.get("GlobalSecondaryIndexes", ()), strict=True)
+        for index, description in zip(facts.indexes, described.get("GlobalSecondaryIndexes", ()), strict=True)
     )
-    return with_indexes(facts.model_copy(update=then), (index.name for index in known.indexes)), missing
+    return with_indexes(facts.model_copy(update=then), (index.name for index in given.indexes)), missing
 
 
-def since_created(described: Part, window: Window) -> Window:
-    """The part of the window in which the table was there: nothing is published of the time before."""
+def since_created(described: Fields, window: Window) -> Window:
+    """Cut the window to the table's lifetime: nothing is published for the time before."""
     created = time_of(described.get("CreationDateTime"))
     if created is None or not window.start < created < window.end - MINUTE:
         return window
@@ -91,28 +91,30 @@ def since_created(described: Part, window: Window) -> Window:
 
 
 def with_indexes(table: TableFacts, names: Iterable[str]) -> TableFacts:
-    """The table with indexes that something else speaks of; of these no more is known than the name."""
+    """Add named indexes to the table; only their names are known."""
     there = {index.name for index in table.indexes}
     new = tuple(IndexFacts(name=name) for name in dict.fromkeys(names) if name not in there)
     return table.model_copy(update={"indexes": (*table.indexes, *new)}) if new else table
 
 
-def _asked(client: Any, known: TableFacts, window: Window) -> tuple[TableFacts, list[str], Part | None, bool]:
-    """Facts, what is missing of them, the answer, and whether there is such a table."""
+def _call_describe(
+    client: Any, given: TableFacts, window: Window
+) -> tuple[TableFacts, list[str], Fields | None, bool]:
+    """Facts, missing facts, the response, and whether the table exists."""
     try:
-        answer = client.describe_table(TableName=known.name)["Table"]
-        return *facts_then(answer, window, known), answer, True
+        answer = client.describe_table(TableName=given.name)["Table"]
+        return *facts_during(answer, window, given), answer, True
     except ClientError as error:
-        missing, found = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
-    if not found:
-        missing.append(tables_like(client, known.name))
-    if not known.indexes:
-        missing.append("its indexes: none was named with --index, so none was asked for")
-    return known, missing, None, found
+        missing, exists = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
+    if not exists:
+        missing.append(tables_like(client, given.name))
+    if not given.indexes:
+        missing.append("its indexes: none was named with --index, so none was queried")
+    return given, missing, None, exists
 
 
 def tables_like(client: Any, name: str) -> str:
-    """The tables of the Region in words, those with the most similar names first."""
+    """List the Region's tables as a phrase, the most similar names first."""
     try:
         pages = islice(client.get_paginator("list_tables").paginate(), MOST_PAGES)
         names = [table for page in pages for table in page["TableNames"]]
@@ -125,19 +127,15 @@ def tables_like(client: Any, name: str) -> str:
     return f"tables in {client.meta.region_name}: {', '.join(near[:MOST_NAMED])}{more}"
 
 
-def _changed(part: Part) -> datetime | None:
-    """When provisioned throughput was last changed."""
-    pair = _part(part, "ProvisionedThroughput")
+def _changed(description: Fields) -> datetime | None:
+    """Time of the last change of provisioned throughput."""
+    pair = description.get("ProvisionedThroughput") or {}
     times = [time_of(pair.get(name)) for name in ("LastIncreaseDateTime", "LastDecreaseDateTime")]
     return max((time for time in times if time is not None), default=None)
 
 
-def _part(described: Part, name: str) -> Part:
-    return described.get(name) or {}
-
-
 def time_of(value: Any) -> datetime | None:
-    """A time in UTC, as boto3 gives it, or as the AWS CLI prints it: as text, or as epoch seconds."""
+    """Parse a time from boto3 or AWS CLI output (text or epoch seconds) to UTC."""
     if value is None:
         return None
     if isinstance(value, int | float):
@@ -151,7 +149,7 @@ UNSERVED = ("UnknownOperationException", "UnknownOperation", "InvalidAction", "N
 
 
 def account_quotas(client_factory: ClientFactory) -> Quotas:
-    """The quotas of the account and region that the clients are of; unknown, with why, where nobody says."""
+    """Quotas of the clients' account and Region; unknown, with the reason, if the call fails."""
     try:
         return quotas_of(client_factory("dynamodb").describe_limits())
     except ClientError as error:
@@ -170,7 +168,7 @@ def _why(error: ClientError) -> str:
 
 
 def region_of(client_factory: ClientFactory) -> str | None:
-    """The region that the clients are of; None where none is configured."""
+    """The clients' Region; None if not configured."""
     try:
         return str(client_factory("dynamodb").meta.region_name)
     except BotoCoreError:

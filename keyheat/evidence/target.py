@@ -1,4 +1,4 @@
-"""The account and Region that a diagnosis asks: whether they answer, and what time it is there."""
+"""The account and Region of a diagnosis: check access, and read the service's time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,39 +21,34 @@ NOT_AUTHENTICATED: Final = frozenset(
         "OptInRequired", "RequestExpired", "SignatureDoesNotMatch", "UnrecognizedClientException",
     }
 )  # fmt: skip
-"""Codes after which no call of these credentials can succeed in this Region.
+"""Codes that make every call with these credentials fail in this Region.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Clients of one account and Region, and the time there."""
+    """Clients for one account and Region, and the time there."""
 
     factory: ClientFactory
     region: str
     now: datetime
     local: bool = False
     endpoint_url: str | None = None
-    answer: Mapping[str, Any] = field(default_factory=dict)  # of DescribeTable, or its refusal
+    answer: Mapping[str, Any] = field(default_factory=dict)  # of DescribeTable, or its error
 
     @property
     def options(self) -> str:
-        """The options of an AWS CLI command that lead to the same place; it needs a Region for each."""
+        """AWS CLI options for the same endpoint and Region."""
         endpoint = f" --endpoint-url {self.endpoint_url}" if self.endpoint_url else ""
         return f"--region {self.region}{endpoint}"
 
 
-def reach(
-    table: str | None,
-    *,
-    region: str | None,
-    profile: str | None,
-    endpoint_url: str | None,
-    clock: Clock,
+def connect(
+    table: str | None, *, region: str | None, profile: str | None, endpoint_url: str | None, clock: Clock
 ) -> Target:
-    """The target, once it has answered. A call that is denied is an answer, too.
+    """Connect to a target. A denied call counts as a response.
 
-    Raises `ValueError` where no call can succeed, or where there is no such table.
+    Raises `ValueError` if no call can succeed, or if the table does not exist.
     """
     local = is_local(endpoint_url)
     factory = boto3_clients(region=region, profile=profile, endpoint_url=endpoint_url, local=local)
@@ -77,7 +72,7 @@ def reach(
 
 
 def _answer(client: Any, table: str | None) -> Mapping[str, Any]:
-    """One answer of the control plane, or its refusal. Raises `ValueError`, `BotoCoreError`."""
+    """One control plane response, or its error. Raises `ValueError`, `BotoCoreError`."""
     region = client.meta.region_name
     try:
         answer = client.list_tables(Limit=1) if table is None else client.describe_table(TableName=table)
@@ -90,12 +85,11 @@ def _answer(client: Any, table: str | None) -> Mapping[str, Any]:
         if code == NOT_FOUND and table is not None:
             raise ValueError(f"no table {table!r} in {region}; {tables_like(client, table)}") from error
         answer = error.response
-    found: Mapping[str, Any] = answer
-    return found
+    return dict(answer)
 
 
 def _time_there(answer: Mapping[str, Any]) -> datetime | None:
-    """The time of the service by an answer of its; None if the answer has none."""
+    """The service's time from a response; None if it has none."""
     headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     try:
         if CLOCK.lower() in headers:

@@ -1,1 +1,1 @@
-"""A scenario from what people have: a table's description, a template, a plan of Terraform, a data model."""
+"""Build a scenario from a table's description, a template, a Terraform plan or a data model."""

@@ -1,4 +1,4 @@
-"""A table that is there, as a scenario states one: made of DescribeTable's answer.
+"""Convert a table's DescribeTable response to scenario fields.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
 """
@@ -12,7 +12,7 @@ CAPACITY = ("provisioned", "max_on_demand", "warm")
 
 
 def table_of(description: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a `TableSpec` that is as the table is; a run never deletes it."""
+    """Fields of a `TableSpec` equal to the table; a run never deletes it."""
     facts = table_facts(description).model_dump(mode="json")
     types = types_of(description)
     of_index = {index["name"]: index for index in facts["indexes"]}
@@ -49,15 +49,18 @@ def _regions(facts: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def types_of(description: Mapping[str, Any]) -> dict[str, str]:
-    """The types of the key attributes of a table and of its indexes."""
-    return {one["AttributeName"]: one["AttributeType"] for one in description["AttributeDefinitions"]}
+    """Types of the key attributes of a table and its indexes."""
+    return {
+        definition["AttributeName"]: definition["AttributeType"]
+        for definition in description["AttributeDefinitions"]
+    }
 
 
-def _keys(part: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
-    """Each side of a key: its attributes, which are of the type of the first (`mixed_types`)."""
+def _keys(owner: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
+    """Each side of a key: its attributes, with the type of the first (see `mixed_types`)."""
     names = {"HASH": "partition_key", "RANGE": "sort_key"}
     keys: dict[str, Any] = {}
-    for element in part["KeySchema"]:
+    for element in owner["KeySchema"]:
         name, attribute = names[element["KeyType"]], element["AttributeName"]
         if name in keys:
             keys.setdefault(f"more_{name}s", []).append(attribute)
@@ -66,20 +69,20 @@ def _keys(part: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
     return keys
 
 
-def mixed_types(part: Mapping[str, Any], types: Mapping[str, str]) -> bool:
-    """Whether the attributes of one side of a key are of several types, which a scenario cannot say."""
+def mixed_types(owner: Mapping[str, Any], types: Mapping[str, str]) -> bool:
+    """Whether one side of a key has several types, which a scenario cannot express."""
     kinds: dict[str, set[str]] = {}
-    for element in part["KeySchema"]:
+    for element in owner["KeySchema"]:
         kinds.setdefault(element["KeyType"], set()).add(types[element["AttributeName"]])
-    return any(len(found) > 1 for found in kinds.values())
+    return any(len(types_of_side) > 1 for types_of_side in kinds.values())
 
 
 def _capacity(facts: Mapping[str, Any], mode: str) -> dict[str, Any]:
-    """Capacities that say something; a ceiling of on-demand mode is kept there by AWS, and means nothing."""
-    found = {name: facts[name] for name in CAPACITY if facts[name] and any(facts[name].values())}
+    """Capacities in force; AWS keeps an on-demand maximum of a provisioned table, without effect."""
+    capacities = {name: facts[name] for name in CAPACITY if facts[name] and any(facts[name].values())}
     if mode == "PROVISIONED":
-        found.pop("max_on_demand", None)
-    return found
+        capacities.pop("max_on_demand", None)
+    return capacities
 
 
 def _projection(index: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,6 +95,6 @@ def _projection(index: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stream_of(description: Mapping[str, Any]) -> str | None:
-    """What the stream of a table tells of each change; None where it has none."""
+    """The view type of a table's stream; None without a stream."""
     stream = description.get("StreamSpecification") or {}
     return stream.get("StreamViewType") if stream.get("StreamEnabled") else None

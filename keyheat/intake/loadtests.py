@@ -1,4 +1,4 @@
-"""The load tests that are shipped: their questions, their scenarios, and copies to edit."""
+"""Shipped load tests: their questions, their scenarios, and copies to edit."""
 
 import ast
 import re
@@ -31,8 +31,8 @@ class ShippedLoadTest:
             text = path.read_text(encoding="utf-8")
             if re.fullmatch(FILE, local := f"./{self.file.name}"):
                 text = LOADTEST.sub(f'loadtest = "{local}"', text)
-            if found := TRACE.search(text):
-                trace = path.parent / found[1]
+            if match := TRACE.search(text):
+                trace = path.parent / match[1]
                 copies[trace.name] = trace.read_text(encoding="utf-8")
                 text = TRACE.sub(f'trace = "{trace.name}"', text)
             copies[path.name] = text
@@ -43,17 +43,17 @@ def load_tests() -> Iterator[ShippedLoadTest]:
     """Shipped load tests, by name. The files are parsed, not run: each would import Locust."""
     of: dict[str, list[Path]] = {}
     for path in sorted(SCENARIOS.glob("*.toml")):
-        if found := LOADTEST.search(path.read_text(encoding="utf-8")):
-            of.setdefault(found[1], []).append(path)
+        if match := LOADTEST.search(path.read_text(encoding="utf-8")):
+            of.setdefault(match[1], []).append(path)
     for file in sorted(shipped("loadtests").glob("[!_]*.py")):
         docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
         question = " ".join(docstring.partition("\n\n")[0].split())
         yield ShippedLoadTest(file.stem, question, file, tuple(of.get(file.stem, ())))
 
 
-def named(name: str) -> ShippedLoadTest:
-    """The load test of a name. Raises `ValueError` with those that there are."""
+def find_load_test(name: str) -> ShippedLoadTest:
+    """The load test with this name. Raises `ValueError` with the existing names."""
     tests = {test.name: test for test in load_tests()}
     if (test := tests.get(name.replace("-", "_"))) is None:
-        raise ValueError(f"no load test {name!r}; there are {', '.join(tests)}")
+        raise ValueError(f"no load test {name!r}; use one of {', '.join(tests)}")
     return test

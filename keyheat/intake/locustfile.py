@@ -1,4 +1,4 @@
-"""The Locust file of a table that somebody described, to go on from: its tasks as methods."""
+"""Write a Locust file with the tasks of a described table as methods."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,19 +9,19 @@ CALLS: Final[Mapping[str, str]] = {
     "get": "get_item", "query": "query_items", "batch_write": "batch_write", "batch_get": "batch_get",
     "transact_write": "transact_write", "transact_get": "transact_get",
 }  # fmt: skip
-"""Methods of the users of `keyheat.load.users.operations`, by the task that they are."""
+"""Methods of `keyheat.load.users.operations` users, by task."""
 
 
 def locustfile_text(name: str, scenario: str, tasks: Sequence[Mapping[str, Any]]) -> str:
-    """A Locust file with a method for each task; `scenario` is the file that says how much is sent.
+    """A Locust file with a method per task; the file `scenario` states the rates.
 
-    `tasks` are those of a scenario: operation, `per_s` and, of some queries, an index.
+    `tasks` are a scenario's: operation, `per_s` and, for some queries, an index.
     """
     return "\n".join(_lines(name, scenario, tasks)) + "\n"
 
 
 def _lines(name: str, scenario: str, tasks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield f'"""A load test of {name}: what {scenario} says how often, here as the application does it."""'
+    yield f'"""A load test of {name}, with the rates of {scenario}."""'
     yield ""
     yield "from locust import task"
     yield ""
@@ -29,7 +29,7 @@ def _lines(name: str, scenario: str, tasks: Sequence[Mapping[str, Any]]) -> Iter
     yield ""
     yield ""
     yield f"class {_class_of(name)}(BatchUser, TransactionUser):"
-    yield '    """Change the tasks to what the application does: with `self.put`, say, or `self.send`."""'
+    yield '    """Change the tasks to what the application does, with `self.put` or `self.send`."""'
     least = min((task["per_s"] for task in tasks), default=1.0)
     for task, method in zip(tasks, _methods(tasks), strict=True):
         index = f'index="{task["index"]}"' if task.get("index") else ""

@@ -1,7 +1,7 @@
-"""What a live table was asked for, as CloudWatch counted it: requests by operation, their peak, their size.
+"""Measure the traffic of a live table with CloudWatch.
 
-hours of the days --> the one that throttled most, else the busiest --> its busiest minute, of those that
-throttled if any did: the rates of a scenario. Of an incident, the evidence's own window is that hour.
+From all hours, take the one with most throttles, else the busiest; from it, the busiest minute, preferring
+throttled ones. Its rates become a scenario. For an incident, the evidence's window replaces the hour.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
 MINUTE_S: Final = 60
 MOST_QUERIES: Final = 500
-"""Of one GetMetricData: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html"""
+"""Per GetMetricData call: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html"""
 TASKS: Final[Mapping[str, str]] = {
     "PutItem": "put",
     "UpdateItem": "update",
@@ -34,8 +34,8 @@ TASKS: Final[Mapping[str, str]] = {
     "BatchGetItem": "batch_get",
     "TransactGetItems": "transact_get",
 }
-"""Operations that a scenario sends, as its tasks are called."""
-FEWEST_THROTTLES: Final = 20  # in an hour, from where on it is the one that a scenario is to repeat
+"""Operations that a scenario can send, with their task names."""
+FEWEST_THROTTLES: Final = 20  # in an hour, for a scenario to reproduce that hour
 NOT_SENT: Final = ("Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction")
 PERMISSION: Final = "cloudwatch:GetMetricData"
 Points = Mapping[datetime, float]
@@ -43,9 +43,9 @@ Points = Mapping[datetime, float]
 
 @dataclass(frozen=True, slots=True)
 class TaskRate:
-    """How often one operation was sent to the table or to an index, in the busiest minute and in the mean."""
+    """Requests per second of one operation on the table or an index: peak and mean."""
 
-    operation: str  # DynamoDB's
+    operation: str  # as in DynamoDB's API
     per_s: float
     mean_per_s: float
     index: str | None = None
@@ -53,22 +53,22 @@ class TaskRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredTraffic:
-    """What a table was asked for over some days, and what is not known of it."""
+    """Traffic of a table over some days, with notes on gaps."""
 
-    days: float  # from the first request that was counted to now
-    peak_at: datetime  # the busiest minute begins
+    days: float  # since the first counted request
+    peak_at: datetime  # start of the busiest minute
     tasks: tuple[TaskRate, ...]
     units_per_write: float | None  # of the table in its peak hour; None if not all were single writes
-    throttled: bool  # whether the peak hour is the one that throttled most
+    throttled: bool  # whether the peak hour is the one with most throttles
     metrics_asked: int
     notes: tuple[str, ...]
-    hot_keys: tuple[HotKey, ...] = ()  # those that Contributor Insights names in that hour
+    hot_keys: tuple[HotKey, ...] = ()  # named by Contributor Insights in that hour
     period_s: int = MINUTE_S  # of the peak
-    hot_share: float | None = None  # assumed of one key, where a partition throttled and no key is named
+    hot_share: float | None = None  # assumed for one key if a partition throttled and no key is named
 
     @property
     def hour(self) -> Window:
-        """The hour that the peak is in."""
+        """The hour of the peak."""
         start = self.peak_at.replace(minute=0)
         return Window(start=start, end=start + timedelta(hours=1))
 
@@ -85,7 +85,7 @@ class MeasuredTraffic:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric of the table, of an operation of it, or of one of its indexes."""
+    """One metric of the table, an operation or an index."""
 
     name: str
     statistic: str
@@ -93,20 +93,20 @@ class Metric:
     index: str | None = None
 
     def query(self, number: int, table: str, period_s: int) -> dict[str, Any]:
-        """The metric as GetMetricData is asked for it."""
+        """The GetMetricData query of the metric."""
         dimensions = {"TableName": table, "Operation": self.operation, "GlobalSecondaryIndexName": self.index}
-        said = [{"Name": name, "Value": value} for name, value in dimensions.items() if value]
-        metric = {"Namespace": NAMESPACE, "MetricName": self.name, "Dimensions": said}
+        pairs = [{"Name": name, "Value": value} for name, value in dimensions.items() if value]
+        metric = {"Namespace": NAMESPACE, "MetricName": self.name, "Dimensions": pairs}
         stat = {"Metric": metric, "Period": period_s, "Stat": self.statistic}
         return {"Id": f"m{number}", "MetricStat": stat}
 
 
-def measured(
+def measure_traffic(
     cloudwatch: Any, table: str, indexes: Sequence[str], *, days: int, now: datetime
 ) -> MeasuredTraffic | None:
-    """What the table was asked for; None where CloudWatch counts no request in all these days.
+    """Measure a table's traffic; None if CloudWatch counted no request.
 
-    Raises `NotTaken` where CloudWatch may not be asked.
+    Raises `NotTaken` if CloudWatch refuses the query.
     """
     end = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     start = end - timedelta(days=days)
@@ -120,8 +120,8 @@ def measured(
         for index in (None, *indexes)
         for side in ("Read", "Write")
     ]
-    ask = _Asking(cloudwatch, table)
-    hours = ask.of((*sent, *used), start, end, HOUR_S)
+    query = _MetricQuery(cloudwatch, table)
+    hours = query.fetch((*sent, *used), start, end, HOUR_S)
     throttles = [metric for metric in sent if metric.name == "ThrottledRequests"]
     worst = _busiest(hours, throttles)
     throttled = worst is not None and _count(hours, throttles, worst) >= FEWEST_THROTTLES
@@ -129,9 +129,9 @@ def measured(
     if busiest is None:
         return None
     seen_days = (end - min(at for metric in sent for at in hours.get(metric, ()))).total_seconds() / DAY_S
-    minutes = ask.of(sent, busiest, busiest + timedelta(hours=1), MINUTE_S)
+    minutes = query.fetch(sent, busiest, busiest + timedelta(hours=1), MINUTE_S)
     peak_at = _peak(minutes, sent, throttles if throttled else ())
-    rates = minutes if peak_at is not None else hours  # minutes are kept for fifteen days, hours for longer
+    rates = minutes if peak_at is not None else hours  # CloudWatch keeps minutes for 15 days, hours longer
     moment, period_s = (peak_at, MINUTE_S) if peak_at is not None else (busiest, HOUR_S)
     return MeasuredTraffic(
         days=seen_days,
@@ -139,120 +139,124 @@ def measured(
         tasks=tuple(_tasks(hours, rates, moment, period_s, seen_days, indexes)),
         units_per_write=_units_per_write(hours, busiest),
         throttled=throttled,
-        metrics_asked=ask.asked,
+        metrics_asked=query.metrics_requested,
         notes=tuple(_notes(hours, days)),
     )
 
 
 @dataclass(slots=True)
-class _Asking:
-    """GetMetricData for one table, page by page."""
+class _MetricQuery:
+    """Pages of GetMetricData for one table."""
 
     cloudwatch: Any
     table: str
-    asked: int = 0
+    metrics_requested: int = 0
 
-    def of(
+    def fetch(
         self, metrics: Sequence[Metric], start: datetime, end: datetime, period_s: int
     ) -> dict[Metric, Points]:
-        """The values of each metric by the beginning of their period; one without any is not there."""
-        found: dict[Metric, dict[datetime, float]] = {}
+        """Values of each metric by period start; metrics without values are left out."""
+        points_of: dict[Metric, dict[datetime, float]] = {}
         for first in range(0, len(metrics), MOST_QUERIES):
             some = metrics[first : first + MOST_QUERIES]
-            queries = [one.query(number, self.table, period_s) for number, one in enumerate(some)]
-            for page in self._answered(queries, start, end):
+            queries = [metric.query(number, self.table, period_s) for number, metric in enumerate(some)]
+            for page in self._checked_pages(queries, start, end):
                 for result in page["MetricDataResults"]:
                     moments = (at.astimezone(UTC) for at in result["Timestamps"])
                     points = dict(zip(moments, result["Values"], strict=True))
                     if points:
-                        found.setdefault(some[int(result["Id"][1:])], {}).update(points)
-        return {metric: points for metric, points in found.items()}
+                        points_of.setdefault(some[int(result["Id"][1:])], {}).update(points)
+        return {metric: points for metric, points in points_of.items()}
 
-    def _answered(self, queries: list[dict[str, Any]], start: datetime, end: datetime) -> Iterator[Any]:
+    def _checked_pages(self, queries: list[dict[str, Any]], start: datetime, end: datetime) -> Iterator[Any]:
         try:
             yield from bounded_pages("GetMetricData", self._pages(queries, start, end))
         except ClientError as error:
-            said = error.response["Error"]
+            problem = error.response["Error"]
             raise NotTaken(
-                f"CloudWatch: {said['Code']}: {said['Message']}. --from-metrics needs {PERMISSION}"
+                f"CloudWatch: {problem['Code']}: {problem['Message']}. --from-metrics needs {PERMISSION}"
             ) from error
         except BotoCoreError as error:
             raise NotTaken(f"CloudWatch: {error}") from error
 
     def _pages(self, queries: list[dict[str, Any]], start: datetime, end: datetime) -> Iterator[Any]:
-        asked: dict[str, Any] = {"MetricDataQueries": queries, "StartTime": start, "EndTime": end}
+        parameters: dict[str, Any] = {"MetricDataQueries": queries, "StartTime": start, "EndTime": end}
         while True:
-            self.asked += len(queries)
-            page = self.cloudwatch.get_metric_data(**asked)
+            self.metrics_requested += len(queries)
+            page = self.cloudwatch.get_metric_data(**parameters)
             yield page
             if not page.get("NextToken"):
                 return
-            asked["NextToken"] = page["NextToken"]
+            parameters["NextToken"] = page["NextToken"]
 
 
-def incident(evidence: Evidence) -> MeasuredTraffic | None:
-    """The demand of a table in its busiest throttled period, by evidence; None without metrics.
+def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
+    """A table's demand in its busiest throttled period, from evidence; None without metrics.
 
-    Rates are those of a table at scale 1.
+    Rates are for a table at scale 1.
     """
-    found = {
-        Metric(one.metric, one.statistic, one.operation, one.index): dict(one.points)
-        for one in evidence.series
-        if one.dimension is None and one.statistic in ("Sum", "SampleCount")
+    points_of = {
+        Metric(series.metric, series.statistic, series.operation, series.index): dict(series.points)
+        for series in evidence.series
+        if series.dimension is None and series.statistic in ("Sum", "SampleCount")
     }
     events = {throttle_events(side) for side in Direction}
-    throttles = [metric for metric in found if metric.name in events]
-    accepted = [metric for metric in found if metric.name == LATENCY and found[metric]]
-    sent = [metric for metric in found if metric.operation in (*TASKS, *NOT_SENT)]
+    throttles = [metric for metric in points_of if metric.name in events]
+    accepted = [metric for metric in points_of if metric.name == LATENCY and points_of[metric]]
+    sent = [metric for metric in points_of if metric.operation in (*TASKS, *NOT_SENT)]
     units = [Metric(name, "Sum") for name in (*map(consumed, Direction), *events)]
-    moment = _peak(found, sent if accepted else units, throttles)
+    moment = _peak(points_of, sent if accepted else units, throttles)
     if moment is None:
         return None
-    periods = [one.period_s for one in evidence.series if one.metric in map(consumed, Direction)]
+    periods = [series.period_s for series in evidence.series if series.metric in map(consumed, Direction)]
     period_s = min(periods, default=MINUTE_S)
     days = (evidence.window.end - evidence.window.start).total_seconds() / DAY_S
     indexes = [index.name for index in evidence.table.indexes]
     scaled_s = period_s * evidence.scale
-    tasks = tuple(_tasks(found, found, moment, scaled_s, days * evidence.scale, indexes)) if accepted else ()
+    tasks = (
+        tuple(_tasks(points_of, points_of, moment, scaled_s, days * evidence.scale, indexes))
+        if accepted
+        else ()
+    )
     return MeasuredTraffic(
         days=days,
         peak_at=moment,
-        tasks=tasks or tuple(_by_units(found, moment, scaled_s, days * evidence.scale)),
-        units_per_write=_units_per_write(found, moment),
-        throttled=bool(_count(found, throttles, moment)),
+        tasks=tasks or tuple(_by_units(points_of, moment, scaled_s, days * evidence.scale)),
+        units_per_write=_units_per_write(points_of, moment),
+        throttled=bool(_count(points_of, throttles, moment)),
         metrics_asked=0,
-        notes=() if tasks else ("no operation is counted, so each request is taken for one unit",),
+        notes=() if tasks else ("no operation was counted; each request is assumed to take one unit",),
         period_s=period_s,
     )
 
 
 def _by_units(
-    found: Mapping[Metric, Points], moment: datetime, period_s: float, days: float
+    points_of: Mapping[Metric, Points], moment: datetime, period_s: float, days: float
 ) -> Iterator[TaskRate]:
-    """Single writes and reads of one unit: as many as were consumed, and throttled."""
+    """Assume single reads and writes of one unit: the consumed and throttled ones."""
     for side, operation in ((Direction.WRITE, "PutItem"), (Direction.READ, "GetItem")):
         counted = [Metric(consumed(side), "Sum"), Metric(throttle_events(side), "Sum")]
-        mean = sum(sum(found.get(metric, {}).values()) for metric in counted) / (days * DAY_S)
+        mean = sum(sum(points_of.get(metric, {}).values()) for metric in counted) / (days * DAY_S)
         if mean:
-            yield TaskRate(operation, _count(found, counted, moment) / period_s, mean)
+            yield TaskRate(operation, _count(points_of, counted, moment) / period_s, mean)
 
 
 def _peak(
-    found: Mapping[Metric, Points], sent: Sequence[Metric], throttles: Sequence[Metric]
+    points_of: Mapping[Metric, Points], sent: Sequence[Metric], throttles: Sequence[Metric]
 ) -> datetime | None:
-    """The busiest of the periods that throttled, else of all; None without any."""
-    throttled = {at for metric in throttles for at, count in found.get(metric, {}).items() if count}
-    return max(throttled, key=lambda at: (_count(found, sent, at), at), default=_busiest(found, sent))
+    """The busiest throttled period, else the busiest of all; None without any."""
+    throttled = {at for metric in throttles for at, count in points_of.get(metric, {}).items() if count}
+    return max(throttled, key=lambda at: (_count(points_of, sent, at), at), default=_busiest(points_of, sent))
 
 
-def _busiest(found: Mapping[Metric, Points], sent: Sequence[Metric]) -> datetime | None:
-    """The period with most of these requests; the latest of several, None without any."""
-    moments = {at for metric in sent for at, count in found.get(metric, {}).items() if count}
-    return max(moments, key=lambda at: (_count(found, sent, at), at), default=None)
+def _busiest(points_of: Mapping[Metric, Points], sent: Sequence[Metric]) -> datetime | None:
+    """The period with most requests, the latest of equals; None without any."""
+    moments = {at for metric in sent for at, count in points_of.get(metric, {}).items() if count}
+    return max(moments, key=lambda at: (_count(points_of, sent, at), at), default=None)
 
 
-def _count(found: Mapping[Metric, Points], sent: Sequence[Metric], at: datetime) -> float:
-    return sum(found.get(metric, {}).get(at, 0.0) for metric in sent)
+def _count(points_of: Mapping[Metric, Points], sent: Sequence[Metric], at: datetime) -> float:
+    return sum(points_of.get(metric, {}).get(at, 0.0) for metric in sent)
 
 
 def _tasks(
@@ -263,7 +267,7 @@ def _tasks(
     days: float,
     indexes: Sequence[str],
 ) -> Iterator[TaskRate]:
-    """Each operation that was sent; queries are the table's and the indexes' by the units that these read."""
+    """Rates of each operation; queries are split over table and indexes by read units."""
     shares = _read_shares(hours, indexes)
     for operation in TASKS:
         peak = sum(points.get(moment, 0.0) for points in _sent(rates, operation)) / period_s
@@ -277,15 +281,15 @@ def _tasks(
             yield TaskRate(operation, peak * share, mean * share, index)
 
 
-def _sent(found: Mapping[Metric, Points], operation: str) -> list[Points]:
-    return [points for metric, points in found.items() if metric.operation == operation]
+def _sent(points_of: Mapping[Metric, Points], operation: str) -> list[Points]:
+    return [points for metric, points in points_of.items() if metric.operation == operation]
 
 
 def _read_shares(hours: Mapping[Metric, Points], indexes: Sequence[str]) -> dict[str | None, float]:
-    """What part of the queries the table and each index have, by the units that they read.
+    """Share of the queries on the table and each index, by read units.
 
-    Of the table's units those of its gets are taken away, as if each were the least that a get costs. The
-    table has all where none is counted.
+    Subtracts the table's gets at the lowest price of a get. The table gets all queries if
+    no units were counted.
     """
     units = {
         index: sum(hours.get(Metric("ConsumedReadCapacityUnits", "Sum", index=index), {}).values())
@@ -295,13 +299,13 @@ def _read_shares(hours: Mapping[Metric, Points], indexes: Sequence[str]) -> dict
     if any(units[index] for index in indexes):
         units[None] = max(0.0, units[None] - gets * EVENTUAL_READ_FACTOR)
     total = sum(units.values())
-    return {index: part / total for index, part in units.items() if part} if total else {None: 1.0}
+    return {index: value / total for index, value in units.items() if value} if total else {None: 1.0}
 
 
 def _units_per_write(hours: Mapping[Metric, Points], at: datetime) -> float | None:
-    """Write units of the table for each single write that was accepted in one hour.
+    """Write units of the table per accepted single write in one hour.
 
-    None where batches or transactions write, too.
+    None if there were batches or transactions.
     """
     counted = {
         operation: hours.get(Metric("SuccessfulRequestLatency", "SampleCount", operation), {}).get(at, 0.0)
@@ -315,11 +319,11 @@ def _units_per_write(hours: Mapping[Metric, Points], at: datetime) -> float | No
 
 
 def _notes(hours: Mapping[Metric, Points], days: int) -> Iterator[str]:
-    """What was sent and no task sends, and what nobody counted."""
+    """Operations that no task can send, and missing counts."""
     for operation in NOT_SENT:
         count = sum(sum(points.values()) for points in _sent(hours, operation))
         if count:
-            yield f"{count:,.0f} requests of {operation} within {days} days: no task of a scenario sends them"
+            yield f"{count:,.0f} requests of {operation} within {days} days: a scenario has no such task"
     for name, what in (("ConsumedWriteCapacityUnits", "writes"), ("ConsumedReadCapacityUnits", "reads")):
         if Metric(name, "Sum") not in hours:
-            yield f"CloudWatch has no {name} of these days, so how many units {what} take is not known"
+            yield f"CloudWatch has no {name} for these days: the units per request of {what} are unknown"

@@ -1,4 +1,4 @@
-"""The auto scaling of a table in AWS: its scalable targets, and the policies that steer them.
+"""Read a table's auto scaling from AWS: its scalable targets and their policies.
 
 https://docs.aws.amazon.com/autoscaling/application/APIReference/API_DescribeScalableTargets.html
 https://docs.aws.amazon.com/autoscaling/application/APIReference/API_DescribeScalingPolicies.html
@@ -12,7 +12,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.answer_shape import bounded_pages
-from keyheat.intake.scaling import scaled_side, tracked
+from keyheat.intake.scaling import parse_policy, scaled_side
 from keyheat.intake.tables import SourceTable
 from keyheat.masking import masked
 from keyheat.runs.scaling import AutoScaling, ScalingRange
@@ -23,9 +23,9 @@ TRACKING: Final = "TargetTrackingScalingPolicyConfiguration"
 
 
 def auto_scaling_of(connect: Callable[[], Any], table: str, indexes: Sequence[str]) -> AutoScaling:
-    """What Application Auto Scaling holds of a table and its global indexes; else why that is not known.
+    """Read the auto scaling of a table and its global indexes, or why it is unknown.
 
-    `connect` makes its client.
+    `connect` creates the client.
     """
     try:
         with closing(connect()) as client:
@@ -37,7 +37,7 @@ def auto_scaling_of(connect: Callable[[], Any], table: str, indexes: Sequence[st
 
 
 def with_auto_scaling(table: SourceTable, connect: Callable[[], Any]) -> SourceTable:
-    """The table with its auto scaling; a note says why that is not known."""
+    """Add auto scaling to a table, or a note why it is unknown."""
     indexes = [index["IndexName"] for index in table.description.get("GlobalSecondaryIndexes") or ()]
     scaling = auto_scaling_of(connect, table.name, indexes)
     if scaling.why is not None:
@@ -54,18 +54,18 @@ def with_auto_scaling(table: SourceTable, connect: Callable[[], Any]) -> SourceT
 
 
 def _ranges(client: Any, table: str, indexes: Sequence[str]) -> Iterator[ScalingRange]:
-    """Every side that is registered, with what its policy says."""
+    """Every registered side, with its policy."""
     resources = [f"table/{table}", *(f"table/{table}/index/{index}" for index in indexes)]
     targets = list(_targets(client, resources))
     policies: dict[tuple[str, str], Mapping[str, Any]] = {
-        (policy["ResourceId"], policy["ScalableDimension"]): tracked(policy.get(TRACKING) or {})
+        (policy["ResourceId"], policy["ScalableDimension"]): parse_policy(policy.get(TRACKING) or {})
         for resource in dict.fromkeys(target["ResourceId"] for target in targets)
         for policy in _pages(client, "describe_scaling_policies", "ScalingPolicies", ResourceId=resource)
     }
     for target in targets:
         named = target["ResourceId"], target["ScalableDimension"]
-        if (found := scaled_side(*named)) is not None:
-            index, side = found[1]
+        if (scaled := scaled_side(*named)) is not None:
+            index, side = scaled[1]
             least, most = target["MinCapacity"], target["MaxCapacity"]
             yield ScalingRange(index=index, side=side, min=least, max=most, **policies.get(named, {}))
 

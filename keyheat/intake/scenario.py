@@ -1,4 +1,4 @@
-"""The scenario of a table that somebody described, as a file to go on from: what nobody told is marked."""
+"""Write a scenario file for a described table, with assumptions marked."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from keyheat.intake.description import table_of
 from keyheat.intake.measured import DAY_S, MINUTE_S, TASKS, MeasuredTraffic
-from keyheat.intake.scaling import within
+from keyheat.intake.scaling import clamp
 from keyheat.intake.tables import SourceTable
 from keyheat.model.limits import WRITE_UNIT_BYTES
 from keyheat.numbers import percent, span
@@ -21,15 +21,15 @@ WRITES_PER_S, READS_PER_S = 100.0, 100.0
 NAME_LENGTH: Final = 60
 VALUES: Final = 1_000
 HOMES: Final = ("us-east-1", "us-east-2", "eu-west-1", "us-west-2", "eu-central-1", "ap-northeast-1")
-"""Where a global table is taken to be loaded if nobody says it: the first that is no replica."""
+"""Regions to assume for a global table's load: the first that is not a replica."""
 LEAST_PER_S: Final = 0.001
 TARGET: Final = ScalingSpec.model_fields["target"].default
-SPLIT: Final = f"{ASSUMED}: so many of the reads; they are split evenly between the table and its indexes"
+SPLIT: Final = f"{ASSUMED}: reads are split evenly between the table and its indexes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """What is asked of the table; None where nobody told."""
+    """Demand on the table; None if unknown."""
 
     writes_per_s: float | None = None
     reads_per_s: float | None = None
@@ -39,23 +39,24 @@ class Demand:
 
     @property
     def by_metrics(self) -> bool:
-        """Whether the rates are those that were measured: nobody said others."""
+        """Whether the measured rates apply: no others were given."""
         return self.measured is not None and self.writes_per_s is None and self.reads_per_s is None
 
 
 def scenario_text(table: SourceTable, demand: Demand, source: str, schema: str | None) -> str:
-    """A scenario file of the table; `schema` is where everybody who has the file finds
-    its JSON Schema, `source` what the table is from.
+    """Text of a scenario file for the table.
+
+    `schema` refers to its JSON Schema for every reader; `source` is the table's origin.
     """
     return "\n".join(_lines(table, demand, source, schema)) + "\n"
 
 
 def with_locustfile(text: str, path: str, tasks: Sequence[Mapping[str, Any]]) -> str:
-    """A scenario file whose tasks are those of a Locust file, `path` as seen from it; the rate stays."""
+    """Replace a scenario's tasks by the Locust file at a relative `path`."""
     head = text.partition("\n[[tasks]]")[0].rstrip("\n")
     total = sum(task["per_s"] for task in tasks)
-    said = f"loadtest = {_quoted(path if path.startswith('.') else f'./{path}')}"
-    head = re.sub(r"(?m)^(question = .*)$", lambda found: f"{found[1]}\n{said}", head, count=1)
+    loadtest = f"loadtest = {_quoted(path if path.startswith('.') else f'./{path}')}"
+    head = re.sub(r"(?m)^(question = .*)$", lambda match: f"{match[1]}\n{loadtest}", head, count=1)
     return f"{head}\nrequests_per_s = {_number(round(total, 3))}  # of all tasks together\n"
 
 
@@ -64,7 +65,7 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) 
     if schema:
         yield f"#:schema {schema}"
     yield f"# The table {table.name}, from {source}."
-    yield f"# Lines that say {ASSUMED} hold what that could not tell: put your own numbers there."
+    yield f"# Lines marked {ASSUMED} are guesses: put your own numbers there."
     yield from (f"# Note: {remark}" for remark in table.remarks)
     yield from (f"# Not taken: {note}" for note in table.notes)
     yield from _measured(demand.measured if demand.by_metrics else None)
@@ -73,7 +74,7 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) 
     yield f"question = {_quoted(f'Does {table.name} hold its load?')}"
     yield ""
     yield "[table]"
-    yield f"name = {_quoted(_own_name(table.name))}  # of a table of its own, wherever the scenario is run"
+    yield f"name = {_quoted(_own_name(table.name))}  # a run creates its own table"
     yield from _owner(spec, table.scaling, None)
     if spec["stream"]:
         yield f"stream = {_quoted(spec['stream'])}"
@@ -88,7 +89,7 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) 
 
 
 def _measured(traffic: MeasuredTraffic | None) -> Iterator[str]:
-    """Where the rates come from."""
+    """Comments on the origin of the rates."""
     if traffic is None:
         return
     seen = span(traffic.days * DAY_S)
@@ -97,13 +98,13 @@ def _measured(traffic: MeasuredTraffic | None) -> Iterator[str]:
     busiest = "throttled " if traffic.throttled else ""
     busiest += "minute" if traffic.period_s == MINUTE_S else span(traffic.period_s)
     yield f"# By CloudWatch, the busiest {busiest} of {within} was {traffic.peak_at:%FT%RZ}:"
-    throttled = ", throttled ones among them" if traffic.throttled else ""
-    yield f"# {peak} requests/s, as below{throttled}, where the mean of {seen} was {mean}."
+    throttled = ", including throttled ones" if traffic.throttled else ""
+    yield f"# {peak} requests/s, as below{throttled}; the mean of {seen} was {mean}."
     yield from (f"# Not taken: {note}" for note in traffic.notes)
 
 
 def _owner(spec: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | None) -> Iterator[str]:
-    """Keys and capacity, which a table and its indexes say alike."""
+    """Keys and capacity of a table or index."""
     if index is None:
         yield f"billing_mode = {_quoted(spec['billing_mode'])}"
     for key in ("partition_key", "sort_key"):
@@ -115,35 +116,35 @@ def _owner(spec: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | Non
                 yield f"{key}_type = {_quoted(spec[f'{key}_type'])}"
     if spec.get("provisioned"):
         unsaid = " and ".join(spec.get("unsaid", ()))
-        mark = f"  # {ASSUMED}: {unsaid} as the table's" if unsaid else ""
+        mark = f"  # {ASSUMED}: {unsaid} as for the table" if unsaid else ""
         yield f"provisioned = {_pair(_within(spec['provisioned'], scaling, index))}{mark}"
     yield from (f"{field} = {_pair(spec[field])}" for field in ("max_on_demand", "warm") if spec.get(field))
 
 
 def _regions(spec: Mapping[str, Any], table: SourceTable) -> Iterator[str]:
-    """All Regions of a global table; the one that is described comes first."""
-    others = [str(one["RegionName"]) for one in table.description.get("Replicas") or ()]
+    """All Regions of a global table, the described one first."""
+    others = [str(replica["RegionName"]) for replica in table.description.get("Replicas") or ()]
     if "regions" in spec:
         yield f"regions = [{', '.join(map(_quoted, spec['regions']))}]  # each write is copied to all of them"
     elif others:
-        home = next(one for one in HOMES if one not in others)
+        home = next(region for region in HOMES if region not in others)
         listed = ", ".join(map(_quoted, (home, *others)))
-        yield f"regions = [{listed}]  # {ASSUMED}: that it is loaded in {home}; the rest are its replicas"
+        yield f"regions = [{listed}]  # {ASSUMED}: the load is in {home}; the others are replicas"
 
 
 def _within(pair: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | None) -> dict[str, Any]:
-    """What is provisioned, within the bounds of its scaling."""
-    found = dict(pair)
-    for side in found:
+    """Provisioned capacity, clamped to the bounds of its scaling."""
+    units = dict(pair)
+    for side in units:
         bounds = scaling.get((index, side))
-        if bounds and found[side] is not None:
-            found[side] = within(found[side], bounds)
-    return found
+        if bounds and units[side] is not None:
+            units[side] = clamp(units[side], bounds)
+    return units
 
 
 def _pair(pair: Mapping[str, Any]) -> str:
-    said = ", ".join(f"{side} = {_number(pair[side])}" for side in ("read", "write") if pair.get(side))
-    return f"{{ {said} }}"
+    units = ", ".join(f"{side} = {_number(pair[side])}" for side in ("read", "write") if pair.get(side))
+    return f"{{ {units} }}"
 
 
 def _scaled(scaling: Mapping[Any, Any], index: str | None, path: str) -> Iterator[str]:
@@ -164,11 +165,11 @@ def _scaled(scaling: Mapping[Any, Any], index: str | None, path: str) -> Iterato
 
 
 def _index(index: Mapping[str, Any], table: SourceTable, capacity: Mapping[str, Any] | None) -> Iterator[str]:
-    """An index; of what is provisioned for it and not said, it has what the table has, `capacity`."""
+    """An index; capacity that it does not state is the table's `capacity`."""
     if capacity and not index["local"]:
-        own = {side: units for side, units in (index.get("provisioned") or {}).items() if units}
-        unsaid = [side for side in capacity if side not in own]
-        index = {**index, "provisioned": {**capacity, **own}, "unsaid": unsaid}
+        stated = {side: units for side, units in (index.get("provisioned") or {}).items() if units}
+        unsaid = [side for side in capacity if side not in stated]
+        index = {**index, "provisioned": {**capacity, **stated}, "unsaid": unsaid}
     yield ""
     yield "[[table.indexes]]"
     yield f"name = {_quoted(index['name'])}"
@@ -183,41 +184,40 @@ def _index(index: Mapping[str, Any], table: SourceTable, capacity: Mapping[str, 
 
 
 def _keys(demand: Demand) -> Iterator[str]:
+    keys = f"keys = {demand.keys or VALUES:_}" + ("" if demand.keys else f"  # {ASSUMED}")
     yield ""
     yield "[keys]"
     if hot := demand.measured.hot_keys if demand.measured else ():
-        yield from (
-            f"# {key_name(key.key, key.shown)}: {percent(key.share)}, of what was asked for" for key in hot
-        )
+        yield from (f"# {key_name(key.key, key.shown)}: {percent(key.share)}, of the demand" for key in hot)
         yield f"kind = {_quoted('hot_key' if len(hot) == 1 else 'hot_set')}"
         yield f"share = {round(min(1.0, sum(key.share for key in hot)), 4):g}  # by Contributor Insights"
         if len(hot) > 1:
-            yield f"hot_keys = {len(hot)}  # {ASSUMED}: they share it evenly"
-        yield f"keys = {demand.keys or VALUES:_}{_mark(demand.keys)}"
+            yield f"hot_keys = {len(hot)}  # {ASSUMED}: evenly shared"
+        yield keys
         return
     if demand.measured and demand.measured.hot_share:
         yield 'kind = "hot_key"'
         yield (
-            f"share = {demand.measured.hot_share:.3g}  # {ASSUMED}: no key is named; with this share, one "
-            "key throttles as much"
+            f"share = {demand.measured.hot_share:.3g}  # {ASSUMED}: no key is named; one key with this share "
+            "throttles as much"
         )
-        yield f"keys = {demand.keys or VALUES:_}{_mark(demand.keys)}"
+        yield keys
         return
-    yield f'kind = "zipf"        # {ASSUMED}: a few partition keys take much; or "uniform", "hot_key" ...'
-    yield f"keys = {demand.keys or VALUES:_}{_mark(demand.keys)}"
+    yield f'kind = "zipf"        # {ASSUMED}: few keys get most requests; or "uniform", "hot_key" ...'
+    yield keys
     yield f"exponent = 0.8       # {ASSUMED}"
 
 
 def _attributes(spec: Mapping[str, Any]) -> Iterator[str]:
-    own = {spec["partition_key"], spec.get("sort_key")}
-    keyed = (one for one in spec["indexes"] if not one["local"])
+    table_keys = {spec["partition_key"], spec.get("sort_key")}
+    keyed = (index for index in spec["indexes"] if not index["local"])
     heads = dict.fromkeys(
-        name for one in keyed for name in (one["partition_key"], *one.get("more_partition_keys", ()))
+        name for index in keyed for name in (index["partition_key"], *index.get("more_partition_keys", ()))
     )
-    for name in (one for one in heads if one not in own):
+    for name in (name for name in heads if name not in table_keys):
         yield ""
         yield f"[attributes.{_key(name)}]"
-        yield f"count = {VALUES:_}  # {ASSUMED}: so many, evenly; or values = {{ open = 50, closed = 1 }}"
+        yield f"count = {VALUES:_}  # {ASSUMED}: evenly used; or values = {{ open = 50, closed = 1 }}"
 
 
 def _load(table: SourceTable, demand: Demand) -> Iterator[str]:
@@ -226,19 +226,19 @@ def _load(table: SourceTable, demand: Demand) -> Iterator[str]:
     yield "[load]"
     yield "users = 50"
     throttled = demand.by_metrics and demand.measured is not None and demand.measured.throttled
-    yield "duration_s = 600  # saved burst is spent by then" if throttled else "duration_s = 60"
+    yield "duration_s = 600  # long enough to spend burst capacity" if throttled else "duration_s = 60"
     yield f"item_bytes = {size:_}{comment}"
 
 
 def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:
-    """The size of an item, and where it comes from."""
+    """The item size, and a comment on its origin."""
     if demand.item_bytes:
         return demand.item_bytes, ""
     units = demand.measured.units_per_write if demand.measured else None
     if units:
-        return max(1, round((units - 0.5) * WRITE_UNIT_BYTES)), f"  # {units:.3g} WCU per write were consumed"
+        return max(1, round((units - 0.5) * WRITE_UNIT_BYTES)), f"  # {units:.3g} WCU consumed per write"
     if table.item_bytes:
-        return table.item_bytes, "  # the mean of the table, by DescribeTable"
+        return table.item_bytes, "  # the table's mean, from DescribeTable"
     return ITEM_BYTES, f"  # {ASSUMED}"
 
 
@@ -247,21 +247,21 @@ def _tasks(spec: Mapping[str, Any], demand: Demand) -> Iterator[str]:
         yield from _measured_tasks(demand.measured)
         return
     writes, reads = demand.writes_per_s, demand.reads_per_s
-    yield from _task("put", writes if writes is not None else WRITES_PER_S, _marked(writes))
+    yield from _task("put", writes if writes is not None else WRITES_PER_S, _mark(writes))
     per_s = reads if reads is not None else READS_PER_S
-    asked = [one["name"] for one in spec["indexes"] if not one["local"]]
-    each, mark = per_s / (len(asked) + 1), SPLIT if asked else _marked(reads)
-    yield from _task("query" if spec.get("sort_key") else "get", each, mark)
-    for name in asked:
-        yield from _task("query", each, mark, [f"index = {_quoted(name)}"])
+    index_names = [index["name"] for index in spec["indexes"] if not index["local"]]
+    per_query_s, mark = per_s / (len(index_names) + 1), SPLIT if index_names else _mark(reads)
+    yield from _task("query" if spec.get("sort_key") else "get", per_query_s, mark)
+    for name in index_names:
+        yield from _task("query", per_query_s, mark, [f"index = {_quoted(name)}"])
 
 
 def _measured_tasks(traffic: MeasuredTraffic) -> Iterator[str]:
     for task in traffic.tasks:
         more = [f"index = {_quoted(task.index)}"] if task.index else []
-        rate = max(task.per_s, task.mean_per_s, LEAST_PER_S)  # it may have been busier at another time
+        rate = max(task.per_s, task.mean_per_s, LEAST_PER_S)  # another hour may have been busier
         mean = f"{task.mean_per_s:.3g}" if task.mean_per_s < 1_000 else f"{task.mean_per_s:,.0f}"
-        yield from _task(TASKS[task.operation], rate, f"{mean}/s in the mean", more)
+        yield from _task(TASKS[task.operation], rate, f"mean: {mean}/s", more)
 
 
 def _task(operation: str, per_s: float, comment: str, more: Sequence[str] = ()) -> Iterator[str]:
@@ -274,12 +274,8 @@ def _task(operation: str, per_s: float, comment: str, more: Sequence[str] = ()) 
     yield from more
 
 
-def _marked(told: object) -> str:
-    return ASSUMED if told is None else ""
-
-
-def _mark(told: object) -> str:
-    return f"  # {ASSUMED}" if told is None else ""
+def _mark(given: object) -> str:
+    return ASSUMED if given is None else ""
 
 
 def _number(value: float) -> str:
@@ -295,10 +291,10 @@ def _key(name: str) -> str:
 
 
 def _name_of(table: str) -> str:
-    """A scenario's name: lower-case letters, digits and hyphens."""
+    """The scenario's name: lower-case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", table.lower()).strip("-")[:NAME_LENGTH].strip("-") or "table"
 
 
 def _own_name(table: str) -> str:
-    """The name of the table that a run creates, which is never the one that was described."""
+    """Name of the table that a run creates, which is never the described one."""
     return f"keyheat-{table}"[:255]

@@ -1,4 +1,4 @@
-"""The suite of the scenarios that somebody has, as a file to go on from: every case simulated."""
+"""Write a suite file with a simulated case for each scenario."""
 
 import json
 import os
@@ -10,50 +10,52 @@ from keyheat.inputs import begins_with
 from keyheat.scenario.scenario import FORMAT
 
 TARGETS: Final = """\
-# Simulated: seconds of one core, no table, no account. A case loads a table where it says so:
+# Simulated: seconds of one core, no table, no account. A case can load a table instead:
 #
-#   target = "local"   one on this machine, which throttles as DynamoDB does: run five times, and on the
-#                      same machine every night
-#   target = "aws"     one that the run makes in your account and deletes; where nobody can be asked:
+#   target = "local"   a table on this machine that throttles like DynamoDB: five repetitions, on the same
+#                      machine every night
+#   target = "aws"     a table that the run creates in your account and deletes; without a prompt:
 #                      keyheat regress --yes --max-dollars 5
 #
-# Caps of each run, and an existing table, which keyheat regress --allow-table orders then allows, stand in
+# Limits of each run, and an existing table (allow it with keyheat regress --allow-table orders), go to
 #   [run]
 #   max_minutes = 20
 #   table = "orders"
 #
-# A case that is meant to be limited says by what: expects = "partition", or "table".\
+# A case that should be throttled names the constraint: expects = "partition", or "table".\
 """
 
 
 def scenarios_among(places: Sequence[Path]) -> list[Path]:
-    """The files, and of each folder those scenarios that lie in it."""
-    found: list[Path] = []
-    for place in places:
-        inside = sorted(path for path in place.glob("*.toml") if states_format(path, FORMAT))
-        found += inside if place.is_dir() else [place]
-    return list(dict.fromkeys(found))
+    """The files, and the scenarios in each folder."""
+    paths: list[Path] = []
+    for path in places:
+        inside = sorted(file for file in path.glob("*.toml") if states_format(file, FORMAT))
+        paths += inside if path.is_dir() else [path]
+    return list(dict.fromkeys(paths))
 
 
 def states_format(path: Path, format_name: str) -> bool:
-    """Whether a file states this format, however wrong the rest of it is."""
+    """Whether a file states this format, valid or not."""
     return format_name in begins_with(path)
 
 
 def suite_text(name: str, scenarios: Sequence[Path], file: Path, schema: str | None) -> str:
-    """The suite's `file`, with a case for each scenario; `schema` is where its JSON Schema is for
-    everybody who has the file."""
+    """Text of the suite `file`, with a case per scenario.
+
+    `schema` refers to its JSON Schema for every reader.
+    """
     return "\n".join(_lines(name, scenarios, file, schema)) + "\n"
 
 
 def _lines(name: str, scenarios: Sequence[Path], file: Path, schema: str | None) -> Iterator[str]:
     if schema:
         yield f"#:schema {schema}"
-    yield "# What must not get worse. A scenario's path begins at the folder of this file."
+    yield "# What must not get worse. Scenario paths are relative to this file's folder."
     yield "#"
     yield TARGETS
     yield 'format = "keyheat.suite/1"'
-    yield f"name = {_quoted(name)}  # the history is kept by it"
+    yield f"name = {_quoted(name)}  # names the history"
     yield f"question = {_quoted(f'Do the tables of {name} hold their load as they did?')}"
     yield 'target = "simulated"'
     for scenario in scenarios:

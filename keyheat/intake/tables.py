@@ -1,4 +1,4 @@
-"""A table as a file or an account describes it, whatever the format: what was taken, and what was not."""
+"""Table descriptions from any source: what was read, and what was left out."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,8 +7,8 @@ from math import ceil
 from typing import Any, Final
 
 from keyheat.intake.description import mixed_types, table_of, types_of
-from keyheat.intake.faults import indexes_of, lacks, named
-from keyheat.intake.scaling import Scaling, steered
+from keyheat.intake.faults import find_faults, index_name, indexes_of
+from keyheat.intake.scaling import Scaling, match_scaling
 from keyheat.intake.vocabulary import Attributes
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
 from keyheat.model.resources import capacities_to_aws
@@ -18,7 +18,7 @@ from keyheat.scenario.spec.part import is_number
 
 
 class NotTaken(ValueError):
-    """A source of which nothing could be taken, with every reason why."""
+    """A source without a usable table, with every reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,10 +26,10 @@ class SourceTable:
     """One table of a source."""
 
     description: Attributes
-    address: str  # what the source calls it: a logical id, an address of Terraform, or the table's name
+    address: str  # the source's name: a logical id, a Terraform address, or the table's name
     scaling: Scaling = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # what was not taken, and why
-    remarks: tuple[str, ...] = ()  # what else is to be known
+    notes: tuple[str, ...] = ()  # what was left out, and why
+    remarks: tuple[str, ...] = ()  # other facts worth knowing
 
     @property
     def name(self) -> str:
@@ -38,25 +38,25 @@ class SourceTable:
 
     @property
     def item_bytes(self) -> int | None:
-        """The size of an item in the mean; None where nobody has counted."""
+        """Mean item size; None if unknown."""
         return mean_item_bytes(self.description)
 
     def scaled_by(self, bounds: Scaling, policies: Scaling) -> "SourceTable":
-        """The table with the scaling of its targets that have a policy; the others are noted."""
-        scaling, said = steered(self.description, bounds, policies)
-        return replace(self, scaling=scaling, notes=(*self.notes, *said))
+        """Add the scaling of targets with a policy, and notes on the others."""
+        scaling, problems = match_scaling(self.description, bounds, policies)
+        return replace(self, scaling=scaling, notes=(*self.notes, *problems))
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a file holds: its tables, and what is in it that is none."""
+    """Tables of a file, and notes on the rest."""
 
-    format: str  # in words
+    format: str  # as a phrase
     tables: tuple[SourceTable, ...]
     notes: tuple[str, ...] = ()
 
     def choose(self, name: str | None) -> SourceTable:
-        """The table of this name or address, or the only one. Raises `ValueError` with what there is."""
+        """The table of this name or address, or the only one. Raises `ValueError` with the choices."""
         names = [table.name for table in self.tables]
         if name is None and len(names) == 1:
             return self.tables[0]
@@ -69,8 +69,8 @@ class Source:
         raise ValueError(f"{why}: add --only with one of {', '.join(names)}")
 
 
-def described(requested: Attributes) -> dict[str, Any]:
-    """A CreateTable request, or what is written as one, as DescribeTable would answer it."""
+def as_description(requested: Attributes) -> dict[str, Any]:
+    """Convert a CreateTable request, or similar properties, to a DescribeTable response."""
     mode = requested.get("BillingMode") or "PROVISIONED"
     return {
         **{name: value for name, value in requested.items() if value is not None},
@@ -80,32 +80,32 @@ def described(requested: Attributes) -> dict[str, Any]:
     }
 
 
-def taken(
-    address: str, found: Mapping[str, Any], notes: list[str], said: Iterable[str] = ()
+def accept_table(
+    address: str, description: Mapping[str, Any], notes: list[str], problems: Iterable[str] = ()
 ) -> Iterator[SourceTable]:
-    """The table that is described; none where it lacks what every table has, which is noted."""
-    unique = dict.fromkeys(in_a_line(one) for one in said)
-    if wrong := [f"{address}: {one}" for one in lacks(found)]:
-        notes += dict.fromkeys((*map(in_a_line, wrong), *unique))
+    """Yield the described table; yield nothing and add notes if it lacks a required property."""
+    unique = dict.fromkeys(printable_line(problem) for problem in problems)
+    if wrong := [f"{address}: {problem}" for problem in find_faults(description)]:
+        notes += dict.fromkeys((*map(printable_line, wrong), *unique))
         return
-    table_of(found)  # raises where it is not written as a table is
+    table_of(description)  # raises for a malformed table
     yield SourceTable(
-        description=found,
+        description=description,
         address=address,
-        notes=tuple(dict.fromkeys((*unique, *map(in_a_line, left_out(found))))),
-        remarks=tuple(map(in_a_line, states(found))),
+        notes=tuple(dict.fromkeys((*unique, *map(printable_line, list_omissions(description))))),
+        remarks=tuple(map(printable_line, list_statuses(description))),
     )
 
 
-def of_facts(facts: TableFacts) -> SourceTable:
-    """A table that evidence describes, as `SourceTable`; unknown keys and projections are assumed.
+def source_of_facts(facts: TableFacts) -> SourceTable:
+    """Convert a table in evidence to a `SourceTable`; unknown keys and projections are assumed.
 
-    Raises `NotTaken` if its mode or capacity is unknown, or its keys are not those of a table.
+    Raises `NotTaken` if its mode or capacity is unknown, or its keys are invalid.
     """
     if facts.billing_mode is None or (facts.billing_mode == "PROVISIONED" and facts.provisioned is None):
         raise NotTaken(
-            f"the evidence does not say what {facts.name} has: collect it with --describe-json, "
-            "or name a file that describes the table"
+            f"the evidence lacks mode or capacity of {facts.name}: collect it with --describe-json, "
+            "or give a file that describes the table"
         )
 
     assumed = [KeyAttribute(name=f"index_{n}", type="S", role="HASH") for n in range(1 + len(facts.indexes))]
@@ -132,7 +132,7 @@ def of_facts(facts: TableFacts) -> SourceTable:
         ],
     }
     notes: list[str] = []
-    for source in taken(facts.name, described(description), notes):
+    for source in accept_table(facts.name, as_description(description), notes):
         return replace(source, remarks=tuple(_assumptions(facts)))
     raise NotTaken("; ".join(notes))
 
@@ -145,55 +145,58 @@ def _described(owner: TableFacts | IndexFacts, keys: Iterable[KeyAttribute]) -> 
 
 
 def _assumptions(facts: TableFacts) -> Iterator[str]:
-    """What of a table's keys and indexes the evidence does not say, and how to say it."""
+    """Assumptions about keys and indexes that the evidence lacks, and how to avoid them."""
     if not (facts.keys and all(index.keys for index in facts.indexes)):
         yield (
-            "the names of key attributes are assumed, and that indexes project all; to use the real ones: "
+            "names of key attributes are assumed, and that indexes project everything; for the facts: "
             f"aws dynamodb describe-table --table-name {facts.name} > table.json; "
             "keyheat init table.json --from-diagnosis DIR"
         )
     if facts.has_lsi:
-        yield "local indexes are left out; the item size includes their units"
+        yield "local indexes are left out; their units are part of the item size"
 
 
-def in_a_line(text: str) -> str:
-    """Words of a source, as a comment and a terminal may have them."""
+def printable_line(text: str) -> str:
+    """Replace characters that a comment or a terminal must not contain."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 LEAST_ITEM_BYTES: Final = 100
-"""The smallest item that a scenario has; one write unit, as smaller ones are."""
+"""The smallest item of a scenario: one write unit, as for smaller items."""
 
 
-def left_out(description: Attributes) -> Iterator[str]:
-    """What of a table a scenario has no place for."""
+def list_omissions(description: Attributes) -> Iterator[str]:
+    """Properties of a table that a scenario cannot express."""
     types = types_of(description)
     for index in indexes_of(description):
         if mixed_types(index, types):
-            yield f"index {index['IndexName']}: attributes of one key are of several types: the first one's"
+            yield f"index {index['IndexName']}: its key attributes differ in type; the first type is used"
     yield from _size(description)
-    yield from (said for field, said in UNUSED.items() if _on(description.get(field)))
+    yield from (text for field, text in UNUSED.items() if _on(description.get(field)))
     summary = description.get("TableClassSummary") or {}
     if (table_class := description.get("TableClass") or summary.get("TableClass")) not in (None, "STANDARD"):
-        yield f"its class {table_class}, whose units cost more: prices are those of the standard class"
+        yield f"its class {table_class}, whose units cost more: prices are for the standard class"
     if description.get("MultiRegionConsistency") == "STRONG":
-        yield "its strong consistency between Regions: copies are played as those of an eventual one"
+        yield "its strong consistency between Regions: simulated as eventual consistency"
     for replica in description.get("Replicas") or ():
         yield from _elsewhere(replica, description)
 
 
-def states(description: Attributes) -> Iterator[str]:
-    """What is to be known of a table that is there and not simply active."""
-    for whose, status in (
+def list_statuses(description: Attributes) -> Iterator[str]:
+    """Status of a table or index that is not active."""
+    for subject, status in (
         ("its TableStatus", description.get("TableStatus")),
-        *((f"the IndexStatus of {named(one)}", one.get("IndexStatus")) for one in indexes_of(description)),
+        *(
+            (f"the IndexStatus of {index_name(index)}", index.get("IndexStatus"))
+            for index in indexes_of(description)
+        ),
     ):
         if status not in (None, "ACTIVE"):
-            yield f"{whose} is {status}"
+            yield f"{subject} is {status}"
 
 
 def mean_item_bytes(description: Attributes) -> int | None:
-    """The size of an item in the mean; None where nobody has counted, or counted what cannot be."""
+    """Mean item size; None if unknown or impossible."""
     items, size = description.get("ItemCount"), description.get("TableSizeBytes")
     if not (is_number(items) and is_number(size) and items > 0 and size > 0):
         return None
@@ -204,53 +207,53 @@ def mean_item_bytes(description: Attributes) -> int | None:
 def _size(description: Attributes) -> Iterator[str]:
     items, size = description.get("ItemCount"), description.get("TableSizeBytes")
     if size and items and mean_item_bytes(description) is None:
-        yield f"its TableSizeBytes {size!r} with its ItemCount {items!r}: there are no such items"
+        yield f"its TableSizeBytes {size!r} with its ItemCount {items!r}: impossible item size"
     elif size and items and size / items < LEAST_ITEM_BYTES:
-        yield f"its mean item has {size / items:.0f} bytes: the scenario's have {LEAST_ITEM_BYTES}"
+        yield f"its mean item has {size / items:.0f} bytes; the scenario's items have {LEAST_ITEM_BYTES}"
     elif is_number(size) and size > PARTITION_BYTES and not description.get("WarmThroughput"):
         least = ceil(size / PARTITION_BYTES)
         yield (
-            f"its size, {size / 1e9:,.0f} GB: it has {least:,} partitions at least, and the scenario's table "
-            "as many as its capacity makes, so keys share partitions more often there"
+            f"its size, {size / 1e9:,.0f} GB: it has at least {least:,} partitions, but the scenario's table "
+            "only those that its capacity needs, so keys share partitions more often"
         )
 
 
-def _on(part: object) -> bool:
-    """Whether a part of a table is there, and not switched off."""
-    switches = part.items() if isinstance(part, Mapping) else ()
-    off = any(name.endswith("Enabled") and str(one).lower() == "false" for name, one in switches)
-    return bool(part) and not off
+def _on(value: object) -> bool:
+    """Whether a property is set and not disabled."""
+    switches = value.items() if isinstance(value, Mapping) else ()
+    off = any(name.endswith("Enabled") and str(switch).lower() == "false" for name, switch in switches)
+    return bool(value) and not off
 
 
 def _elsewhere(replica: Attributes, description: Attributes) -> Iterator[str]:
-    """What another Region reads by a capacity of its own."""
+    """Read capacity of another Region that differs from this one's."""
     mode = mode_of(description)
-    here = {one.get("IndexName"): one for one in indexes_of(description)}
+    here = {index.get("IndexName"): index for index in indexes_of(description)}
     others = [("the table", replica, description)]
     others += [
-        (f"index {one.get('IndexName')}", one, here.get(one.get("IndexName"), {}))
-        for one in replica.get("GlobalSecondaryIndexes") or ()
+        (f"index {index.get('IndexName')}", index, here.get(index.get("IndexName"), {}))
+        for index in replica.get("GlobalSecondaryIndexes") or ()
     ]
-    said = [
+    differences = [
         f"{what} {there}"
-        for what, part, own in others
-        if (there := _reads(part, mode)) and there != _reads(own, mode)
+        for what, remote, local in others
+        if (there := _reads(remote, mode)) and there != _reads(local, mode)
     ]
-    if said:
+    if differences:
         yield (
-            f"the read capacity of Region {replica['RegionName']} ({', '.join(said)}): "
-            "the scenario's table has the same in all Regions"
+            f"the read capacity of Region {replica['RegionName']} ({', '.join(differences)}): "
+            "the scenario's table has the same capacity in all Regions"
         )
 
 
-def _reads(part: Attributes, mode: str) -> str | None:
-    """What a Region reads of a table or an index, in words; None where it is not said."""
+def _reads(owner: Attributes, mode: str) -> str | None:
+    """A Region's read capacity of a table or index as text; None if not stated."""
     names = REPLICATED[mode]
-    found: Mapping[str, Any] = next((part[name] for name in names if part.get(name)), {})
-    scaled = found.get("ReadCapacityAutoScalingSettings") or (part.get("Scaling") or {}).get("read")
+    throughput: Mapping[str, Any] = next((owner[name] for name in names if owner.get(name)), {})
+    scaled = throughput.get("ReadCapacityAutoScalingSettings") or (owner.get("Scaling") or {}).get("read")
     if mode == "PROVISIONED" and scaled:
         return f"{scaled.get('MinCapacity')} to {scaled.get('MaxCapacity')} RCU/s"
-    units = found.get("ReadCapacityUnits" if mode == "PROVISIONED" else "MaxReadRequestUnits")
+    units = throughput.get("ReadCapacityUnits" if mode == "PROVISIONED" else "MaxReadRequestUnits")
     return f"{units} RCU/s" if units else None
 
 
@@ -262,13 +265,13 @@ REPLICATED: Final[Mapping[str, tuple[str, ...]]] = {
         "ReadOnDemandThroughputSettings", "OnDemandThroughputOverride", "OnDemandThroughput"
     ),
 }  # fmt: skip
-"""Where the reads of a Region are said: of a replica in CloudFormation and DescribeTable, and of a table."""
+"""Properties with a Region's reads: of a replica in CloudFormation and DescribeTable, and of a table."""
 UNUSED: Final[Mapping[str, str]] = {
-    "TimeToLiveSpecification": "its time to live: deletions by it cost nothing, and are not played",
-    "PointInTimeRecoverySpecification": "its point-in-time recovery: it costs, and is not counted",
-    "KinesisStreamSpecification": "its Kinesis stream: it costs, and is not counted",
-    "ImportSourceSpecification": "its import: a run begins with an empty table",
-    "ContributorInsightsSpecification": "its Contributor Insights: a run leaves it as it is",
-    "VectorIndexes": "its vector indexes: they are neither loaded nor counted",
+    "TimeToLiveSpecification": "its time to live: its deletions are free, and not simulated",
+    "PointInTimeRecoverySpecification": "its point-in-time recovery: its cost is not counted",
+    "KinesisStreamSpecification": "its Kinesis stream: its cost is not counted",
+    "ImportSourceSpecification": "its import: a run starts with an empty table",
+    "ContributorInsightsSpecification": "its Contributor Insights: a run does not change it",
+    "VectorIndexes": "its vector indexes: neither loaded nor counted",
 }
-"""Parts of a table that change nothing of what throttles."""
+"""Properties without influence on throttles."""

@@ -1,6 +1,6 @@
-"""The words in which a table is described: which properties there are, and what each of them holds.
+"""Properties of a table description: their names and types.
 
-Those of a CloudFormation template, of CreateTable and of DescribeTable are one vocabulary. Sources:
+CloudFormation templates, CreateTable and DescribeTable share this vocabulary. Sources:
 https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/AWS_DynamoDB.html
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
 """
@@ -10,13 +10,13 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 Attributes = Mapping[str, Any]
-"""A table in the words of DescribeTable: what every format is brought into."""
+"""A table in DescribeTable's properties, the common form of all formats."""
 Shape = Any
-"""A mapping by its properties, a list by its one member; `int` for a number, None for whatever it may be."""
+"""A mapping by properties, a list by its one member; `int` for a number, None for anything."""
 
 
 def _open(names: str) -> dict[str, None]:
-    """Properties that hold whatever they may."""
+    """Properties with any value."""
     return dict.fromkeys(names.split())
 
 
@@ -36,7 +36,7 @@ CAPACITY: Final[Shape] = {
     "OnDemandThroughput": {"MaxReadRequestUnits": int, "MaxWriteRequestUnits": int},
     "WarmThroughput": {"ReadUnitsPerSecond": int, "WriteUnitsPerSecond": int, "Status": None},
 }
-"""Of a table and of an index alike."""
+"""Of tables and indexes."""
 READS: Final[Shape] = {
     "ReadProvisionedThroughputSettings": {
         "ReadCapacityUnits": int,
@@ -44,7 +44,7 @@ READS: Final[Shape] = {
     },
     "ReadOnDemandThroughputSettings": {"MaxReadRequestUnits": int},
 }
-"""Of a global table in CloudFormation: reads are said for each replica, writes for all of them."""
+"""Of a global table in CloudFormation: reads per replica, writes for all replicas."""
 WRITES: Final[Shape] = {
     "WriteProvisionedThroughputSettings": {"WriteCapacityAutoScalingSettings": SCALED},
     "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": int},
@@ -99,39 +99,39 @@ TABLE: Final[Shape] = {
 }  # fmt: skip
 
 
-def misspelt(value: Any, path: str, shape: Shape = TABLE) -> Iterator[str]:
-    """Properties that nobody knows here, each with the one that may be meant."""
+def find_unknown(value: Any, path: str, shape: Shape = TABLE) -> Iterator[str]:
+    """Unknown properties, each with the likely correct one."""
     for name in value if isinstance(value, Mapping) and isinstance(shape, Mapping) else ():
         if name not in shape:
             near = get_close_matches(str(name), shape, n=1)
-            yield f"{path}.{name} is not known here" + (f": did you mean {near[0]}?" if near else "")
-    for where, one, known in _members(value, path, shape):
-        yield from misspelt(one, where, known)
+            yield f"{path}.{name} is unknown" + (f": did you mean {near[0]}?" if near else "")
+    for where, member, inner in _members(value, path, shape):
+        yield from find_unknown(member, where, inner)
 
 
-def misshapen(value: Any, path: str, shape: Shape = TABLE) -> Iterator[str]:
-    """Mappings and lists that are something else."""
+def find_malformed(value: Any, path: str, shape: Shape = TABLE) -> Iterator[str]:
+    """Values that should be mappings or lists."""
     if isinstance(shape, Mapping) and not isinstance(value, Mapping):
-        yield f"{path} is no mapping of properties"
+        yield f"{path} is not a mapping of properties"
     elif isinstance(shape, list) and not isinstance(value, list | tuple):
-        yield f"{path} is no list"
-    for where, one, known in _members(value, path, shape):
-        yield from misshapen(one, where, known)
+        yield f"{path} is not a list"
+    for where, member, inner in _members(value, path, shape):
+        yield from find_malformed(member, where, inner)
 
 
 def with_numbers(value: Any, shape: Shape = TABLE) -> Any:
-    """A description whose numbers are numbers, where it has them as text."""
+    """Convert numbers that a description has as text."""
     if shape is int:
         return as_number(value)
     if isinstance(value, Mapping) and isinstance(shape, Mapping):
-        return {name: with_numbers(one, shape.get(name)) for name, one in value.items()}
+        return {name: with_numbers(member, shape.get(name)) for name, member in value.items()}
     if isinstance(value, list) and isinstance(shape, list):
-        return [with_numbers(one, shape[0]) for one in value]
+        return [with_numbers(member, shape[0]) for member in value]
     return value
 
 
 def as_number(value: Any) -> Any:
-    """A number, also of text that says one, as templates may; anything else as it is."""
+    """Convert text to a number if it is one; return anything else unchanged."""
     try:
         number = float(value) if isinstance(value, str) else value
     except ValueError:
@@ -140,9 +140,9 @@ def as_number(value: Any) -> Any:
 
 
 def _members(value: Any, path: str, shape: Shape) -> Iterator[tuple[str, Any, Shape]]:
-    """What is in a mapping or a list and has a shape of its own, with its path; None is as absent."""
+    """Members of a mapping or list with their paths and shapes; None is absent."""
     if isinstance(value, Mapping) and isinstance(shape, Mapping):
-        named = ((f"{path}.{name}", one, shape.get(name)) for name, one in value.items())
-        yield from (one for one in named if one[1] is not None)
+        named = ((f"{path}.{name}", member, shape.get(name)) for name, member in value.items())
+        yield from (item for item in named if item[1] is not None)
     elif isinstance(value, list | tuple) and isinstance(shape, list):
-        yield from ((f"{path}[{number}]", one, shape[0]) for number, one in enumerate(value))
+        yield from ((f"{path}[{number}]", member, shape[0]) for number, member in enumerate(value))

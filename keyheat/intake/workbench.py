@@ -1,4 +1,4 @@
-"""Tables of a model that NoSQL Workbench for DynamoDB exports.
+"""Read tables from a data model of NoSQL Workbench for DynamoDB.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/workbench.Modeler.ImportExisting.html
 """
@@ -6,42 +6,42 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/workbench.Model
 from collections.abc import Mapping
 from typing import Any
 
-from keyheat.intake.scaling import SIDES, Scaling, Side, bounds_of, tracked
-from keyheat.intake.tables import Source, SourceTable, described, taken
+from keyheat.intake.scaling import SIDES, Scaling, Side, bounds_of, parse_policy
+from keyheat.intake.tables import Source, SourceTable, accept_table, as_description
 
 
 def is_model(raw: Mapping[str, Any]) -> bool:
-    """Whether it is a model of NoSQL Workbench."""
+    """Whether this is a model of NoSQL Workbench."""
     return isinstance(raw.get("DataModel"), list)
 
 
 def read_model(raw: Mapping[str, Any]) -> Source:
-    """The tables of a model, with the capacity and the scaling that it has for them."""
+    """Read the tables of a model, with their capacity and scaling."""
     tables, notes = list[SourceTable](), list[str]()
-    for one in raw["DataModel"]:
-        for table in taken(str(one.get("TableName")), _table(one), notes):
-            tables.append(table.scaled_by(*_scaling(one)))
+    for model in raw["DataModel"]:
+        for table in accept_table(str(model.get("TableName")), _table(model), notes):
+            tables.append(table.scaled_by(*_scaling(model)))
     return Source("a model of NoSQL Workbench", tuple(tables), tuple(notes))
 
 
-def _table(one: Mapping[str, Any]) -> dict[str, Any]:
-    indexes = one.get("GlobalSecondaryIndexes") or ()
-    owners = [one, *indexes]
+def _table(model: Mapping[str, Any]) -> dict[str, Any]:
+    indexes = model.get("GlobalSecondaryIndexes") or ()
+    owners = [model, *indexes]
     types = {
         attribute["AttributeName"]: attribute["AttributeType"]
         for owner in owners
         for attribute in (owner.get("KeyAttributes") or {}).values()
     }
-    provisioned = one.get("BillingMode") == "PROVISIONED"
-    return described(
+    provisioned = model.get("BillingMode") == "PROVISIONED"
+    return as_description(
         {
-            "TableName": one.get("TableName"),
+            "TableName": model.get("TableName"),
             "BillingMode": "PROVISIONED" if provisioned else "PAY_PER_REQUEST",
             "AttributeDefinitions": [
                 {"AttributeName": n, "AttributeType": kind} for n, kind in types.items()
             ],
-            "KeySchema": _keys(one),
-            "ProvisionedThroughput": _capacity(one) if provisioned else None,
+            "KeySchema": _keys(model),
+            "ProvisionedThroughput": _capacity(model) if provisioned else None,
             "GlobalSecondaryIndexes": [
                 {
                     "IndexName": index["IndexName"],
@@ -62,38 +62,39 @@ def _keys(owner: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _settings(one: Mapping[str, Any], units: str) -> Mapping[str, Any]:
+def _settings(model: Mapping[str, Any], units: str) -> Mapping[str, Any]:
     side = units.removesuffix("CapacityUnits")
-    found: Mapping[str, Any] = (one.get("ProvisionedCapacitySettings") or {}).get(f"AutoScaling{side}") or {}
-    return found
+    settings: Mapping[str, Any] = (model.get("ProvisionedCapacitySettings") or {}).get(
+        f"AutoScaling{side}"
+    ) or {}
+    return settings
 
 
-def _capacity(one: Mapping[str, Any]) -> dict[str, Any]:
-    """What the model provisions for the table, its indexes have none of their own; a scaled side begins at
-    its minimum where nothing is stated."""
-    stated = (one.get("ProvisionedCapacitySettings") or {}).get("ProvisionedThroughput") or {}
-    found = {units: stated.get(units) or _range(one, units).get("MinCapacity") for units in SIDES}
-    return {units: value for units, value in found.items() if value}
+def _capacity(model: Mapping[str, Any]) -> dict[str, Any]:
+    """Capacity of the table; a scaled side without one starts at its minimum."""
+    stated = (model.get("ProvisionedCapacitySettings") or {}).get("ProvisionedThroughput") or {}
+    units_of = {units: stated.get(units) or _range(model, units).get("MinCapacity") for units in SIDES}
+    return {units: value for units, value in units_of.items() if value}
 
 
-def _range(one: Mapping[str, Any], units: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = _settings(one, units).get("ScalableTargetRequest") or {}
-    return found
+def _range(model: Mapping[str, Any], units: str) -> Mapping[str, Any]:
+    range_of: Mapping[str, Any] = _settings(model, units).get("ScalableTargetRequest") or {}
+    return range_of
 
 
-def _scaling(one: Mapping[str, Any]) -> tuple[Scaling, Scaling]:
-    """Bounds and policies of the table; its indexes have none of their own in a model."""
+def _scaling(model: Mapping[str, Any]) -> tuple[Scaling, Scaling]:
+    """Bounds and policies of the table; indexes have none in a model."""
     bounds: dict[Side, dict[str, float]] = {}
     policies: dict[Side, dict[str, float]] = {}
-    if one.get("BillingMode") != "PROVISIONED":
+    if model.get("BillingMode") != "PROVISIONED":
         return bounds, policies
     for units, side in SIDES.items():
-        if scaled := _range(one, units):
+        if scaled := _range(model, units):
             bounds[None, side] = bounds_of(scaled.get("MinCapacity"), scaled.get("MaxCapacity"))
-        settings = _settings(one, units)
+        settings = _settings(model, units)
         request = settings.get("ScalingPolicyRequest") or {}
         if tracking := settings.get("ScalingPolicyConfiguration") or request.get(
             "TargetTrackingScalingPolicyConfiguration"
         ):
-            policies[None, side] = tracked(tracking)
+            policies[None, side] = parse_policy(tracking)
     return bounds, policies

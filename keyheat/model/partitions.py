@@ -30,7 +30,7 @@ WIDTH: Final = 2 + len(NOTHING)
 
 @dataclass(frozen=True, slots=True)
 class Born:
-    """How a partition came to be: when, of which other one, and where in the range of hashes it begins."""
+    """The origin of a partition: when, from which parent, and where in the range of hashes it begins."""
 
     since_s: float
     parent: int | None
@@ -55,7 +55,7 @@ class PartitionLog:
     _noted: list[Counts] = field(default_factory=list)
     _cells: "array[float]" = field(default_factory=lambda: array("d"))  # step, number, counts; step, ...
 
-    def bear(self, since_s: float, parent: int | None, from_share: float) -> int:
+    def add(self, since_s: float, parent: int | None, from_share: float) -> int:
         """A new partition; gives its number."""
         self.born.append(Born(since_s, parent, from_share))
         self._noted.append(NOTHING)
@@ -234,7 +234,7 @@ class Partitions:
         """Every split so far: the number that the partition had then, and when; what streams follow."""
         self.log = PartitionLog()
         for number, partition in enumerate(self._partitions):
-            partition.number = self.log.bear(now_s, None, number / count)
+            partition.number = self.log.add(now_s, None, number / count)
 
     def __len__(self) -> int:
         return len(self._partitions)
@@ -341,7 +341,7 @@ class Partitions:
             half.size_bytes = parent.size_bytes / 2
         self.log.keep(parent)
         for half, start in zip(halves, (self._range(number)[0], position), strict=True):
-            half.number = self.log.bear(now_s, parent.number, point(start) / WHOLE)
+            half.number = self.log.add(now_s, parent.number, point(start) / WHOLE)
         self._boundaries.insert(number, position)
         self._partitions[number : number + 1] = halves
         self.splits.append((number, now_s))

@@ -31,7 +31,7 @@ class PartitionHeat:
 
     @classmethod
     def cold(cls, behaviour: Behaviour, rng: Random) -> "PartitionHeat":
-        """A partition that has not throttled; how long it will bear heat is drawn now."""
+        """A partition that has not throttled, with a drawn time until it splits for heat."""
         return cls(rng.uniform(*behaviour.split_heat_s), deque(maxlen=behaviour.sampled_positions))
 
     def refused(self, at: bytes, now_s: float, behaviour: Behaviour) -> bool:

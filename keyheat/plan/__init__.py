@@ -1,1 +1,1 @@
-"""What a scenario is going to ask for, worked out before anything is sent: units, throttles, dollars."""
+"""Demand, throttles and cost of a scenario, computed before anything is sent."""

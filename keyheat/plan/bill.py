@@ -1,8 +1,8 @@
-"""What one run costs in AWS at most: a bill with a line for each thing that is paid for.
+"""The most that one run can cost in AWS, itemized.
 
-Everything is an upper estimate, since a budget is held against it: requests are all served, hours that have
-begun count whole, and nothing is free of charge. Lines without a price are left out of the sum; `unpriced`
-names them. Storage is not on it: a gigabyte written costs a fraction of a cent for a day. What is billed how:
+Every line is an upper estimate, because budgets are checked against it: all requests are served, hours round
+up, and there is no free tier. The sum leaves out lines without a price; `unpriced` names them. Storage is
+left out: a gigabyte costs a fraction of a cent a day. How AWS bills:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-understanding-billing.html
 """
 
@@ -16,16 +16,16 @@ from keyheat.plan import charges
 from keyheat.plan.charges import (
     AROUND_S,
     Line,
+    created_for,
     highest_of,
     hourly_dollars,
     hours_begun,
-    made_for,
     unit_dollars,
 )
 from keyheat.plan.forecast import forecast
 from keyheat.plan.prices import Prices
-from keyheat.plan.quotas import GivenCapacity, given_to
-from keyheat.plan.totals import LoadTotals, ResourceSide, expected
+from keyheat.plan.quotas import GivenCapacity, capacities_of
+from keyheat.plan.totals import LoadTotals, ResourceSide, total_load
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.words import Capacity, Direction
@@ -33,16 +33,16 @@ from keyheat.words import Capacity, Direction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """What a run costs at most."""
+    """The upper cost estimate of a run."""
 
     lines: tuple[Line, ...]
     prices: Prices
-    write_units: float  # of all tables and indexes, whether they are paid for by the unit or not
+    write_units: float  # of all tables and indexes, in either billing mode
     read_units: float
-    hours: int  # that provisioned capacity is paid for
-    known: bool  # the units are those that the load test sends; else every request is taken to write
-    other_mode: tuple[BillingMode, float] | None  # dollars of the table's capacity in the mode it is not in
-    kept_per_hour: float  # dollars an hour of tables that stay after the run
+    hours: int  # of provisioned capacity
+    known: bool  # False: the load is unknown, and every request counts as a write
+    other_mode: tuple[BillingMode, float] | None  # dollars of the table's capacity in the other mode
+    kept_per_hour: float  # dollars an hour of tables kept after the run
 
     @property
     def dollars(self) -> float:
@@ -51,7 +51,7 @@ class Bill:
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """What is paid for and has no price here: the sum is too low by that."""
+        """Names of the lines without a price, which the sum leaves out."""
         return tuple(line.what for line in self.lines if line.dollars is None)
 
 
@@ -66,23 +66,22 @@ def bill_of_run(
     table_bytes: float = 0,
     sent: LoadTotals | None = None,
 ) -> Bill:
-    """What a run of the scenario costs at most.
+    """Estimate the most that a run of the scenario can cost.
 
-    `folder` is the scenario's, where its trace is; `metric_requests` is how many metrics GetMetricData is
-    asked for, over all polls. An `existing` table's capacity is paid for without the run; `clean_up` deletes
-    what was written to it, and reads all of its `table_bytes` for that. `sent` spares working out again what
-    the load test sends. Raises `TraceError`.
+    `folder` holds the scenario's trace. `metric_requests` counts the metrics of all GetMetricData polls. The
+    capacity of an `existing` table is not the run's cost; `clean_up` deletes the items that the run wrote,
+    and scans `table_bytes` to find them. Pass `sent` if it is already computed. Raises `TraceError`.
     """
-    found = sent if sent is not None else expected(scenario, folder=folder)
-    given, hours = given_to(scenario), hours_begun(scenario.load.duration_s + AROUND_S)
-    made = made_for(given, existing=existing)
-    provisioned = highest_of(made, scenario)
-    units = _units(scenario, prices, found, folder)
+    totals = sent if sent is not None else total_load(scenario, folder=folder)
+    given, hours = capacities_of(scenario), hours_begun(scenario.load.duration_s + AROUND_S)
+    paid = created_for(given, existing=existing)
+    provisioned = highest_of(paid, scenario)
+    units = _units(scenario, prices, totals, folder)
     lines = [
         *charges.capacity(provisioned, prices, hours),
         *charges.consumed(given, prices, units),
         *charges.replication(scenario.table, provisioned, given, prices, units, hours),
-        *charges.pre_warming(made, prices),
+        *charges.pre_warming(paid, prices),
         *charges.stream_reads(scenario, prices),
         *charges.metrics(prices, metric_requests),
     ]
@@ -94,18 +93,20 @@ def bill_of_run(
         write_units=fsum(value for side, value in units.items() if side.direction is Direction.WRITE),
         read_units=fsum(value for side, value in units.items() if side.direction is Direction.READ),
         hours=hours,
-        known=found is not None,
-        other_mode=_other_mode(scenario.table, given, prices, units, found, hours),
-        kept_per_hour=fsum(hourly_dollars(one.provisioned, prices) for one in provisioned if one.kept),
+        known=totals is not None,
+        other_mode=_other_mode(scenario.table, given, prices, units, totals, hours),
+        kept_per_hour=fsum(
+            hourly_dollars(capacity.provisioned, prices) for capacity in provisioned if capacity.kept
+        ),
     )
 
 
 def _units(
-    scenario: Scenario, prices: Prices, found: LoadTotals | None, folder: Path
+    scenario: Scenario, prices: Prices, totals: LoadTotals | None, folder: Path
 ) -> Mapping[ResourceSide, float]:
-    """Units of each side. Where nobody knows what is sent, every request writes, and moves index entries."""
-    if found is not None:
-        return {side: asked.total() for side, asked in found.sides.items()}
+    """Units of each side; in an unknown load, every request writes and moves index entries."""
+    if totals is not None:
+        return {side: demand.total() for side, demand in totals.sides.items()}
     guessed, table = forecast(scenario, prices, margin=1.0, folder=folder), scenario.table
     if guessed.write_units is None:
         return {
@@ -126,18 +127,18 @@ def _other_mode(
     given: Sequence[GivenCapacity],
     prices: Prices,
     units: Mapping[ResourceSide, float],
-    found: LoadTotals | None,
+    totals: LoadTotals | None,
     hours: int,
 ) -> tuple[BillingMode, float] | None:
-    """The scenario's own table in the mode it is not in: by the unit, or provisioned for the peak."""
-    own = [side for side in units if side.table == table.name]
+    """Dollars of the judged table in the other billing mode."""
+    sides = [side for side in units if side.table == table.name]
     if not given[0].starts_on_demand:
-        each = {Direction.WRITE: unit_dollars(Direction.WRITE, prices) * table.copies}
-        each[Direction.READ] = unit_dollars(Direction.READ, prices)
-        return "PAY_PER_REQUEST", fsum(units[side] * each[side.direction] for side in own)
-    if found is None:
+        unit_prices = {Direction.WRITE: unit_dollars(Direction.WRITE, prices) * table.copies}
+        unit_prices[Direction.READ] = unit_dollars(Direction.READ, prices)
+        return "PAY_PER_REQUEST", fsum(units[side] * unit_prices[side.direction] for side in sides)
+    if totals is None:
         return None
-    peaks = {side: float(ceil(found.sides[side].demand(found.duration_s).peak_per_s)) for side in own}
+    peaks = {side: float(ceil(totals.sides[side].demand(totals.duration_s).peak_per_s)) for side in sides}
     pairs = [
         Capacity(write=peak) if side.direction is Direction.WRITE else Capacity(read=peak)
         for side, peak in peaks.items()

@@ -1,6 +1,6 @@
-"""What is paid for: the lines of a run's bill, its running meter, and a candidate's month.
+"""Charges of a run's bill, its running meter, and a candidate's monthly cost.
 
-A price that the list does not have is None, never zero.
+A price missing from the list is None, never zero.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,60 +21,60 @@ from keyheat.plan.prices import (
     consumed_dollars,
     provisioned_dollars,
 )
-from keyheat.plan.quotas import GivenCapacity, given_to, pre_warmed
+from keyheat.plan.quotas import GivenCapacity, capacities_of, pre_warmed
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
 from keyheat.words import WRITES_FIRST, Capacity, Direction
 
-if TYPE_CHECKING:  # what a simulation came to; a run that is only billed needs no simulator
+if TYPE_CHECKING:  # a bill needs no simulator
     from keyheat.plan.totals import ResourceSide
     from keyheat.simulator.outcome import SimulationOutcome
     from keyheat.simulator.search import Step
 
 AROUND_S: Final = 900.0
-"""Seconds that a table exists beside its load: creation, alignment to the minute, collecting, deletion."""
+"""Time that a table exists beyond its load: creation, alignment to the minute, collection, deletion."""
 THOUSAND: Final = 1_000
 MINUTE_S: Final = 60.0
 GIGABYTE: Final = 1e9
-STREAM_READS_PER_S: Final = 5.0  # of each shard, by the consumer of a load test: it waits 0.2 s for more
+STREAM_READS_PER_S: Final = 5.0  # of each shard, by a load test's consumer, which polls every 0.2 s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One thing that is paid for."""
+    """One charge."""
 
     what: str
     quantity: float
     unit: str
-    each_dollars: float | None  # None: the price list does not have it
+    each_dollars: float | None  # None: not in the price list
 
     @property
     def dollars(self) -> float | None:
-        """What it comes to; None where it has no price."""
+        """Quantity times price; None without a price."""
         return None if self.each_dollars is None else self.quantity * self.each_dollars
 
 
 def hourly_dollars(pair: Capacity, prices: Prices) -> float:
-    """Dollars an hour of provisioned capacity."""
-    own = prices.provisioned
-    return (pair.write or 0) * own.write_per_hour + (pair.read or 0) * own.read_per_hour
+    """Hourly price of provisioned capacity, in dollars."""
+    hourly = prices.provisioned
+    return (pair.write or 0) * hourly.write_per_hour + (pair.read or 0) * hourly.read_per_hour
 
 
 def unit_dollars(direction: Direction, prices: Prices) -> float:
-    """Dollars of one unit in on-demand mode."""
-    own = prices.on_demand
-    return (own.write_per_million if direction is Direction.WRITE else own.read_per_million) / MILLION
+    """Price of one on-demand unit, in dollars."""
+    rates = prices.on_demand
+    return (rates.write_per_million if direction is Direction.WRITE else rates.read_per_million) / MILLION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tariff:
-    """The running meter of a run: what the units that came back, and the hours begun, have cost by now.
+    """The running meter of a run: the cost so far of consumed units and begun hours.
 
-    Of a global table each write is paid for in every Region, at the price of a write of its own:
+    A global table pays for each write in every Region, at the price of a local write:
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/global-tables-billing.html
-    The units of a run are counted together, whichever table they are of. So where any table is paid for by
-    the unit, all units are: too much rather than too little.
+    The meter adds up the units of all tables. If any table is on demand, all units are charged: the meter
+    overestimates rather than underestimates.
     """
 
     per_hour: float  # dollars of all provisioned capacity
@@ -83,73 +83,77 @@ class Tariff:
 
     @classmethod
     def of(cls, scenario: Scenario, prices: Prices, *, existing: bool = False) -> "Tariff":
-        """The tariff of a scenario's tables; an `existing` one has its capacity without the run."""
-        given = given_to(scenario)
-        by_unit = any(one.on_demand_from_s is not None for one in given)
+        """Build the tariff of a scenario's tables; an `existing` table's capacity is free of charge."""
+        given = capacities_of(scenario)
+        by_unit = any(resource.on_demand_from_s is not None for resource in given)
         return cls(
             per_hour=fsum(
-                hourly_dollars(one.provisioned, prices)
-                for one in highest_of(made_for(given, existing=existing), scenario)
+                hourly_dollars(resource.provisioned, prices)
+                for resource in highest_of(created_for(given, existing=existing), scenario)
             ),
             per_write_unit=unit_dollars(Direction.WRITE, prices) * scenario.table.copies if by_unit else 0.0,
             per_read_unit=unit_dollars(Direction.READ, prices) if by_unit else 0.0,
         )
 
     def dollars(self, write_units: float, read_units: float, elapsed_s: float) -> float:
-        """What was spent since the tables were made, `elapsed_s` ago."""
+        """Dollars spent in `elapsed_s` since the tables were created."""
         consumed = write_units * self.per_write_unit + read_units * self.per_read_unit
         return self.per_hour * hours_begun(elapsed_s) + consumed
 
 
 def hours_begun(seconds: float) -> int:
-    """Hours that are paid for: capacity is priced by the hour, and one that has begun counts whole."""
+    """Billable hours: capacity is priced by the hour, and each begun hour counts whole."""
     return max(1, ceil(seconds / HOUR_S))
 
 
-def made_for(given: Sequence[GivenCapacity], *, existing: bool) -> list[GivenCapacity]:
-    """What exists for the run: companions, and the scenario's own table unless it was there."""
-    return [one for one in given if not (existing and one.table == given[0].table)]
+def created_for(given: Sequence[GivenCapacity], *, existing: bool) -> list[GivenCapacity]:
+    """Tables that the run pays for: companions, and the judged table unless it existed before."""
+    return [resource for resource in given if not (existing and resource.table == given[0].table)]
 
 
-def highest_of(made: Sequence[GivenCapacity], scenario: Scenario) -> list[GivenCapacity]:
-    """The same with the most that dynamic sharding may ask for its table while it loads."""
+def highest_of(paid: Sequence[GivenCapacity], scenario: Scenario) -> list[GivenCapacity]:
+    """The same resources, with the most capacity that dynamic sharding may set during the load."""
     sharding = scenario.dynamic_sharding
     if sharding is None or sharding.max_write_units is None:
-        return list(made)
+        return list(paid)
     most = Capacity(write=float(sharding.max_write_units))
     return [
-        replace(one, provisioned=highest(one.provisioned, most))
-        if (one.table, one.index) == (scenario.table.name, None)
-        else one
-        for one in made
+        replace(resource, provisioned=highest(resource.provisioned, most))
+        if (resource.table, resource.index) == (scenario.table.name, None)
+        else resource
+        for resource in paid
     ]
 
 
 def capacity(given: Sequence[GivenCapacity], prices: Prices, hours: int) -> Iterator[Line]:
-    """Provisioned capacity of tables and indexes, by the hour."""
-    own = prices.provisioned
-    each = {Direction.WRITE: own.write_per_hour, Direction.READ: own.read_per_hour}
-    for one in given:
+    """Charge provisioned capacity by the hour."""
+    hourly = prices.provisioned
+    hourly_prices = {Direction.WRITE: hourly.write_per_hour, Direction.READ: hourly.read_per_hour}
+    for resource in given:
         for direction in WRITES_FIRST:
-            if units := one.provisioned.of(direction):
+            if units := resource.provisioned.of(direction):
                 yield Line(
-                    what=f"{units:,.0f} {direction.unit}/s provisioned, {one.name}",
+                    what=f"{units:,.0f} {direction.unit}/s provisioned, {resource.name}",
                     quantity=units * hours,
                     unit=f"{direction.unit}-hours",
-                    each_dollars=each[direction],
+                    each_dollars=hourly_prices[direction],
                 )
 
 
 def consumed(
     given: Sequence[GivenCapacity], prices: Prices, units: "Mapping[ResourceSide, float]"
 ) -> Iterator[Line]:
-    """Units of tables that are on demand at any time: all of their units, also those before a switch."""
-    by_unit = {(one.table, one.index): one for one in given if one.on_demand_from_s is not None}
+    """Charge all units of tables that are on demand at any time."""
+    by_unit = {
+        (resource.table, resource.index): resource
+        for resource in given
+        if resource.on_demand_from_s is not None
+    }
     for side, quantity in units.items():
-        one = by_unit.get((side.table, side.index))
-        if one is not None and quantity:
+        resource = by_unit.get((side.table, side.index))
+        if resource is not None and quantity:
             yield Line(
-                what=f"{side.unit} consumed on demand, {one.name}",
+                what=f"{side.unit} consumed on demand, {resource.name}",
                 quantity=quantity,
                 unit=side.unit,
                 each_dollars=unit_dollars(side.direction, prices),
@@ -164,10 +168,10 @@ def replication(
     units: "Mapping[ResourceSide, float]",
     hours: int,
 ) -> Iterator[Line]:
-    """What a global table costs in each of its other Regions: as many writes as here, index entries too, the
-    same capacity where that is provisioned, and the transfer there.
+    """Charge a global table in its other Regions: the same writes, with index entries, the same provisioned
+    capacity, and the transfer.
 
-    Prices are taken to be the same everywhere:
+    Assumes the same prices in every Region:
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/global-tables-billing.html
     """
     written = {
@@ -175,8 +179,12 @@ def replication(
         for side, value in units.items()
         if side.table == table.name and side.direction is Direction.WRITE
     }
-    own = fsum(value for side, value in written.items() if side.index is None)
-    there = fsum(hourly_dollars(one.provisioned, prices) for one in provisioned if one.table == table.name)
+    table_units = fsum(value for side, value in written.items() if side.index is None)
+    there = fsum(
+        hourly_dollars(resource.provisioned, prices)
+        for resource in provisioned
+        if resource.table == table.name
+    )
     for region in table.regions[1:]:
         if there:
             yield Line(
@@ -187,7 +195,7 @@ def replication(
     if others := table.copies - 1:
         yield Line(
             what=f"transfer to {some(others, 'Region')}, at most",
-            quantity=own * others * limits.WRITE_UNIT_BYTES / GIGABYTE,
+            quantity=table_units * others * limits.WRITE_UNIT_BYTES / GIGABYTE,
             unit="GB",
             each_dollars=None,
         )
@@ -196,26 +204,26 @@ def replication(
 def cleaning(
     given: Sequence[GivenCapacity], prices: Prices, units: "Mapping[ResourceSide, float]", table_bytes: float
 ) -> Iterator[Line]:
-    """Looking through a table that stays for what a run wrote, and deleting that: as many units as writing it
-    took, at the most.
+    """Charge the search of a kept table for the run's items, and their deletion: at most the units that wrote
+    them.
     """
-    own = given[0]
-    if own.on_demand_from_s is None:
+    table = given[0]
+    if table.on_demand_from_s is None:
         return
     written = fsum(
         value
         for side, value in units.items()
-        if side.table == own.table and side.direction is Direction.WRITE
+        if side.table == table.table and side.direction is Direction.WRITE
     )
     yield Line(
-        what=f"WCU of deleting what was written, {own.name}",
+        what=f"WCU of deleting what was written, {table.name}",
         quantity=written,
         unit="WCU",
         each_dollars=unit_dollars(Direction.WRITE, prices),
     )
     if table_bytes:
         yield Line(
-            what=f"RCU of looking for it, {own.name}",
+            what=f"RCU of looking for it, {table.name}",
             quantity=table_bytes / (2 * limits.READ_UNIT_BYTES),  # eventually consistent
             unit="RCU",
             each_dollars=unit_dollars(Direction.READ, prices),
@@ -223,26 +231,27 @@ def cleaning(
 
 
 def pre_warming(given: Sequence[GivenCapacity], prices: Prices) -> Iterator[Line]:
-    """Warm throughput that is asked for: paid once, for what is not there without.
+    """Charge warm throughput once, for what exceeds the capacity that comes with the table.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html
     """
-    own = prices.warm
-    for one in given:
+    once = prices.warm
+    for resource in given:
+        name = resource.name
         for direction in WRITES_FIRST:
-            if more := pre_warmed(one, direction):
+            if more := pre_warmed(resource, direction):
                 writes = direction is Direction.WRITE
-                each = (own.write_once if writes else own.read_once) if own else None
+                price = (once.write_once if writes else once.read_once) if once else None
                 yield Line(
-                    what=f"pre-warming to {one.warm.of(direction):,.0f} {direction.unit}/s, {one.name}",
+                    what=f"pre-warming to {resource.warm.of(direction):,.0f} {direction.unit}/s, {name}",
                     quantity=more,
                     unit=f"{direction.unit}/s once",
-                    each_dollars=each,
+                    each_dollars=price,
                 )
 
 
 def stream_reads(scenario: Scenario, prices: Prices) -> Iterator[Line]:
-    """GetRecords of whoever follows the table's stream: every shard, as often as it is asked at most."""
+    """Charge a stream consumer's GetRecords: every shard at the highest polling rate."""
     if scenario.table.stream is None:
         return
     shards = TableModel(capacity_of(scenario.table), now_s=0.0).partition_count()
@@ -255,33 +264,33 @@ def stream_reads(scenario: Scenario, prices: Prices) -> Iterator[Line]:
 
 
 def metrics(prices: Prices, requested: float) -> Iterator[Line]:
-    """GetMetricData, by the metric."""
-    own = prices.cloudwatch
+    """Charge GetMetricData by the metric."""
+    per_metric = prices.cloudwatch
     if requested:
         yield Line(
             what="CloudWatch GetMetricData",
             quantity=requested,
             unit="metrics",
-            each_dollars=own.metrics_per_thousand / THOUSAND if own else None,
+            each_dollars=per_metric.metrics_per_thousand / THOUSAND if per_metric else None,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monthly:
-    """Dollars a month of capacity, if the simulated load went on, and the price of reading a collection."""
+    """Monthly dollars of capacity under the simulated load, and the cost of reading a whole collection."""
 
-    provisioned_dollars: float | None  # of the table with its indexes; None: on demand
-    on_demand_dollars: float  # of what the simulated load consumed
-    queries_per_read: int  # of a whole collection: one for each shard
-    units_per_read: float  # at least, eventually consistent: half a unit for each query
+    provisioned_dollars: float | None  # of the table and its indexes; None: on demand
+    on_demand_dollars: float  # of the units that the simulated load consumed
+    queries_per_read: int  # of a whole collection: one per shard
+    units_per_read: float  # minimum, eventually consistent: half a unit per query
 
 
 def monthly(step: "Step", prices: Prices) -> Monthly:
-    """The costs of a number that was tried. A query of up to 4 KB costs half a read unit:
+    """Monthly cost of one tried step. A query of up to 4 KB costs half a read unit:
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
     """
     scenario, outcome = step.scenario, step.outcome
-    shards = max(scenario.keys.shards, *(one.shards for one in scenario.attributes.values()), 1)
+    shards = max(scenario.keys.shards, *(attribute.shards for attribute in scenario.attributes.values()), 1)
     return Monthly(
         provisioned_dollars=provisioned_month(scenario.table, prices),
         on_demand_dollars=consumed_month(outcome, scenario, Billing(prices)),
@@ -291,7 +300,7 @@ def monthly(step: "Step", prices: Prices) -> Monthly:
 
 
 def consumed_month(outcome: "SimulationOutcome", scenario: Scenario, billing: Billing) -> float:
-    """Dollars a month of what was consumed while the load was on, by the unit; writes in every Region."""
+    """On-demand dollars a month of what the load consumed, with writes in every Region."""
     loaded_s = billing.loaded_s / scenario.local.scale
     month_units = {
         side: outcome.consumed_per_s(side) * outcome.seconds / outcome.loaded_s * loaded_s
@@ -306,7 +315,7 @@ def consumed_month(outcome: "SimulationOutcome", scenario: Scenario, billing: Bi
 
 
 def provisioned_month(table: TableSpec, prices: Prices) -> float | None:
-    """Dollars a month of what the table and its indexes have provisioned, in every Region; None on demand."""
+    """Provisioned dollars a month of the table and its indexes, in every Region; None on demand."""
     stated = [table.provisioned, *(index.provisioned for index in table.indexes)]
     pairs = [pair for pair in stated if pair is not None]
     if not pairs:

@@ -1,7 +1,7 @@
-"""What a scenario is going to ask for, worked out before anything is sent.
+"""Forecast the demand of a scenario before anything is sent.
 
-A scenario says how much is sent and how large the items are; whether a request reads or writes is the load
-test's to say. So units are given both ways, unless the target itself is in units.
+A scenario states the rate and the item sizes; only the load test knows whether a request reads or writes. So
+a forecast gives units for both, unless the target itself is in units.
 """
 
 import math
@@ -26,7 +26,7 @@ WRITES: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem"})
 
 @dataclass(slots=True)
 class TraceTotals:
-    """A trace in numbers, for as long as the load lasts. A row without a size counts as the smallest item."""
+    """Totals of a trace; a row without a size counts as the smallest item."""
 
     duration_s: float
     speed: float
@@ -44,15 +44,15 @@ class TraceTotals:
         return self.duration_s / len(self.requests)
 
     def add(self, rows: Iterable[TraceRow]) -> "TraceTotals":
-        """Count the rows that come before the load ends."""
+        """Count the rows before the end of the load."""
         for row in rows:
             at_s = row.at_s / self.speed
             if at_s >= self.duration_s:
                 break
-            place, writes, size = int(at_s / self.step_s), row.operation in WRITES, row.size_bytes or 0
+            step, writes, size = int(at_s / self.step_s), row.operation in WRITES, row.size_bytes or 0
             units = write_units(0, size) if writes else read_units(size, consistent=False)
-            self.requests[place] += 1
-            self.units[writes][place] += units
+            self.requests[step] += 1
+            self.units[writes][step] += units
             self.keys[writes][row.key] = self.keys[writes].get(row.key, 0.0) + units
         return self
 
@@ -66,7 +66,7 @@ class TraceTotals:
         return self._shape(self.units[writes])
 
     def hottest_share(self, *, writes: bool) -> float | None:
-        """The part of the units that goes to the most used key; None where there are no units."""
+        """Share of the most used key in the units; None without units."""
         counted = self.keys[writes]
         return max(counted.values()) / sum(counted.values()) if counted else None
 
@@ -75,7 +75,7 @@ class TraceTotals:
 
 
 def trace_totals(scenario: Scenario, folder: Path) -> TraceTotals:
-    """The trace of a scenario added up; `folder` is the scenario's. Raises `TraceError`."""
+    """Total the trace in a scenario's `folder`. Raises `TraceError`."""
     rows = read_trace(
         scenario.keys.trace_path(folder),
         has_sort_key=scenario.table.sort_key is not None,
@@ -89,7 +89,7 @@ MOST_SHARDS: Final = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadDemand:
-    """A rate at its mean and at its peak, per second, and what it adds up to over the run."""
+    """Mean and peak rate per second, and the total of the run."""
 
     mean_per_s: float
     peak_per_s: float
@@ -106,7 +106,7 @@ class LoadDemand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HotKeyForecast:
-    """The most used key: how much meets on it at the peak, and on each of its shards."""
+    """The most used key: its peak demand, in total and per shard."""
 
     share: float
     units_per_s: float
@@ -118,18 +118,18 @@ class HotKeyForecast:
 
     @property
     def shard_units_per_s(self) -> float:
-        """What each shard of the key is asked for, if its shards are used evenly."""
+        """Demand per shard of the key, if it uses its shards evenly."""
         return self.units_per_s / self.shards
 
     @property
     def over_ceiling(self) -> bool:
-        """Whether even one whole partition for each shard is not enough."""
+        """Whether each shard needs more than a whole partition."""
         return self.shard_units_per_s > self.ceiling_per_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """A scenario in numbers. A side is None where the target is in another unit."""
+    """The demand of a scenario. A side is None if the target is in another unit."""
 
     unit: TargetUnit
     target: LoadDemand
@@ -140,21 +140,21 @@ class Forecast:
     read_units: LoadDemand | None  # if every request reads an item, eventually consistent
     units_per_write: float
     units_per_read: float
-    hot_key: HotKeyForecast | None  # None where only the run can tell
+    hot_key: HotKeyForecast | None  # None: only a run can tell
     on_demand_dollars: float
     provisioned_dollars: float | None
     prices: Prices
 
 
 def forecast(scenario: Scenario, prices: Prices, *, margin: float, folder: Path = Path()) -> Forecast:
-    """What a run of the scenario asks for.
+    """Forecast the demand and cost of a run.
 
-    `margin` multiplies the formula's number of shards; `folder` is the scenario's, where its trace is, if it
-    has one. Raises `TraceError`.
+    `margin` multiplies the formula's number of shards; `folder` holds the scenario's trace. Raises
+    `TraceError`.
     """
     load = scenario.load
-    asked = _of_trace(scenario, folder) if load.arrivals == "trace" else _of_load(scenario)
-    write, read = asked.write_units, asked.read_units
+    load_units = _of_trace(scenario, folder) if load.arrivals == "trace" else _of_load(scenario)
+    write, read = load_units.write_units, load_units.read_units
     provisioned = scenario.table.provisioned or CapacityPair()
     reserved = provisioned_dollars(
         prices.provisioned,
@@ -164,19 +164,19 @@ def forecast(scenario: Scenario, prices: Prices, *, margin: float, folder: Path 
     )
     return Forecast(
         unit=load.target_unit,
-        target=demand_of(asked.shape, load.duration_s),
-        shape=asked.shape,
+        target=demand_of(load_units.shape, load.duration_s),
+        shape=load_units.shape,
         duration_s=load.duration_s,
-        requests=demand_of(asked.shape, load.duration_s) if load.target_unit == "requests" else None,
+        requests=demand_of(load_units.shape, load.duration_s) if load.target_unit == "requests" else None,
         write_units=write,
         read_units=read,
         units_per_write=load.mean_write_units,
         units_per_read=load.mean_read_units(consistent=False),
-        hot_key=_hot_key(scenario, asked, margin=margin),
+        hot_key=_hot_key(scenario, load_units, margin=margin),
         on_demand_dollars=consumed_dollars(
             prices.on_demand,
             write_units=write.total if write else 0.0,
-            read_units=read.total if read and (asked.both or not write) else 0.0,
+            read_units=read.total if read and (load_units.both or not write) else 0.0,
         ),
         provisioned_dollars=reserved or None,
         prices=prices,
@@ -184,21 +184,21 @@ def forecast(scenario: Scenario, prices: Prices, *, margin: float, folder: Path 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """What is asked for: requests over time, units, and the hottest key's share of the units it is hot in."""
+class _LoadUnits:
+    """Demand over time, and the hottest key's share in the units where it is hot."""
 
     shape: LoadShape
     write_units: LoadDemand | None
     read_units: LoadDemand | None
     hottest_share: float | None
-    both: bool = False  # reads and writes are sent; else the requests are the one or the other
+    both: bool = False  # the load reads and writes; else each request is one or the other
 
 
-def _of_load(scenario: Scenario) -> _Asked:
+def _of_load(scenario: Scenario) -> _LoadUnits:
     load = scenario.load
     shape = load.rate_shape()
     target = demand_of(shape, load.duration_s)
-    return _Asked(
+    return _LoadUnits(
         shape=shape,
         write_units=_side(load, "WCU", target, load.mean_write_units),
         read_units=_side(load, "RCU", target, load.mean_read_units(consistent=False)),
@@ -206,10 +206,10 @@ def _of_load(scenario: Scenario) -> _Asked:
     )
 
 
-def _of_trace(scenario: Scenario, folder: Path) -> _Asked:
+def _of_trace(scenario: Scenario, folder: Path) -> _LoadUnits:
     totals, duration_s = trace_totals(scenario, folder), scenario.load.duration_s
     write, read = (demand_of(totals.shape_of(writes=writes), duration_s) for writes in (True, False))
-    return _Asked(
+    return _LoadUnits(
         shape=totals.shape,
         write_units=write if write.total else None,
         read_units=read if read.total else None,
@@ -219,15 +219,15 @@ def _of_trace(scenario: Scenario, folder: Path) -> _Asked:
 
 
 def demand_of(shape: LoadShape, duration_s: float) -> LoadDemand:
-    """A shape's mean, peak and total over a run. A rate between two breakpoints lies between theirs."""
+    """Mean, peak and total of a shape over a run. The peak includes rates between two breakpoints."""
     total = shape.total(duration_s)
     return LoadDemand(mean_per_s=total / duration_s, peak_per_s=shape.highest_per_s, total=total)
 
 
 def shards_needed(units_per_s: float, ceiling_per_s: float, margin: float = 1.0) -> int:
-    """How many keys have to share a demand of ceil(item KB) × writes/s, so that each has its partition's due.
+    """Number of shards that keeps each below its partition limit, for ceil(item KB) × writes/s.
 
-        shards = ceil(margin × units/s ÷ what one partition sustains)
+        shards = ceil(margin × units/s ÷ partition limit)
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-sharding.html
     """
@@ -240,16 +240,16 @@ def _side(load: LoadSpec, unit: TargetUnit, target: LoadDemand, per_request: flo
     return target.times(per_request) if load.target_unit == "requests" else None
 
 
-def _hot_key(scenario: Scenario, asked: _Asked, *, margin: float) -> HotKeyForecast | None:
-    """The most used key of the writes; where nothing is written, of the reads."""
-    demand = asked.write_units or asked.read_units
-    if asked.hottest_share is None or demand is None:
+def _hot_key(scenario: Scenario, load_units: _LoadUnits, *, margin: float) -> HotKeyForecast | None:
+    """The most used key of the writes, or of the reads if there are no writes."""
+    demand = load_units.write_units or load_units.read_units
+    if load_units.hottest_share is None or demand is None:
         return None
-    writes = asked.write_units is not None
+    writes = load_units.write_units is not None
     sustained = limits.PARTITION_WRITE_UNITS_PER_S if writes else limits.PARTITION_READ_UNITS_PER_S
-    ceiling, units_per_s = sustained * scenario.local.scale, demand.peak_per_s * asked.hottest_share
+    ceiling, units_per_s = sustained * scenario.local.scale, demand.peak_per_s * load_units.hottest_share
     return HotKeyForecast(
-        share=asked.hottest_share,
+        share=load_units.hottest_share,
         units_per_s=units_per_s,
         shards=scenario.keys.shards,
         ceiling_per_s=ceiling,

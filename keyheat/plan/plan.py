@@ -1,9 +1,9 @@
-"""A plan: what a scenario is going to ask for, what that costs, and what is going to throttle.
+"""Plan a run: its demand, its cost and the throttles to expect.
 
-Shards that share a partition, splits and retries are not in it: a simulation plays those.
+Leaves out shards that share a partition, splits and retries, which a simulation covers.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from pathlib import Path
@@ -16,28 +16,27 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.forecast import Forecast, forecast
 from keyheat.plan.prices import Prices
-from keyheat.plan.quotas import DEFAULT_QUOTAS, GivenCapacity, Quotas, given_to, over_quota
+from keyheat.plan.quotas import DEFAULT_QUOTAS, GivenCapacity, Quotas, capacities_of, over_quota
 from keyheat.plan.totals import (
     GOES_ON,
     Floats,
     HottestPartition,
     LoadTotals,
     ResourceSide,
-    SideTotals,
-    expected,
-    goes_on,
+    repeats_first_hour,
+    total_load,
 )
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair
-from keyheat.simulator.rehearsal.ask import assumptions_of
+from keyheat.simulator.dryrun.ask import assumptions_of
 from keyheat.words import LIMITS, Capacity, Constraint, Direction, KnownConstraint
 
-ROUNDING: Final = 1e-9  # a share by which numbers of equal size may differ
+ROUNDING: Final = 1e-9  # relative difference at which numbers count as equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottleForecast:
-    """One limit that is asked for more than it has."""
+    """A limit that the demand exceeds."""
 
     constraint: KnownConstraint
     name: str  # of the table or index
@@ -45,28 +44,28 @@ class ThrottleForecast:
     direction: Direction
     asked_per_s: float
     limit_per_s: float
-    from_s: float  # seconds into the run, at the latest
+    from_s: float  # seconds into the run, upper estimate
     hottest: HottestPartition | None = None  # of a partition
-    later: bool = False  # only if the load goes on: what is saved carries this run, and is spent in more time
-    divisible: bool = False  # a split may fall between the items of one key
-    behind: bool = False  # the limit of the whole hides it, until that is raised
-    grows: bool = False  # a new on-demand table that is asked for more than it starts with
+    later: bool = False  # only in a longer load: burst capacity outlasts this run
+    divisible: bool = False  # a split may divide one key's items
+    behind: bool = False  # hidden by the table's limit until that is raised
+    grows: bool = False  # a new on-demand table, with demand above its initial capacity
 
 
-def foretold(
+def predict_throttles(
     scenario: Scenario, sent: LoadTotals, *, quotas: Quotas, scale: float = 1.0
 ) -> tuple[ThrottleForecast, ...]:
-    """Every limit that the load test asks for more than it has; `scale` multiplies all of them."""
-    given = {(one.table, one.index): one for one in given_to(scenario)}
+    """List every limit that the load test exceeds; `scale` multiplies all limits."""
+    given = {(resource.table, resource.index): resource for resource in capacities_of(scenario)}
     of_tables = tuple(_capacity(scenario, sent, given, scale))
-    # What a table refuses as a whole does not come to its partitions: they show once it has more.
-    refused = {(one.name, one.direction): one.limit_per_s for one in of_tables if not one.later}
+    # Requests that the table's limit throttles never reach its partitions.
+    refused = {(limit.name, limit.direction): limit.limit_per_s for limit in of_tables if not limit.later}
     of_partitions, behind = list[ThrottleForecast](), list[ThrottleForecast]()
-    for one in _partitions(sent, given, scale):
-        if refused.get((one.name, one.direction), np.inf) > one.limit_per_s:
-            of_partitions.append(one)
-        elif one.hottest is not None and one.hottest.key_per_s > one.limit_per_s:
-            behind.append(replace(one, behind=True))
+    for limit in _partitions(sent, given, scale):
+        if refused.get((limit.name, limit.direction), np.inf) > limit.limit_per_s:
+            of_partitions.append(limit)
+        elif limit.hottest is not None and limit.hottest.key_per_s > limit.limit_per_s:
+            behind.append(replace(limit, behind=True))
     return (
         *of_partitions,
         *of_tables,
@@ -76,71 +75,72 @@ def foretold(
     )
 
 
-Known = Mapping[tuple[str, str | None], GivenCapacity]
+GivenCapacities = Mapping[tuple[str, str | None], GivenCapacity]
 
 
-def _partitions(sent: LoadTotals, known: Known, scale: float) -> Iterator[ThrottleForecast]:
-    for side, asked in sent.sides.items():
-        hottest = asked.hottest
+def _partitions(sent: LoadTotals, given: GivenCapacities, scale: float) -> Iterator[ThrottleForecast]:
+    for side, totals in sent.sides.items():
+        hottest = totals.hottest
         if hottest is None or not hottest.over:
             continue
-        from_s = hottest.at_s if not _is_buffered(side) else asked.buffer_full_s
-        if from_s is None:  # its write buffer carries the peaks
+        from_s = hottest.at_s if not _is_buffered(side) else totals.buffer_full_s
+        if from_s is None:  # the write buffer absorbs the peaks
             continue
-        given = known[side.table, side.index]
-        start = max(given.at_start.of(side.direction) or 0.0, given.warm.of(side.direction) or 0.0)
-        peak = asked.demand(sent.duration_s).peak_per_s
+        resource = given[side.table, side.index]
+        start = max(resource.at_start.of(side.direction) or 0.0, resource.warm.of(side.direction) or 0.0)
+        peak = totals.demand(sent.duration_s).peak_per_s
         yield ThrottleForecast(
             constraint="partition",
-            name=given.name,
+            name=resource.name,
             index=side.index is not None,
             direction=side.direction,
             asked_per_s=hottest.asked_per_s,
             limit_per_s=hottest.ceiling_per_s,
             from_s=from_s,
-            later=from_s >= len(asked.per_s),
+            later=from_s >= len(totals.per_s),
             hottest=hottest,
-            divisible=given.divisible,
-            grows=given.starts_on_demand and peak > start * scale,
+            divisible=resource.divisible,
+            grows=resource.starts_on_demand and peak > start * scale,
         )
 
 
-def _capacity(scenario: Scenario, sent: LoadTotals, known: Known, scale: float) -> Iterator[ThrottleForecast]:
-    """Provisioned throughput: it throttles once its burst is spent, and an index once its buffer is full."""
-    for side, asked in sent.sides.items():
-        rates = provisioned_per_s(scenario, side, len(asked.per_s))
+def _capacity(
+    scenario: Scenario, sent: LoadTotals, given: GivenCapacities, scale: float
+) -> Iterator[ThrottleForecast]:
+    """Predict throttles by provisioned throughput, after burst capacity and index buffers."""
+    for side, totals in sent.sides.items():
+        rates = provisioned_per_s(scenario, side, len(totals.per_s))
         if rates is None:
             continue
-        given, has = known[side.table, side.index], rates * scale
-        found = ThrottleForecast(
+        resource, rates_per_s = given[side.table, side.index], rates * scale
+        limit = ThrottleForecast(
             constraint="table",
-            name=given.name,
+            name=resource.name,
             index=side.index is not None,
             direction=side.direction,
-            asked_per_s=float(asked.per_s.mean()),
-            limit_per_s=float(has.mean()),
+            asked_per_s=float(totals.per_s.mean()),
+            limit_per_s=float(rates_per_s.mean()),
             from_s=inf,
         )
         saved = [DEFAULT.saved_units(rate, index_writes=_is_buffered(side)) * scale for rate in rates]
-        from_s = _runs_out(asked.per_s, has, saved)
-        if from_s is not None and (second := int(from_s)) < len(has):
-            lasts = _until_it_rests(asked.per_s[second:], has[second:])
-            yield replace(found, from_s=from_s, asked_per_s=lasts, limit_per_s=float(has[second]))
+        from_s = _runs_out(totals.per_s, rates_per_s, saved)
+        if from_s is not None and (second := int(from_s)) < len(rates_per_s):
+            lasts = _mean_until_below(totals.per_s[second:], rates_per_s[second:])
+            yield replace(limit, from_s=from_s, asked_per_s=lasts, limit_per_s=float(rates_per_s[second]))
         elif from_s is not None:
-            yield replace(found, from_s=from_s, later=True)
+            yield replace(limit, from_s=from_s, later=True)
 
 
 def _is_buffered(side: ResourceSide) -> bool:
-    """Whether entries may wait in a write buffer."""
     return side.index is not None and side.direction is Direction.WRITE
 
 
 def provisioned_per_s(scenario: Scenario, side: ResourceSide, seconds: int) -> Floats | None:
-    """What is provisioned in each second, infinity while the table is on demand; None where it always is.
+    """Provisioned rate in each second; None if the side is always unlimited.
 
-    A side that is not stated is not limited.
+    On demand, and without a stated capacity, the rate is infinite.
     """
-    table = next(one for one in (scenario.table, *scenario.companions) if one.name == side.table)
+    table = next(spec for spec in (scenario.table, *scenario.companions) if spec.name == side.table)
     owner = next((index for index in table.indexes if index.name == side.index), table)
     steps = scenario.timeline if table is scenario.table else ()
     rates = np.full(seconds, _rate(owner.provisioned, side.direction))
@@ -155,10 +155,10 @@ def provisioned_per_s(scenario: Scenario, side: ResourceSide, seconds: int) -> F
     return rates if (rates < np.inf).any() else None
 
 
-def _until_it_rests(asked: Floats, rates: Floats) -> float:
-    """What is asked for on average, from the beginning until it is no more than there is."""
-    rests = np.flatnonzero(asked <= rates)
-    return float(asked[: rests[0] if len(rests) else None].mean())
+def _mean_until_below(demand: Floats, rates: Floats) -> float:
+    """Mean demand from the start until it first falls to the rate."""
+    rests = np.flatnonzero(demand <= rates)
+    return float(demand[: rests[0] if len(rests) else None].mean())
 
 
 def _rate(pair: CapacityPair | None, direction: Direction) -> float:
@@ -166,105 +166,103 @@ def _rate(pair: CapacityPair | None, direction: Direction) -> float:
     return float(units) if units else float("inf")
 
 
-def _runs_out(asked: Floats, rates: Floats, most_saved: Sequence[float]) -> float | None:
-    """When what was saved is spent: past the run if that takes a load that goes on; None: never."""
-    second, beyond_per_s = spent_at(asked, rates, most_saved), float(asked.mean() - rates.mean())
+def _runs_out(demand: Floats, rates: Floats, most_saved: Sequence[float]) -> float | None:
+    """Second at which burst capacity is spent; past the end in a longer load; None: never."""
+    second, beyond_per_s = spent_at(demand, rates, most_saved), float(demand.mean() - rates.mean())
     if second is None and beyond_per_s > ROUNDING * rates.mean():
         return fmean(most_saved) / beyond_per_s
     return second
 
 
-def spent_at(asked: Floats, rates: Floats, most_saved: Sequence[float]) -> int | None:
-    """The second in which all that was saved is spent; None if it never is.
+def spent_at(demand: Floats, rates: Floats, most_saved: Sequence[float]) -> int | None:
+    """The second in which burst capacity runs out; None if it never does.
 
-    saved = min(most saved, saved + rate - asked)
+    saved = min(most saved, saved + rate - demand)
     """
     saved = float("inf")
-    for second, (wanted, rate, most) in enumerate(
-        zip(asked.tolist(), rates.tolist(), most_saved, strict=True)
+    for second, (demand_per_s, rate, most) in enumerate(
+        zip(demand.tolist(), rates.tolist(), most_saved, strict=True)
     ):
-        saved = min(saved, most) + rate - wanted
+        saved = min(saved, most) + rate - demand_per_s
         if saved < -ROUNDING * rate:
             return second
     return None
 
 
-def _maxima(sent: LoadTotals, known: Known, scale: float) -> Iterator[ThrottleForecast]:
-    for side, asked in sent.sides.items():
-        given = known[side.table, side.index]
-        most = given.max_on_demand.of(side.direction)
+def _maxima(sent: LoadTotals, given: GivenCapacities, scale: float) -> Iterator[ThrottleForecast]:
+    for side, totals in sent.sides.items():
+        resource = given[side.table, side.index]
+        most = resource.max_on_demand.of(side.direction)
         if most is None:
             continue
-        seconds = len(asked.per_s)
+        seconds = len(totals.per_s)
         saved = DEFAULT.saved_units(most, index_writes=_is_buffered(side), on_demand=True) * scale
-        from_s = _runs_out(asked.per_s, np.full(seconds, most * scale), [saved] * seconds)
+        from_s = _runs_out(totals.per_s, np.full(seconds, most * scale), [saved] * seconds)
         if from_s is not None:
             yield ThrottleForecast(
                 constraint="max_on_demand",
-                name=given.name,
+                name=resource.name,
                 index=side.index is not None,
                 direction=side.direction,
-                asked_per_s=asked.demand(sent.duration_s).peak_per_s,
+                asked_per_s=totals.demand(sent.duration_s).peak_per_s,
                 limit_per_s=most * scale,
                 from_s=from_s,
                 later=from_s >= seconds,
             )
 
 
-def _account(sent: LoadTotals, known: Known, quotas: Quotas, scale: float) -> Iterator[ThrottleForecast]:
-    """The quota of an on-demand table together with its indexes."""
+def _account(
+    sent: LoadTotals, given: GivenCapacities, quotas: Quotas, scale: float
+) -> Iterator[ThrottleForecast]:
+    """Check the quota of an on-demand table with its indexes."""
     for table in dict.fromkeys(side.table for side in sent.sides):
-        if known[table, None].on_demand_from_s is None:
+        if given[table, None].on_demand_from_s is None:
             continue
         for direction in (Direction.WRITE, Direction.READ):
             quota = quotas.table.of(direction)
-            own = _together(sent.sides.values(), table, direction)
-            if quota is None or not own:
+            demands = [
+                totals.per_s
+                for side, totals in sent.sides.items()
+                if (side.table, side.direction) == (table, direction)
+            ]
+            if quota is None or not demands:
                 continue
-            total: Floats = np.sum(own, axis=0)
+            total: Floats = np.sum(demands, axis=0)
             if total.max() > quota * scale * (1 + ROUNDING):
                 yield ThrottleForecast(
                     constraint="account",
-                    name=known[table, None].name,
+                    name=given[table, None].name,
                     index=False,
                     direction=direction,
                     asked_per_s=float(total.max()),
                     limit_per_s=quota * scale,
-                    from_s=_first_above(total, quota * scale),
+                    from_s=float((total > quota * scale).argmax()),
                 )
-
-
-def _together(asked: Iterable[SideTotals], table: str, direction: Direction) -> list[Floats]:
-    return [one.per_s for one in asked if one.side.table == table and one.side.direction is direction]
-
-
-def _first_above(per_s: Floats, limit: float) -> float:
-    return float((per_s > limit).argmax())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioPlan:
-    """A scenario before anything is sent."""
+    """Everything predicted about a scenario's run."""
 
     scenario: Scenario
     forecast: Forecast
-    sent: LoadTotals | None  # None where nobody knows what the load test sends
+    sent: LoadTotals | None  # None: the load is unknown
     bill: Bill
     quotas: Quotas
     over_quota: tuple[str, ...]
     foretold: tuple[ThrottleForecast, ...]
-    margin: float  # by which the formula's number of shards is multiplied
-    scale: float  # of every limit of the table
-    region: str | None  # of the target, where one was named
-    assumed: tuple[str, ...] = ()  # of items, where nobody says which values they have
+    margin: float  # multiplies the formula's number of shards
+    scale: float  # multiplies every limit of the table
+    region: str | None  # of the target, if named
+    assumed: tuple[str, ...] = ()  # about items with unstated values
 
     @property
     def other_region(self) -> str | None:
-        """The target's region, where the prices are those of another one."""
+        """The target's region, if the prices are another region's."""
         return self.region if self.region not in (None, self.bill.prices.region) else None
 
 
-def planned(
+def plan_run(
     scenario: Scenario,
     prices: Prices,
     *,
@@ -278,12 +276,12 @@ def planned(
     scale: float | None = None,
     region: str | None = None,
 ) -> ScenarioPlan:
-    """The plan of a run; what is not named here, as `forecast` and `bill_of_run` have it.
+    """Plan a run; see `forecast` and `bill_of_run` for the other arguments.
 
-    `scale` is that of the target's limits; absent: as the scenario's local table has it. Raises `TraceError`.
+    `scale` multiplies the target's limits; default: the scenario's `local.scale`. Raises `TraceError`.
     """
     limits_scale = scenario.local.scale if scale is None else scale
-    sent = expected(scenario, folder=folder, scale=limits_scale)
+    sent = total_load(scenario, folder=folder, scale=limits_scale)
     return ScenarioPlan(
         scenario=scenario,
         forecast=forecast(scenario, prices, margin=margin, folder=folder),
@@ -300,20 +298,25 @@ def planned(
         ),
         quotas=quotas,
         over_quota=() if existing else over_quota(scenario, quotas),
-        foretold=foretold(scenario, sent, quotas=quotas, scale=limits_scale) if sent is not None else (),
+        foretold=predict_throttles(scenario, sent, quotas=quotas, scale=limits_scale)
+        if sent is not None
+        else (),
         margin=margin,
         scale=limits_scale,
         region=region,
-        assumed=(*assumptions_of(scenario, folder), *((GOES_ON,) if goes_on(scenario) and sent else ())),
+        assumed=(
+            *assumptions_of(scenario, folder),
+            *((GOES_ON,) if repeats_first_hour(scenario) and sent else ()),
+        ),
     )
 
 
 def not_reproduced(scenario: Scenario, folder: Path, constraint: Constraint) -> str | None:
     """Why the scenario of an incident does not repeat its throttles; None if its plan expects them."""
-    if constraint == "none" or (sent := expected(scenario, folder=folder)) is None:
+    if constraint == "none" or (sent := total_load(scenario, folder=folder)) is None:
         return None
-    found = foretold(scenario, sent, quotas=DEFAULT_QUOTAS)
-    limits = {limit.constraint for limit in found if not limit.later}
+    limits_exceeded = predict_throttles(scenario, sent, quotas=DEFAULT_QUOTAS)
+    limits = {limit.constraint for limit in limits_exceeded if not limit.later}
     if limits and constraint in (*limits, "undetermined"):
         return None
     return (

@@ -1,7 +1,7 @@
-"""What things cost in dollars: capacity by the unit or by the hour, and what a run asks of other services.
+"""Prices in dollars of capacity and of other services that a run uses.
 
-Source of the two ways to pay: https://aws.amazon.com/dynamodb/pricing/ ; the numbers and their date are in
-configs/prices.toml, or in a file of one's own. A price that a list does not have is None, never zero.
+Source of both billing modes: https://aws.amazon.com/dynamodb/pricing/ ; configs/prices.toml, or a
+custom file, has the numbers and their date. A price missing from the list is None, never zero.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ MILLION: Final = 1_000_000
 HOUR_S: Final = 3600
 DAY_H: Final = 24.0
 MONTH_S: Final = 730 * HOUR_S
-"""Seconds of a month as AWS counts it in its price examples: https://aws.amazon.com/dynamodb/pricing/"""
+"""Length of a month in AWS price examples: https://aws.amazon.com/dynamodb/pricing/"""
 
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -32,14 +32,14 @@ class OnDemandPrices(Part):
 
 
 class ProvisionedPrices(Part):
-    """Dollars for one unit per second that is provisioned for an hour, used or not."""
+    """Dollars per hour for one provisioned unit per second."""
 
     write_per_hour: Dollars
     read_per_hour: Dollars
 
 
 class WarmPrices(Part):
-    """Dollars for one unit per second of warm throughput, paid once for what was not there by itself."""
+    """Dollars for one unit per second of warm throughput, paid once for what exceeds the table's own."""
 
     write_once: Dollars
     read_once: Dollars
@@ -53,7 +53,7 @@ class StreamPrices(Part):
 
 
 class CloudWatchPrices(Part):
-    """Dollars per thousand metrics that GetMetricData is asked for: of every query, in every request."""
+    """Dollars per thousand metrics of GetMetricData: every query of every request counts."""
 
     metrics_per_thousand: Dollars
     as_of: date | None = None
@@ -68,7 +68,7 @@ class InsightsPrices(Part):
 
 
 class Prices(Part):
-    """A price list: of which region, of which day, and from where."""
+    """A price list with its region, date and sources."""
 
     format: Literal["keyheat.prices/1"]
     region: Annotated[str, Field(min_length=1, max_length=60)]
@@ -82,42 +82,42 @@ class Prices(Part):
     contributor_insights: InsightsPrices | None = None
 
     @property
-    def shown(self) -> str:
-        """Which list this is, as it is said beside a number."""
+    def title(self) -> str:
+        """The name of the list, to print with a price."""
         return f"list prices of {self.region}, {self.as_of:%Y-%m-%d}"
 
 
 @dataclass(frozen=True, slots=True)
 class Billing:
-    """What a month is paid by: a price list, and how many hours a day the load is on."""
+    """A price list, and the hours a day with load."""
 
     prices: Prices
     hours_per_day: float = DAY_H
 
     @property
     def loaded_s(self) -> float:
-        """Seconds of a month with load."""
+        """Seconds with load in a month."""
         return MONTH_S * self.hours_per_day / DAY_H
 
 
 def load_prices(path: Path = DEFAULT) -> Prices:
-    """A price list from a file. Raises `FileProblem` with every mistake as `message @ $.path`."""
+    """Load a price list. Raises `FileProblem` with every mistake as `message @ $.path`."""
     return checked_toml(path, Prices)
 
 
 def consumed_dollars(prices: OnDemandPrices, *, write_units: float = 0, read_units: float = 0) -> float:
-    """What units cost in on-demand mode."""
+    """Cost of units in on-demand mode, in dollars."""
     return (write_units * prices.write_per_million + read_units * prices.read_per_million) / MILLION
 
 
 def provisioned_dollars(
     prices: ProvisionedPrices, seconds: float, *, write_per_s: float = 0, read_per_s: float = 0
 ) -> float:
-    """What provisioned units per second cost over a time, at the hourly price."""
+    """Cost of provisioned units per second over `seconds`, at the hourly price, in dollars."""
     per_hour = write_per_s * prices.write_per_hour + read_per_s * prices.read_per_hour
     return per_hour * seconds / HOUR_S
 
 
 def per_million(dollars: float, number: float) -> float | None:
-    """Dollars for a million of something of which `number` were had; None where none was."""
+    """Dollars per million; None if `number` is zero."""
     return dollars / number * MILLION if number else None

@@ -1,7 +1,7 @@
-"""What a scenario gives its tables at most, and what of it AWS would refuse because of an account's quotas.
+"""Capacity that a scenario asks for, checked against an account's quotas.
 
-Provisioned capacity counts a table together with its global indexes, and an account's quota all of its
-provisioned tables. In on-demand mode a table's quota is what it serves at most, with its indexes:
+Provisioned capacity of a table includes its global indexes; the account's quota covers all provisioned
+tables. On demand, the table's quota limits the throughput of the table with its indexes:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 """
 
@@ -20,31 +20,31 @@ ON_DEMAND = "PAY_PER_REQUEST"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenCapacity:
-    """One table (index None) or one global index. What the timeline changes counts where it is higher.
+    """Capacity of one table (index None) or global index; timeline changes count if they are higher.
 
-    Auto scaling is not in it: it is played by simulations, and a run in AWS sets none up.
+    Auto scaling is left out: simulations model it, and a run in AWS does not set it up.
     """
 
     table: str
     index: str | None
-    provisioned: Capacity  # a side is None where there is none
+    provisioned: Capacity  # a side is None if not provisioned
     max_on_demand: Capacity
     warm: Capacity
-    at_start: Capacity  # served at once by the new table, without pre-warming
+    at_start: Capacity  # available in the new table without pre-warming
     starts_on_demand: bool
-    on_demand_from_s: float | None  # seconds into the run; None: it never is
+    on_demand_from_s: float | None  # seconds into the run; None: never on demand
     sort_key: bool
-    divisible: bool  # a split may fall between the items of one key: there is a sort key, and no local index
+    divisible: bool  # a split may divide one key's items: it has a sort key and no local index
     kept: bool  # after the run
 
     @property
     def name(self) -> str:
-        """In words."""
+        """The resource as a phrase, such as `index by_status`."""
         return f"table {self.table}" if self.index is None else f"index {self.index}"
 
 
-def given_to(scenario: Scenario) -> tuple[GivenCapacity, ...]:
-    """Every table with its global indexes, the scenario's own first; local indexes share their table's."""
+def capacities_of(scenario: Scenario) -> tuple[GivenCapacity, ...]:
+    """Every table with its global indexes, the judged table first; local indexes share its capacity."""
     return tuple(
         _given(table, index, scenario.timeline if table is scenario.table else ())
         for table in (scenario.table, *scenario.companions)
@@ -73,26 +73,26 @@ def _given(table: TableSpec, index: IndexSpec | None, timeline: Sequence[ChangeS
 
 
 def _most(pairs: Iterable[CapacityPair | None]) -> Capacity:
-    found = NO_THROUGHPUT
+    highest_units = NO_THROUGHPUT
     for pair in pairs:
         if pair is not None:
-            found = highest(found, Capacity(pair.read, pair.write))
-    return found
+            highest_units = highest(highest_units, Capacity(pair.read, pair.write))
+    return highest_units
 
 
 def pre_warmed(given: GivenCapacity, direction: Direction) -> float:
-    """Units per second of warm throughput beyond what there is without asking for it."""
+    """Warm throughput per second beyond what the table has anyway, in units."""
     there = max(given.at_start.of(direction) or 0.0, given.provisioned.of(direction) or 0.0)
     return max(0.0, (given.warm.of(direction) or 0.0) - there)
 
 
 A_TABLE, ACCOUNT = "a table", "the account"
-RAISED: Final = "the Service Quotas console raises it (dynamodb), or give the scenario less"
+RAISED: Final = "raise it in the Service Quotas console (dynamodb), or give the scenario less"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotas:
-    """Units per second; a side is None where it is not known."""
+    """Quotas in units per second; a side is None if unknown."""
 
     table: Capacity  # of one table with its global indexes
     account: Capacity  # of all provisioned tables of the account, in the region
@@ -108,12 +108,12 @@ DEFAULT_QUOTAS: Final = Quotas(
 
 
 def unknown_quotas(problem: str) -> Quotas:
-    """What is known where nobody said."""
+    """Quotas that could not be read, with the reason."""
     return Quotas(table=Capacity(), account=Capacity(), source="unknown", problem=problem)
 
 
 def quotas_of(answer: Mapping[str, Any]) -> Quotas:
-    """Quotas from a DescribeLimits answer:
+    """Read quotas from a DescribeLimits response:
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeLimits.html
     """
     table, account = _pair(answer, "TableMax"), _pair(answer, "AccountMax")
@@ -122,49 +122,49 @@ def quotas_of(answer: Mapping[str, Any]) -> Quotas:
     return Quotas(table=table, account=account, source="account")
 
 
-def _pair(answer: Mapping[str, Any], whose: str) -> Capacity:
-    read, write = (answer.get(f"{whose}{side}CapacityUnits") for side in ("Read", "Write"))
+def _pair(answer: Mapping[str, Any], prefix: str) -> Capacity:
+    read, write = (answer.get(f"{prefix}{side}CapacityUnits") for side in ("Read", "Write"))
     return Capacity(_units(read), _units(write))
 
 
 def _units(value: Any) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-    return float(value) if known else None
+    is_positive = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    return float(value) if is_positive else None
 
 
 def provisioned_of(given: Sequence[GivenCapacity], direction: Direction) -> float:
-    """Units per second that these tables and indexes have provisioned together, at the most."""
-    return sum(one.provisioned.of(direction) or 0.0 for one in given)
+    """Provisioned units per second of these tables and indexes together, at their highest."""
+    return sum(resource.provisioned.of(direction) or 0.0 for resource in given)
 
 
 def over_quota(scenario: Scenario, quotas: Quotas) -> tuple[str, ...]:
-    """What AWS would refuse to create or change, as sentences; nothing where a quota is not known.
+    """Sentences on what AWS would refuse to create; empty for unknown quotas.
 
-    What other tables of the account have is not in it: AWS may refuse earlier.
+    Other tables of the account are not counted: AWS may refuse earlier.
     """
     return tuple(
-        f"{said} {units:,.0f} {direction.unit}/s, and the quota of {whose} is {quota:,.0f}: {RAISED}"
-        for said, asked, whose in _asked_for(given_to(scenario))
+        f"{subject} {units:,.0f} {direction.unit}/s, and the quota of {owner} is {quota:,.0f}: {RAISED}"
+        for subject, requested, owner in _requests(capacities_of(scenario))
         for direction in WRITES_FIRST
-        if (quota := (quotas.account if whose == ACCOUNT else quotas.table).of(direction)) is not None
-        and (units := asked.of(direction)) is not None
+        if (quota := (quotas.account if owner == ACCOUNT else quotas.table).of(direction)) is not None
+        and (units := requested.of(direction)) is not None
         and units > quota
     )
 
 
-def _asked_for(given: Sequence[GivenCapacity]) -> Iterator[tuple[str, Capacity, str]]:
-    """What is asked for, in words and in units, and of what the quota is that bounds it.
+def _requests(given: Sequence[GivenCapacity]) -> Iterator[tuple[str, Capacity, str]]:
+    """Requested capacity: sentence start, units, and the owner of the quota.
 
-    Maxima and warm throughput of one table or index are bound by the table's quota, too.
+    A table's quota also limits maxima and warm throughput of each table or index.
     """
-    for table in dict.fromkeys(one.table for one in given):
-        own = [one for one in given if one.table == table]
-        indexes = " with its indexes" if len(own) > 1 else ""
-        yield f"table {table}{indexes} is to have", _together(own), A_TABLE
-    yield "the scenario's tables are to have", _together(given), ACCOUNT
-    for one in given:
-        yield f"{one.name} is to have a maximum of", one.max_on_demand, A_TABLE
-        yield f"{one.name} is to have warm throughput of", one.warm, A_TABLE
+    for table in dict.fromkeys(resource.table for resource in given):
+        of_table = [resource for resource in given if resource.table == table]
+        indexes = " with its indexes" if len(of_table) > 1 else ""
+        yield f"table {table}{indexes} needs", _together(of_table), A_TABLE
+    yield "the scenario's tables need", _together(given), ACCOUNT
+    for resource in given:
+        yield f"{resource.name} needs a maximum of", resource.max_on_demand, A_TABLE
+        yield f"{resource.name} needs warm throughput of", resource.warm, A_TABLE
 
 
 def _together(given: Sequence[GivenCapacity]) -> Capacity:

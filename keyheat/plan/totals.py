@@ -1,7 +1,7 @@
-"""What a load test sends if nothing is refused, gone through second by second and added up.
+"""Total the requests of a load test second by second, without throttles.
 
-The load test is asked for its requests by a virtual clock, as in a simulation, and every one of them is
-answered as served. So this is what is asked for at most without retries: a table that throttles serves less.
+A virtual clock drives the load test, as in a simulation, and every request is answered as served. The totals
+are the most it sends without retries: a table that throttles serves less.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,41 +46,41 @@ class ResourceSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HottestPartition:
-    """The partition that is asked for the most of what one sustains, in the second in which it is."""
+    """The partition with the highest demand relative to its limit, in its busiest second."""
 
-    partitions: int  # that the table or index has by then
+    partitions: int  # of the table or index at that second
     at_s: float
     asked_per_s: float  # units
-    ceiling_per_s: float  # units that one partition sustains of such requests
-    key_per_s: float  # of what is asked for, the part of its most used key; 0 where keys are too many to name
+    ceiling_per_s: float  # units that one partition sustains for these requests
+    key_per_s: float  # demand on its most used key; 0 if keys are too many to name
 
     @property
     def share(self) -> float:
-        """What it is asked for, as a share of what it sustains."""
+        """Demand divided by the limit."""
         return self.asked_per_s / self.ceiling_per_s
 
     @property
     def over(self) -> bool:
-        """Whether it is asked for more than it sustains, by more than rounding."""
+        """Whether the demand exceeds the limit by more than rounding."""
         return self.share > 1.0 + 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideTotals:
-    """What is asked of one side of a table or index."""
+    """Demand on one side of a table or index."""
 
     side: ResourceSide
     per_s: Floats  # units in each second of the run
-    hottest: HottestPartition | None  # None where nothing is asked
+    hottest: HottestPartition | None  # None without demand
     buffer_full_s: float | None = None
-    """When the write buffer of an index is full: past the run if a longer load fills it; None: never."""
+    """Second at which an index's write buffer is full; past the end in a longer load; None: never."""
 
     def total(self, from_s: float = 0.0) -> float:
-        """Units from a second of the run on."""
+        """Units from second `from_s` of the run on."""
         return float(self.per_s[int(from_s) :].sum())
 
     def demand(self, duration_s: float) -> LoadDemand:
-        """Mean, peak and total."""
+        """Mean, peak and total of the side."""
         total = self.total()
         peak = float(self.per_s.max()) if len(self.per_s) else 0.0
         return LoadDemand(
@@ -90,20 +90,20 @@ class SideTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationTotals:
-    """How often one operation is sent over the run, and what its items cost."""
+    """Requests, items and units of one operation over the run."""
 
-    name: str  # DynamoDB's
+    name: str  # as in DynamoDB's API
     table: str
     index: str | None
     direction: Direction
     requests: float
     items: float
-    units: float  # of the table or index it names; those of index entries are the index's
+    units: float  # of the table or index it names; index entries count for their index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadTotals:
-    """Everything that a load test sends, if nothing is refused."""
+    """Everything that a load test sends if nothing throttles."""
 
     duration_s: float
     sides: Mapping[ResourceSide, SideTotals]
@@ -111,74 +111,77 @@ class LoadTotals:
 
     def units(self, direction: Direction) -> float:
         """Units of all tables and their indexes."""
-        return sum(asked.total() for side, asked in self.sides.items() if side.direction is direction)
+        return sum(totals.total() for side, totals in self.sides.items() if side.direction is direction)
 
     @property
     def items(self) -> float:
-        """Items that are read or written; entries that writes make in indexes are not among them."""
-        return sum(one.items for one in self.operations)
+        """Items read or written, without index entries."""
+        return sum(operation.items for operation in self.operations)
 
 
-LONGEST_S: Final = 43_200  # a longer load is not gone through second by second: it would take too long
-FIRST_S: Final = 3_600.0  # of one that stays the same, these stand for all of it
-GOES_ON: Final = "Assumed: a load of more than 12 h goes on as its first hour does."
+LONGEST_S: Final = 43_200  # going through a longer load second by second takes too long
+FIRST_S: Final = 3_600.0  # stand for all of a longer load that does not change
+GOES_ON: Final = "Assumed: a load of more than 12 h repeats its first hour."
 CEILINGS: Final = {
     Direction.READ: limits.PARTITION_READ_UNITS_PER_S,
     Direction.WRITE: limits.PARTITION_WRITE_UNITS_PER_S,
 }
 
 
-def expected(
+def total_load(
     scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0, traffic: Traffic | None = None
 ) -> LoadTotals | None:
-    """What the scenario's load test sends, or `traffic`; `folder` is the scenario's, where its trace is.
+    """Total what the scenario's load test, or `traffic`, sends; `folder` holds the scenario's trace.
 
-    `scale` multiplies what a partition sustains. A load that stays the same for longer than `LONGEST_S` goes
-    on as its first hour does. None where nobody can say: a load test of which a rehearsal cannot say what it
-    sends, or one that changes for longer. Raises `TraceError`.
+    `scale` multiplies partition limits. A load longer than `LONGEST_S` repeats its first hour. None if the
+    load is unknown: it changes for longer than that, or no dry run shows what is sent. Raises `TraceError`.
     """
     if scenario.load.duration_s > LONGEST_S:
-        return _going_on(scenario, folder, scale) if goes_on(scenario) else None
+        return _repeat_first_hour(scenario, folder, scale) if repeats_first_hour(scenario) else None
     try:
         traffic = traffic or traffic_of(scenario, seed=scenario.seed, folder=folder)
-        found = _Tally(scenario, scale)
+        tally = _Tally(scenario, scale)
         for second in range(ceil(scenario.load.duration_s)):
             flows = traffic.second(second)
-            traffic.answered(second, [_served(flow) for flow in flows])
-            found.add(second, flows)
+            traffic.answered(second, [_serve(flow) for flow in flows])
+            tally.add(second, flows)
     except ScenarioError:
         return None
-    return found.expected()
+    return tally.expected()
 
 
-def goes_on(scenario: Scenario) -> bool:
-    """Whether it is a load of which the first hour stands for all."""
+def repeats_first_hour(scenario: Scenario) -> bool:
+    """Whether the load is so long that its first hour stands for all of it."""
     same = scenario.load.arrivals != "trace" and not scenario.is_changing
     return same and scenario.load.duration_s > LONGEST_S
 
 
-def _going_on(scenario: Scenario, folder: Path, scale: float) -> LoadTotals | None:
-    """The first hour, again and again."""
+def _repeat_first_hour(scenario: Scenario, folder: Path, scale: float) -> LoadTotals | None:
     duration_s = scenario.load.duration_s
-    hour = expected(lasting(scenario, FIRST_S), folder=folder, scale=scale)
+    hour = total_load(lasting(scenario, FIRST_S), folder=folder, scale=scale)
     if hour is None:
         return None
     times = duration_s / FIRST_S
     return LoadTotals(
         duration_s=duration_s,
         sides={
-            side: replace(one, per_s=np.resize(one.per_s, ceil(duration_s)))
-            for side, one in hour.sides.items()
+            side: replace(totals, per_s=np.resize(totals.per_s, ceil(duration_s)))
+            for side, totals in hour.sides.items()
         },
         operations=tuple(
-            replace(one, requests=one.requests * times, items=one.items * times, units=one.units * times)
-            for one in hour.operations
+            replace(
+                operation,
+                requests=operation.requests * times,
+                items=operation.items * times,
+                units=operation.units * times,
+            )
+            for operation in hour.operations
         ),
     )
 
 
-def _served(flow: Flow) -> FlowAnswer:
-    """The answer of a table that serves everything. Its numbers are means, so they may be fractions."""
+def _serve(flow: Flow) -> FlowAnswer:
+    """Answer as a table that serves everything. Counts are means, so they may be fractions."""
     items = flow.requests * flow.items
     return FlowAnswer(
         flow=flow,
@@ -190,21 +193,21 @@ def _served(flow: Flow) -> FlowAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """Units that requests for some keys ask of one side within a second."""
+class _Demand:
+    """Units on one side, for some keys, within a second."""
 
     side: ResourceSide
     keys: Masses
     units: float
-    weight: float  # of a unit, in what a partition sustains
+    weight: float  # of a unit, against a partition's limit
 
 
 @dataclass(slots=True)
 class _WriteBuffers:
-    """Entries that wait in the write buffers before the partitions of an index."""
+    """Write buffers in front of an index's partitions."""
 
     scale: float
-    waiting: Floats = field(default_factory=lambda: np.zeros(1))  # units, of each partition
+    waiting: Floats = field(default_factory=lambda: np.zeros(1))  # units, per partition
     first_full_s: int | None = None
 
     @property
@@ -213,7 +216,7 @@ class _WriteBuffers:
         return DEFAULT.partition_units(CEILINGS[Direction.WRITE], index_writes=True) * self.scale
 
     def fill(self, second: int, units: Floats) -> None:
-        """Add what one second writes to each partition; both halves of a split wait as long as the whole."""
+        """Add one second's writes per partition; both halves of a split inherit the fullest buffer."""
         if len(units) != len(self.waiting):
             self.waiting = np.full(len(units), self.waiting.max())
         self.waiting = np.maximum(self.waiting + units - CEILINGS[Direction.WRITE] * self.scale, 0.0)
@@ -221,16 +224,16 @@ class _WriteBuffers:
             self.first_full_s = second
 
     def full_s(self, seconds: int) -> float | None:
-        """The second in which one is full; beyond the run if that needs a load that goes on; None: never."""
+        """Second at which a buffer is full; past the end in a longer load; None: never."""
         if self.first_full_s is not None:
             return self.first_full_s
-        left = float(self.waiting.max())
-        return seconds * self.most / left if left > 1e-6 else None
+        waiting = float(self.waiting.max())
+        return seconds * self.most / waiting if waiting > 1e-6 else None
 
 
 @dataclass(slots=True)
 class _Tally:
-    """The seconds of a run added up."""
+    """Running totals of a run."""
 
     scenario: Scenario
     scale: float
@@ -246,36 +249,38 @@ class _Tally:
         for number, table in enumerate((self.scenario.table, *self.scenario.companions)):
             seed = self.scenario.seed + number
             self._models[table.name] = TableModel(capacity_of(table), now_s=0.0, seed=seed)
-        self._timeline = CapacityTimeline(_unscaled(self.scenario), started_s=0.0, seed=self.scenario.seed)
+        self._timeline = CapacityTimeline(
+            _without_scaling(self.scenario), started_s=0.0, seed=self.scenario.seed
+        )
 
     def add(self, second: int, flows: Sequence[Flow]) -> None:
         """Count one second."""
         self._timeline(self._models[self.scenario.table.name], second)
-        by_side: dict[ResourceSide, list[_Part]] = {}
+        by_side: dict[ResourceSide, list[_Demand]] = {}
         for flow in flows:
             self._count(flow)
-            for part in self._parts(flow):
-                by_side.setdefault(part.side, []).append(part)
-        for side, parts in by_side.items():
-            self._add_side(second, side, parts)
+            for demand in self._demands(flow):
+                by_side.setdefault(demand.side, []).append(demand)
+        for side, demands in by_side.items():
+            self._add_side(second, side, demands)
 
     def _partitions(self, side: ResourceSide) -> tuple[int, PartitionShares]:
-        """How many there are by now, and what falls on each."""
+        """The current number of partitions, and each one's share."""
         boundaries = self._models[side.table].resource(side.index).partitions.boundaries
-        known = self._shares.setdefault((side.table, side.index), PartitionShares())
-        if known.boundaries != boundaries:
-            known.set_boundaries(boundaries)
-        return len(boundaries) + 1, known
+        shares = self._shares.setdefault((side.table, side.index), PartitionShares())
+        if shares.boundaries != boundaries:
+            shares.set_boundaries(boundaries)
+        return len(boundaries) + 1, shares
 
-    def _parts(self, flow: Flow) -> Iterator[_Part]:
+    def _demands(self, flow: Flow) -> Iterator[_Demand]:
         table, items = flow.table or self.scenario.table.name, flow.requests * flow.items
         if not items:
             return
         weight = EVENTUAL_READ_WEIGHT if flow.eventual else 1.0
-        yield _Part(ResourceSide(table, flow.index, flow.direction), flow.keys, items * flow.units, weight)
+        yield _Demand(ResourceSide(table, flow.index, flow.direction), flow.keys, items * flow.units, weight)
         for entry in flow.index_writes:
             side = ResourceSide(table, entry.index, Direction.WRITE)
-            yield _Part(side, entry.keys, items * entry.units, 1.0)
+            yield _Demand(side, entry.keys, items * entry.units, 1.0)
 
     def _count(self, flow: Flow) -> None:
         name = flow.operation, flow.table or self.scenario.table.name, flow.index, flow.direction
@@ -284,33 +289,35 @@ class _Tally:
         counted = self._operations.setdefault(name, np.zeros(3))
         counted += requests, items, items * flow.units
 
-    def _add_side(self, second: int, side: ResourceSide, parts: Sequence[_Part]) -> None:
+    def _add_side(self, second: int, side: ResourceSide, demands: Sequence[_Demand]) -> None:
         per_s = self._per_s.get(side)
         if per_s is None:
             per_s = self._per_s[side] = np.zeros(ceil(self.scenario.load.duration_s))
-        per_s[second] += sum(part.units for part in parts)
+        per_s[second] += sum(demand.units for demand in demands)
         count, shares = self._partitions(side)
         units, weighed = np.zeros(count), np.zeros(count)
-        for part in parts:
-            on_each = shares.of(part.keys) * part.units
+        for demand in demands:
+            on_each = shares.of(demand.keys) * demand.units
             units += on_each
-            weighed += on_each * part.weight
-        place = int(weighed.argmax())
+            weighed += on_each * demand.weight
+        busiest = int(weighed.argmax())
         ceiling = CEILINGS[side.direction] * self.scale
         if side.index is not None and side.direction is Direction.WRITE:
             self._buffers.setdefault(side, _WriteBuffers(self.scale)).fill(second, units)
-        known = self._hottest.get(side)
-        if weighed[place] > 0 and (known is None or weighed[place] / ceiling > known.share * (1 + 1e-9)):
+        hottest = self._hottest.get(side)
+        if weighed[busiest] > 0 and (
+            hottest is None or weighed[busiest] / ceiling > hottest.share * (1 + 1e-9)
+        ):
             self._hottest[side] = HottestPartition(
                 partitions=count,
                 at_s=second,
-                asked_per_s=float(units[place]),
-                ceiling_per_s=float(units[place] / weighed[place] * ceiling),
-                key_per_s=_most_used(shares, parts, place),
+                asked_per_s=float(units[busiest]),
+                ceiling_per_s=float(units[busiest] / weighed[busiest] * ceiling),
+                key_per_s=_hottest_key_units(shares, demands, busiest),
             )
 
     def expected(self) -> LoadTotals:
-        """What came of it."""
+        """The totals of all seconds so far."""
         return LoadTotals(
             duration_s=self.scenario.load.duration_s,
             sides={
@@ -320,7 +327,9 @@ class _Tally:
                     hottest=self._hottest.get(side),
                     buffer_full_s=self._buffers[side].full_s(len(per_s)) if side in self._buffers else None,
                 )
-                for side, per_s in sorted(self._per_s.items(), key=lambda one: _order(self.scenario, one[0]))
+                for side, per_s in sorted(
+                    self._per_s.items(), key=lambda entry: _sort_key(self.scenario, entry[0])
+                )
             },
             operations=tuple(
                 OperationTotals(
@@ -338,32 +347,27 @@ class _Tally:
         )
 
 
-def _unscaled(scenario: Scenario) -> Scenario:
-    """Without auto scaling, which a run in AWS sets none up of, and which would need what was consumed."""
+def _without_scaling(scenario: Scenario) -> Scenario:
+    """Remove auto scaling: it depends on consumed units, and a run in AWS has none."""
     table = scenario.table
     indexes = tuple(index.model_copy(update={"auto_scaling": None}) for index in table.indexes)
     alone = table.model_copy(update={"auto_scaling": None, "indexes": indexes})
     return scenario.model_copy(update={"table": alone})
 
 
-def _order(scenario: Scenario, side: ResourceSide) -> tuple[bool, str, str, bool]:
+def _sort_key(scenario: Scenario, side: ResourceSide) -> tuple[bool, str, str, bool]:
     """The judged table first, then its indexes, then companions; writes before reads."""
-    return (
-        side.table != scenario.table.name,
-        side.table,
-        side.index or "",
-        side.direction is Direction.READ,
-    )
+    return (side.table != scenario.table.name, side.table, side.index or "", side.direction is Direction.READ)
 
 
-def _most_used(shares: PartitionShares, parts: Sequence[_Part], place: int) -> float:
-    """Units of the most used key on one partition: what several kinds of requests ask of it, together."""
+def _hottest_key_units(shares: PartitionShares, demands: Sequence[_Demand], busiest: int) -> float:
+    """Units of the most used key on one partition, over all kinds of requests."""
     units: dict[str, float] = {}
-    for part in parts:
-        top = shares.top(part.keys)
+    for demand in demands:
+        top = shares.top(demand.keys)
         if top is None:
             continue
         for name, share, partition in zip(top.names, top.shares, top.partitions, strict=True):
-            if partition == place:
-                units[name] = units.get(name, 0.0) + part.units * float(share)
+            if partition == busiest:
+                units[name] = units.get(name, 0.0) + demand.units * float(share)
     return max(units.values(), default=0.0)

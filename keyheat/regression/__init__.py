@@ -1,1 +1,1 @@
-"""Is the answer still the same this week as last week? Suites, their history, and what counts as a change."""
+"""Regression tests of a load: suites, their history, and which changes count."""

@@ -1,7 +1,7 @@
-"""The history of suites: one SQLite file that keeps each session, its runs and its outcome.
+"""History of suites: one SQLite file with each session, its runs and its outcome.
 
-Every change is one transaction: after kill -9 all runs that were added are there. A session without a verdict
-is running, or was killed; it is never a baseline.
+Every change is one transaction: after kill -9, all added runs are there. A session without a verdict is
+running, or was killed; it is never a baseline.
 """
 
 import os
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 DEFAULT: Final = Path("reports/history.sqlite")
 VARIABLE: Final = "KEYHEAT_HISTORY"
 WAIT_S: Final = 30.0
-"""How long another process may hold the file; it does so for milliseconds, unless its disk is slow."""
+"""How long to wait for another process: writes take milliseconds, more on a slow disk."""
 RUNNING: Final = timedelta(days=2)
-"""A session without a verdict may be running for so long, and is not pruned."""
+"""Longest time that a session without a verdict counts as running, and is not pruned."""
 APPLICATION_ID: Final = int.from_bytes(b"KyHt")
-"""Marks the file, so that another program's SQLite file is not taken for a history."""
+"""Marks the file as a history, unlike another program's SQLite file."""
 TABLES: Final = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS sessions (
@@ -66,13 +66,13 @@ OLD: Final = """
     )
     WHERE age > ? AND (verdict IS NOT NULL OR started_at < ?)
         AND id IS NOT last_good AND id NOT IN (SELECT session FROM pins)"""
-"""Sessions beyond the newest of their suite that nothing needs."""
+"""Sessions older than the newest of their suite, and not needed."""
 
 Row = TypeVar("Row")
 
 
 class HistoryProblem(ValueError):
-    """A history that cannot be read or written as requested, and what to do about it."""
+    """A history that cannot be used as requested, and what to do."""
 
 
 class Damaged(HistoryProblem, FileProblem):
@@ -81,7 +81,7 @@ class Damaged(HistoryProblem, FileProblem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One regress of a suite; without a verdict it is running, or was killed."""
+    """One regress of a suite; without a verdict, it is running or was killed."""
 
     id: int
     suite: str
@@ -89,18 +89,18 @@ class Session:
     started_at: datetime
     ended_at: datetime | None
     verdict: Verdict | None
-    runs: int  # that were kept
+    runs: int  # number of stored runs
     pins: tuple[str, ...]  # names, for --baseline
 
     @property
     def good(self) -> bool:
-        """Whether it can be the baseline without being named."""
+        """Whether it can be the default baseline."""
         return self.verdict in GOOD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """One run of a session, and the address of its directory."""
+    """One stored run of a session, with the address of its directory."""
 
     case: str
     repetition: int  # 0 for the first
@@ -111,17 +111,17 @@ class Kept:
 
 
 def default_path() -> Path:
-    """The history file without an option."""
+    """Path of the history file without an option."""
     return Path(os.environ.get(VARIABLE) or DEFAULT)
 
 
 def utc_now() -> datetime:
-    """The time."""
+    """Current time in UTC."""
     return datetime.now(UTC)
 
 
 class History:
-    """All sessions of all suites; a context manager for one thread. Every method raises `HistoryProblem`."""
+    """Sessions of all suites, for one thread; a context manager. Methods raise `HistoryProblem`."""
 
     def __init__(self, path: Path, now: Callable[[], datetime], wait_s: float) -> None:
         self.path, self._now = path, now
@@ -138,7 +138,7 @@ class History:
     def open(
         cls, path: Path | None = None, now: Callable[[], datetime] = utc_now, *, wait_s: float = WAIT_S
     ) -> Self:
-        """Open the history at `path`, and create it if it does not exist."""
+        """Open the history at `path`; create it if needed."""
         return cls(path or default_path(), now, wait_s)
 
     def __enter__(self) -> Self:
@@ -159,10 +159,10 @@ class History:
     # sessions
 
     def begin(self, suite: str, label: str | None = None) -> Session:
-        """Begin a session. Damage to the file is found here, before hours of load and not after."""
+        """Begin a session. Checks the file for damage before hours of load, not after."""
         with self._writing():
-            if (said := self._db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-                raise _damaged(self.path, said)
+            if (problem := self._db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+                raise _damaged(self.path, problem)
             query = "INSERT INTO sessions (suite, label, started_at) VALUES (?, ?, ?)"
             number = self._db.execute(query, (suite, label, self._at())).lastrowid
         return self.session(number or 0)
@@ -171,7 +171,7 @@ class History:
         self, session: Session, case: str, repetition: int, summary: RunSummary, folder_url: str,
         side: Side = "after",
     ) -> None:  # fmt: skip
-        """Keep one run of a session that has not ended."""
+        """Store one run of an open session."""
         with self._writing():
             self._must_be_open(session)
             self._db.execute(
@@ -181,7 +181,7 @@ class History:
             )
 
     def end(self, session: Session, verdict: Verdict, outcome: SessionOutcome | None = None) -> None:
-        """End a session; one that failed on the way has no outcome."""
+        """End a session; a failed one has no outcome."""
         kept = outcome.model_dump_json(exclude={"exit_code"}) if outcome else None
         with self._writing():
             self._must_be_open(session)
@@ -191,30 +191,30 @@ class History:
             )
 
     def sessions(self, suite: str | None = None, limit: int = -1) -> tuple[Session, ...]:
-        """Sessions of a suite, or of all, the newest first."""
+        """Sessions of a suite, or of all suites, newest first."""
         where = "WHERE ?1 IS NULL OR suite = ?1 ORDER BY id DESC LIMIT ?2"
         return self._read(_session, f"{SESSIONS} {where}", suite, limit)
 
     def session(self, number: int) -> Session:
-        """The session of a number."""
+        """The session with this number."""
         return self._first(self._read(_session, f"{SESSIONS} WHERE id = ?", number), f"session {number}")
 
     def named(self, name: str) -> Session:
-        """The session that is pinned by a name, or has it as its number."""
+        """The session with this pinned name or number."""
         pinned = f"{SESSIONS} WHERE id = (SELECT session FROM pins WHERE name = ?1) OR CAST(id AS TEXT) = ?1"
         return self._first(self._read(_session, pinned, name), f"session {name!r}")
 
     def latest(self, suite: str, *verdicts: Verdict) -> Session | None:
-        """The newest session of a suite with one of these verdicts."""
+        """The newest session of a suite with one of the verdicts."""
         query = f"{SESSIONS} WHERE suite = ? AND verdict IN (SELECT value FROM json_each(?)) ORDER BY id DESC"
         return next(iter(self._read(_session, query, suite, orjson.dumps(verdicts).decode())), None)
 
     def last_good(self, suite: str) -> Session | None:
-        """The session that the next one of a suite is compared with."""
+        """The default baseline of a suite's next session."""
         return self.latest(suite, *GOOD)
 
     def runs(self, session: Session, side: Side | None = "after") -> tuple[Kept, ...]:
-        """The runs of a session in the order in which they were made; of both sides if `side` is None."""
+        """The runs of a session in order; both sides if `side` is None."""
         where = "WHERE session = ?1 AND (?2 IS NULL OR side = ?2) ORDER BY rowid"
         return self._read(_kept, f"{RUNS} {where}", session.id, side)
 
@@ -230,10 +230,10 @@ class History:
         with _problems(self.path):
             return pd.read_sql_query(MEASURES, self._db, params=(suite,))
 
-    # baselines that somebody names, and what is old
+    # named baselines and pruning
 
     def pin(self, name: str, session: Session) -> None:
-        """Name a session; a session that had the name loses it."""
+        """Name a session; another session loses the name."""
         if not name.strip() or name.isdecimal():
             raise HistoryProblem(f"{name!r} cannot be a session's name: use a word, such as release-2")
         if session.verdict not in (*GOOD, "regressed"):
@@ -247,7 +247,7 @@ class History:
     def prune(self, keep: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
         """Delete all but the newest `keep` sessions of each suite, except pinned and last good ones.
 
-        Gives the sessions, and the addresses of run directories that no session refers to any more.
+        Returns the deleted sessions, and addresses of run directories that no session uses any more.
         """
         with self._writing():
             old = self._read(int, f"{OLD} ORDER BY id", keep, _text(self._now() - RUNNING))
@@ -280,7 +280,7 @@ class History:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """One transaction in which nobody else writes; it is rolled back by any exception."""
+        """A transaction with exclusive write access; any exception rolls it back."""
         with _problems(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             yield
@@ -305,13 +305,13 @@ def _kept(case: str, repetition: int, side: Side, summary: str, url: str, at: st
 
 
 def _text(moment: datetime) -> str:
-    """A moment as it is kept: in UTC, to the microsecond, so that text sorts as time does."""
+    """A stored time: UTC with microseconds, so that text sorts as time does."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 @contextmanager
 def _problems(path: Path) -> Iterator[None]:
-    """Raise what SQLite says, and rows that cannot be read, as `HistoryProblem`."""
+    """Convert SQLite errors and unreadable rows to `HistoryProblem`."""
     try:
         yield
     except HistoryProblem:
@@ -339,7 +339,7 @@ def _problem(path: Path, error: sqlite3.Error | OSError) -> HistoryProblem:
 
 
 def _no_history(path: Path, why: str) -> HistoryProblem:
-    return HistoryProblem(f"{path} is no history: {why}. Name another with --history FILE")
+    return HistoryProblem(f"{path} is not a history: {why}. Name another with --history FILE")
 
 
 def _damaged(path: Path, why: str) -> Damaged:

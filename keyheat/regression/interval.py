@@ -1,4 +1,4 @@
-"""The change between two groups of noisy numbers, and how many runs it takes to tell one."""
+"""The change between two groups of noisy numbers, and how many runs are enough to detect one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MOST_RUNS: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A relative change and the interval that holds it; `spread` is that of one run's logarithm."""
+    """A relative change and its confidence interval; `spread` is that of one run's logarithm."""
 
     change: float
     low: float
@@ -24,21 +24,21 @@ def interval_of(
     before: Sequence[float], after: Sequence[float], level: float, *, least_spread: float = 0.0,
     paired: bool = False,
 ) -> Interval:  # fmt: skip
-    """The change between two groups of positive numbers, by Student's t on their logarithms.
+    """Interval of the change between two groups of positive numbers, by Student's t on logarithms.
 
-    Two groups are compared by Welch's t, pairs by their differences. No number is believed to have less than
-    `least_spread`, which the resolution of a clock gives. Raises ValueError if a side has fewer than two.
+    Groups are compared by Welch's t, pairs by their differences. `least_spread`, the resolution of a clock,
+    is the minimum spread of a number. Raises ValueError if a side has fewer than two.
     """
     from scipy.special import stdtrit
 
     if min(len(before), len(after)) < LEAST_RUNS:
         raise ValueError(f"at least {LEAST_RUNS} runs on each side have a spread")
-    first, last = ([log(one) for one in side] for side in (before, after))
+    first, last = ([log(number) for number in side] for side in (before, after))
     groups = [[now - was for was, now in zip(first, last, strict=True)]] if paired else [first, last]
     least = least_spread**2 * (2 if paired else 1)
     variances = [max(variance(group), least) for group in groups]
     parts = [spread / len(group) for spread, group in zip(variances, groups, strict=True)]
-    weights = (part**2 / (len(group) - 1) for part, group in zip(parts, groups, strict=True))
+    weights = (share**2 / (len(group) - 1) for share, group in zip(parts, groups, strict=True))
     freedom = sum(parts) ** 2 / sum(weights) if sum(parts) else 1.0
     reach = float(stdtrit(freedom, (1 + level) / 2)) * sqrt(sum(parts))
     apart = fmean(last) - fmean(first)
@@ -53,7 +53,7 @@ def _change_of(apart: float) -> float:
 
 
 def repetitions_to_tell(effect: float, spread: float, level: float) -> int | None:
-    """The fewest runs on each side whose interval mostly reaches no further than an effect."""
+    """Fewest runs per side whose interval usually extends no further than the effect."""
     import numpy as np
     from scipy.special import stdtrit
 

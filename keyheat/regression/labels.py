@@ -1,4 +1,4 @@
-"""The gate on labels: which constraints limited the runs before and after."""
+"""The gate on labels: constraints of the runs before and after."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,15 +11,15 @@ Side = Sequence[RunSummary]
 
 
 def judge_labels(pairs: Sequence[tuple[Side, Side]]) -> tuple[Decision, str]:
-    """Worse with a new label, better if one is gone, of any pair of sides; and why."""
+    """Decide worse for a new label, better for a lost one, in any pair of sides; explain."""
     changes = [change for before, after in pairs for change in _changes(before, after)]
-    decision: Decision = min((found for found, _ in changes), key=WORST_FIRST.index, default="same")
-    words = "; ".join(dict.fromkeys(words for found, words in changes if found == decision))
+    decision: Decision = min((kind for kind, _ in changes), key=WORST_FIRST.index, default="same")
+    words = "; ".join(dict.fromkeys(words for kind, words in changes if kind == decision))
     return decision, words[:1].upper() + words[1:] or "The same labels as before"
 
 
 def _changes(before: Side, after: Side) -> Iterator[tuple[Decision, str]]:
-    """Each label that most runs of one side have and most of the other have not."""
+    """Labels that most runs of one side have, and most of the other lack."""
     had, has = (Counter(label for run in side for label in run.labels) for side in (before, after))
     for label in sorted({*had, *has}):
         was, now = 2 * had[label] > len(before), 2 * has[label] > len(after)
@@ -37,6 +37,6 @@ def _of_runs(count: int, of: int) -> str:
 
 
 def labels_of(runs: Side) -> str:
-    """The labels that most runs have, else `none`."""
+    """Labels that most runs have, else `none`."""
     counts = Counter(label for run in runs for label in run.labels)
     return ", ".join(sorted(label for label, count in counts.items() if 2 * count > len(runs))) or "none"

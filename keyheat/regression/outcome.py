@@ -1,4 +1,4 @@
-"""What came of one `keyheat regress`: verdict, cases with their runs, findings, differences; frozen."""
+"""The outcome of one `keyheat regress`: verdict, cases, runs, findings and differences."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from keyheat.analysis.measures import MEASURES
 from keyheat.validation import Part, Quantity, Time
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE, Constraint
 
-LABELS: Final = "labels"  # the gate that is no number
+LABELS: Final = "labels"  # the gate without a number
 THROTTLE_SHARE: Final = "throttle_share"
 CAPACITY_USED: Final = "capacity_used"
 LEAST_EFFECTS: Final = {
@@ -27,20 +27,20 @@ LEAST_EFFECTS: Final = {
     "first_throttle_s": 0.2,
     "recovery_s": 0.2,
 }
-"""The smallest relative change of each statistical measure that counts, if a gate does not say its own."""
+"""Default least effect of each statistical measure: the smallest relative change that counts."""
 Decision = Literal["same", "better", "worse", "undecided", "missing"]
 
 
 class Gate(Part):
-    """One thing that must not get worse, for one case."""
+    """One measure of a case that must not get worse."""
 
     measure: str = Field(
-        description="a measure's name, or labels: what was limited",
-        json_schema_extra={"enum": [LABELS, *MEASURES]},  # for editors; a person is told more than that
+        description="a measure's name, or labels: the constraints found",
+        json_schema_extra={"enum": [LABELS, *MEASURES]},  # for editors; the error message tells more
     )
     least_effect: Annotated[float, Field(ge=0, lt=1)] = Field(
         default_factory=lambda fields: LEAST_EFFECTS.get(fields.get("measure", ""), 0.0),
-        description="the smallest relative change that anybody cares for, 0.05 is five percent; absent: the "
+        description="smallest relative change that counts, 0.05 is five percent; absent: the "
         "measure's own. Statistical measures only",
     )
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = Field(
@@ -49,15 +49,15 @@ class Gate(Part):
 
 
 def is_noisy(gate: Gate) -> bool:
-    """Whether it takes several repetitions to decide a gate, unless a seed alone decides the run."""
+    """Whether a gate needs several repetitions, unless the seed decides the run."""
     return gate.measure in MEASURES and MEASURES[gate.measure].kind == "statistical"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateFinding:
-    """What a gate found for one case. `change` and its interval are relative: -0.1 is ten percent less.
+    """Result of a gate for one case. `change` and its interval are relative: -0.1 is ten percent less.
 
-    `missing`: one side has no such number, which is a failure of an exact gate and never counts as the same.
+    `missing`: one side has no number, which fails an exact gate and never counts as the same.
     """
 
     case: str
@@ -73,26 +73,26 @@ class GateFinding:
 
     @property
     def failed(self) -> bool:
-        """Whether this is a regression, or the lack of what would show one."""
+        """Whether this is a regression, or the measure is missing."""
         return self.decision in ("worse", "missing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One thing in which baseline and candidate differ."""
+    """One difference between baseline and candidate."""
 
     case: str
-    what: str  # its path: target, machine, load.item_bytes, table.provisioned.write ...
+    what: str  # path: target, machine, load.item_bytes, table.provisioned.write ...
     before: str
     after: str
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         return f"{self.case}: {self.change}"
 
     @property
     def change(self) -> str:
-        """What differs and how: `table.provisioned.write 6,000 → 1,500`."""
+        """What changed: `table.provisioned.write 6,000 → 1,500`."""
         return f"{self.what} {self.before} → {self.after}"
 
 
@@ -101,7 +101,7 @@ Verdict = Literal[
 ]  # fmt: skip
 Side = Literal["before", "after"]
 GOOD: Final[tuple[Verdict, ...]] = ("good", "baseline")
-"""Verdicts of sessions that later ones are compared with; `baseline`: the first, with nothing before it."""
+"""Verdicts of baseline sessions; `baseline`: the first, compared with nothing."""
 
 EXIT_CODES: Final[Mapping[Verdict, int]] = {
     "good": DONE, "baseline": DONE, "unaccepted": BROKEN, "regressed": BROKEN,
@@ -118,14 +118,14 @@ class RunMade(Part):
     repetition: int = Field(ge=1, description="1 for the first")
     side: Side = "after"
     run_id: str | None = None
-    url: str = Field(description="the run directory, as an address")
-    report: str | None = Field(None, description="the address of its report.html, if it has one")
+    url: str = Field(description="URL of the run directory")
+    report: str | None = Field(None, description="URL of its report.html, if any")
     took_s: Quantity | None = Field(None, description="seconds from its start to its summary")
     valid: bool
-    problem: str | None = Field(None, description="why it says nothing about its table")
+    problem: str | None = Field(None, description="why it is invalid")
     constraint: Constraint | None = None
     labels: tuple[str, ...] = ()
-    broken: tuple[str, ...] = Field((), description="thresholds of its scenario that did not hold, in words")
+    broken: tuple[str, ...] = Field((), description="broken thresholds of its scenario, as text")
     measures: Mapping[str, float] = {}
 
     @property
@@ -145,65 +145,69 @@ class CaseMade(Part):
 
 
 class BaselineUsed(Part):
-    """The session that this one was held against."""
+    """The session that this one was compared with."""
 
     session: str
     started_at: Time
-    pin: str | None = Field(None, description="the name it is pinned by, where it was chosen by that")
-    chosen: bool = Field(False, description="named by somebody, and not just the last good one")
+    pin: str | None = Field(None, description="the pinned name that selected it")
+    chosen: bool = Field(False, description="named explicitly, not just the last good one")
     label: str | None = None
-    accepted: bool = Field(True, description="false: no session of the suite was good or accepted so far")
+    accepted: bool = Field(True, description="false: the suite has no good or accepted session yet")
 
     @property
-    def said(self) -> str:
+    def title(self) -> str:
         return f"session {self.session} of {self.started_at:%Y-%m-%d %H:%M} UTC, {self.how}"
 
     @property
     def how(self) -> str:
-        """How it was chosen."""
+        """How the baseline was selected."""
         if self.pin:
             return f"pinned as {self.pin!r}"
         if not self.accepted:
-            return "the last one, which nobody has accepted yet"
+            return "the last one, not yet accepted"
         return "as requested" if self.chosen else "the last good one"
 
 
 class SessionOutcome(Part):
-    """One regress of a suite, from its first run to its verdict."""
+    """The outcome of a suite's session."""
 
     suite: str
     suite_path: str
     question: str = ""
     session: str
     label: str | None = None
-    history: str = Field(description="the history that keeps it")
-    folder: str = Field(description="where its run directories are")
+    history: str = Field(description="path of the history")
+    folder: str = Field(description="folder of its run directories")
     started_at: Time
     ended_at: Time
     verdict: Verdict
-    because: tuple[str, ...] = Field((), description="why, a sentence each; the weightiest first")
+    because: tuple[str, ...] = Field((), description="reasons, one sentence each, the most important first")
     baseline: BaselineUsed | None = None
-    paired: bool = Field(False, description="the baseline's own scenarios were run again beside the new ones")
+    paired: bool = Field(False, description="the baseline's scenarios were rerun next to the new ones")
     forced: bool = Field(False, description="compared although the setups differ")
     cases: tuple[CaseMade, ...] = ()
     findings: tuple[GateFinding, ...] = ()
-    differences: tuple[Difference, ...] = Field((), description="in the setups: they forbid the comparison")
-    suspects: tuple[Difference, ...] = Field((), description="of tables and designs: what may be why")
-    problems: tuple[str, ...] = Field((), description="exports that could not be written, and why")
+    differences: tuple[Difference, ...] = Field(
+        (), description="differences in setup that forbid the comparison"
+    )
+    suspects: tuple[Difference, ...] = Field(
+        (), description="differences in tables and designs: possible causes"
+    )
+    problems: tuple[str, ...] = Field((), description="exports that failed, and why")
 
-    @computed_field(description="what the command ended with")  # type: ignore[prop-decorator]
+    @computed_field(description="exit code of the command")  # type: ignore[prop-decorator]
     @property
     def exit_code(self) -> int:
         return EXIT_CODES[self.verdict] or (INVALID if self.problems else DONE)
 
     @property
     def runs(self) -> tuple[RunMade, ...]:
-        """The runs that this session made, case by case."""
+        """This session's runs, by case."""
         return tuple(run for case in self.cases for run in case.after)
 
     @property
     def invalid(self) -> tuple[RunMade, ...]:
-        """Runs that say nothing about their table; those of a rerun baseline, too."""
+        """Invalid runs, including those of a rerun baseline."""
         return tuple(run for case in self.cases for run in (*case.before, *case.after) if not run.valid)
 
     @property
@@ -216,25 +220,25 @@ class SessionOutcome(Part):
 
     @property
     def measured(self) -> tuple[GateFinding, ...]:
-        """Findings of gates that have something to hold on to."""
+        """Findings of gates with a measure."""
         return tuple(finding for finding in self.findings if not is_idle(finding))
 
     def of(self, decision: Decision) -> tuple[GateFinding, ...]:
-        """Those of them that were decided so."""
+        """Measured findings with this decision."""
         return tuple(finding for finding in self.measured if finding.decision == decision)
 
 
 def is_idle(finding: GateFinding) -> bool:
-    """Whether a gate has nothing to hold on to: neither side has a number, such as read units of writes."""
+    """Whether a gate has no number on either side, such as read units of writes."""
     return finding.decision == "undecided" and finding.before is None and finding.after is None
 
 
 def worst_first(findings: Iterable[GateFinding]) -> list[GateFinding]:
-    """What failed first, then what could not be decided, idle gates last; else in the order of the suite."""
-    return sorted(findings, key=lambda one: (is_idle(one), WORST_FIRST.index(one.decision)))
+    """Failed findings first, then undecided, idle last; else in the suite's order."""
+    return sorted(findings, key=lambda finding: (is_idle(finding), WORST_FIRST.index(finding.decision)))
 
 
 def medians(runs: Sequence[RunMade]) -> dict[str, float]:
-    """Each measure that any of the runs has: the median over those that have it."""
+    """Median of each measure over the runs that have it."""
     names = sorted({name for run in runs for name in run.measures})
     return {name: median(run.measures[name] for run in runs if name in run.measures) for name in names}

@@ -1,4 +1,4 @@
-"""Write a suite of one's own scenarios, and the files that run it."""
+"""Write a suite for a user's scenarios, and the schedules that run it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,9 +13,9 @@ from keyheat.runfiles import write_atomically
 from keyheat.shipped import schema_beside
 
 USUAL = Path("keyheat")
-"""Where scenarios are looked for by default; else here."""
+"""Default folder of scenarios; else the current one."""
 NOT_IN_IT = (
-    "{scenario} is not in {suite}, which stays as it is: add a case there, or delete the suite to "
+    "{scenario} is not in {suite}, which is kept: add a case there, or delete the suite to "
     "start again @ SOURCE"
 )
 NO_SCENARIO = "no scenario in {folder}: `keyheat init SOURCE --out {folder}/TABLE.toml` writes one @ SOURCE"
@@ -24,36 +24,40 @@ NO_SCENARIO = "no scenario in {folder}: `keyheat init SOURCE --out {folder}/TABL
 def write_suite(
     name: str, places: Sequence[Path], schedules: Sequence[str], file: Path | None, *, force: bool
 ) -> tuple[Suite, list[Path]]:
-    """Write the suite and its schedules; gives it and the files. Raises `SuiteError` before it writes any.
+    """Write the suite and its schedules; return it and the files. Raises `SuiteError` before writing.
 
-    With `force`, schedules are written over; a suite never is.
+    `force` overwrites schedules, but never a suite.
     """
-    looked_in = list(places) or [USUAL if USUAL.is_dir() else Path()]
-    first = looked_in[0]
+    sources = list(places) or [USUAL if USUAL.is_dir() else Path()]
+    first = sources[0]
     target = file or (first if first.is_dir() else first.parent) / f"{name}.toml"
     repository = repository_of(Path.cwd())
     kept = states_format(target, FORMAT)
     errors: list[str] = []
-    scenarios = scenarios_among(looked_in) if places or not kept else []
+    scenarios = scenarios_among(sources) if places or not kept else []
     if not kept and not scenarios:
         raise SuiteError(shown(target), [NO_SCENARIO.format(folder=first)])
     text = "" if kept else suite_text(name, scenarios, target, schema_beside("suite", target))
-    suite = _checked(target, text, errors)
+    suite = _validate(target, text, errors)
     files: dict[Path, str] = {}
     for schedule in schedules:
         try:
             files |= schedule_files(schedule, target, repository)
         except ValueError as error:
             errors.append(f"{error} @ --schedule {schedule}")
-    files = {path: content for path, content in files.items() if not _has(path, content)}
+    files = {
+        path: content
+        for path, content in files.items()
+        if not (path.is_file() and path.read_bytes() == content.encode())
+    }
     if not force:
-        errors += _there(files)
+        errors += _report_existing(files)
     if text and target.exists():
         errors.append(f"{shown(target)} exists and is not a suite: choose another --out")
     if kept and suite is not None:
         inside = {case.path.resolve() for case in suite.cases}
-        missing = (one for one in scenarios if one.resolve() not in inside)
-        errors += [NOT_IN_IT.format(scenario=shown(one), suite=shown(target)) for one in missing]
+        missing = (scenario for scenario in scenarios if scenario.resolve() not in inside)
+        errors += [NOT_IN_IT.format(scenario=shown(scenario), suite=shown(target)) for scenario in missing]
     if suite is None or errors:
         raise SuiteError(shown(target), errors)
     files = ({target: text} if text else {}) | files
@@ -62,10 +66,10 @@ def write_suite(
     return suite, list(files)
 
 
-def _checked(target: Path, text: str, errors: list[str]) -> Suite | None:
-    """The existing suite, or that of the text; its mistakes go to `errors`."""
+def _validate(target: Path, text: str, errors: list[str]) -> Suite | None:
+    """The existing suite, or the new one; mistakes go to `errors`."""
     raw = parsed_toml(text)
-    for case in raw.get("cases", ()):  # relative to here: the suite's folder may not exist yet
+    for case in raw.get("cases", ()):  # relative to the current folder: the suite's folder may not exist yet
         case["scenario"] = str((target.parent / case["scenario"]).resolve())
     try:
         return suite_from_dict(raw, target) if text else load_suite(target)
@@ -78,12 +82,8 @@ def _write(path: Path, content: bytes) -> None:
     write_atomically(path, lambda file: file.write(content))
 
 
-def _has(path: Path, content: str) -> bool:
-    return path.is_file() and path.read_bytes() == content.encode()
-
-
-def _there(files: Iterable[Path]) -> Iterator[str]:
-    """Files that would be written over."""
+def _report_existing(files: Iterable[Path]) -> Iterator[str]:
+    """Report files that would be overwritten."""
     for path in files:
         if path.exists():
             yield f"{shown(path)} exists: add --force to write over it"

@@ -1,4 +1,4 @@
-"""A regress in words and numbers, the same in a terminal, on a page, in a comment and for machines."""
+"""Texts and numbers of a regress, the same on a terminal, on a page, in a comment and in exports."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,7 +8,7 @@ from keyheat.numbers import NOTHING, measured, some
 from keyheat.regression.outcome import Decision, GateFinding, SessionOutcome, Verdict, is_idle
 from keyheat.words import LIMITS, limit_words
 
-MOST_TIMES: Final = 1_000  # beyond, nobody cares how many
+MOST_TIMES: Final = 1_000  # larger ratios are not printed
 SINGLE: Final = {"units": "unit", "shards": "shard"}
 SHOWN: Final[Mapping[Verdict, str]] = {
     "good": "As good as it was",
@@ -30,7 +30,7 @@ DECISIONS: Final[Mapping[Decision, str]] = {
 
 
 def headline(outcome: SessionOutcome) -> str:
-    """The result in one sentence: `nightly regressed: 2 of 12 gates failed.`"""
+    """The result as a sentence: `nightly regressed: 2 of 12 gates failed.`"""
     gates, failed = len(outcome.measured), len(outcome.failed)
     of_gates = f"{failed} of {some(gates, 'gate')} failed"
     match outcome.verdict:
@@ -45,48 +45,50 @@ def headline(outcome: SessionOutcome) -> str:
         case "regressed":
             return f"{outcome.suite} regressed: {of_gates if failed else 'thresholds are broken'}."
         case "invalid" if outcome.invalid:
-            bad = f"{len(outcome.invalid)} of {some(_made(outcome), 'run')} are invalid"
+            bad = f"{len(outcome.invalid)} of {some(_run_count(outcome), 'run')} are invalid"
             return f"{outcome.suite} is inconclusive: {bad}{f'; {of_gates}' if failed else ''}."
         case "invalid":
             return f"{outcome.suite} cannot be compared with its baseline."
         case "not_compared":
             return f"{outcome.suite} was not run: its baseline was measured on another setup."
         case "refused":
-            return f"{outcome.suite} was refused after {some(_made(outcome), 'run')}."
+            return f"{outcome.suite} was refused after {some(_run_count(outcome), 'run')}."
         case "interrupted":
-            return f"{outcome.suite} was interrupted: {some(_made(outcome), 'run')} kept, nothing decided."
+            return (
+                f"{outcome.suite} was interrupted: {some(_run_count(outcome), 'run')} kept, nothing decided."
+            )
 
 
 def _good(gates: int, undecided: int) -> str:
     if not gates:
         return "ran; there was nothing to compare with"
     if undecided:
-        held = f"{gates - undecided} of {some(gates, 'gate')} held"
-        return f"shows no regression: {held}, {undecided} could not have seen one"
-    held = "its one gate held" if gates == 1 else f"all {gates:,} gates held"
-    return f"is as good as it was: {held}"
+        passed = f"{gates - undecided} of {some(gates, 'gate')} held"
+        return f"shows no regression: {passed}, {undecided} could not have seen one"
+    passed = "its one gate held" if gates == 1 else f"all {gates:,} gates held"
+    return f"is as good as it was: {passed}"
 
 
 def decision(finding: GateFinding) -> str:
-    """What a gate found, in a word or two."""
+    """A gate's decision as text."""
     return "nothing to measure" if is_idle(finding) else DECISIONS[finding.decision]
 
 
-def _made(outcome: SessionOutcome) -> int:
+def _run_count(outcome: SessionOutcome) -> int:
     return sum(len(case.before if outcome.paired else ()) + len(case.after) for case in outcome.cases)
 
 
-def against(outcome: SessionOutcome) -> str:
-    """What it was held against, and whether that was forced."""
+def baseline_phrase(outcome: SessionOutcome) -> str:
+    """The baseline as text, and whether the comparison was forced."""
     if outcome.baseline is None:
         return "compared with nothing"
-    how = ", whose scenarios were run again beside the new ones" if outcome.paired else ""
+    how = ", whose scenarios were rerun next to the new ones" if outcome.paired else ""
     forced = "; FORCED: the setups differ" if outcome.forced else ""
-    return f"compared with {outcome.baseline.said}{how}{forced}"
+    return f"compared with {outcome.baseline.title}{how}{forced}"
 
 
 def value(of: float | str | None, measure: str) -> str:
-    """A value of a measure with its unit: 1,800 units/s, 1 shard, 2.5 %; a dash where there is none."""
+    """A measure's value with its unit: 1,800 units/s, 1 shard, 2.5 %; a dash for None."""
     if of is None:
         return NOTHING
     if isinstance(of, str):
@@ -94,18 +96,18 @@ def value(of: float | str | None, measure: str) -> str:
     unit = MEASURES[measure].unit if measure in MEASURES else ""
     if unit == "share":
         return f"{measured(of * 100)} %"
-    said = measured(of)
-    return f"{said} {SINGLE.get(unit, unit) if said == '1' else unit}".rstrip()
+    number = measured(of)
+    return f"{number} {SINGLE.get(unit, unit) if number == '1' else unit}".rstrip()
 
 
 def label_words(label: str) -> str:
-    """A label of a summary in words: `table write partition` is `a partition limit (table writes)`."""
+    """A label as a phrase: `table write partition` is `a partition limit (table writes)`."""
     resource, direction, constraint = label.split(" ") if label.count(" ") == 2 else ("", "", "")
     return limit_words(constraint, resource, direction) if constraint in LIMITS else label
 
 
 def relative(change: float | None) -> str:
-    """A relative change with its sign: +12 %, -0.5 %, 0 %; many times as `x 12`."""
+    """A relative change with its sign: +12 %, -0.5 %, 0 %; large ones as `x 12`."""
     if change is None:
         return NOTHING
     if change > MOST_TIMES:
@@ -116,7 +118,7 @@ def relative(change: float | None) -> str:
 
 
 def step(before: float | str | None, after: float | str | None, measure: str) -> str:
-    """The difference where a ratio says nothing, as from zero: +1.06 percentage points, -3 s; else empty."""
+    """The difference if a ratio is useless, as from zero: +1.06 percentage points, -3 s; else empty."""
     if not isinstance(before, float | int) or not isinstance(after, float | int) or before == after:
         return ""
     floor = MEASURES[measure].floor if measure in MEASURES else 0.0
@@ -128,16 +130,16 @@ def step(before: float | str | None, after: float | str | None, measure: str) ->
 
 
 def between(low: float, high: float) -> str:
-    """An interval of relative changes: -12 % to -8 %; nothing where it holds anything at all."""
+    """An interval of relative changes: -12 % to -8 %; empty if it excludes nothing."""
     if low < 1 / MOST_TIMES - 1 and high > MOST_TIMES:
         return ""
     return f"{relative(low)} to {relative(high)}"
 
 
-def changed(finding: GateFinding) -> str:
-    """The change and its interval: -10 % (-12 % to -8 %); from nearly nothing, the difference.
+def change_phrase(finding: GateFinding) -> str:
+    """The change and its interval: -10 % (-12 % to -8 %); from nearly zero, the difference.
 
-    If the interval holds anything at all, the change cannot be told.
+    An interval that excludes nothing leaves the change undecided.
     """
     if by := step(finding.before, finding.after, finding.gate.measure):
         return by

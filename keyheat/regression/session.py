@@ -1,4 +1,4 @@
-"""One session of a suite: which baseline, which runs in which order, and what is kept of each."""
+"""One session of a suite: its baseline, the order of its runs, and their records."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from keyheat.numbers import some
 from keyheat.regression.compare import Runs
 from keyheat.regression.history import History, Kept, Session
 from keyheat.regression.outcome import GOOD, BaselineUsed, Difference, RunMade, Side
-from keyheat.regression.setups import differences, foreseen, scenario_before
+from keyheat.regression.setups import differences, expected_summary, scenario_before
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
 from keyheat.runs.formats import read_diagnosis
@@ -25,33 +25,33 @@ BOUND: Final = "The load generator was the limit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """A session and its runs, by case."""
+    """A baseline session and its runs, by case."""
 
     used: BaselineUsed
     kept: Mapping[str, tuple[Kept, ...]]
-    tentative: frozenset[str] = frozenset()  # cases whose runs are of a session that nobody has accepted
+    tentative: frozenset[str] = frozenset()  # cases with runs of an unaccepted session
 
     @property
     def runs(self) -> dict[str, list[RunSummary]]:
-        return {case: [one.summary for one in kept] for case, kept in self.kept.items()}
+        return {case: [run.summary for run in kept] for case, kept in self.kept.items()}
 
 
 def baseline_of(
     history: History, suite: Suite, named: str | None, *, settled: bool = False
 ) -> Baseline | None:
-    """The session of that name, pinned or not, or else the last good one; None if there is no such session.
+    """The named or pinned session, else the last good one; None if there is none.
 
-    Cases without a good session take their runs from the last session that nobody has accepted yet, unless
-    only what is `settled` is wanted. Raises `ValueError` if the name means no session to compare with.
+    Cases without a good session use the last session that is not accepted yet, unless `settled`. Raises
+    `ValueError` if the name is not a session to compare with.
     """
     session = history.last_good(suite.name) if named is None else _chosen(history, suite, named)
     later = None if settled or named is not None else _unaccepted(history, suite, session)
-    if (shown := session or later) is None:
+    if (main := session or later) is None:
         return None
-    kept, tentative = (_kept(history, one) if one is not None else {} for one in (session, later))
+    kept, tentative = (_kept(history, source) if source is not None else {} for source in (session, later))
     used = BaselineUsed(
-        session=str(shown.id), started_at=shown.started_at, label=shown.label, chosen=named is not None,
-        pin=named if named in shown.pins else None, accepted=session is not None,
+        session=str(main.id), started_at=main.started_at, label=main.label, chosen=named is not None,
+        pin=named if named in main.pins else None, accepted=session is not None,
     )  # fmt: skip
     new = frozenset(tentative.keys() - kept.keys())
     return Baseline(used=used, kept={**tentative, **kept}, tentative=new)
@@ -62,42 +62,42 @@ def _chosen(history: History, suite: Suite, named: str) -> Session:
     if session.suite == suite.name and session.verdict in (*GOOD, "regressed"):
         return session
     why = f"is a session of suite {session.suite}" if session.suite != suite.name else "has no valid verdict"
-    good = ", ".join(str(one.id) for one in history.sessions(suite.name) if one.good)[:200] or "none yet"
+    good = (
+        ", ".join(str(other.id) for other in history.sessions(suite.name) if other.good)[:200] or "none yet"
+    )
     raise ValueError(f"--baseline {named!r} {why}; good sessions of {suite.name}: {good}")
 
 
 def _unaccepted(history: History, suite: Suite, good: Session | None) -> Session | None:
-    """The last session since the good one that waits for a review; without a good one, also a regressed."""
-    found = history.latest(suite.name, "unaccepted")
+    """The last session to review since the good one; without a good one, also a regressed one."""
+    latest = history.latest(suite.name, "unaccepted")
     if good is None:
-        return found or history.latest(suite.name, "regressed")
-    return found if found is not None and found.id > good.id else None
+        return latest or history.latest(suite.name, "regressed")
+    return latest if latest is not None and latest.id > good.id else None
 
 
 def _kept(history: History, session: Session) -> dict[str, tuple[Kept, ...]]:
     kept: dict[str, tuple[Kept, ...]] = {}
-    for one in history.runs(session):
-        kept[one.case] = (*kept.get(one.case, ()), one)
+    for run in history.runs(session):
+        kept[run.case] = (*kept.get(run.case, ()), run)
     return kept
 
 
-def forbidden_from_the_start(
-    baseline: Baseline, suite: Suite, machine: Mapping[str, Any]
-) -> tuple[Difference, ...]:
-    """What is going to forbid the comparison, as far as that is known before anything is sent."""
+def early_differences(baseline: Baseline, suite: Suite, machine: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """Differences known before the first run that will forbid the comparison."""
     cases = [
         case for case in suite.cases if case.name in baseline.kept and case.name not in baseline.tentative
     ]
     before = {case.name: [baseline.kept[case.name][0].summary] for case in cases}
-    after = {case.name: [foreseen(before[case.name][0], case, machine)] for case in cases}
+    after = {case.name: [expected_summary(before[case.name][0], case, machine)] for case in cases}
     return differences(suite, before, after)[0]
 
 
-def refusal(baseline: Baseline, found: Sequence[Difference]) -> tuple[str, ...]:
-    """Why a session is not begun, and what would be accepted; a sentence each."""
-    count = some(len(found), "thing differs", "things differ")
+def refusal_reasons(baseline: Baseline, differing: Sequence[Difference]) -> tuple[str, ...]:
+    """Why a session does not start, and what to do; one sentence each."""
+    count = some(len(differing), "thing differs", "things differ")
     return (
-        f"The baseline, {baseline.used.said}, was measured on another setup: {count}.",
+        f"The baseline, {baseline.used.title}, was measured on another setup: {count}.",
         'Restore the setup; or set compare = "always" for a case whose design is meant to change; or start a '
         "new baseline with --new-baseline; or run the baseline's scenarios beside the new ones with paired = "
         "true in the suite's [run]; or compare anyway with --force.",
@@ -105,7 +105,7 @@ def refusal(baseline: Baseline, found: Sequence[Difference]) -> tuple[str, ...]:
 
 
 def scenarios_of(baseline: Baseline, suite: Suite) -> dict[str, Scenario]:
-    """The scenarios of the baseline's runs, by case. Raises `ValueError` if this version cannot read one."""
+    """Scenarios of the baseline's runs, by case. Raises `ValueError` for an unreadable one."""
     try:
         return {
             case.name: scenario_before(kept[0].summary, f"the baseline of {case.name}")
@@ -114,14 +114,14 @@ def scenarios_of(baseline: Baseline, suite: Suite) -> dict[str, Scenario]:
         }
     except ScenarioError as error:
         raise ValueError(
-            f"paired = true reruns the scenarios of {baseline.used.said}: {error}. Start a new baseline with "
-            "--new-baseline"
+            f"paired = true reruns the scenarios of {baseline.used.title}: {error}. Start a new baseline "
+            "with --new-baseline"
         ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """One run to be made: which repetition of which case, and where."""
+    """One run of the plan: case, repetition and directory."""
 
     case: SuiteCase
     repetition: int  # from 0
@@ -130,17 +130,17 @@ class PlannedRun:
     folder: Path  # the run directory
 
     def write(self) -> Path:
-        """Write its scenario beside its directory, and give the file. Raises `CannotWrite`."""
+        """Write the scenario next to its directory; return its path. Raises `CannotWrite`."""
         return write_scenario(self.folder.with_name(f"{self.folder.name}.json"), self.scenario)
 
 
-def planned(
+def plan_runs(
     suite: Suite, folder: Path, *, before: Mapping[str, Scenario] | None = None
 ) -> tuple[PlannedRun, ...]:
-    """Every run of the suite, in the order in which they are made, below `folder`.
+    """List every run of the suite in order, below `folder`.
 
-    With `before`, each case is run on two sides: with the scenario given there by the case's name (or its
-    own, so that both are the same), and with its own. Both runs of a pair have the same seed.
+    `before` adds a second side: it maps a case's name to the baseline's scenario (default: the case's own, so
+    that both sides are the same). Both runs of a pair have the same seed.
     """
     most = max(case.repetitions for case in suite.cases)
     return tuple(
@@ -155,39 +155,39 @@ def planned(
 def _runs(
     case: SuiteCase, repetition: int, folder: Path, before: Mapping[str, Scenario] | None
 ) -> Iterator[PlannedRun]:
-    """The run of a case, or the pair: every other pair is turned round."""
+    """The run of a case, or the pair, whose order alternates."""
     scenarios: dict[Side, Scenario] = {"after": case.scenario}
     if before is not None:
         scenarios = {"before": before.get(case.name, case.scenario), "after": case.scenario}
     for side in scenarios if repetition % 2 == 0 else reversed(scenarios):
         seeded = scenarios[side].model_copy(update={"seed": case.seed(repetition)})
-        place = f"{repetition + 1}" if before is None else f"{repetition + 1}-{side}"
+        name = f"{repetition + 1}" if before is None else f"{repetition + 1}-{side}"
         yield PlannedRun(
-            case=case, repetition=repetition, side=side, folder=folder / place,
+            case=case, repetition=repetition, side=side, folder=folder / name,
             scenario=with_files_of(seeded, case.path.parent),
         )  # fmt: skip
 
 
 @dataclass(slots=True)
 class SessionRuns:
-    """It grows with each run; `code` is the exit code of the run that ended the session before its time."""
+    """Runs so far; `code` is the exit code of a run that ended the session early."""
 
     runs: list[RunMade] = field(default_factory=list)
     summaries: list[tuple[PlannedRun, RunSummary]] = field(default_factory=list)
     code: int | None = None
 
     def of(self, side: Side) -> Runs:
-        """The summaries of one side, by case; a run without a diagnosis has none."""
-        found: dict[str, list[RunSummary]] = {}
+        """Summaries of one side, by case, of runs with a diagnosis."""
+        by_case: dict[str, list[RunSummary]] = {}
         for planned, summary in self.summaries:
             if planned.side == side:
-                found.setdefault(planned.case.name, []).append(summary)
-        return found
+                by_case.setdefault(planned.case.name, []).append(summary)
+        return by_case
 
-    def shown(self, case: str, side: Side) -> tuple[RunMade, ...]:
-        """The runs of a case on one side, in the order of their repetitions."""
-        found = [run for run in self.runs if (run.case, run.side) == (case, side)]
-        return tuple(sorted(found, key=lambda run: run.repetition))
+    def results_of(self, case: str, side: Side) -> tuple[RunMade, ...]:
+        """The runs of a case on one side, by repetition."""
+        results = [run for run in self.runs if (run.case, run.side) == (case, side)]
+        return tuple(sorted(results, key=lambda run: run.repetition))
 
 
 def make_runs(
@@ -196,20 +196,20 @@ def make_runs(
     keep: Callable[[PlannedRun, RunSummary], None],
     tell: Callable[[int, RunMade], None],
 ) -> SessionRuns:
-    """Make the runs in order, until all are made, one cannot start, or an interrupt.
+    """Make the runs in order, until one cannot start, or an interrupt.
 
-    `make` makes one, by its number from 1, and says whether it has a diagnosis, and its seconds; it raises
-    `NotStarted` if no further run can start. Runs made before an interrupt are kept.
+    `make` gets a run and its number from 1; it returns whether there is a diagnosis, and the seconds. It
+    raises `NotStarted` to stop the session. Runs before an interrupt are kept.
     """
     all_made = SessionRuns()
     try:
-        for number, one in enumerate(plan, start=1):
-            diagnosed, took_s = make(one, number)
-            summary = read_summary(one.folder) if diagnosed else None
+        for number, run in enumerate(plan, start=1):
+            diagnosed, took_s = make(run, number)
+            summary = read_summary(run.folder) if diagnosed else None
             if summary is not None:
-                keep(one, summary)
-                all_made.summaries.append((one, summary))
-            all_made.runs.append(_run_made(one, summary, took_s))
+                keep(run, summary)
+                all_made.summaries.append((run, summary))
+            all_made.runs.append(_run_made(run, summary, took_s))
             tell(number, all_made.runs[-1])
     except NotStarted as stop:
         all_made.code = stop.code
@@ -219,7 +219,7 @@ def make_runs(
 
 
 class NotStarted(Exception):
-    """A run could not start, so that no further one is tried; `code` is its exit code."""
+    """A run could not start, which ends the session; `code` is its exit code."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -235,14 +235,14 @@ def _run_made(planned: PlannedRun, summary: RunSummary | None, took_s: float) ->
     )  # fmt: skip
 
 
-def runs_kept(kept: Sequence[Kept]) -> tuple[RunMade, ...]:
-    """Runs of an earlier session."""
+def kept_results(kept: Sequence[Kept]) -> tuple[RunMade, ...]:
+    """Results of an earlier session's runs."""
     return tuple(
         RunMade(
-            case=one.case, repetition=one.repetition + 1, side="before", url=one.folder_url,
-            **_numbers(one.summary),
+            case=run.case, repetition=run.repetition + 1, side="before", url=run.folder_url,
+            **_numbers(run.summary),
         )
-        for one in kept
+        for run in kept
     )  # fmt: skip
 
 
@@ -254,9 +254,9 @@ def _numbers(summary: RunSummary | None) -> dict[str, Any]:
 
 
 def _problem(planned: PlannedRun, summary: RunSummary | None) -> str | None:
-    """Why a run is invalid, in two sentences at most; a generator limit first, then what shows it."""
+    """Why a run is invalid, in at most two sentences: a generator limit first, then its evidence."""
     if summary is None:
-        return f"It came to no diagnosis; its files are in {planned.folder}."
+        return f"It has no diagnosis; its files are in {planned.folder}."
     if summary.comparable:
         return None
     diagnosis = read_diagnosis(planned.folder / FILES[DIAGNOSIS])
@@ -266,8 +266,8 @@ def _problem(planned: PlannedRun, summary: RunSummary | None) -> str | None:
 
 
 @contextmanager
-def kept_session(history: History, suite: Suite, label: str | None) -> Iterator[Session]:
-    """A session that is ended whatever happens in it."""
+def recorded_session(history: History, suite: Suite, label: str | None) -> Iterator[Session]:
+    """Open a session and end it in any case."""
     session = history.begin(suite.name, label)
     try:
         yield session

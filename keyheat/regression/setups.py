@@ -1,8 +1,8 @@
-"""Whether the runs before and after measured the same thing, else what changed, by path in the scenario.
+"""Compare the setups of two sessions, and list what changed by its path in the scenario.
 
-What is sent, to which target, from which machine is the setup: if it changed, numbers say nothing about the
-table. Capacity, mode and indexes of a table are no setup: a change of them, or of a design that is always
-compared, is named as the suspect, and the gates decide.
+The setup is the load, the target and the machine: if it changed, the numbers are not comparable. Capacity,
+mode and indexes of a table are not part of it: their change, or that of a design that is always compared, is
+a suspect, and the gates decide.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,49 +22,49 @@ Runs = Mapping[str, Sequence[RunSummary]]
 NOT_SENT: Final = {
     "format", "name", "question", "seed", "expects", "thresholds", "budget", "abort_on", "local",
 }  # fmt: skip
-"""Fields of a scenario that do not decide what is sent; `local.scale` is the setup's own scale."""
+"""Scenario fields that do not affect the load; `local.scale` is the setup's `scale`."""
 OF_NO_EFFECT: Final = {"on_end", "expires_h"}
 KEYS: Final = {"partition_key", "partition_key_type", "sort_key", "sort_key_type", "name"}
-"""Fields of a table that decide what is sent; all others are its capacity and what surrounds it."""
+"""Table fields that affect the load; all others are capacity and surroundings."""
 OF_EVERY_RUN: Final = ("target", "scale")
 OF_NOISE: Final = ("machine", "region", "transport", "processes")
-"""What a run without noise does not depend on."""
-NAMED: Final = (SIMULATED, "local", "aws")  # targets that a run calls as a suite does
-SCENARIO, NOT_KNOWN, NONE = "scenario", "not known", "none"
+"""Fields that do not matter to a run without noise."""
+NAMED: Final = (SIMULATED, "local", "aws")  # targets with the same name in runs and suites
+SCENARIO, NOT_KNOWN, NONE = "scenario", "unknown", "none"
 LONGEST: Final = 120  # characters of one side
 SLIGHT: Final = 0.1
-"""Of a load: so much more or less is the traffic of another night, and the last suspect."""
+"""Relative change of a load that is ordinary traffic, and the last suspect."""
 
 
 def differences(
     suite: Suite, before: Runs, after: Runs
 ) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
-    """What forbids comparing the runs of each case, and the suspects; a case of one side has neither."""
+    """Differences that forbid comparing the runs of each case, and suspects; none for one side alone."""
     forbidding: list[Difference] = []
     suspects: list[Difference] = []
     for case in suite.cases:
         first, last = before.get(case.name), after.get(case.name)
         for path, was, now in _changes_between(first[0], last[0]) if first and last else ():
-            one = Difference(case=case.name, what=path, before=was, after=now)
+            difference = Difference(case=case.name, what=path, before=was, after=now)
             if _is_suspect(path, case):
-                suspects.append(one)
+                suspects.append(difference)
             elif path not in OF_NOISE or (not case.simulated and any(map(is_noisy, case.gates))):
-                forbidding += [one] if case.gates else []
+                forbidding += [difference] if case.gates else []
     return tuple(forbidding), tuple(sorted(suspects, key=_slight))
 
 
-def foreseen(before: RunSummary, case: SuiteCase, machine: Mapping[str, Any]) -> RunSummary:
-    """The run `before` as it would be now, as far as that is known before anything is sent."""
-    known: dict[str, Any] = {"scenario": kept_form(case.scenario)}
+def expected_summary(before: RunSummary, case: SuiteCase, machine: Mapping[str, Any]) -> RunSummary:
+    """The summary of `before` as far as it is known to change now, before any run."""
+    update: dict[str, Any] = {"scenario": kept_form(case.scenario)}
     if case.target in NAMED:
-        known |= {"target": case.target, "scale": case.scenario.local.scale if case.target != "aws" else 1.0}
+        update |= {"target": case.target, "scale": case.scenario.local.scale if case.target != "aws" else 1.0}
     if case.target != SIMULATED:
-        known["machine"] = in_words(Machine.model_validate(machine))
-    return before.model_copy(update={"setup": before.setup.model_copy(update=known)})
+        update["machine"] = in_words(Machine.model_validate(machine))
+    return before.model_copy(update={"setup": before.setup.model_copy(update=update)})
 
 
 def scenario_before(summary: RunSummary, what: str) -> Scenario:
-    """The scenario of a run of the baseline. Raises `ScenarioError` if this version cannot read it."""
+    """The scenario of a baseline's run. Raises `ScenarioError` if this version cannot read it."""
     return scenario_from_dict(dict(summary.setup.scenario or {}), what)
 
 
@@ -85,20 +85,20 @@ def _changes_between(before: RunSummary, after: RunSummary) -> Iterator[tuple[st
 
 
 def _document(setup: Setup) -> dict[str, Any]:
-    """All of a setup that is compared, with the paths of the scenario."""
+    """All compared fields of a setup, by the scenario's paths."""
     whole: dict[str, Any] = {name: getattr(setup, name) for name in (*OF_EVERY_RUN, *OF_NOISE)}
     raw = setup.scenario or {}
-    with suppress(ScenarioError):  # of another version: it counts as it is written
+    with suppress(ScenarioError):  # of another version: compare it unparsed
         raw = scenario_from_dict(dict(raw), "summary.json").model_dump(mode="json")
     sent = {name: value for name, value in raw.items() if name not in NOT_SENT}
     table = {name: value for name, value in (raw.get("table") or {}).items() if name not in OF_NO_EFFECT}
     table = {name: value for name, value in table.items() if name not in ("name", WARM)} | dict(
         setup.found or {WARM: table.get(WARM)}
     )
-    companions = [_without(one, {"name", *OF_NO_EFFECT}) for one in raw.get("companions") or ()]
+    companions = [_without(companion, {"name", *OF_NO_EFFECT}) for companion in raw.get("companions") or ()]
     keys = dict(raw.get("keys") or {})
     if isinstance(keys.get("trace"), str):
-        keys["trace"] = PurePath(keys["trace"]).name  # the same trace wherever it lies
+        keys["trace"] = PurePath(keys["trace"]).name  # the folder does not matter
     return {**whole, **sent, "table": table, "companions": companions, "keys": keys}
 
 
@@ -107,25 +107,25 @@ def _without(fields: Mapping[str, Any], names: Collection[str]) -> dict[str, Any
 
 
 def _changes(before: Any, after: Any, path: str) -> Iterator[tuple[str, str, str]]:
-    """Every field with another value: path, before, after; what one side has as a whole is one change."""
+    """Changed fields: path, before, after; a mapping on one side only is one change."""
     before, after = _by_name(before), _by_name(after)
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in dict.fromkeys((*before, *after)):
-            place = f"{path}.{name}" if path else str(name)
-            yield from _changes(before.get(name), after.get(name), place)
+            field_path = f"{path}.{name}" if path else str(name)
+            yield from _changes(before.get(name), after.get(name), field_path)
     elif before != after and not _grew(path, before, after):
         yield path, _words(before, path), _words(after, path)
 
 
 def _by_name(value: Any) -> Any:
-    """A list of tables or indexes by their names, any other list of fields by its places."""
-    if isinstance(value, list | tuple) and value and all(isinstance(one, Mapping) for one in value):
-        return {one.get("name", place): _without(one, {"name"}) for place, one in enumerate(value)}
+    """Index tables and indexes by name, other lists of mappings by position."""
+    if isinstance(value, list | tuple) and value and all(isinstance(entry, Mapping) for entry in value):
+        return {entry.get("name", index): _without(entry, {"name"}) for index, entry in enumerate(value)}
     return {} if value == [] else value
 
 
 def _grew(path: str, before: Any, after: Any) -> bool:
-    """Whether it is a warm throughput that is not less: AWS raises it with the load and never lowers it."""
+    """Whether a warm throughput did not fall: AWS raises it with the load, never lowers it."""
     return path.startswith(f"table.{WARM}") and (before is None or after is None or after > before)
 
 
@@ -138,22 +138,22 @@ def _words(value: Any, path: str) -> str:
         case int() | float():
             return f"{value:,.12g}"
         case Mapping():
-            flat = {name: one for name, one in value.items() if not name.endswith("_type")}
-            stated = {name: one for name, one in flat.items() if one not in (None, False, True, [])}
-            text = ", ".join(f"{name} {_words(one, path)}" for name, one in stated.items())
+            flat = {name: field for name, field in value.items() if not name.endswith("_type")}
+            stated = {name: field for name, field in flat.items() if field not in (None, False, True, [])}
+            text = ", ".join(f"{name} {_words(field, path)}" for name, field in stated.items())
         case list() | tuple():
-            text = ", ".join(_words(one, path) for one in value)
+            text = ", ".join(_words(item, path) for item in value)
         case _:
             text = str(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-def _slight(one: Difference) -> bool:
-    """Whether what changed is a load that is nearly the same."""
-    if not one.what.startswith("load."):
+def _slight(difference: Difference) -> bool:
+    """Whether only the load changed, and only slightly."""
+    if not difference.what.startswith("load."):
         return False
     try:
-        before, after = (float(side.replace(",", "")) for side in (one.before, one.after))
+        before, after = (float(side.replace(",", "")) for side in (difference.before, difference.after))
     except ValueError:
         return False
     return abs(after - before) <= SLIGHT * abs(before)

@@ -1,7 +1,7 @@
-"""A suite: cases, each a scenario on a target, that are run again and again, and the gates of each.
+"""Suites: cases, each a scenario on a target, and their gates.
 
-`load_suite` is the way in. It returns a frozen `Suite` with every scenario read, or raises `SuiteError` with
-the mistakes in the file, or else with those of the scenarios that it names.
+`load_suite` returns a frozen `Suite` with every scenario loaded, or raises `SuiteError` with the mistakes in
+the file, or else those in its scenarios.
 """
 
 import re
@@ -22,41 +22,41 @@ from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.shipped import shipped
-from keyheat.simulator.rehearsal.ask import check_file
+from keyheat.simulator.dryrun.ask import check_file
 from keyheat.validation import mistakes
 from keyheat.words import Constraint
 
 SUITES: Final = shipped("configs") / "suites"
 FILES: Final = (".toml", ".json")
 SEEDS: Final = 2**63
-REPETITIONS: Final = 5  # if a gate is statistical and nobody says how many
+REPETITIONS: Final = 5  # default for statistical gates
 LEAST_REPETITIONS: Final = 2  # one run has no spread
-OF_LIMITS: Final = (THROTTLE_SHARE, CAPACITY_USED)  # gates of simulated cases, too
+OF_LIMITS: Final = (THROTTLE_SHARE, CAPACITY_USED)  # also gates of simulated cases
 DEFAULT_GATES: Final = tuple(Gate(measure=name) for name in (LABELS, *MEASURES))
-"""The gates of a case without gates of its own: labels, and every measure; see `default_gates`."""
+"""Gates of a case that states none: labels and every measure; see `default_gates`."""
 
 
 class SuiteError(ScenarioError):
-    """A suite that cannot be run, with every reason why."""
+    """A suite that cannot run, with every reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteCase:
-    """One scenario on one target, how often it is run, and its gates."""
+    """One scenario on one target, with repetitions and gates."""
 
     name: str
-    scenario: Scenario  # with the suite's settings made
-    path: Path  # of the scenario's file; its trace is beside it
+    scenario: Scenario  # with the suite's settings applied
+    path: Path  # of the scenario's file; its trace is next to it
     target: str
     repetitions: int
     seeds: Seeds
     gates: tuple[Gate, ...]
-    expects: Constraint | None = None  # what limits its runs, as it is meant to be
-    always: bool = False  # compared, whatever has changed of its scenario
+    expects: Constraint | None = None  # the intended constraint of its runs
+    always: bool = False  # compared despite a changed scenario
 
     @property
     def simulated(self) -> bool:
-        """Whether nothing is sent: a run of it has no noise, and costs nothing."""
+        """Whether it sends nothing: its runs have no noise, and cost nothing."""
         return self.target == SIMULATED
 
     def seed(self, repetition: int) -> int:
@@ -66,7 +66,7 @@ class SuiteCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """Cases that belong together, in the order of the file."""
+    """A set of cases, in the order of the file."""
 
     name: str
     question: str
@@ -81,10 +81,10 @@ class Suite:
 
 
 def default_gates(target: str, repetitions: int | None) -> tuple[Gate, ...]:
-    """The default gates that fit a case.
+    """Default gates of a case.
 
-    A simulated run has no noise: its gates are the exact measures, the throttled share and the capacity
-    used. One repetition has no spread, so that nothing statistical can be decided by it.
+    A simulated run has no noise: its gates are the exact measures, the throttle share and the capacity used.
+    One repetition has no spread, so it has no statistical gate.
     """
     noisy, simulated = target != SIMULATED and repetitions != 1, target == SIMULATED
     return tuple(
@@ -95,7 +95,7 @@ def default_gates(target: str, repetitions: int | None) -> tuple[Gate, ...]:
 
 
 def find_suite(name_or_path: str) -> Suite:
-    """A suite by its file, or by its name in configs/suites. Raises `SuiteError`."""
+    """Find a suite by its file, or by its name in configs/suites. Raises `SuiteError`."""
     ours = ", ".join(sorted(file.stem for file in SUITES.glob("*.toml")))
     if not name_or_path:
         raise SuiteError("keyheat regress", [f"which suite? A file, or one of ours: {ours} @ SUITE"])
@@ -108,7 +108,7 @@ def find_suite(name_or_path: str) -> Suite:
 
 
 def load_suite(path: Path) -> Suite:
-    """Read one suite's file. Raises `SuiteError`."""
+    """Load a suite from a file. Raises `SuiteError`."""
     try:
         raw = parsed_toml(text_of(path))
     except (OSError, NotAccepted) as error:
@@ -117,7 +117,7 @@ def load_suite(path: Path) -> Suite:
 
 
 def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
-    """The suite that a file says or is going to say. Raises `SuiteError` as `load_suite` does."""
+    """Build a suite from a file's content. Raises `SuiteError` as `load_suite` does."""
     try:
         spec = SuiteSpec.model_validate(raw)
     except ValidationError as error:
@@ -136,39 +136,39 @@ def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
 
 
 def _scenario_of(case: CaseSpec, suite: Path, number: int, errors: list[str]) -> tuple[Scenario | None, Path]:
-    """The scenario of a case with its settings made, and its file; what is wrong with it goes to `errors`."""
-    named, place = case.scenario, f"$.cases[{number}]"
-    own = named.endswith(FILES) or "/" in named
-    path = suite.parent / named if own else SCENARIOS / f"{named}.toml"
+    """The scenario of a case with its settings, and its file; mistakes go to `errors`."""
+    named, location = case.scenario, f"$.cases[{number}]"
+    is_path = named.endswith(FILES) or "/" in named
+    path = suite.parent / named if is_path else SCENARIOS / f"{named}.toml"
     try:
         if not path.is_file():
-            errors.append(f"{_not_there(named, path, own=own)} @ {place}.scenario")
+            errors.append(f"{_not_there(named, path, is_path=is_path)} @ {location}.scenario")
             return None, path
         scenario = load_scenario(path)
     except ScenarioError as error:
-        errors += [_moved(line, path, f"{place}.scenario") for line in error.errors]
+        errors += [_moved(line, path, f"{location}.scenario") for line in error.errors]
         return None, path
     except (OSError, ValueError):  # a name that no file can have
-        errors.append(f"{_not_there(named, path, own=own)} @ {place}.scenario")
+        errors.append(f"{_not_there(named, path, is_path=is_path)} @ {location}.scenario")
         return None, path
     try:
         return overridden(scenario, case.set, str(path)), path
     except ScenarioError as error:
-        errors += [_moved(line, path, f"{place}.set") for line in error.errors]
+        errors += [_moved(line, path, f"{location}.set") for line in error.errors]
         return None, path
 
 
-def _moved(mistake: str, path: Path, place: str) -> str:
-    """A mistake of a scenario, with the place in the suite that brought it there."""
+def _moved(mistake: str, path: Path, location: str) -> str:
+    """A scenario's mistake, with its location in the suite."""
     message, _, where = mistake.rpartition(" @ ")
-    return f"{message} @ {place}" if where == "--set" else f"in {path.name}: {mistake} of {place}"
+    return f"{message} @ {location}" if where == "--set" else f"in {path.name}: {mistake} of {location}"
 
 
-def _not_there(named: str, path: Path, *, own: bool) -> str:
-    if own:
-        return f"no file {path}: a scenario's path begins at the suite's folder"
+def _not_there(named: str, path: Path, *, is_path: bool) -> str:
+    if is_path:
+        return f"no file {path}: a scenario's path is relative to the suite's folder"
     names = ", ".join(sorted(file.stem for file in SCENARIOS.glob("*.toml")))
-    return f"no scenario {named!r}; there are {names}, or say a path such as ./mine.toml"
+    return f"no scenario {named!r}; use one of {names}, or a path such as ./mine.toml"
 
 
 def _case(name: str, case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> SuiteCase:
@@ -185,7 +185,7 @@ def _case(name: str, case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: 
 
 
 def _names(spec: SuiteSpec, scenarios: Sequence[tuple[Scenario | None, Path]]) -> list[str]:
-    """Each case's own name, else its scenario's, with its target if it is run on several."""
+    """Each case's own name, else its scenario's, plus its target if it runs on several."""
     names = [
         case.name or (scenario.name if scenario else "")
         for case, (scenario, _) in zip(spec.cases, scenarios, strict=True)
@@ -203,7 +203,7 @@ def _slug(target: str) -> str:
 
 
 def _mistakes(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
-    """Rules of several fields together."""
+    """Check rules across fields."""
     if spec.run.table is not None and all(case.simulated for case in cases):
         yield "every case is simulated, on its scenario's own table: add a target or drop table @ $.run.table"
     yield from _of_loads(cases, spec)
@@ -211,17 +211,19 @@ def _mistakes(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
     for number, case in enumerate(cases):
         here = f"$.cases[{number}]"
         if often[case.name] > 1:
-            files = " and ".join(dict.fromkeys(shown(one.path) for one in cases if one.name == case.name))
+            files = " and ".join(
+                dict.fromkeys(shown(other.path) for other in cases if other.name == case.name)
+            )
             yield f"{often[case.name]} cases are named {case.name!r}, of {files}: rename one @ {here}.name"
         noisy = next((gate for gate in case.gates if is_noisy(gate)), None)
         if noisy is not None and not case.simulated and case.repetitions < LEAST_REPETITIONS:
-            place = here if spec.cases[number].repetitions is not None else "$"
+            location = here if spec.cases[number].repetitions is not None else "$"
             yield (
-                f"{noisy.measure} differs from run to run: it takes {LEAST_REPETITIONS} repetitions or "
-                f"more, got {case.repetitions} @ {place}.repetitions"
+                f"{noisy.measure} differs from run to run: it needs {LEAST_REPETITIONS} repetitions or "
+                f"more, got {case.repetitions} @ {location}.repetitions"
             )
         if case.scenario.table.scaled and not case.simulated:
-            yield f"auto scaling happens in simulated runs only, and {case.name} has it @ {here}.target"
+            yield f"only simulated runs have auto scaling, which {case.name} uses @ {here}.target"
         yield from _not_runnable(case, here)
 
 
@@ -235,15 +237,15 @@ def _not_runnable(case: SuiteCase, here: str) -> Iterator[str]:
 
 
 def _of_loads(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
-    """Gates on service times that are for simulated cases only: a simulated run takes no time."""
+    """Reject gates on service times whose cases are all simulated: a simulated run takes no time."""
     common = [case for case, stated in zip(cases, spec.cases, strict=True) if stated.gates is None]
     places = [("$", spec.gates, common)]
-    places += [(f"$.cases[{n}]", one.gates, [cases[n]]) for n, one in enumerate(spec.cases)]
-    for place, gates, held in places:
+    places += [(f"$.cases[{n}]", case_spec.gates, [cases[n]]) for n, case_spec in enumerate(spec.cases)]
+    for location, gates, cases_with_gates in places:
         for number, gate in enumerate(gates or ()):
             timed = gate.measure != LABELS and MEASURES[gate.measure].unit == "ms"
-            if timed and held and all(case.simulated for case in held):
+            if timed and cases_with_gates and all(case.simulated for case in cases_with_gates):
                 yield (
-                    f"{gate.measure} is measured of real loads only, and every case that it is for is "
-                    f"simulated: say another target, or no such gate @ {place}.gates[{number}].measure"
+                    f"{gate.measure} is measured of real loads only, but all its cases are simulated: change "
+                    f"the target, or remove the gate @ {location}.gates[{number}].measure"
                 )

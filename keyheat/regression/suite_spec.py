@@ -1,4 +1,4 @@
-"""A suite's file as a person writes it: scenarios, targets, how often, and the gates of each case."""
+"""Format of a suite file: scenarios, targets, repetitions and the gates of each case."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -8,15 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.regression.outcome import LABELS, Gate, is_noisy
-from keyheat.scenario.spec.part import (
-    IN_WORDS,
-    BudgetUnits,
-    Dollars,
-    Minutes,
-    Name,
-    ScenarioPart,
-    TableName,
-)
+from keyheat.scenario.spec.part import IN_WORDS, BudgetUnits, Dollars, Minutes, Name, ScenarioPart, TableName
 from keyheat.words import Constraint
 
 FORMAT = "keyheat.suite/1"
@@ -32,13 +24,13 @@ Seeds = Literal["each", "same"]
 
 
 def _check_gates(gates: Sequence[Gate] | None) -> Sequence[Gate] | None:
-    """Raise for a measure that does not exist, stands twice, or has no use for the gate's other fields."""
+    """Raise for an unknown or repeated measure, or a field that its gate does not use."""
     names = [gate.measure for gate in gates or ()]
-    for place, gate in enumerate(gates or ()):
+    for index, gate in enumerate(gates or ()):
         if gate.measure not in (LABELS, *MEASURES):
             accepted = ", ".join((LABELS, *sorted(MEASURES)))
             raise PydanticCustomError("measure", f"no measure {gate.measure!r}; there are: {accepted}")
-        if gate.measure in names[:place]:
+        if gate.measure in names[:index]:
             raise PydanticCustomError("twice", f"two gates on {gate.measure}")
         if not is_noisy(gate) and gate.model_fields_set & {"least_effect", "confidence"}:
             raise PydanticCustomError("exact", f"{gate.measure} is exact: any change of it counts")
@@ -58,36 +50,34 @@ class CaseSpec(ScenarioPart):
         description="a name in configs/scenarios, or the path of a file, from the suite's own folder"
     )
     target: Target | None = Field(None, description="absent: the suite's")
-    set: tuple[str, ...] = Field(
-        (), description='fields of the scenario with other values, such as "load.duration_s=60"'
-    )
+    set: tuple[str, ...] = Field((), description='scenario fields to change, such as "load.duration_s=60"')
     repetitions: Repetitions | None = Field(None, description="absent: the suite's")
     seeds: Seeds | None = Field(None, description="absent: the suite's")
     expects: Constraint | None = Field(
-        None, description="what limits its runs, as it is meant to be; absent: as the scenario says"
+        None, description="the intended constraint of its runs; absent: the scenario's"
     )
     compare: Literal["same_load", "always"] = Field(
         "same_load",
-        description="always: held against its baseline although its scenario has changed since, which is "
-        "named as the suspect; simulated cases are so anyway",
+        description="always: compared with its baseline although its scenario changed since, which "
+        "becomes a suspect; default for simulated cases",
     )
-    gates: Gates = Field(None, description="absent: the suite's; empty: it is run, and held to nothing")
+    gates: Gates = Field(None, description="absent: the suite's; empty: runs without checks")
 
 
 class RunSpec(ScenarioPart):
-    """How runs that load a table are made. What a person has to agree to is said on the command line only."""
+    """Settings of runs that load a table; consent is given on the command line only."""
 
     table: TableName | None = Field(
         None,
-        description="an existing table, used as it is by every case that is not simulated; in AWS "
-        "--allow-table has to allow it by name",
+        description="an existing table for every case that is not simulated; in AWS, --allow-table "
+        "must allow it by name",
     )
     share: bool = Field(False, description="load a table although another run is loading it")
     clean_up: bool = Field(False, description="delete the items of each run at its end")
     keep_table: bool = Field(False, description="keep the tables that runs create")
     align: bool = Field(True, description="wait for a full minute before each load")
     collect: bool = Field(True, description="read CloudWatch; false: label from client data only")
-    paired: bool = Field(False, description="rerun the baseline's scenarios beside the new ones, in turns")
+    paired: bool = Field(False, description="rerun the baseline's scenarios next to the new ones, in turns")
     max_dollars: Dollars | None = Field(None, description="cap for each run; absent: its scenario's budget")
     max_units: BudgetUnits | None = Field(None, description="cap for each run, reads and writes together")
     max_minutes: Minutes | None = Field(None, description="cap for each run, in minutes of load")
@@ -97,24 +87,24 @@ class RunSpec(ScenarioPart):
 
 
 class SuiteSpec(ScenarioPart):
-    """Scenarios that are run again and again, and what must not get worse from one time to the next."""
+    """Scenarios to run again and again, and what must not get worse."""
 
     format: Literal["keyheat.suite/1"]
     name: Name
     question: Annotated[str, Field(min_length=1, max_length=300)]
-    target: Target = Field("simulated", description="of every case that says none")
+    target: Target = Field("simulated", description="of every case without its own")
     repetitions: Repetitions | None = Field(
         None, description="of each case, interleaved; absent: 5 where a gate is statistical, else 1"
     )
     seeds: Seeds = Field(
         "each", description="each: repetition n has the scenario's seed + n; same: all have the scenario's"
     )
-    gates: Gates = Field(None, description="of every case that says none; absent: what fits its target")
-    run: RunSpec = Field(default_factory=RunSpec, description="how loads are run, and what they may consume")
+    gates: Gates = Field(None, description="of every case without its own; absent: depends on its target")
+    run: RunSpec = Field(default_factory=RunSpec, description="how to run loads, and their limits")
     cases: Annotated[tuple[CaseSpec, ...], Field(min_length=1, max_length=1_000)]
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of a suite's file, for editors."""
+    """JSON Schema of a suite file, for editors."""
     schema = SuiteSpec.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT, **schema}

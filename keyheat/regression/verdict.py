@@ -1,4 +1,4 @@
-"""A session compared with its baseline: the verdict, why in sentences, and the whole outcome."""
+"""Compare a session with its baseline: verdict, reasons and outcome."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,93 +22,92 @@ from keyheat.regression.outcome import (
     is_idle,
 )
 from keyheat.regression.phrases import label_words, value
-from keyheat.regression.session import Baseline, SessionRuns, refusal, runs_kept
+from keyheat.regression.session import Baseline, SessionRuns, kept_results, refusal_reasons
 from keyheat.regression.setups import differences
 from keyheat.regression.suite import Suite
 from keyheat.words import INTERRUPTED, REFUSED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """What a session is compared with, and how: `paired` reruns it, `force` overlooks another setup."""
+class SessionComparison:
+    """A session's baseline and how to compare: `paired` reran it, `force` ignores another setup."""
 
     suite: Suite
     baseline: Baseline | None
     paired: bool = False
     force: bool = False
-    accept: bool = False  # a first session is the baseline, whatever it says
-    to_accept: str = "add --accept"  # the whole command
+    accept: bool = False  # accept a first session despite throttles
+    to_accept: str = "add --accept"  # or the whole command
 
-    def judged(self, made: SessionRuns) -> dict[str, Any]:
-        """Verdict, reasons, findings and differences, as an outcome has them."""
-        if made.code is not None:
-            return _stopped(made)
-        before, after = self._before(made), made.of("after")
+    def judge(self, results: SessionRuns) -> dict[str, Any]:
+        """Verdict, reasons, findings and differences, as fields of an outcome."""
+        if results.code is not None:
+            return _stopped(results)
+        before, after = self._before(results), results.of("after")
         forbidding, suspects = differences(self.suite, before, after)
         tentative = self.baseline.tentative if self.baseline is not None else frozenset()
-        unlike = tuple(one for one in forbidding if one.case in tentative)  # which forbids no session
-        forbidding = tuple(one for one in forbidding if one.case not in tentative)
+        # Differences from a tentative baseline do not forbid the session.
+        unlike = tuple(difference for difference in forbidding if difference.case in tentative)
+        forbidding = tuple(difference for difference in forbidding if difference.case not in tentative)
         suspects += unlike
         findings: tuple[GateFinding, ...] = ()
         if self.force or self.paired or not forbidding:
-            compared = before.keys() - {one.case for one in unlike}
+            compared = before.keys() - {difference.case for difference in unlike}
             gates = {case: gates for case, gates in self.suite.gates.items() if case in compared}
-            changed = {one.case for one in suspects}
+            changed = {difference.case for difference in suspects}
             findings = judge(gates, before, after, in_turns=self.paired, changed=changed)
         has_baseline = self.baseline is not None and self.baseline.used.accepted
         new = [case for case in self.suite.gates if has_baseline and case not in before]
-        at_first = [one for one in self.cases(made) if not has_baseline or one.name in {*new, *tentative}]
+        unknown = {*new, *tentative}
+        expects = {case.name: case.expects for case in self.suite.cases}
+        at_first = [case for case in self.cases(results) if not has_baseline or case.name in unknown]
         verdict, because = verdict_of(
-            made.runs, findings, compared=has_baseline, new_cases=new, changed=suspects,
+            results.runs, findings, compared=has_baseline, new_cases=new, changed=suspects,
             forbidden=() if self.force or self.paired else forbidding,
-            doubts=() if self.accept else doubts_of(at_first, _expected(self.suite)),
+            doubts=() if self.accept else doubts_of(at_first, expects),
             gone=[case for case in before if case not in self.suite.gates],
         )  # fmt: skip
-        if self._may_be_accepted(verdict, made, findings, tentative):
+        if self._may_be_accepted(verdict, results, findings, tentative):
             because += (f"If this is as intended: {self.to_accept}",)
         return {
             "verdict": verdict, "because": because, "findings": findings, "differences": forbidding,
             "suspects": suspects, "forced": self.force and bool(forbidding),
         }  # fmt: skip
 
-    def cases(self, made: SessionRuns) -> tuple[CaseMade, ...]:
-        """Every case of the suite, with its runs on both sides."""
+    def cases(self, results: SessionRuns) -> tuple[CaseMade, ...]:
+        """Every case of the suite, with the runs of both sides."""
         kept = {} if self.paired or self.baseline is None else self.baseline.kept
         return tuple(
             CaseMade(
                 name=case.name, scenario=case.scenario.name, target=case.target,
                 question=case.scenario.question,
-                before=made.shown(case.name, "before") or runs_kept(kept.get(case.name, ())),
-                after=made.shown(case.name, "after"),
+                before=results.results_of(case.name, "before") or kept_results(kept.get(case.name, ())),
+                after=results.results_of(case.name, "after"),
             )
             for case in self.suite.cases
         )  # fmt: skip
 
-    def _before(self, made: SessionRuns) -> Runs:
+    def _before(self, results: SessionRuns) -> Runs:
         if self.paired:
-            return made.of("before")
+            return results.of("before")
         return self.baseline.runs if self.baseline is not None else {}
 
     @staticmethod
     def _may_be_accepted(
-        verdict: Verdict, made: SessionRuns, findings: Sequence[GateFinding], tentative: frozenset[str]
+        verdict: Verdict, results: SessionRuns, findings: Sequence[GateFinding], tentative: frozenset[str]
     ) -> bool:
-        """Whether nothing is worse than a session that somebody accepted."""
-        worse = any(one.failed and one.case not in tentative for one in findings)
-        broken = any(run.broken for run in made.runs)
+        """Whether nothing is worse than an accepted session."""
+        worse = any(finding.failed and finding.case not in tentative for finding in findings)
+        broken = any(run.broken for run in results.runs)
         return verdict == "unaccepted" or (verdict == "regressed" and not worse and not broken)
 
 
-def _expected(suite: Suite) -> dict[str, str | None]:
-    return {case.name: case.expects for case in suite.cases}
-
-
-def _stopped(made: SessionRuns) -> dict[str, Any]:
-    """The verdict of a session that one of its runs ended, by that run's exit code."""
-    if made.code == REFUSED:
+def _stopped(results: SessionRuns) -> dict[str, Any]:
+    """The verdict of a session that ended early, by the run's exit code."""
+    if results.code == REFUSED:
         return {"verdict": "refused", "because": ("A run was refused, so nothing is decided.",)}
-    kept = "Finished runs are kept." if made.runs else "No run had finished."
-    return {"verdict": "interrupted" if made.code == INTERRUPTED else "invalid", "because": (kept,)}
+    kept = "Finished runs are kept." if results.runs else "No run had finished."
+    return {"verdict": "interrupted" if results.code == INTERRUPTED else "invalid", "because": (kept,)}
 
 
 def verdict_of(
@@ -122,11 +121,10 @@ def verdict_of(
     doubts: Sequence[str] = (),
     gone: Sequence[str] = (),
 ) -> tuple[Verdict, tuple[str, ...]]:
-    """The verdict over all runs of a session, those of a rerun baseline among them, and why.
+    """The verdict over all runs of a session, including a rerun baseline, and why.
 
-    What makes the answer worthless outweighs the answer: an invalid run, then setups that forbid the
-    comparison, then gates and thresholds. A first session is not `compared`; `doubts` are what somebody has
-    to see of it, or of a new case, before it becomes the baseline.
+    An invalid run comes first, then setups that forbid the comparison, then gates and thresholds. A first
+    session is not `compared`; `doubts` need a review before it, or a new case, becomes the baseline.
     """
     after = [run for run in runs if run.side == "after"]
     because = (
@@ -149,7 +147,7 @@ def verdict_of(
 def _invalid(runs: Sequence[RunMade]) -> Iterator[str]:
     for run in runs:
         if not run.valid:
-            side = " (the baseline, run again)" if run.side == "before" else ""
+            side = " (the rerun baseline)" if run.side == "before" else ""
             yield f"{run.name}{side} is invalid: {run.problem or 'its evidence is missing.'}"
 
 
@@ -160,11 +158,11 @@ def _forbidden(forbidden: Sequence[Difference]) -> Iterator[str]:
 
 
 def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> tuple[str, ...]:
-    """What would become the baseline though nobody said that it is meant: throttles, or use of burst.
+    """Throttles and use of burst capacity that a new baseline would accept silently.
 
-    `expects` has the constraint that each case's scenario expects, by the case's name.
+    `expects` maps a case's name to the constraint that its scenario expects.
     """
-    found = []
+    doubts = []
     for case in cases:
         labels = sorted({label_words(label) for run in case.after for label in run.labels})
         expected, seen = expects.get(case.name), {run.constraint for run in case.after}
@@ -172,15 +170,15 @@ def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> t
         most = f" {value(max(shares), THROTTLE_SHARE)} of its attempts" if shares else ""
         if expected is not None and seen != {expected}:
             by = f"by {', '.join(labels)}" if labels else "by nothing"
-            found.append(f"{case.name} is expected to be limited by {expected}, and throttles{most}, {by}.")
+            doubts.append(f"{case.name} is expected to be limited by {expected}, and throttles{most}, {by}.")
         elif expected is None and labels:
-            found.append(
+            doubts.append(
                 f"{case.name} throttles{most}, by {', '.join(labels)}; its scenario expects nothing."
             )
         elif expected is None and max(used, default=0.0) > 1:
             of = value(max(used), CAPACITY_USED)
-            found.append(f"{case.name} runs on burst capacity, {of} of its maximum.")
-    return tuple(found)
+            doubts.append(f"{case.name} runs on burst capacity, {of} of its maximum.")
+    return tuple(doubts)
 
 
 def _measured(case: CaseMade, measure: str) -> list[float]:
@@ -188,13 +186,13 @@ def _measured(case: CaseMade, measure: str) -> list[float]:
 
 
 def _failed(findings: Sequence[GateFinding]) -> Iterator[str]:
-    """What got worse, by case: throttles and their limit first, then further gates by their names."""
+    """Regressions by case: throttles and their limit first, then other gates by name."""
     for case in dict.fromkeys(finding.case for finding in findings if finding.failed):
-        yield _worse(case, {one.gate.measure: one for one in findings if one.case == case})
+        yield _worse(case, {finding.gate.measure: finding for finding in findings if finding.case == case})
 
 
 def _worse(case: str, findings: Mapping[str, GateFinding]) -> str:
-    failed = [one for one in findings.values() if one.failed]
+    failed = [finding for finding in findings.values() if finding.failed]
     labels, share, used = (findings.get(name) for name in (LABELS, THROTTLE_SHARE, CAPACITY_USED))
     words, named = f"{case} fails {some(len(failed), 'gate')}", set[str]()
     if share is not None and share.after != share.before and (share.failed or (labels and labels.failed)):
@@ -208,23 +206,26 @@ def _worse(case: str, findings: Mapping[str, GateFinding]) -> str:
         words += f", by {_now(labels)}{f', and before by {before}' if before != 'none' else ''}"
         named.add(LABELS)
     others = [
-        f"{one.gate.measure} {_was(one)} -> {_now(one)}" for one in failed if one.gate.measure not in named
+        f"{finding.gate.measure} {_was(finding)} -> {_now(finding)}"
+        for finding in failed
+        if finding.gate.measure not in named
     ]
     return f"{words}{': ' if others else ''}{', '.join(others)}."
 
 
-def _now(one: GateFinding) -> str:
-    return value(one.after, one.gate.measure)
+def _now(finding: GateFinding) -> str:
+    return value(finding.after, finding.gate.measure)
 
 
-def _was(one: GateFinding) -> str:
-    return value(one.before, one.gate.measure)
+def _was(finding: GateFinding) -> str:
+    return value(finding.before, finding.gate.measure)
 
 
 def _changed(changed: Sequence[Difference]) -> Iterator[str]:
-    """What changed since the baseline: the suspects of whatever got worse."""
-    for change in dict.fromkeys(one.change for one in changed):
-        yield f"Changed: {change} ({', '.join(one.case for one in changed if one.change == change)})."
+    """Changes since the baseline, which are suspects of any regression."""
+    for change in dict.fromkeys(difference.change for difference in changed):
+        cases = ", ".join(difference.case for difference in changed if difference.change == change)
+        yield f"Changed: {change} ({cases})."
 
 
 def _undecided(findings: Sequence[GateFinding]) -> Iterator[str]:
@@ -233,24 +234,27 @@ def _undecided(findings: Sequence[GateFinding]) -> Iterator[str]:
 
 
 def outcome_of(
-    held: Held, made: SessionRuns, session: Session, *, history: Path, folder: Path, ended_at: datetime
-) -> SessionOutcome:
-    """The outcome of a session whose runs are made."""
+    comparison: SessionComparison, results: SessionRuns, session: Session, *, history: Path, folder: Path,
+    ended_at: datetime,
+) -> SessionOutcome:  # fmt: skip
+    """The outcome of a session after its runs."""
+    suite, baseline = comparison.suite, comparison.baseline
     return SessionOutcome(
-        suite=held.suite.name, suite_path=str(held.suite.path), question=held.suite.question,
+        suite=suite.name, suite_path=str(suite.path), question=suite.question,
         session=str(session.id), label=session.label, history=str(history), folder=str(folder),
-        started_at=session.started_at, ended_at=ended_at, paired=held.paired, cases=held.cases(made),
-        baseline=held.baseline.used if held.baseline is not None else None, **held.judged(made),
+        started_at=session.started_at, ended_at=ended_at, paired=comparison.paired,
+        cases=comparison.cases(results), baseline=baseline.used if baseline is not None else None,
+        **comparison.judge(results),
     )  # fmt: skip
 
 
 def not_compared(
-    suite: Suite, baseline: Baseline, found: Sequence[Difference], *, history: Path, label: str | None
+    suite: Suite, baseline: Baseline, differing: Sequence[Difference], *, history: Path, label: str | None
 ) -> SessionOutcome:
-    """The outcome of a session that was not begun: its baseline was measured on another setup."""
+    """The outcome of a session that did not start: its baseline has another setup."""
     now = datetime.now(UTC)
     return SessionOutcome(
         suite=suite.name, suite_path=str(suite.path), question=suite.question, session="none", label=label,
         history=str(history), folder="", started_at=now, ended_at=now, verdict="not_compared",
-        because=refusal(baseline, found), baseline=baseline.used, differences=tuple(found),
+        because=refusal_reasons(baseline, differing), baseline=baseline.used, differences=tuple(differing),
     )  # fmt: skip

@@ -1,9 +1,10 @@
 """Who writes into a folder: one run, or one series of runs, and nobody beside it.
 
 A claim is a lock that the system keeps on the folder itself. Of several who ask at once one gets it; it
-leaves no file behind, and it ends with the process that has it, whatever ends that. On a file system without
-locks only folders that are made are told apart; there it is found out after the run whose files they are.
-Windows locks no folders: there it is an empty file of the folder's name among the system's temporary ones.
+leaves no file behind, and it ends with the process that has it, whatever ends that: a run that says
+`running` in a folder that nobody claims has never ended. On a file system without locks only folders that
+are made are told apart; there it is found out after the run whose files they are. Windows locks no folders:
+there it is an empty file of the folder's name among the system's temporary ones.
 """
 
 import os
@@ -13,10 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from time import sleep
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from keyheat.runfiles import CannotWrite, check_no_link
+
+LOOKS: Final = 3
+LOOK_S: Final = 0.02  # between two tries: who only asks whether a folder is claimed holds it for a moment
 
 
 class Taken(CannotWrite):
@@ -65,12 +70,33 @@ def hold(folder: Path) -> Claim:
         except OSError as error:
             raise CannotWrite(f"cannot write to {folder}: {error.strerror}") from error
         claim = Claim(folder, made, place)
-        if not _locked(place):
+        if not _locked_soon(place):
             claim.unlock()
             raise Taken(f"{folder}: another run is being made there now; give another folder (--out)")
         if _is_still(folder, place):
             return claim
         claim.unlock()
+
+
+def _locked_soon(place: int) -> bool:
+    for look in range(LOOKS):
+        if look:
+            sleep(LOOK_S)
+        if _locked(place):
+            return True
+    return False
+
+
+def is_claimed(folder: Path) -> bool:
+    """Whether somebody writes into a folder now."""
+    try:
+        place = _opened(folder)
+    except OSError:
+        return False
+    try:
+        return not _locked(place)
+    finally:
+        os.close(place)
 
 
 def claim(folder: Path) -> Claim:

@@ -1,22 +1,16 @@
 """A run directory as it is written: its manifest first, what it says under way, files at the end."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from platform import node, python_version
+from platform import python_version
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Annotated, Any, Final
-
-import psutil
-from pydantic import BaseModel, ConfigDict, Field
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from keyheat import runfiles
-from keyheat.runfiles import read_json
 from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
-from keyheat.validation import checked
 from keyheat.words import WRITES_FIRST, Direction
 
 if TYPE_CHECKING:
@@ -172,56 +166,3 @@ def hot_keys(
 
 def keys_json(keys: Keys) -> dict[str, Any]:
     return {"k": TOP_KEYS, **keys.model_dump(mode="json", exclude_unset=True)}
-
-
-UNDERWAY: Final = "keyheat.underway/1"
-UNDERWAY_NAME: Final = "underway.json"
-BORN_WITHIN_S: Final = 2.0  # the system's own clock steps, and its times of birth with it
-SILENT_S: Final = 86_400.0  # after which a process on another machine counts as gone
-
-
-class Underway(BaseModel):
-    """The process that makes a run; `born_s` is when that began, in seconds since 1970."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    host: str
-    pid: int
-    born_s: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-@contextmanager
-def underway(folder: Path) -> Iterator[None]:
-    """Have a folder say which process makes its run, for as long as that does. Raises `CannotWrite`."""
-    process = psutil.Process()
-    mine = Underway(host=node(), pid=process.pid, born_s=process.create_time())
-    runfiles.write_json(folder / UNDERWAY_NAME, UNDERWAY, mine.model_dump())
-    try:
-        yield
-    finally:
-        forget_underway(folder)
-
-
-def is_underway(folder: Path, now_s: float) -> bool:
-    """Whether the process that makes the folder's run is there. Raises `FileProblem`.
-
-    One of another machine is taken to be there for a day.
-    """
-    path = folder / UNDERWAY_NAME
-    if not path.exists():
-        return False
-    maker = checked(path, Underway, read_json(path, UNDERWAY))
-    if maker.host != node():
-        return now_s - path.stat().st_mtime < SILENT_S
-    try:
-        process = psutil.Process(maker.pid)
-        same = abs(float(process.create_time()) - maker.born_s) < BORN_WITHIN_S
-        return same and bool(process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return False
-
-
-def forget_underway(folder: Path) -> None:
-    """The run has ended. A folder that cannot be written any more keeps the sign, and the process is gone."""
-    with suppress(OSError):
-        (folder / UNDERWAY_NAME).unlink(missing_ok=True)

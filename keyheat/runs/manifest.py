@@ -20,8 +20,6 @@ from keyheat.words import Direction, Endpoint, Source
 
 Rule = Literal["max_dollars", "max_units", "max_minutes", "throttle_share", "error_share", "p99_ms"]
 STOP_SHARES: Final = {"throttle_share": "were throttled", "error_share": "failed"}
-NOTHING_EXPIRES: Final = "off"
-"""What `time_to_live` says where no items of the table expire."""
 STOP_AMOUNTS: Final = {
     "max_dollars": ("dollars", 4),
     "max_units": ("units", 0),
@@ -203,7 +201,6 @@ class Manifest(LenientPart):
     items_marked: bool = False  # whether they name the run: the table is somebody else's
     shared_with: tuple[SharedWith, ...] = ()
     auto_scaling: AutoScaling | None = None  # of such a table
-    time_to_live: str | None = None  # the attribute by which its items expire; None: not known
     table_notes: tuple[str, ...] = ()  # what else writes to it do, and what may change it meanwhile
     processes: int | None = None
     users: int | None = None

@@ -43,7 +43,7 @@ class ProvisionedCapacity:
         self._every_s = every_s
         self._clock = clock
         self._next_s = 0.0
-        self._lock = Lock()  # held only to decide who asks
+        self._lock = Lock()  # held only to decide which thread asks
 
     def __call__(self, throttle: Throttle) -> None:
         """Ask, where the provisioned throughput is what was exceeded: no other limit moves with it."""
@@ -54,9 +54,9 @@ class ProvisionedCapacity:
             if now_s < self._next_s:
                 return
             self._next_s = now_s + self._every_s
-        self._raise()
+        self._increase()
 
-    def _raise(self) -> None:
+    def _increase(self) -> None:
         table = self._client.describe_table(TableName=self._table)["Table"]
         now = table["ProvisionedThroughput"]
         wanted = min(self._most_write_units, ceil(now["WriteCapacityUnits"] * self._factor))
@@ -66,5 +66,5 @@ class ProvisionedCapacity:
         try:
             self._client.update_table(TableName=self._table, ProvisionedThroughput=throughput)
         except ClientError as error:
-            if error_code(error.response) not in BUSY:  # somebody else is changing it
+            if error_code(error.response) not in BUSY:  # another process is changing it
                 raise

@@ -1,4 +1,4 @@
-"""What the package asks of a DynamoDB client, and what a throttled answer says."""
+"""The DynamoDB client that the package needs, and how it reads a throttled response."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from keyheat.words import THROTTLE_CODES, Direction
 
 Answered = Mapping[str, Any]
 Note = Callable[[str, float], None]
-"""Is told what happened and how often or how much: `shards.increments`, `metadata.read_units` ..."""
+"""A callback for counts: `shards.increments`, `metadata.read_units` ..."""
 
 
 class Client(Protocol):
@@ -25,8 +25,8 @@ class Client(Protocol):
     def query(self, **request: Any) -> Answered: ...
 
 
-def nobody_is_told(name: str, number: float) -> None:
-    """The `Note` of an application that does not count."""
+def no_callback(name: str, number: float) -> None:
+    """The `Note` of an application that counts nothing."""
 
 
 def error_code(response: Mapping[str, Any]) -> str | None:

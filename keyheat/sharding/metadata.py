@@ -18,7 +18,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from keyheat.model.units import item_bytes, write_units
-from keyheat.sharding.client import Answered, Client, Note, error_code, nobody_is_told
+from keyheat.sharding.client import Answered, Client, Note, error_code, no_callback
 
 US = 1_000_000
 NUMBER, UPDATED, HISTORY = "number_of_shards", "last_updated", "shard_history"
@@ -30,7 +30,7 @@ class MetadataError(ValueError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class ShardChange:
-    """From a moment on, a key had so many shards."""
+    """A key's number of shards from a moment on."""
 
     at_us: int
     number: int
@@ -141,7 +141,7 @@ class Metadata:
     the newest shard would miss what was written there."""
 
     def __init__(
-        self, client: Client, table: str, *, partition_key: str = "pk", note: Note = nobody_is_told
+        self, client: Client, table: str, *, partition_key: str = "pk", note: Note = no_callback
     ) -> None:
         self._client = client
         self._table = table
@@ -161,7 +161,7 @@ class Metadata:
         return None if item is None else Shards.from_item(item)
 
     def insert(self, key: str, shards: Shards) -> bool:
-        """Say for the first time how many shards a key has; False where somebody else just did."""
+        """Write the first metadata of a key; False if another writer just did."""
         item = {**self._key(key), **shards.to_item()}
         return self._written(
             item,
@@ -174,7 +174,7 @@ class Metadata:
         )
 
     def replace(self, key: str, before: Shards, after: Shards) -> bool:
-        """Change what is said of a key, unless somebody has since `before` was read; False where one has."""
+        """Replace a key's metadata if it is still `before`; False if another writer has changed it."""
         values = after.to_item()
         return self._written(
             {**self._key(key), **before.to_item()},

@@ -9,7 +9,7 @@ from time import time
 from typing import Any
 
 from keyheat.scenario.keys import shard_key, shard_keys
-from keyheat.sharding.client import Client, Note, nobody_is_told
+from keyheat.sharding.client import Client, Note, no_callback
 from keyheat.sharding.knowledge import Policy
 from keyheat.sharding.metadata import Metadata, Shards
 
@@ -107,7 +107,7 @@ class ShardShrinker:
         metadata: Metadata,
         policy: Policy,
         *,
-        note: Note = nobody_is_told,
+        note: Note = no_callback,
         clock: Callable[[], float] = time,
     ) -> None:
         self._metadata = metadata

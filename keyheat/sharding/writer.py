@@ -9,7 +9,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from keyheat.scenario.keys import shard_key
-from keyheat.sharding.client import Limit, Note, Throttle, nobody_is_told, throttle_of
+from keyheat.sharding.client import Limit, Note, Throttle, no_callback, throttle_of
 from keyheat.sharding.knowledge import Knowledge, KnownShards, Policy, ShardStep
 from keyheat.sharding.metadata import Metadata, Shards
 
@@ -17,7 +17,7 @@ MOST_DOUBLINGS = 30  # the longest pause is reached long before
 
 
 class RetryPatience:
-    """That of one write: its pauses get longer, and after `within_s` seconds there are no more."""
+    """Retry pauses of one write: they get longer, and end after `within_s` seconds."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ GIVES_UP_S = 30.0
 
 
 def wait_for_capacity(throttle: Throttle) -> None:
-    """Asks nobody for capacity: auto scaling, or a person, will see to it."""
+    """Do nothing about capacity: auto scaling, or a person, adds it."""
 
 
 class ShardWriter:
@@ -68,7 +68,7 @@ class ShardWriter:
         *,
         knowledge: Knowledge | None = None,
         ask_for_capacity: Callable[[Throttle], None] = wait_for_capacity,
-        note: Note = nobody_is_told,
+        note: Note = no_callback,
         rng: Random | None = None,
         clock: Callable[[], float] = time,
         pause: Callable[[float], None] = sleep,
@@ -102,7 +102,7 @@ class ShardWriter:
             try:
                 put(shard_key(key, shard))
             except ClientError as error:
-                newest = self._raised(key, known, throttle_of(error.response))
+                newest = self._react(key, known, throttle_of(error.response))
                 if not newest:
                     patience.after(error)
                 continue
@@ -135,11 +135,11 @@ class ShardWriter:
             if shards is None:
                 shards = Shards.first(self._clock())
                 if not self._metadata.insert(key, shards):
-                    continue  # somebody was faster: go by what they said
+                    continue  # another writer was faster: read what it wrote
             return self._knowledge.learn(key, shards, read_s=read_s, now_s=self._clock())
 
-    def _raised(self, key: str, known: KnownShards, throttle: Throttle | None) -> bool:
-        """Do what a throttle calls for; True where the key has a new shard to write to."""
+    def _react(self, key: str, known: KnownShards, throttle: Throttle | None) -> bool:
+        """React to a throttle; return True if the key has a new shard to write to."""
         if throttle is None:
             return False
         if throttle.limit is Limit.TABLE:
@@ -149,12 +149,12 @@ class ShardWriter:
             now_s = self._clock()
             known, step = self._knowledge.on_partition_error(key, known, self._policy, now_s, self._rng)
             if step is ShardStep.RAISE:
-                return self._raise(key, known.shards, now_s)
+                return self._add_shard(key, known.shards, now_s)
             self._note(f"shards.{step}", 1)
         return False
 
-    def _raise(self, key: str, before: Shards, now_s: float) -> bool:
-        """Try to give a key one shard more; True where it has more than it had, whoever saw to it."""
+    def _add_shard(self, key: str, before: Shards, now_s: float) -> bool:
+        """Try to give a key one more shard; True if it has more than before, whichever writer added it."""
         after = before.changed(before.number + 1, now_s, keep=self._policy.history)
         try:
             if self._metadata.replace(key, before, after):

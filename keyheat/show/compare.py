@@ -149,7 +149,7 @@ def comparison_answer(runs: Sequence[ComparedRun], prices: Prices | None, out_di
         warnings=tuple(warnings_of(runs)),
         parts=tuple(replace(card, question=card.question if len(questions) else "") for card in cards),
         sections=(_numbers(runs),) if prices is not None else (),
-        reading=(*READING, ("A million writes", MILLION.format(prices.shown))) if prices is not None else (),
+        reading=(*READING, ("A million writes", MILLION.format(prices.title))) if prices is not None else (),
     )  # fmt: skip
 
 

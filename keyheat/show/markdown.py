@@ -1,9 +1,7 @@
 """An answer as Markdown, for a ticket or a chat."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from keyheat.runfiles import write_atomically
 from keyheat.show.answer import Answer, Section, Table
 from keyheat.words import plain_in_markdown
 
@@ -11,12 +9,6 @@ from keyheat.words import plain_in_markdown
 def markdown_of(answer: Answer, *, whole: bool = True) -> str:
     """The answer, its sections and parts under headings; the first screen alone if not `whole`."""
     return "\n".join(_lines(answer, "##", whole)) + "\n"
-
-
-def write_markdown(path: Path, answer: Answer) -> None:
-    """Write the file, whole or not at all. Raises `CannotWrite`."""
-    body = markdown_of(answer).encode()
-    write_atomically(path, lambda file: file.write(body))
 
 
 def _lines(answer: Answer, heading: str, whole: bool) -> Iterator[str]:

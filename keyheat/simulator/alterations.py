@@ -163,7 +163,7 @@ def spread_traffic(scenario: Scenario, seed: int, folder: Path = Path()) -> tupl
     """What the scenario's load test sends, and what of it is not as the load test would do it.
 
     "What if these keys had 20 shards?" can be asked of every load test: hot keys are divided on their way.
-    Raises `ScenarioError` for a load test of which a rehearsal cannot say what it sends.
+    Raises `ScenarioError` for a load test of which no dry run shows what it sends.
     """
     traffic, count = traffic_of(scenario, seed, folder), scenario.keys.shards
     if count == 1 or spreads_itself(scenario, folder):

@@ -22,7 +22,6 @@ from keyheat.runs.folder import (
     hot_keys,
     keys_json,
     totals_json,
-    underway,
     versions,
 )
 from keyheat.runs.manifest import Keys
@@ -199,7 +198,7 @@ def under_way(
     """Have the folder say that the scenario is being simulated into it, until the end of the block.
 
     Yields what is called once the run is written. What was not simulated to its end leaves no run behind,
-    unless the process is killed: a manifest that says `running`, without a process that is alive, is a run
+    unless the process is killed: a manifest that says `running`, in a folder that nobody claims, is a run
     that never ended. Raises `CannotWrite`.
     """
     run, whole = (
@@ -208,8 +207,7 @@ def under_way(
     )
     run.begin()
     try:
-        with underway(folder):
-            yield lambda: whole.__setitem__(0, True)
+        yield lambda: whole.__setitem__(0, True)
     except BaseException:
         if not whole[0]:
             run.forget()

@@ -65,7 +65,7 @@ def assert_label(
 def assert_shards_suffice(
     source: Source | None = None, /, *, shards: int, at_most: float = 0.001, **options: Unpack[CheckOptions]
 ) -> None:
-    """With so many shards of every hot key, or fewer, hardly an attempt (`at_most`) is throttled."""
+    """With this number of shards of every hot key, or fewer, at most `at_most` of attempts are throttled."""
     __tracebackhide__ = True
     _require(shards >= 1, f"shards is a whole number from 1 on, not {shards}")
     require_share(at_most)
@@ -89,7 +89,7 @@ def assert_units_per_operation(
     direction: DirectionName = "write",
     **options: Unpack[CheckOptions],
 ) -> None:
-    """An accepted operation consumes at most so many units in the mean, those of indexes included."""
+    """An accepted operation consumes at most `at_most` units in the mean, those of indexes included."""
     __tracebackhide__ = True
     _require(at_most >= 0, f"at_most is a number of units, not {at_most}")
     _require(direction in UNITS, f"direction is one of {', '.join(UNITS)}, not {direction!r}")
@@ -149,7 +149,7 @@ def _over(made: Simulation, at_most: float) -> bool:
 
 
 def _times(factor: float) -> Change:
-    """Every flow with so many times its requests."""
+    """Every flow with `factor` times its requests."""
 
     def change(flow: Flow) -> Flow:
         return replace(flow, requests=flow.requests * factor)
@@ -182,7 +182,7 @@ def _smallest_shards(sent: CheckedLoad, at_most: float) -> Search:
 
 
 def _with_shards(sent: CheckedLoad, shards: int) -> CheckedLoad:
-    """The load with so many shards of every hot key."""
+    """The load with this number of shards of every hot key."""
     scenario = with_shards(sent.scenario, shards)
     return replace(
         sent,

@@ -68,7 +68,7 @@ def throttled_in(rows: Rows) -> int:
 
 
 def sent_steadily(rows: Rows, requests_per_s: float, seconds: int) -> Demanded:
-    """The recorded requests in their proportions, so many a second together."""
+    """The recorded requests in their proportions, at a total rate."""
     flows = tuple(_flows(rows, requests_per_s / requests_in(rows)))
     return Demanded([flows] * seconds)
 
@@ -260,7 +260,7 @@ class LocalDynamoDB:
         seconds: int = SECONDS,
         **chances: Unpack[Chances],
     ) -> None:
-        """No partition's limit is met if what was sent were sent so many times a second."""
+        """No partition limit is reached if the recorded requests were sent at this rate."""
         __tracebackhide__ = True
         assert_no_hot_partition(self.sent(requests_per_s, table=table, seconds=seconds), **chances)
 

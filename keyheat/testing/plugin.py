@@ -92,7 +92,7 @@ def _started() -> "Iterator[LocalDynamoDB]":
 
 
 def _turn_here(endpoint: "LocalDynamoDB", patch: pytest.MonkeyPatch) -> None:
-    """Send what is made with an SDK from now on to the endpoint, whoever's credentials there are."""
+    """Send SDK clients that are made from now on to the endpoint, with no real credentials."""
     for name in OF_SOMEBODY:
         patch.delenv(name, raising=False)
     for name, value in endpoint.environment().items():
@@ -100,7 +100,7 @@ def _turn_here(endpoint: "LocalDynamoDB", patch: pytest.MonkeyPatch) -> None:
 
 
 def _written(error: BaseException, folder: Path) -> str | None:
-    """Where the report of a failing check is, or why there is none; None where nothing is to be reported."""
+    """The path of a failing check's report, or why it was not written; None for any other failure."""
     from keyheat.runfiles import CannotWrite, FileProblem
     from keyheat.testing.failure import CheckFailed, write_report_of
 

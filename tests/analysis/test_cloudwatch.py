@@ -13,8 +13,8 @@ from keyheat.evidence.cloudwatch import (
     MetricAnswer,
     MetricSource,
     PollPace,
+    fetch_published,
     most_metrics,
-    published,
 )
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
@@ -74,7 +74,7 @@ class Told:
             client_factory=lambda _service: self, pace=pace, clock=lambda: self.now_s, sleep=self.sleep,
             progress=lambda what, left_s: self.shown.append((what, left_s)),
         )  # fmt: skip
-        return published(source, TableFacts(name="orders"), WINDOW)
+        return fetch_published(source, TableFacts(name="orders"), WINDOW)
 
 
 def test_two_answers_that_agree_end_it() -> None:
@@ -147,7 +147,7 @@ def test_an_answer_that_never_settles_is_taken_and_said() -> None:
     found = (told := Told(changing)).answer()
     assert told.asked_s[-1] == 600
     assert found.problems == (
-        "CloudWatch: what it says of the run still changed 600 s after its end; `keyheat collect` asks again",
+        "CloudWatch: its metrics still changed 600 s after the run; `keyheat collect` asks again",
     )
 
 

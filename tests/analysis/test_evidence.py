@@ -136,7 +136,7 @@ def test_a_killed_run_ends_now(run_dir: Path, demo: Any) -> None:
     )
     found = collect(run_dir, run.aws())
     assert found.window.end == run.window.end
-    assert "the end of the run: run.json says it is running" in found.missing
+    assert "the end of the run: in run.json its status is running" in found.missing
     write_evidence(run_dir / "evidence.json", found)
     assert analyze_run(run_dir).verdict.grade == "cause_metric"
 
@@ -189,7 +189,7 @@ BAD_OUTPUT: list[tuple[str, Any]] = [
         r"'Timestamps' is missing @ \$\.MetricDataResults\[0\]",
         [{"Label": "ConsumedReadCapacityUnits/Sum/60/table"}],
     ),
-    ("none that `keyheat queries` makes", [{"Label": "my own", "Timestamps": [], "Values": []}]),
+    ("not one of `keyheat queries`", [{"Label": "my own", "Timestamps": [], "Values": []}]),
     (
         "1 timestamps for 0 values",
         [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": []}],
@@ -201,7 +201,7 @@ BAD_OUTPUT: list[tuple[str, Any]] = [
             for name in "AB"
         ],
     ),
-    ("is no quantity", [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": [-1]}]),
+    ("not a quantity", [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": [-1]}]),
     ("2 errors", [{"Label": "x"}, {"Label": "y"}]),
 ]
 

@@ -19,7 +19,7 @@ from keyheat.cli.options import TimeWindow, a_time, in_utc
 from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import silent
 from keyheat.evidence.request import EvidenceRequest, evidence_for, window_of
-from keyheat.evidence.table import facts_then
+from keyheat.evidence.table import facts_during
 from keyheat.flags import TimeSpan
 from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
@@ -201,7 +201,7 @@ def test_what_is_refused_half_way_is_said() -> None:
         )  # fmt: skip
     assert consumption(found).points == ((START, 7.0),)
     assert any("no more" in line for line in found.missing)
-    assert any("was not answered to the end" in line for line in found.missing)
+    assert any("is incomplete: follow NextToken" in line for line in found.missing)
 
 
 class Refusing:
@@ -216,7 +216,7 @@ class Refusing:
 WINDOWS: list[tuple[datetime, datetime, str]] = [
     (NOW, NOW, "is not after --start"),
     (NOW, NOW - MINUTE, "is not after --start"),
-    (NOW - DAY, NOW + DAY, "is in the future; the latest that can be had is 2026-11-20T12:30:00Z"),
+    (NOW - DAY, NOW + DAY, "is in the future; the latest accepted is 2026-11-20T12:30:00Z"),
     (NOW + 10 * MINUTE, NOW + 20 * MINUTE, "is in the future"),
     (NOW - 456 * DAY, NOW - 455 * DAY, "CloudWatch keeps 455 days, back to 2025-08-22T12:30:00Z"),
     (NOW - 500 * DAY, NOW, "455 days at most"),
@@ -261,13 +261,13 @@ def test_a_mistyped_table_is_told_those_that_there_are(service_app: ServiceApp) 
 
 
 TOGETHER = [
-    ({"table": "t", "metrics": (Path("a"),), "last": DAY}, "say both --start and --end"),
+    ({"table": "t", "metrics": (Path("a"),), "last": DAY}, "give both --start and --end"),
     ({"table": "t", "last": DAY, "start": NOW}, "leave out --start and --end"),
     ({"folder": Path("run"), "table": "t", "region": "x"}, "leave out --table, --region"),
-    ({"table": "t", "metrics": (Path("a"),), "profile": "p"}, "asks nobody: leave out --profile"),
+    ({"table": "t", "metrics": (Path("a"),), "profile": "p"}, "makes no calls: leave out --profile"),
     ({"table": "t", "described": Path("d")}, "goes with --metrics"),
-    ({"table": "t"}, "say when"),
-    ({}, "say which"),
+    ({"table": "t"}, "give the time"),
+    ({}, "name a run or table"),
 ]
 
 
@@ -310,12 +310,12 @@ BEFORE, AFTER = NOW - 30 * DAY, NOW - MINUTE
         ),
         (
             {"ProvisionedThroughput": {"WriteCapacityUnits": 50, "LastIncreaseDateTime": at(AFTER)}},
-            "provisioned", None, "what was provisioned",
+            "provisioned", None, "provisioned capacity",
         ),
     ],
 )  # fmt: skip
 def test_a_description_counts_as_far_as_it_held_then(change: Any, field: str, value: Any, said: str) -> None:
-    facts, lines = facts_then({**PROVISIONED_ON, **change}, THEN, ORDERS)
+    facts, lines = facts_during({**PROVISIONED_ON, **change}, THEN, ORDERS)
     assert getattr(facts, field) == value
     assert said in "".join(lines)
     assert bool(said) == bool(lines)
@@ -425,11 +425,11 @@ def test_an_answer_that_was_cut_off_says_so(answer: Answer) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"Table": {"TableName": "other"}}', "describes 'other', where --table is 'orders'"),
-        ('{"TableNames": []}', "`aws dynamodb describe-table` did not print this"),
+        ('{"Table": {"TableName": "other"}}', "describes 'other', but --table is 'orders'"),
+        ('{"TableNames": []}', "this is not output of `aws dynamodb describe-table`"),
         (
             '{"Table": {"TableName": "orders", "CreationDateTime": "monday"}}',
-            "no whole description",
+            "not a complete table description",
         ),
         ("Table:\n  TableName: orders", "the AWS CLI prints JSON with --output json"),
     ],

@@ -58,7 +58,7 @@ def read(
     show_keys: bool = False,
 ) -> ContributorsFound:
     reader = ContributorsReader(
-        client_factory=aws.factory, sleep=aws.slept.append, wanted=wanted, show_keys=show_keys
+        client_factory=aws.factory, sleep=aws.slept.append, required=wanted, show_keys=show_keys
     )
     return reader.read(table, window)
 

@@ -54,12 +54,12 @@ def test_what_surrounds_an_existing_table_is_kept() -> None:
     )  # fmt: skip
     scaled = {"index": None, "side": "write", "min": 5, "max": 1_000, "target": 0.7}
     around: dict[str, Any] = {
-        "table": table, "time_to_live": "expires_at",
+        "table": table,
         "auto_scaling": {"known": True, "scaled": [scaled]},
     }  # fmt: skip
     assert setup_of(a_manifest(**around)).found is None, "the scenario says it of our own tables"
     assert setup_of(a_manifest(existing=True, **around)).found == {
         "name": "orders", "table_class": "STANDARD_INFREQUENT_ACCESS",
-        "warm": {"read": 12_000, "write": 4_000}, "time_to_live": "expires_at",
+        "warm": {"read": 12_000, "write": 4_000},
         "auto_scaling.table.write": {"min": 5, "max": 1_000, "target": 0.7},
     }  # fmt: skip

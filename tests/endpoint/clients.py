@@ -14,6 +14,7 @@ from botocore.exceptions import ConnectionClosedError
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
+from keyheat.endpoint.delivery import Delivery
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.router import Router
@@ -66,7 +67,6 @@ class Direct:
     )  # of botocore's own session
 
     def send(self, request: AWSPreparedRequest) -> AWSResponse:
-        caller = self.router.regions.home.caller
         headers = {
             name.lower().encode(): value if isinstance(value, bytes) else str(value).encode()
             for name, value in request.headers.items()
@@ -77,19 +77,19 @@ class Direct:
         raw = self.router.answer(
             request.method.encode(), url.encode(), headers, body if isinstance(body, bytes) else body.encode()
         )
-        delivery, caller.delivery = caller.delivery, None
-        if delivery is not None:
-            if delivery.loses != "none":
+        if isinstance(raw, Delivery):
+            if raw.loses != "none":
                 raise ConnectionClosedError(endpoint_url=request.url)
-            raw = delivery.sent(raw)
+            raw = raw.sent()
         status, answered, content = taken_apart(raw)
         return AWSResponse(request.url, status, answered, Body(content))
 
     def close(self) -> None: ...
 
 
-def taken_apart(raw: bytes) -> tuple[int, dict[str, str], bytes]:
+def taken_apart(raw: bytes | Delivery) -> tuple[int, dict[str, str], bytes]:
     """Status, headers with lower-case names, and body of one whole response."""
+    raw = raw if isinstance(raw, bytes) else raw.sent()
     head, _, body = raw.partition(b"\r\n\r\n")
     first, *lines = head.decode().split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}

@@ -6,7 +6,7 @@ import pytest
 from botocore.loaders import Loader
 from botocore.model import ServiceModel
 
-from keyheat.endpoint.shapes import ListShape, MapShape, Shape, StructureShape, shapes_of
+from keyheat.endpoint.shapes import Shape, shapes_of
 
 BOUNDS = ("min", "max", "pattern")
 
@@ -18,18 +18,18 @@ def same(ours: Shape, theirs: Any, seen: set[str]) -> None:
     if theirs.name in seen:
         return
     seen.add(theirs.name)
-    if isinstance(ours, StructureShape):
+    if ours.type_name == "structure":
         assert list(ours.members) == list(theirs.members)
         assert ours.required_members == theirs.required_members
         for name, member in ours.members.items():
             same(member, theirs.members[name], seen)
-    elif isinstance(ours, ListShape):
+    elif ours.type_name == "list":
         same(ours.member, theirs.member, seen)
-    elif isinstance(ours, MapShape):
+    elif ours.type_name == "map":
         same(ours.value, theirs.value, seen)
 
 
-@pytest.mark.parametrize("api", ["dynamodb", "dynamodbstreams"])
+@pytest.mark.parametrize("api", ["dynamodb", "dynamodbstreams", "cloudwatch"])
 def test_every_request_has_the_shape_that_botocore_reads(api: str) -> None:
     theirs, seen = ServiceModel(Loader().load_service_model(api, "service-2"), api), set[str]()
     for operation in theirs.operation_names:

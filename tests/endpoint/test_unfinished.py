@@ -58,7 +58,7 @@ class Peer:
 
 @pytest.fixture
 def shared() -> Connections:
-    def answer(method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes) -> bytes:
+    def answer(method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, connection: int) -> bytes:
         assert type(body) is bytes
         return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
 

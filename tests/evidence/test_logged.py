@@ -111,7 +111,7 @@ def test_what_is_of_another_table_region_or_time_is_left_out_and_said(tmp_path: 
     assert (row.second, row.reason, row.count) == (datetime(2026, 11, 20, 12, 0, 1, tzinfo=UTC), KEY_RANGE, 1)
     assert found.missing[0] == "log: 1 of 7 records left out: not a throttle"
     left = " ".join(found.missing)
-    for why in ("of table carts", "of us-east-1, not", "outside", "without a time", "no table is named"):
+    for why in ("of table carts", "of us-east-1, not", "outside", "without a time", "without a table"):
         assert f"1 throttle left out: {why}" in left
 
 
@@ -120,7 +120,7 @@ def test_a_throttle_without_an_arn_is_of_the_table_where_the_logs_name_no_other(
     log = read_logs([logged(tmp_path, f"2026-11-20T12:00:01Z {plain}")])
     found = log.records_of("orders", None, ALWAYS)
     assert [(row.direction, row.reason, row.count) for row in found.throttles or ()] == [("read", None, 1)]
-    assert any("taken to be orders" in said for said in found.missing)
+    assert any("assumed to be of table orders" in said for said in found.missing)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_time_without_a_zone_is_of_the_zone_that_is_said(tmp_path: Path, zone:
     path = logged(tmp_path, line("2026-11-20 12:00:01,250"))
     (throttle,) = read_logs([path], zone).counts
     assert throttle.second == datetime(2026, 11, 20, hour, 0, 1, tzinfo=UTC)
-    with pytest.raises(ValueError, match=r"app\.log: its times have no zone; say it, such as --zone UTC"):
+    with pytest.raises(ValueError, match=r"app\.log: its times have no zone; give one, such as --zone UTC"):
         read_logs([path])
 
 
@@ -156,7 +156,7 @@ def test_times_as_programs_print_them(text: object) -> None:
     ("content", "message"),
     [
         (b"", "is empty"),
-        (gzip.compress(b"x" * 99)[:-9], "packed by gzip, and damaged"),
+        (gzip.compress(b"x" * 99)[:-9], "compressed by gzip, and damaged"),
         (b'{\n "Table": {}\n}', "without a list of events"),
         (b'{\n "events": [', "not whole JSON"),
         (b"a" * (1 << 20) + b"aa", "more than 1,048,576 characters"),
@@ -185,7 +185,7 @@ def test_a_log_is_evidence_of_the_best_grade(tmp_path: Path) -> None:
 def test_logs_of_several_tables_need_the_one_that_is_meant(tmp_path: Path) -> None:
     asked = EvidenceRequest(logs=(LOGS / "javascript.log",))
     with pytest.raises(
-        ValueError, match=r"of several tables: prod-audit \(2\), prod-orders \(1\).*; say which table"
+        ValueError, match=r"of several tables: prod-audit \(2\), prod-orders \(1\).*; name the table"
     ):
         evidence_for(asked, clock=lambda: NOON.timestamp(), progress=silent)
     asked = EvidenceRequest(logs=(logged(tmp_path, json.dumps({"msg": "nothing"})),))

@@ -119,7 +119,7 @@ def test_an_answer_to_own_queries_is_read_with_its_request(write: Write) -> None
     assert series(found) == {f"{WRITES}/Sum/60/table": values, OF_TABLE: values}
     said = " ".join(found.missing)
     assert "w/60 is an expression" in said
-    assert f"{WRITES} is read as Sum, not as Average: CloudWatch's average is one of each request" in said
+    assert f"{WRITES} is read as Sum, not as Average: CloudWatch averages over requests" in said
     assert "of other tables, by their number of series: carts (1)" in said
 
 
@@ -161,7 +161,7 @@ def test_times_of_get_metric_data_without_a_zone_have_the_one_that_is_named(writ
     result = {"Label": f"{WRITES}/Sum/60/table", "Timestamps": times, "Values": [60, 120]}
     path = write("naive.json", {"MetricDataResults": [result]})
     with pytest.raises(
-        ValueError, match=r"naive\.json: time 2026-11-20T14:00:00 has no zone; say it, such as"
+        ValueError, match=r"naive\.json: time 2026-11-20T14:00:00 has no zone; give one, such as"
     ):
         evidence(path)
     found = evidence(path, zone=timezone(timedelta(hours=2)))
@@ -171,7 +171,7 @@ def test_times_of_get_metric_data_without_a_zone_have_the_one_that_is_named(writ
 
 def test_csv_with_a_column_for_each_series_leads_to_a_label(write: Write) -> None:
     path = write("console.csv", CONSOLE)
-    with pytest.raises(ValueError, match=r"time 2026/11/20 12:00:00 has no zone; say it, such as --zone UTC"):
+    with pytest.raises(ValueError, match=r"time 2026/11/20 12:00:00 has no zone; give one, such as --zone"):
         evidence(path)
     found = evidence(path, write("capacity.json", statistics(CAPACITY, [4_000], "Average")), zone=UTC)
     assert series(found)[f"{WRITES}/Sum/60/table"] == [61_000, 60_400, 60_900]
@@ -196,15 +196,15 @@ def csv(*rows: tuple[str, float, str], metric: str = WRITES) -> str:
     ("content", "message"),
     [
         (csv(*((at(minute), 61_000, "Count/Second") for minute in range(60))),
-         "has no rates a second: 61,000 a second is more than the 1,000 provisioned"),
-        (csv((at(0), 13.5, "Count"), metric=THROTTLES), "no sums of a period: 13.5 is no sum of whole"),
-        (csv(*((at(minute), 61_000.3, "") for minute in range(60))), "no sums, nor rates a second: 61000.3"),
-        (csv((at(0), 1, ""), metric="CPUUtilization"), "no metric of DynamoDB is named in 'CPUUtilization'"),
-        (csv(("tonight", 1, "")), "'tonight' is no time"),
+         "has no rates per second: 61,000 per second is more than the 1,000 provisioned"),
+        (csv((at(0), 13.5, "Count"), metric=THROTTLES), "no sums per period: 13.5 is not a sum of whole"),
+        (csv(*((at(minute), 61_000.3, "") for minute in range(60))), "no sums or rates per second: 61000.3"),
+        (csv((at(0), 1, ""), metric="CPUUtilization"), "no metric of DynamoDB in 'CPUUtilization'"),
+        (csv(("tonight", 1, "")), "'tonight' is not a time"),
         ("a,b\n1,2\n", "no cell is a time"),
         ("", "is empty"),
-        (f"time,metric,resource,value\n{at(0)},{WRITES},orders,many", "'many' is no number"),
-        (f"time,metric,resource,value\n{at(0)},{WRITES},carts,1", "are of carts .1., and none of orders"),
+        (f"time,metric,resource,value\n{at(0)},{WRITES},orders,many", "'many' is not a number"),
+        (f"time,metric,resource,value\n{at(0)},{WRITES},carts,1", "are of carts .1., not of orders"),
         (f"time,metric,resource,value,stat\n{at(0)},{WRITES},orders,1,Average", "as Sum, not as Average"),
     ],
 )  # fmt: skip
@@ -218,4 +218,4 @@ def test_a_file_that_can_only_be_wrong_is_refused_with_the_reason(
 def test_values_that_are_no_sums_are_rates_and_that_is_said(write: Write) -> None:
     found = evidence(write("export.csv", csv((at(0), 15.25, ""), (at(1), 10, ""))))
     assert series(found)[f"{WRITES}/Sum/60/table"] == [915, 600]
-    assert f"metrics: {WRITES} is taken as rates a second: 15.25 is no sum of half units" in found.missing
+    assert f"metrics: {WRITES} is read as rates per second: 15.25 is not a sum of half units" in found.missing

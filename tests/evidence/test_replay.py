@@ -10,7 +10,7 @@ import pytest
 
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.intake.description import table_of
-from keyheat.intake.tables import of_facts
+from keyheat.intake.tables import source_of_facts
 from keyheat.runs.formats import Evidence, HotKey, TableFacts, write_diagnosis, write_evidence
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.scenario import scenario_from_dict
@@ -81,7 +81,7 @@ def test_a_hot_key_that_nobody_names_has_the_share_that_throttles_as_much(verb: 
     assert raw["tasks"] == [{"operation": "put", "per_s": HOT + 100}]
     assert raw["keys"]["share"] == pytest.approx((1_000 + 100) / (HOT + 100), abs=1e-3)
     assert "ASSUMED: no key is named" in text
-    assert "each request is taken for one unit" in text
+    assert "each request is assumed to take one unit" in text
 
 
 def test_a_described_table_is_replayed_with_its_keys_and_projections() -> None:
@@ -104,7 +104,7 @@ def test_a_described_table_is_replayed_with_its_keys_and_projections() -> None:
         ],
     }  # fmt: skip
     facts = TableFacts.model_validate_json(table_facts(described).model_dump_json())
-    replayed = of_facts(facts)
+    replayed = source_of_facts(facts)
     assert replayed.remarks == ()
     assert table_of(replayed.description) == table_of(described)
 
@@ -112,7 +112,7 @@ def test_a_described_table_is_replayed_with_its_keys_and_projections() -> None:
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (evidence(THROTTLES, RATES, table=UNKNOWN), "does not say what orders has"),
+        (evidence(THROTTLES, RATES, table=UNKNOWN), "lacks mode or capacity of orders"),
         (evidence(provisioned(4_000), READS, table=UNKNOWN), "no metrics of its table"),
     ],
     ids=["capacity", "demand"],

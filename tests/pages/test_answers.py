@@ -9,6 +9,7 @@ import pytest
 
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, evidence_alone, load_run
+from keyheat.numbers import span
 from keyheat.runs.formats import Cure, CureStep, GeneratorFacts, MonthlyBill, Recommendation
 from keyheat.show.answer import Fact
 from keyheat.show.charts.generator import generator_words
@@ -61,6 +62,15 @@ def test_what_ended_says_how_long_before_the_run_did(story: Story) -> None:
     found = asked(replace(run, manifest=later))["since"]
     assert found.beside[-1] == "ended 40 s before the run did"
     assert " to the end" not in found.value
+
+
+def test_throttled_time_is_the_seconds_that_had_a_throttle(story: Story) -> None:
+    """The evidence says of it in how many throttled seconds how much was consumed: no second number."""
+    run = story("datekey")
+    assert run.seconds is not None
+    throttled = run.seconds[run.seconds["throttled"] > 0]["second"].nunique()
+    assert facts_of(run).throttled_s == throttled
+    assert asked(run)["since"].beside[0] == f"throttled for {span(throttled)} of 2 min"
 
 
 def test_a_command_on_a_page_leads_to_the_run_from_wherever_it_is_typed(

@@ -99,8 +99,11 @@ def test_the_scale_of_the_local_table_is_said_and_applied():
 @pytest.mark.parametrize(
     ("status", "said"), [("interrupted", "was interrupted"), ("running", "was not finished")]
 )
-def test_a_run_that_did_not_end_says_so(status, said):
-    assert f"The run {said}" in page_of(ReportRun(diagnosis=diagnosis(), manifest=manifest(status=status)))
+def test_a_run_that_did_not_end_says_so_and_for_how_long_it_was_recorded(status, said):
+    rows = seconds(*((second, None, "write", "PutItem", 900, 100, 900) for second in range(42)))
+    text = page_of(ReportRun(diagnosis=diagnosis(), manifest=manifest(status=status), seconds=rows))
+    assert f"The run {said}: it shows what was recorded, 42 s." in text
+    assert "2026-11-20 12:00:00 UTC, 42 s" in text
 
 
 def test_a_conflict_and_a_broken_threshold_are_visible():

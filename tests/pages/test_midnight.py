@@ -68,7 +68,7 @@ def test_the_page_says_on_which_day(verb, evidence, visit):
     assert verb("analyze", "--evidence", evidence, "--report").code == 0
     page = visit(page_file.as_uri())
     assert "11-21 19:00" in page.locator("#labels").inner_text()
-    page.locator("#capacity").scroll_into_view_if_needed()
-    page.wait_for_selector(".xtick text")
-    assert "2026-11-21" in "".join(page.locator(".xtick text").all_text_contents())
+    page.locator("#capacity .chart").first.scroll_into_view_if_needed()
+    page.wait_for_selector(".x2tick text")
+    assert "2026-11-21" in "".join(page.locator(".x2tick text").all_text_contents())
     assert page.wrong == []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from keyheat.plan.plan import ScenarioPlan, planned
+from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.quotas import quotas_of, unknown_quotas
 from keyheat.scenario.scenario import load_scenario, scenario_from_dict
@@ -37,7 +37,7 @@ def plan_of(name: str = "hotkey", fields: dict[str, Any] | None = None, **wanted
             place = place[part]
         place[last] = value
     scenario = scenario_from_dict(raw, name)
-    return planned(scenario, load_prices(), margin=1.5, folder=SCENARIOS, **wanted)
+    return plan_run(scenario, load_prices(), margin=1.5, folder=SCENARIOS, **wanted)
 
 
 def on_paper(plan: ScenarioPlan) -> str:
@@ -51,7 +51,7 @@ OVER_MAXIMUM = {**ON_DEMAND, "table.max_on_demand": {"write": 1_500}}
 BUDGET = {"dollars": 1.5, "units": 99_999, "minutes": 0.5}
 SHIPPED = (
     "hotkey", "too-small", "sharded", "country-index", "aggregate-transaction", "read-hot", "operations",
-    "table-per-period", "table-per-period-on-demand", "auto-scaling-late", "pre-warmed", "dynamic-sharding",
+    "table-per-period", "table-per-period-on-demand", "auto-scaling-late", "pre-warmed",
 )  # fmt: skip
 PLANS: dict[str, Callable[[], ScenarioPlan]] = {
     **{name: partial(plan_of, name) for name in SHIPPED},

@@ -11,7 +11,7 @@ from keyheat.plan.prices import Prices, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
-BILLED = ("hotkey", "country-index", "dynamic-sharding", "on-demand-switch", "table-per-period-on-demand")
+BILLED = ("hotkey", "country-index", "on-demand-switch", "table-per-period-on-demand")
 
 
 def changed(name: str, **changes: Any) -> Scenario:
@@ -84,12 +84,11 @@ def test_a_transaction_costs_twice() -> None:
     assert billed("aggregate-transaction").write_units == 2 * 2 * 50_000  # the order and its total
 
 
-@pytest.mark.slow
 def test_a_companion_is_paid_for_in_its_own_mode() -> None:
-    bill = billed("dynamic-sharding")
-    assert line(bill, "15,000 WCU/s provisioned").dollars == pytest.approx(9.75)
-    metadata = line(bill, "RCU consumed on demand, table keyheat-dynamic-sharding-shards")
-    assert metadata.dollars == pytest.approx(metadata.quantity * 0.125e-6)
+    bill = billed("table-per-period-on-demand")
+    assert line(bill, "16,000 WCU/s provisioned, table keyheat-events-2026-11").dollars == pytest.approx(10.4)
+    written = line(bill, "WCU consumed on demand, table keyheat-events-2026-12")
+    assert written.dollars == pytest.approx(written.quantity * 0.625e-6)
 
 
 def test_a_table_that_goes_on_demand_is_paid_for_both_ways() -> None:

@@ -10,7 +10,7 @@ from keyheat.runfiles import FileProblem
 
 def test_the_shipped_list_says_where_and_when_it_holds_and_where_it_is_from() -> None:
     prices = load_prices()
-    assert prices.shown == "list prices of us-east-1, 2026-08-13"
+    assert prices.title == "list prices of us-east-1, 2026-08-13"
     assert all(source.startswith("https://") for source in prices.sources)
     assert prices.sources
 

@@ -72,7 +72,7 @@ def test_sessions_are_listed_and_shown(kept: Path, run: Run) -> None:
     assert "last good" in next(line for line in said.out.splitlines() if line.strip().startswith("11 "))
     assert said.says("Session 12 has no verdict: it is running, or it was killed.")
     shown = run(SHOW).out
-    assert "Session 7 of nightly  regressed" in shown
+    assert "Session 7 of nightly  Regressed" in shown
     assert "Worse: hotkey, p99_ms" in shown
     assert (kept.parent / "out" / "run-7-1").as_uri() in shown.replace("\n    ", "")
 

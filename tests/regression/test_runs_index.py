@@ -2,15 +2,13 @@
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
-from platform import node
 
-import psutil
 import pytest
 
 from keyheat.analysis.found import FoundRun, UnreadPlace, find_runs
-from keyheat.runfiles import write_json
-from keyheat.runs.folder import UNDERWAY, UNDERWAY_NAME
+from keyheat.runs.claims import hold
 from keyheat.show.html import html_of, save
 from keyheat.show.runs import runs_answer
 from keyheat.words import INVALID
@@ -18,14 +16,8 @@ from tests.made_runs import FIRST, started, summary, written
 from tests.pages.axe import violations
 
 
-def signs(**more):
-    own = psutil.Process()
-    here = {"host": node(), "pid": own.pid, "born_s": own.create_time()}
-    return here | more
-
-
-def found(folder, now_s=1_001.0):
-    runs, problems = find_runs([folder], now_s)
+def found(folder):
+    runs, problems = find_runs([folder])
     return {run.folder.name: run for run in runs}, problems
 
 
@@ -100,20 +92,16 @@ def test_a_folder_that_is_not_there_yet_is_empty(tmp_path):
 @pytest.mark.parametrize(
     ("status", "alive", "state"),
     [
-        ("running", signs(), "under way"),
-        ("finished", signs(), "under way"),
-        ("running", None, "never ended"),
-        ("running", signs(pid=2**22 + 1), "never ended"),
-        ("running", signs(born_s=1.0), "never ended"),  # its number is another process's by now
-        ("running", signs(host="elsewhere"), "under way"),
-        ("interrupted", None, "not analyzed"),
+        ("running", True, "under way"),
+        ("finished", True, "under way"),
+        ("running", False, "never ended"),
+        ("interrupted", False, "not analyzed"),
     ],
 )
 def test_how_far_a_run_has_come(tmp_path, status, alive, state):
     folder = started(tmp_path / "run", "hotkey", status=status)
-    if alive is not None:
-        write_json(folder / UNDERWAY_NAME, UNDERWAY, alive)
-    (run,) = found(tmp_path)[0].values()
+    with hold(folder) if alive else nullcontext():
+        (run,) = found(tmp_path)[0].values()
     assert run.state == state
     assert (run.scenario, run.table) == ("hotkey", "table-of-hotkey")
 

@@ -11,9 +11,9 @@ from keyheat.analysis.setup import Setup
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.history import Kept
 from keyheat.regression.outcome import BaselineUsed, RunMade, Side
-from keyheat.regression.session import Baseline, SessionRuns, planned
+from keyheat.regression.session import Baseline, SessionRuns, plan_runs
 from keyheat.regression.suite import Suite, load_suite
-from keyheat.regression.verdict import Held
+from keyheat.regression.verdict import SessionComparison
 
 AT = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 SUITE = """
@@ -58,7 +58,7 @@ def made(suite: Suite, numbers: dict[str, dict[Side, list[float]]]) -> SessionRu
     """The runs of a session, by case and side."""
     all_made = SessionRuns()
     paired = any("before" in sides for sides in numbers.values())
-    for one in planned(suite, Path("runs"), before={} if paired else None):
+    for one in plan_runs(suite, Path("runs"), before={} if paired else None):
         of_side = numbers.get(one.case.name, {}).get(one.side, [])
         if one.repetition < len(of_side):
             summary = a_summary(of_side[one.repetition])
@@ -89,8 +89,8 @@ LESS = [800.0, 801.0, 799.0]
 
 
 def test_a_case_that_got_worse_is_found(suite: Any) -> None:
-    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}))
-    judged = held.judged(made(held.suite, {"hotkey": {"after": LESS}, "sharded": {"after": LIKE}}))
+    held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}))
+    judged = held.judge(made(held.suite, {"hotkey": {"after": LESS}, "sharded": {"after": LIKE}}))
     assert [(one.case, one.decision) for one in judged["findings"]] == [
         ("hotkey", "worse"), ("sharded", "same"),
     ]  # fmt: skip
@@ -98,14 +98,14 @@ def test_a_case_that_got_worse_is_found(suite: Any) -> None:
 
 
 def test_a_new_case_is_held_against_nothing(suite: Any) -> None:
-    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE}))
-    judged = held.judged(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
+    held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE}))
+    judged = held.judge(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
     assert [one.case for one in judged["findings"]] == ["hotkey"]
     assert "sharded is new" in judged["because"][0]
     assert judged["verdict"] == "unaccepted", "it throttles where nobody said that it is to"
     accepted = replace(held, accept=True)
     assert (
-        accepted.judged(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))["verdict"]
+        accepted.judge(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))["verdict"]
         == "good"
     )
 
@@ -122,23 +122,25 @@ def test_what_nobody_has_accepted_is_compared_with_all_the_same(
     suite: Any, now: list[float], verdict: str, first: bool
 ) -> None:
     kept = unaccepted(baseline({"hotkey": LIKE, "sharded": LIKE}), first=first)
-    held = Held(suite=suite(), baseline=kept, to_accept="keyheat regress two.toml --accept")
-    judged = held.judged(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": now}}))
+    held = SessionComparison(suite=suite(), baseline=kept, to_accept="keyheat regress two.toml --accept")
+    judged = held.judge(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": now}}))
     assert (judged["verdict"], len(judged["findings"])) == (verdict, 2)
     assert judged["because"][-1] == "If this is as intended: keyheat regress two.toml --accept"
 
 
 def test_another_setup_of_what_nobody_has_accepted_is_said_and_forbids_nothing(suite: Any) -> None:
     kept = unaccepted(baseline({"hotkey": LIKE, "sharded": LIKE}, machine="another"), first=True)
-    held = Held(suite=suite(), baseline=kept)
-    judged = held.judged(made(held.suite, {"hotkey": {"after": LESS}, "sharded": {"after": LIKE}}))
+    held = SessionComparison(suite=suite(), baseline=kept)
+    judged = held.judge(made(held.suite, {"hotkey": {"after": LESS}, "sharded": {"after": LIKE}}))
     assert (judged["verdict"], judged["findings"], judged["differences"]) == ("unaccepted", (), ())
     assert judged["because"][0] == "Changed: machine another → this one (hotkey, sharded)."
 
 
 def test_a_case_that_left_the_suite_is_named(suite: Any) -> None:
-    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE, "queue": LIKE}))
-    judged = held.judged(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
+    held = SessionComparison(
+        suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE, "queue": LIKE})
+    )
+    judged = held.judge(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
     assert judged["verdict"] == "good"
     assert "queue left the suite and is no longer checked." in judged["because"]
 
@@ -146,50 +148,52 @@ def test_a_case_that_left_the_suite_is_named(suite: Any) -> None:
 def test_another_machine_forbids_what_is_not_forced(suite: Any) -> None:
     after: dict[str, dict[Side, list[float]]] = {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}
     kept = baseline({"hotkey": LIKE, "sharded": LIKE}, machine="another")
-    held = Held(suite=suite(), baseline=kept)
-    refused = held.judged(made(held.suite, after))
+    held = SessionComparison(suite=suite(), baseline=kept)
+    refused = held.judge(made(held.suite, after))
     assert (refused["verdict"], refused["findings"], refused["forced"]) == ("invalid", (), False)
     assert {one.what for one in refused["differences"]} == {"machine"}
-    forced = Held(suite=held.suite, baseline=kept, force=True).judged(made(held.suite, after))
+    forced = SessionComparison(suite=held.suite, baseline=kept, force=True).judge(made(held.suite, after))
     assert (forced["verdict"], forced["forced"], len(forced["findings"])) == ("good", True, 2)
 
 
 def test_force_without_a_difference_forces_nothing(suite: Any) -> None:
-    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), force=True)
-    judged = held.judged(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
+    held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), force=True)
+    judged = held.judge(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
     assert (judged["verdict"], judged["forced"], judged["differences"]) == ("good", False, ())
 
 
 def test_pairs_are_held_against_each_other_and_not_against_what_was_kept(suite: Any) -> None:
-    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), paired=True)
+    held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), paired=True)
     both: dict[Side, list[float]] = {"before": LESS, "after": LESS}
-    judged = held.judged(made(held.suite, {"hotkey": both, "sharded": both}))
+    judged = held.judge(made(held.suite, {"hotkey": both, "sharded": both}))
     assert judged["verdict"] == "good"
     cases = held.cases(made(held.suite, {"hotkey": both, "sharded": both}))
     assert [len(case.before) for case in cases] == [3, 3]
 
 
 def test_a_run_that_left_its_partner_alone_is_no_defect(suite: Any) -> None:
-    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), paired=True)
+    held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), paired=True)
     short = {"hotkey": {"before": LIKE, "after": LIKE[:2]}, "sharded": {"before": LIKE, "after": LIKE}}
-    assert held.judged(made(held.suite, short))["verdict"] == "good"  # type: ignore[arg-type]
+    assert held.judge(made(held.suite, short))["verdict"] == "good"  # type: ignore[arg-type]
 
 
 def test_two_noisy_pairs_are_undecided(suite: Any) -> None:
     """So few pairs have an interval from nothing to without end."""
-    held = Held(suite=suite(2), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), paired=True)
+    held = SessionComparison(
+        suite=suite(2), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), paired=True
+    )
     wild: dict[Side, list[float]] = {"before": [10.0, 1e6], "after": [1e6, 10.0]}
-    judged = held.judged(made(held.suite, {"hotkey": wild, "sharded": wild}))
+    judged = held.judge(made(held.suite, {"hotkey": wild, "sharded": wild}))
     assert {one.decision for one in judged["findings"]} == {"undecided"}
 
 
 @pytest.mark.parametrize(("code", "verdict"), [(130, "interrupted"), (4, "refused"), (2, "invalid")])
 def test_a_session_that_was_ended_early_decides_nothing(suite: Any, code: int, verdict: str) -> None:
-    held = Held(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}))
+    held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}))
     stopped = made(held.suite, {"hotkey": {"after": LESS}})
     stopped.code = code
-    judged = held.judged(stopped)
+    judged = held.judge(stopped)
     assert judged["verdict"] == verdict
     assert "findings" not in judged
-    nothing = held.judged(SessionRuns(code=130))
+    nothing = held.judge(SessionRuns(code=130))
     assert nothing["because"] == ("No run had finished.",)

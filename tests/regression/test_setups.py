@@ -10,7 +10,7 @@ import pytest
 from keyheat.analysis.setup import Setup, kept_form
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.outcome import Difference, Gate
-from keyheat.regression.setups import differences, foreseen
+from keyheat.regression.setups import differences, expected_summary
 from keyheat.regression.suite import SCENARIOS, Suite, SuiteCase
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import overridden
@@ -68,9 +68,9 @@ def test_words_and_what_is_only_judged_are_no_change(setting: str) -> None:
         (changed(scale=0.1), "scale 1 → 0.1"),
         (changed(region="eu-west-1"), "region us-east-1 → eu-west-1"),
         (changed(machine="8 cores"), "machine 2 cores, 24 GiB → 8 cores"),
-        (changed(machine=None), "machine 2 cores, 24 GiB → not known"),
+        (changed(machine=None), "machine 2 cores, 24 GiB → unknown"),
         (changed(found={"name": "events"}), "table.name none → events"),
-        (changed(scenario=None), "scenario known → not known"),
+        (changed(scenario=None), "scenario known → unknown"),
     ],
 )
 def test_each_difference_that_forbids_is_named_by_its_path(other: Setup, said: str) -> None:
@@ -144,5 +144,5 @@ def test_what_differs_is_known_before_anything_is_sent(
 ) -> None:
     before: RunSummary = a_summary(setup=changed(machine="2 cores, 8 GiB, a CPU"))
     case = a_case(target=target, settings=settings)
-    forbidding, _ = between(before.setup, foreseen(before, case, machine).setup, case)
+    forbidding, _ = between(before.setup, expected_summary(before, case, machine).setup, case)
     assert {one.what for one in forbidding} == what

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.regression.session import planned
+from keyheat.regression.session import plan_runs
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.scenario.scenario import SCENARIOS, load_scenario
 from keyheat.scenario.variants import with_shards
@@ -24,7 +24,7 @@ def suite(*cases: SuiteCase) -> Suite:
 
 
 def test_every_case_once_and_then_every_case_again() -> None:
-    runs = planned(suite(case("a", 3), case("b", 1), case("c", 2)), FOLDER)
+    runs = plan_runs(suite(case("a", 3), case("b", 1), case("c", 2)), FOLDER)
     assert [(run.case.name, run.repetition) for run in runs] == [
         ("a", 0), ("b", 0), ("c", 0), ("a", 1), ("c", 1), ("a", 2),
     ]  # fmt: skip
@@ -33,7 +33,7 @@ def test_every_case_once_and_then_every_case_again() -> None:
 
 
 def test_pairs_turn_round_so_that_drift_meets_both_sides_alike() -> None:
-    runs = planned(suite(case("a", 4), case("b", 4)), FOLDER, before={})
+    runs = plan_runs(suite(case("a", 4), case("b", 4)), FOLDER, before={})
     sides = [run.side[0] for run in runs if run.case.name == "a"]
     assert "".join(sides) == "baabbaab"
     places = {
@@ -49,7 +49,7 @@ def test_pairs_turn_round_so_that_drift_meets_both_sides_alike() -> None:
 def test_both_of_a_pair_have_the_same_seed_and_each_its_scenario() -> None:
     one = case("a", 3)
     few = with_shards(one.scenario, 2)
-    runs = planned(suite(one), FOLDER, before={"a": few})
+    runs = plan_runs(suite(one), FOLDER, before={"a": few})
     assert [run.scenario.seed for run in runs] == [1, 1, 2, 2, 3, 3]
     for run in runs:
         assert run.scenario.keys.shards == (2 if run.side == "before" else 20)
@@ -57,12 +57,12 @@ def test_both_of_a_pair_have_the_same_seed_and_each_its_scenario() -> None:
 
 
 def test_the_same_seed_for_all_where_the_suite_says_so() -> None:
-    assert {run.scenario.seed for run in planned(suite(case("a", 3, seeds="same")), FOLDER)} == {1}
+    assert {run.scenario.seed for run in plan_runs(suite(case("a", 3, seeds="same")), FOLDER)} == {1}
 
 
 def test_no_seed_is_too_large_for_a_scenario() -> None:
     last = case("a", 2).scenario.model_copy(update={"seed": 2**63 - 1})
-    assert [run.scenario.seed for run in planned(suite(case("a", 2, scenario=last)), FOLDER)] == [
+    assert [run.scenario.seed for run in plan_runs(suite(case("a", 2, scenario=last)), FOLDER)] == [
         2**63 - 1,
         0,
     ]
@@ -72,7 +72,7 @@ def test_no_seed_is_too_large_for_a_scenario() -> None:
 def test_its_scenario_is_written_as_it_is_run(tmp_path: Path, name: str) -> None:
     path = SCENARIOS / f"{name}.toml"
     one = case("a", 2, path=path, scenario=load_scenario(path))
-    for run in planned(suite(one), tmp_path):
+    for run in plan_runs(suite(one), tmp_path):
         file = run.write()
         assert file == tmp_path / "a" / f"{run.repetition + 1}.json"
         again = load_scenario(file)

@@ -45,6 +45,4 @@ def test_the_verdict_and_why(runs, findings, more, verdict, says):  # type: igno
 def test_what_is_invalid_is_said_first_and_whose_run_it_was() -> None:
     again = a_run("hotkey", 1, "before", valid=False)
     _verdict, because = verdict_of([again], [WORSE], compared=True)
-    assert because[0] == (
-        "hotkey, repetition 1 (the baseline, run again) is invalid: its evidence is missing."
-    )
+    assert because[0] == ("hotkey, repetition 1 (the rerun baseline) is invalid: its evidence is missing.")

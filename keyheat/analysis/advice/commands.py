@@ -114,5 +114,5 @@ def bill_of(advice: Recommendation, table: TableFacts, billing: Billing) -> Mont
         for units in (now, {**now, direction: now[direction] + more})
     )
     return MonthlyBill(
-        before_dollars_per_month=before, after_dollars_per_month=after, prices=billing.prices.shown
+        before_dollars_per_month=before, after_dollars_per_month=after, prices=billing.prices.title
     )

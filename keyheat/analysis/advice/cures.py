@@ -315,7 +315,7 @@ def _bill(rerun: Rerun, then: Rerun, *outcomes: SimulationOutcome) -> MonthlyBil
     return MonthlyBill(
         before_dollars_per_month=before,
         after_dollars_per_month=after,
-        prices=rerun.billing.prices.shown,
+        prices=rerun.billing.prices.title,
         hours_per_day=rerun.billing.hours_per_day,
         by_request=then.scenario.table.billing_mode == "PAY_PER_REQUEST",
     )

@@ -101,8 +101,8 @@ class Metrics:
     def published_until_s(self, *, shows_open: bool) -> int:
         """The end of the last minute that is shown.
 
-        Minutes that ended `publish_delay_s` ago or earlier are; to who asks for it (`OPEN_MINUTE`) also the
-        one that goes on, as far as it is: a run whose load is over need not wait for its end.
+        These are minutes that ended `publish_delay_s` ago or earlier; a request with `OPEN_MINUTE` also sees
+        the current minute so far, so that a run whose load is over need not wait for its end.
         """
         if shows_open:
             return (int(self.service.now_s() // MINUTE_S) + 1) * MINUTE_S

@@ -128,7 +128,7 @@ def value_at(item: Item, path: DocumentPath) -> Value | None:
 
 
 def child(value: Value, step: str | int) -> Value | None:
-    """The value one step further; None where there is none."""
+    """The value one step further; None if there is no such value."""
     content: Any
     if isinstance(step, str):
         content = value.get("M")

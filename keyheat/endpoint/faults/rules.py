@@ -66,7 +66,7 @@ class FaultRulesError(ValueError):
 
 
 class FaultPart(BaseModel):
-    """A part of the rules: numbers are numbers, and a field that nobody knows is a mistake."""
+    """A part of the rules: numbers are numbers, and an unknown field is a mistake."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 

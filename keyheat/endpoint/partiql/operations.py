@@ -131,7 +131,7 @@ def _written(
 
 
 def batch_execute_statement(service: Service, request: Request) -> Answer:
-    """Up to 25 statements, all reads of one item each or all writes; each comes to what it comes to."""
+    """Up to 25 statements, all reads of one item each or all writes; each is answered by itself."""
     check_shape(BATCH, request)
     entries, level = request["Statements"], level_of(request)
     if len({writes(one) for one in _readable(entries)}) > 1:

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions.tokens import END
 from keyheat.endpoint.expressions.trees import Action, PathValue, Reference
-from keyheat.endpoint.partiql.statements import ITEM, Change, Delete, Insert, MapOf, Select, Statement
+from keyheat.endpoint.partiql.statements import ITEM, Change, Delete, Insert, Select, Statement
 from keyheat.endpoint.partiql.terms import Terms
 from keyheat.endpoint.partiql.tokens import LEFT_OVER, NO_TABLE, StatementReader, malformed
 
@@ -89,9 +89,9 @@ def _insert(terms: Terms) -> Insert:
     if terms.reader.names and terms.reader.keyword not in ("VALUE", "VALUES"):
         raise malformed(LEFT_OVER)
     terms.reader.want("VALUE")
-    item = terms.value()
-    if not isinstance(item, MapOf):
+    if terms.reader.next != "{":
         raise validation_error("The VALUE of an INSERT statement must be one item, {'name': value, ...}")
+    item = terms.value()
     return Insert(table=table, values=((ITEM, item),), parameters=terms.reader.parameters)
 
 

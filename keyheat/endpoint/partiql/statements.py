@@ -3,7 +3,7 @@
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.data-types.html
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,62 +11,17 @@ from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions.trees import Action, DocumentPath, Tree
 from keyheat.endpoint.values import INVALID, Item, Value, check_value, type_of
 
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A `?`: the value that the request brings at this position."""
-
-    position: int
+Template = Callable[[Sequence[Value]], Value]
+"""An attribute value, made from the parameters of a request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """A text, a number, true, false or null."""
-
-    value: Value
+def constant(value: Value) -> Template:
+    """A value without parameters."""
+    return lambda parameters: value
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
-    """`[1, ?]`."""
-
-    members: tuple["Template", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SetOf:
-    """`<<'a', ?>>`."""
-
-    members: tuple["Template", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MapOf:
-    """`{'a': 1, 'b': ?}`."""
-
-    members: tuple[tuple[str, "Template"], ...]
-
-
-Template = Parameter | Scalar | ListOf | SetOf | MapOf
-"""An attribute value with places for parameters."""
-
-
-def filled(template: Template, parameters: Sequence[Value]) -> Value:
-    """The value with its parameters in their places."""
-    match template:
-        case Parameter(position):
-            return parameters[position]
-        case Scalar(value):
-            return value
-        case ListOf(members):
-            return {"L": [filled(member, parameters) for member in members]}
-        case MapOf(pairs):
-            return {"M": {name: filled(member, parameters) for name, member in pairs}}
-        case SetOf(members):
-            return _set([filled(member, parameters) for member in members])
-
-
-def _set(members: list[Value]) -> Value:
+def set_of(members: list[Value]) -> Value:
+    """The set that these values are members of. Raises ValidationException."""
     kinds = {type_of(member) for member in members}
     if not members:
         raise validation_error(INVALID + "An AttributeValue may not contain an empty set")
@@ -93,7 +48,7 @@ class Statement:
             raise validation_error("Number of parameters in request and statement don't match.")
         for parameter in parameters:
             check_value(parameter)
-        values = {name: filled(template, parameters) for name, template in self.values}
+        values = {name: template(parameters) for name, template in self.values}
         for value in values.values():
             check_value(value)
         return values

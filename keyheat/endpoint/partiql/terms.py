@@ -6,13 +6,14 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-functions.ht
 """
 
 import re
+from operator import itemgetter
 from typing import Final
 
 from keyheat.endpoint.errors import ServiceError, nested_too_deep, validation_error
 from keyheat.endpoint.expressions import trees
 from keyheat.endpoint.expressions.parsing import ConditionReader
 from keyheat.endpoint.expressions.tokens import END
-from keyheat.endpoint.partiql.statements import ListOf, MapOf, Parameter, Scalar, SetOf, Template
+from keyheat.endpoint.partiql.statements import Template, constant, set_of
 from keyheat.endpoint.partiql.tokens import QUOTED, STRING, UNEXPECTED_TERM, StatementReader, malformed
 from keyheat.endpoint.values import canonical
 from keyheat.model.limits import NESTING_LEVELS
@@ -42,20 +43,23 @@ class Terms:
             raise nested_too_deep()
         if reader.took("?"):
             reader.parameters += 1
-            return Parameter(reader.parameters - 1)
+            return itemgetter(reader.parameters - 1)
         if reader.took("["):
-            return ListOf(self._members("]", under, depth))
+            elements = self._members("]", under, depth)
+            return lambda parameters: {"L": [element(parameters) for element in elements]}
         if reader.took("<<"):
-            return SetOf(self._members(">>", under, depth))
+            members = self._members(">>", under, depth)
+            return lambda parameters: set_of([member(parameters) for member in members])
         if reader.took("{"):
-            return self._map(under, depth)
+            named = self._map(under, depth)
+            return lambda parameters: {"M": {name: one(parameters) for name, one in named.items()}}
         if reader.next.startswith(STRING):
-            return Scalar({"S": reader.take()[1:]})
+            return constant({"S": reader.take()[1:]})
         if reader.took("NULL"):
-            return Scalar({"NULL": True})
+            return constant({"NULL": True})
         if reader.took("TRUE") or reader.took("FALSE"):
-            return Scalar({"BOOL": keyword == "TRUE"})
-        return Scalar({"N": self._number(under)})
+            return constant({"BOOL": keyword == "TRUE"})
+        return constant({"N": self._number(under)})
 
     def _number(self, under: str) -> str:
         sign = "-" if self.reader.took("-") else ""
@@ -79,7 +83,7 @@ class Terms:
             members.append(self.value(f"{under}[{len(members)}]", depth + 1))
         return tuple(members)
 
-    def _map(self, under: str, depth: int) -> MapOf:
+    def _map(self, under: str, depth: int) -> dict[str, Template]:
         members: dict[str, Template] = {}
         while not self.reader.took("}"):
             if members:
@@ -91,7 +95,7 @@ class Terms:
             self.reader.want(":")
             # The path in messages begins inside of an attribute's value.
             members[name] = self.value(f"{under}.{name}" if depth else "root", depth + 1)
-        return MapOf(tuple(members.items()))
+        return members
 
     def named(self, value: Template) -> trees.Reference:
         """A value by the name that it gets."""
@@ -196,7 +200,7 @@ class _Condition(ConditionReader):
             raise malformed("Expected type name")
         if kind == "MISSING":
             return trees.FunctionCall("attribute_exists" if negated else "attribute_not_exists", (left,))
-        tree = trees.FunctionCall("attribute_type", (left, self.terms.named(Scalar({"S": "NULL"}))))
+        tree = trees.FunctionCall("attribute_type", (left, self.terms.named(constant({"S": "NULL"}))))
         return trees.Not(tree) if negated else tree
 
     def begin(self, word: str) -> None:

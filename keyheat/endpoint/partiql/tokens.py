@@ -47,7 +47,7 @@ def malformed(detail: str = "") -> ServiceError:
 
 
 def tokens_of(text: str) -> Iterator[str]:
-    """All tokens of a statement, without comments. Raises ValidationException for what is none."""
+    """All tokens of a statement, without comments. Raises ValidationException for any other sign."""
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
@@ -94,7 +94,7 @@ class StatementReader(Reader):
         return self.take().lower()
 
     def counted(self) -> None:
-        """One operator more. Raises ValidationException where an expression may not have so many."""
+        """Count an operator. Raises ValidationException above the limit."""
         self._operators += 1
         if self._operators > EXPRESSION_OPERATORS:
             raise validation_error(

@@ -1,4 +1,4 @@
-"""What an endpoint begins with: the files that somebody names, read whole before anybody is answered."""
+"""Fill an endpoint from files, which are read whole before it answers requests."""
 
 import gzip
 import sys
@@ -51,7 +51,7 @@ def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     except OSError as error:
         raise ValueError(error.strerror or str(error)) from None
     if len(content) > most_bytes:
-        raise ValueError(f"it has more than {most_bytes:,} bytes; at most so many are read")
+        raise ValueError(f"it has more than {most_bytes:,} bytes, the most that is read")
     return unmarked(content)
 
 
@@ -93,7 +93,7 @@ def _seed(regions: Regions, name: str | None, path: Path) -> Iterator[str]:
     if name is None and len(tables) == 1:
         (name,) = tables
     elif name is not None:
-        with suppress(ServiceError):  # nobody is in that Region: it is not among the tables
+        with suppress(ServiceError):  # a Region without tables
             name = regions.table_named(*regions.find(name))
     if name not in tables:
         there = ", ".join(sorted(tables)) or "none; --table FILE brings one"

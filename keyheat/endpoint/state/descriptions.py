@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from keyheat.bounds import parsed_json
-from keyheat.endpoint.shapes import ListShape, Shape, StructureShape, shapes_of
+from keyheat.endpoint.shapes import Shape, shapes_of
 from keyheat.endpoint.tables.catalog import region_in
 from keyheat.model.resources import CAPACITIES
 from keyheat.validation import table_in
@@ -50,7 +50,7 @@ def read_tables(content: bytes) -> list[Body]:
 
 
 def region_of(table: Mapping[str, Any]) -> str | None:
-    """The Region that the ARN of a described table names; None where there is none."""
+    """The Region in the ARN of a described table; None if it has no ARN."""
     region = region_in(str(table.get("TableArn", "")))
     return None if region == OF_DYNAMODB_LOCAL else region
 
@@ -66,7 +66,7 @@ def _wrong(table: Any) -> Iterator[tuple[str, str]]:
         yield from unknown_members(_creation(), table, "")
 
 
-def _creation() -> StructureShape:
+def _creation() -> Shape:
     shape = shapes_of().input_of("CreateTable")
     assert shape is not None, "a table is created by a request"
     return shape
@@ -75,13 +75,12 @@ def _creation() -> StructureShape:
 def _is_described(table: Mapping[str, Any]) -> bool:
     """Whether it has what only a description has; that may also be of a later day, and have more."""
     described = shapes_of().of("TableDescription")
-    assert isinstance(described, StructureShape), "it has members"
     return not (described.members.keys() - _creation().members.keys()).isdisjoint(table)
 
 
 def unknown_members(shape: Shape, value: Any, path: str) -> Iterator[tuple[str, str]]:
     """Members that the API does not know, and where: a request drops them, and so does every SDK."""
-    if isinstance(shape, StructureShape) and isinstance(value, Mapping):
+    if shape.type_name == "structure" and isinstance(value, Mapping):
         for name, one in value.items():
             if name in shape.members:
                 yield from unknown_members(shape.members[name], one, f"{path}.{name}")
@@ -89,7 +88,7 @@ def unknown_members(shape: Shape, value: Any, path: str) -> Iterator[tuple[str, 
                 near = get_close_matches(name, shape.members, n=1)
                 accepted = f"did you mean {near[0]}?" if near else f"there are {', '.join(shape.members)}"
                 yield f"unknown field, {accepted}", f"{path}.{name}"
-    elif isinstance(shape, ListShape) and isinstance(value, list):
+    elif shape.type_name == "list" and isinstance(value, list):
         for number, one in enumerate(value):
             yield from unknown_members(shape.member, one, f"{path}[{number}]")
 

@@ -1,7 +1,7 @@
 """The tables of one Region, by name: how each is defined, and what is being done to it.
 
 A table changes as DynamoDB changes it: the change is accepted, the table is CREATING, UPDATING or DELETING
-for a while, and then it is what was asked for. No timer runs: whoever looks at a table after its change
+for a while, and then it is what was asked for. No timer runs: a look at a table after its change
 has ended sees it done.
 """
 

@@ -14,6 +14,7 @@ from keyheat.endpoint.tables.describe import describe
 from keyheat.endpoint.tables.settings import parse_tags
 from keyheat.model import limits
 from keyheat.model.resources import (
+    TABLE_QUOTA,
     CapacityHistory,
     ResourceHistory,
     TableCapacity,
@@ -22,7 +23,9 @@ from keyheat.model.resources import (
 )
 from keyheat.model.table import TableModel
 from keyheat.model.transactions import OngoingTransactions
-from keyheat.words import Capacity
+from keyheat.words import Capacity, Direction
+
+ACCOUNT_QUOTA = Capacity(limits.ACCOUNT_READ_UNITS_PER_S, limits.ACCOUNT_WRITE_UNITS_PER_S)
 
 
 def require_decrease_allowed(history: ResourceHistory, now_s: float) -> None:
@@ -123,29 +126,21 @@ def check_account(catalog: Catalog, name: str, capacity: TableCapacity) -> None:
         raise limit_exceeded(
             f"Subscriber limit exceeded: There is a limit of {limits.TABLES_PER_REGION} tables per subscriber"
         )
-    table = provisioned_total([capacity])
-    account = provisioned_total([capacity, *(other.definition.capacity for other in others)])
-    for side, unit in enumerate(("ReadCapacityUnits", "WriteCapacityUnits")):
-        for total, limit, whose in (
-            (table[side], (limits.TABLE_READ_UNITS_PER_S, limits.TABLE_WRITE_UNITS_PER_S)[side], "table"),
-            (
-                account[side],
-                (limits.ACCOUNT_READ_UNITS_PER_S, limits.ACCOUNT_WRITE_UNITS_PER_S)[side],
-                "account",
-            ),
-        ):
+    all_tables = [capacity, *(other.definition.capacity for other in others)]
+    for whose, capacities, quota in (
+        ("table", [capacity], TABLE_QUOTA),
+        ("account", all_tables, ACCOUNT_QUOTA),
+    ):
+        for direction in Direction:
+            total, limit = provisioned_total(capacities, direction), quota.of(direction) or 0
             if total > limit:
                 raise limit_exceeded(
-                    f"Subscriber limit exceeded: Provisioned {unit} of {total} for the {whose}, "
-                    f"global secondary indexes included, exceed the {whose} limit of {limit}"
+                    f"Subscriber limit exceeded: Provisioned {direction.title()}CapacityUnits of {total} for "
+                    f"the {whose}, global secondary indexes included, exceed the {whose} limit of {limit}"
                 )
 
 
-def provisioned_total(capacities: Iterable[TableCapacity]) -> tuple[float, float]:
-    """Provisioned reads and writes of tables and all their global indexes, units per second."""
-    pairs = [pair for capacity in capacities for pair in _provisioned_parts(capacity) if pair is not None]
-    return sum(pair.read or 0 for pair in pairs), sum(pair.write or 0 for pair in pairs)
-
-
-def _provisioned_parts(capacity: TableCapacity) -> list[Capacity | None]:
-    return [capacity.provisioned, *(index.provisioned for index in capacity.indexes)]
+def provisioned_total(capacities: Iterable[TableCapacity], direction: Direction) -> float:
+    """Provisioned reads or writes of tables and all their global indexes, units per second."""
+    pairs = (part.provisioned for capacity in capacities for part in capacity.parts.values())
+    return sum(pair.of(direction) or 0 for pair in pairs if pair is not None)

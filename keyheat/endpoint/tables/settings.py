@@ -1,28 +1,21 @@
 """Settings of a table with operations of their own: tags, time to live, backups, Contributor Insights.
 
-The service deletes expired items within a few days of their time, so a client has to filter them in any case.
+Expired items stay: the service deletes them within days, so a client has to filter them in any case.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html
-
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContinuousBackups.html
-
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContributorInsights.html
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from keyheat.endpoint.contributors import DEFAULT_MODE, KeyWatch
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
 from keyheat.endpoint.paging import page
 from keyheat.endpoint.schema import KeySchema, invalid
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import Handler, Service
 from keyheat.endpoint.tables.catalog import Recovery, Table
 from keyheat.model import limits
-
-if TYPE_CHECKING:
-    from keyheat.endpoint.service import Handler, Service
-    from keyheat.endpoint.tables.catalog import Table
-
 
 PAGE = 10
 
@@ -48,7 +41,7 @@ def tag_resource(service: Service, request: dict[str, Any]) -> bytes:
 
 
 def untag_resource(service: Service, request: dict[str, Any]) -> bytes:
-    """UntagResource: takes tags away; a key that is not there is none the worse."""
+    """UntagResource: deletes tags; deleting a missing key is not an error."""
     table = _tagged(service, request["ResourceArn"])
     for key in request["TagKeys"]:
         table.tags.pop(key, None)
@@ -134,7 +127,7 @@ def _described(table: Table, now_s: float) -> dict[str, Any]:
 
 
 def _table(service: Service, request: dict[str, Any]) -> Table:
-    """The table; the error where there is none has a name of its own here."""
+    """The table. Raises TableNotFoundException, which only these operations have."""
     name = request["TableName"]
     try:
         return service.catalog.find(name)
@@ -146,7 +139,7 @@ PER_PAGE = 100
 Body = dict[str, Any]
 
 
-def update_contributor_insights(service: "Service", request: Body) -> Body:
+def update_contributor_insights(service: Service, request: Body) -> Body:
     """UpdateContributorInsights. ENABLE without a mode means the default mode, whatever the mode was."""
     table, index, keys = _resource(service, request)
     now_s, takes_s = service.now_s(), service.durations.insights_s
@@ -160,7 +153,7 @@ def update_contributor_insights(service: "Service", request: Body) -> Body:
     return _summary(table, index, watch, now_s)
 
 
-def describe_contributor_insights(service: "Service", request: Body) -> Body:
+def describe_contributor_insights(service: Service, request: Body) -> Body:
     """DescribeContributorInsights: DISABLED where it was never on."""
     table, index, _keys = _resource(service, request)
     watch = table.insights.watches.get(index)
@@ -173,7 +166,7 @@ def describe_contributor_insights(service: "Service", request: Body) -> Body:
     }
 
 
-def list_contributor_insights(service: "Service", request: Body) -> Body:
+def list_contributor_insights(service: Service, request: Body) -> Body:
     """ListContributorInsights, in pages; NextToken names the last resource shown."""
     now_s, most = service.now_s(), request.get("MaxResults")
     most = PER_PAGE if most is None else most
@@ -190,14 +183,14 @@ def list_contributor_insights(service: "Service", request: Body) -> Body:
     return page("ContributorInsightsSummaries", found, most, "NextToken", lambda one: "/".join(_placed(one)))
 
 
-CONTRIBUTOR_INSIGHTS: "dict[str, Handler]" = {
+CONTRIBUTOR_INSIGHTS: dict[str, Handler] = {
     "DescribeContributorInsights": describe_contributor_insights,
     "ListContributorInsights": list_contributor_insights,
     "UpdateContributorInsights": update_contributor_insights,
 }
 
 
-def _resource(service: "Service", request: Body) -> "tuple[Table, str | None, KeySchema]":
+def _resource(service: Service, request: Body) -> tuple[Table, str | None, KeySchema]:
     """The table and the index that a request names, with its keys. Raises ResourceNotFoundException."""
     table, name = service.catalog.find(request["TableName"]), request.get("IndexName")
     if name is None:
@@ -208,11 +201,11 @@ def _resource(service: "Service", request: Body) -> "tuple[Table, str | None, Ke
     raise resource_not_found(f"Requested resource not found: Table: {table.name} index: {name} not found")
 
 
-def _named(table: "Table", index: str | None) -> Body:
+def _named(table: Table, index: str | None) -> Body:
     return {"TableName": table.name} if index is None else {"TableName": table.name, "IndexName": index}
 
 
-def _summary(table: "Table", index: str | None, watch: KeyWatch, now_s: float) -> Body:
+def _summary(table: Table, index: str | None, watch: KeyWatch, now_s: float) -> Body:
     mode = {"ContributorInsightsMode": watch.mode} if watch.on else {}
     return {**_named(table, index), "ContributorInsightsStatus": watch.status(now_s), **mode}
 

@@ -46,7 +46,7 @@ def over_budget(budget: BudgetSpec, bill: "Bill", duration_s: float) -> Iterator
     units, minutes = bill.write_units + bill.read_units, duration_s / MINUTE_S
     if bill.dollars > budget.dollars:
         yield (
-            f"it may cost {bill.dollars:,.4g} dollars ({bill.prices.shown}), and its budget is "
+            f"it may cost {bill.dollars:,.4g} dollars ({bill.prices.title}), and its budget is "
             f"{budget.dollars:,.4g}: {_allow('dollars', bill.dollars)}"
         )
     if budget.units is not None and units > budget.units:

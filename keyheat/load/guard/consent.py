@@ -55,7 +55,7 @@ class Undertaking:
             yield f"table {spec.name} is created if it is not there, and then {self._fate(spec)}"
         bill = self.bill
         yield (
-            f"it costs at most {_money(bill.dollars)} ({bill.prices.shown}), "
+            f"it costs at most {_money(bill.dollars)} ({bill.prices.title}), "
             f"for {bill.write_units:,.0f} write and {bill.read_units:,.0f} read units"
             + (", if it lasts as long as its scenario says" if self.duration_s is None else "")
         )

@@ -27,7 +27,6 @@ import zmq
 from gevent import monkey
 
 from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, STDERR, heard, let_go
-from keyheat.runs.folder import forget_underway
 from keyheat.words import ENDING, INTERRUPTED
 
 CTRL_C: Final = (signal.SIGINT, PASSED_ON)
@@ -106,8 +105,7 @@ class KillSwitch:
             self.leave(INTERRUPTED)
 
     def say_and_kill(self) -> None:
-        """Say what is left behind, stop all workers, end all children, and take half-written files away, and
-        the one that says that the run is under way."""
+        """Say what is left behind, stop all workers, end all children, and take half-written files away."""
         left = self.leaving.left_behind() if self.leaving else []
         for line in ("left at once; what was written is kept", *left):
             _say(line)
@@ -123,7 +121,6 @@ class KillSwitch:
         if folder is not None:
             for unfinished in folder.glob(".*.tmp"):
                 unfinished.unlink(missing_ok=True)
-            forget_underway(folder)
 
 
 def _say(line: str) -> None:

@@ -77,7 +77,6 @@ class LoadPlan:
     in_a_row: bool = False  # one run after the other, as somebody starts and stops them on Locust's page
     marked: bool = False  # items name the run: the table is somebody else's
     auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
-    time_to_live: str | None = None  # by which attribute its items expire; None: not known
     notes: tuple[str, ...] = ()  # what a person should know of it
     table_bytes: int = 0  # of somebody else's table, which is looked through to clean up
     duration_s: float | None = None  # of the load; None: nobody knows before it is over
@@ -122,7 +121,8 @@ def check_options(
     out = Path(options.out).absolute() if options.out else None
     _check_folder(out, errors)
     metrics = metrics_port(options, errors)
-    errors += _at_odds(options, scenario, path, target)
+    if scenario is not None and scenario.table.regions and not options.table and target and not target.local:
+        errors.append(f"{path}: {NOT_GLOBAL_HERE} @ $.table.regions")
     if errors or scenario is None or path is None:
         raise InputError(errors)
     return LoadPlan(
@@ -142,15 +142,6 @@ def check_options(
         prices=prices,
         metrics=metrics,
     )
-
-
-def _at_odds(
-    options: Namespace, scenario: Scenario | None, path: Path | None, target: Target | None
-) -> Iterator[str]:
-    """Options that do not go together, or not with the scenario."""
-    in_aws = target is not None and not target.local
-    if scenario is not None and scenario.table.regions and options.table is None and in_aws:
-        yield f"{path}: {NOT_GLOBAL_HERE} @ $.table.regions"
 
 
 def _unloadable(

@@ -42,10 +42,9 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
         plan = adapted(plan, users)
     if plan.target is None:
         return plan
-    look_at_tables(
-        plan.target, (plan.scenario.table, *plan.scenario.companions), allowed_by(plan, plan.target)
-    )
-    return marked_if_foreign(plan, users)
+    specs = (plan.scenario.table, *plan.scenario.companions)
+    there = look_at_tables(plan.target, specs, allowed_by(plan, plan.target))
+    return marked_if_foreign(plan, users, there)
 
 
 def allowed_by(plan: LoadPlan, target: Target) -> Allowed:

@@ -39,7 +39,7 @@ from keyheat.load.transport.endpoint_pages import NotTold, faults_of, partitions
 from keyheat.load.transport.target import Target, target_at
 from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import CannotWrite, FileProblem, time_of
-from keyheat.runs.folder import RunFolder, underway, versions
+from keyheat.runs.folder import RunFolder, versions
 from keyheat.runs.manifest import GeneratorHealth, Stop
 from keyheat.runs.parquet import do_without_pandas, write_table
 from keyheat.runs.table_facts import table_facts
@@ -119,7 +119,6 @@ class LoadRun:
         table = self.plan.scenario.table.name
         self.progress.phase("preparing", f"keyheat: preparing table {table}", run_id=self.run_id)
         self.path = self._whole.enter_context(run_folder(self.plan, datetime.now(UTC))).folder
-        self._whole.enter_context(underway(self.path))
         for note in self.plan.notes:
             self.progress.say(f"note: table {table}: {note}")
 

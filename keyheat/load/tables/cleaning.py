@@ -226,7 +226,7 @@ def cost_in_words(left: Leftovers, description: Mapping[str, Any], prices: Price
         )
     if mode_of(description) == "PAY_PER_REQUEST":
         dollars = consumed_dollars(prices.on_demand, write_units=writes, read_units=reads)
-        lines.append(f"Together about ${dollars:,.2f} ({prices.shown}).")
+        lines.append(f"Together about ${dollars:,.2f} ({prices.title}).")
     else:
         lines.append("They come out of what the table has provisioned.")
     if pace is not None:

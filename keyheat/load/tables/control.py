@@ -1,4 +1,4 @@
-"""How a table is asked for: CreateTable's and UpdateTable's parameters and refusals, scaling, expiry."""
+"""How a table is asked for: CreateTable's and UpdateTable's parameters and refusals, and its scaling."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -8,11 +8,10 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
-from keyheat.load.tables.ownership import DENIED, NOT_SERVED, TableError, Unread, why_unread
+from keyheat.load.tables.ownership import DENIED, TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import capacities_to_aws
-from keyheat.runs.manifest import NOTHING_EXPIRES
 from keyheat.runs.scaling import AutoScaling
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 
@@ -107,18 +106,3 @@ def auto_scaling_at(target: Target, table: TableSpec) -> AutoScaling:
         return AutoScaling(why=f"Application Auto Scaling is asked in AWS only, and this is {target.url}")
     indexes = [index.name for index in table.indexes if not index.local]
     return auto_scaling_of(partial(make_client, target, service=SERVICE, attempts=3), table.name, indexes)
-
-
-def time_to_live_of(client: Any, table: str) -> str | Unread:
-    """The attribute by which a table's items expire, or "off".
-
-    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTimeToLive.html
-    """
-    try:
-        described = client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
-    except ClientError as error:
-        if error.response["Error"]["Code"] in NOT_SERVED:
-            return NOTHING_EXPIRES
-        return Unread(why_unread(error, "DescribeTimeToLive"))
-    on = described.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
-    return str(described["AttributeName"]) if on else NOTHING_EXPIRES

@@ -112,4 +112,4 @@ def upkeep_in_words(description: Mapping[str, Any], prices: Prices) -> str:
     hourly = dollars_per_hour(description, prices)
     if not hourly:
         return "costs nothing but its storage while nobody uses it"
-    return f"costs ${hourly:.4f} an hour, ${hourly * DAY_H:.2f} a day ({prices.shown}), used or not"
+    return f"costs ${hourly:.4f} an hour, ${hourly * DAY_H:.2f} a day ({prices.title}), used or not"

@@ -5,18 +5,13 @@ All that stands in the way is said at once. Whether the table may be loaded at a
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
-
-from botocore.exceptions import BotoCoreError
 
 from keyheat.intake.description import mixed_types, stream_of, table_of, types_of
 from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
-from keyheat.load.tables.control import asking, auto_scaling_at, time_to_live_of
-from keyheat.load.tables.description import described
-from keyheat.load.tables.ownership import TableError, Unread, foreign, standing, unusable
-from keyheat.load.transport.boto import make_client
+from keyheat.load.tables.control import asking, auto_scaling_at
+from keyheat.load.tables.ownership import Standing, TableError, look_at, unusable
 from keyheat.load.transport.target import Target
 from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
 from keyheat.runs.scaling import AutoScaling
@@ -120,21 +115,7 @@ def _key(index: IndexSpec) -> str:
     return " and ".join(f"{name} ({kind})" for name, kind in pairs)
 
 
-ATTEMPTS = 4
 ANY_RUN = "x" * 12  # as long as the name of a run is
-
-
-@dataclass(frozen=True, slots=True)
-class ExistingTable:
-    """A table that is there: DescribeTable's answer, and whether somebody else created it."""
-
-    description: Mapping[str, Any]
-    foreign: bool
-
-    @property
-    def foreign_bytes(self) -> int:
-        """How much there is to look through for items of ours: nothing in a table that is ours as a whole."""
-        return int(self.description.get("TableSizeBytes") or 0) if self.foreign else 0
 
 
 def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, int]:
@@ -143,7 +124,7 @@ def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, i
 
     Raises `TableError` where there is no such table, or none that a scenario can state.
     """
-    seen = look_at(target, name)
+    seen = look_at_target(target, name)
     if seen is None:
         raise TableError(_not_there(target, name))
     try:
@@ -163,62 +144,45 @@ def adapted(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
                 "has none: say where it is, with --target aws or --target URL"
             ]
         )
-    seen = look_at(plan.target, name)
+    seen = look_at_target(plan.target, name)
     if seen is None:
         raise InputError([_not_there(plan.target, name)])
     if why := unusable(seen.description):
         raise TableError(f"table {name} cannot be loaded: {why}")
     scenario = _with_table(plan, seen, users)
     scaling = auto_scaling_at(plan.target, scenario.table)
-    expiry = _expiry_of(plan.target, name)
     notes = (*reactions(seen.description), *scaling.in_words())
-    if isinstance(expiry, Unread):
-        notes += (f"whether its items expire is not known: {expiry.why}",)
     return replace(
         plan,
         scenario=scenario,
         marked=seen.foreign,
         table_bytes=seen.foreign_bytes,
         auto_scaling=scaling,
-        time_to_live=None if isinstance(expiry, Unread) else expiry,
         notes=notes,
     )
 
 
-def _expiry_of(target: Target, name: str) -> str | Unread:
-    try:
-        with closing(make_client(target, attempts=ATTEMPTS)) as client:
-            return time_to_live_of(client, name)
-    except BotoCoreError as error:
-        return Unread(f"DescribeTimeToLive was not answered: {error}")
-
-
-def look_at(target: Target, name: str) -> ExistingTable | None:
+def look_at_target(target: Target, name: str) -> Standing | None:
     """The table as it is; None where there is none. What cannot be seen to be ours is somebody else's."""
     with asking(target, f"table {name}") as client:
-        description = described(client, name)
-        if description is None:
-            return None
-        if "TableArn" not in description:  # an endpoint that knows no tags either
-            return ExistingTable(description, True)
-        return ExistingTable(description, foreign(standing(client, description).tags) is not None)
+        return look_at(client, name)
 
 
-def marked_if_foreign(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
-    """The plan, with its items marked where the scenario's table is there and is somebody else's.
+def marked_if_foreign(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, Standing | None]) -> LoadPlan:
+    """The plan, with its items marked where the scenario's table is `there` and is somebody else's.
 
     Companions have no items of ours alone, so they are our own. Raises `InputError`.
     """
     if plan.target is None or plan.target.local:
         return plan
     marked, table_bytes = plan.marked, plan.table_bytes
-    if plan.guards.table is None and (seen := look_at(plan.target, plan.scenario.table.name)) is not None:
-        marked, table_bytes = seen.foreign, seen.foreign_bytes
+    if plan.guards.table is None and (table := there[plan.scenario.table.name]) is not None:
+        marked, table_bytes = table.foreign, table.foreign_bytes
     errors = [
-        f"the companion table {table.name} was not created by a run of ours: its items cannot be told from "
+        f"the companion table {spec.name} was not created by a run of ours: its items cannot be told from "
         "others, so give it another name @ $.companions"
-        for table in plan.scenario.companions
-        if (beside := look_at(plan.target, table.name)) is not None and beside.foreign
+        for spec in plan.scenario.companions
+        if (beside := there[spec.name]) is not None and beside.foreign
     ]
     if marked and plan.guards.table is None:
         errors += not_spared(users, plan.scenario)
@@ -228,7 +192,7 @@ def marked_if_foreign(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
     return replace(plan, marked=marked, table_bytes=table_bytes)
 
 
-def _with_table(plan: LoadPlan, seen: ExistingTable, users: Sequence[Any]) -> Scenario:
+def _with_table(plan: LoadPlan, seen: Standing, users: Sequence[Any]) -> Scenario:
     """The scenario with the table as it is; its companions and everything else stay. Raises `InputError`."""
     scenario = None
     errors = [*unloadable(seen.description), *not_spared(users, plan.scenario)]
@@ -246,7 +210,7 @@ def _with_table(plan: LoadPlan, seen: ExistingTable, users: Sequence[Any]) -> Sc
     return scenario
 
 
-def _in_place(scenario: Scenario, seen: ExistingTable) -> Scenario:
+def _in_place(scenario: Scenario, seen: Standing) -> Scenario:
     table = {"table": table_of(seen.description)}
     return scenario_from_dict(scenario.model_dump(mode="json") | table, "adapted")
 
@@ -262,7 +226,6 @@ def noted(plan: LoadPlan) -> dict[str, Any]:
         own = {
             "existing": True,
             "auto_scaling": scaling.model_dump(mode="json"),
-            "time_to_live": plan.time_to_live,
             "table_notes": list(plan.notes),
         }
     return {**own, **({"items_marked": True} if plan.marked else {})}

@@ -31,11 +31,13 @@ from keyheat.load.tables.ownership import (
     EXPIRES,
     NO_ARN,
     RUN,
+    Standing,
     TableError,
     TableRefused,
     Unread,
     as_text,
     expiry_of,
+    look_at,
     tags_for,
     tags_of,
     tags_read,
@@ -60,14 +62,15 @@ def look_at_tables(
     allowed: Allowed,
     connect: Connect = control_client,
     now_s: Callable[[], float] = time,
-) -> None:
-    """See, before anything starts, whether the target answers and all tables can and may be loaded.
+) -> dict[str, Standing | None]:
+    """The tables as they are, once the target has answered and all of them can and may be loaded.
 
     Raises `TableRefused` or `TableError` with everything that is in the way.
     """
     with asking(target, "the scenario's tables", connect) as client:
-        found = [(spec, described(client, spec.name)) for spec in specs]
-        check_tables(found, client, allowed, datetime.fromtimestamp(now_s(), UTC))
+        found = [(spec, look_at(client, spec.name)) for spec in specs]
+        check_tables(found, allowed, datetime.fromtimestamp(now_s(), UTC))
+    return {spec.name: table for spec, table in found}
 
 
 @dataclass(slots=True)
@@ -126,10 +129,9 @@ class RunTables:
         cannot be had.
         """
         with asking(self.target, f"table {spec.name}", self.connect) as client:
-            description = described(client, spec.name)
-            check_tables([(spec, description)], client, self._allowed, self._now())
-            if description is None and not self._make(client, spec):  # somebody was quicker
-                check_tables([(spec, described(client, spec.name))], client, self._allowed, self._now())
+            check_tables([(spec, found := look_at(client, spec.name))], self._allowed, self._now())
+            if found is None and not self._make(client, spec):  # somebody was quicker
+                check_tables([(spec, look_at(client, spec.name))], self._allowed, self._now())
             active = until_active(client, spec.name, self._patience)
             if active is None:
                 raise TableError(f"table {spec.name} was not active in {self._patience.limit_s:g} s")

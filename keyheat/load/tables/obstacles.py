@@ -12,12 +12,11 @@ from keyheat.intake.description import table_of
 from keyheat.load.tables.claims import live_in, refusal
 from keyheat.load.tables.description import all_active
 from keyheat.load.tables.ownership import (
+    Standing,
     TableError,
     TableRefused,
     Unread,
     refusals,
-    standing,
-    tags_read,
     unusable,
 )
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
@@ -96,39 +95,27 @@ class Allowed:
     share: bool = False
 
 
-def check_tables(
-    found: Iterable[tuple[TableSpec, Mapping[str, Any] | None]],
-    client: Any,
-    allowed: Allowed,
-    now: datetime,
-) -> None:
-    """Hold tables, each with DescribeTable's answer or None, against what is allowed and described.
+def check_tables(found: Iterable[tuple[TableSpec, Standing | None]], allowed: Allowed, now: datetime) -> None:
+    """Hold tables, each as it is there or None, against what is allowed and described.
 
     Raises `TableRefused` or `TableError` with everything that is in the way.
     """
     refused, wrong = list[str](), list[str]()
-    for spec, description in found:
-        wrong += obstacles(spec, description, allowed)
-        if description is not None:
-            refused += _refusals(spec.name, description, client, allowed, now)
+    for spec, table in found:
+        wrong += obstacles(spec, table.description if table else None, allowed)
+        refused += _refusals(table, allowed, now) if table else []
     if refused:
         raise TableRefused(*refused, *wrong)
     if wrong:
         raise TableError(*wrong)
 
 
-def _refusals(
-    name: str, description: Mapping[str, Any], client: Any, allowed: Allowed, now: datetime
-) -> list[str]:
+def _refusals(table: Standing, allowed: Allowed, now: datetime) -> list[str]:
     """Why a table that is there must not be loaded: for whose it is, and for who is loading it."""
-    if allowed.local:
-        lines, tags = list[str](), tags_read(client, description)
-    else:
-        table = standing(client, description)
-        lines, tags = refusals(table, allowed.foreign, allowed.protected), table.tags
-    if isinstance(tags, Unread) or allowed.share:
+    lines = [] if allowed.local else refusals(table, allowed.foreign, allowed.protected)
+    if isinstance(table.tags, Unread) or allowed.share:
         return lines
-    return [*lines, *(refusal(name, claim) for claim in live_in(tags, now))]
+    return [*lines, *(refusal(table.name, claim) for claim in live_in(table.tags, now))]
 
 
 def obstacles(spec: TableSpec, description: Mapping[str, Any] | None, allowed: Allowed) -> list[str]:

@@ -22,6 +22,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from keyheat.answer_shape import bounded_pages
+from keyheat.load.tables.description import described
 from keyheat.runs.table_facts import replicas_of
 
 RUN, OWNER, EXPIRES = "keyheat", "keyheat-owner", "keyheat-expires"
@@ -111,6 +112,16 @@ class Standing:
         return str(self.description["TableName"])
 
     @property
+    def foreign(self) -> bool:
+        """Whether somebody else created it, as far as can be seen."""
+        return foreign(self.tags) is not None
+
+    @property
+    def foreign_bytes(self) -> int:
+        """How much there is to look through for items of ours: nothing in a table that is ours as a whole."""
+        return int(self.description.get("TableSizeBytes") or 0) if self.foreign else 0
+
+    @property
     def replicas(self) -> list[str]:
         """The Regions that each write is copied to."""
         return list(replicas_of(self.description))
@@ -123,6 +134,12 @@ def standing(client: Any, description: Mapping[str, Any]) -> Standing:
         tags=tags_read(client, description),
         recovery=recovery_of(client, description),
     )
+
+
+def look_at(client: Any, name: str) -> Standing | None:
+    """The table as it is; None where there is none."""
+    description = described(client, name)
+    return None if description is None else standing(client, description)
 
 
 def unusable(description: Mapping[str, Any]) -> str | None:

@@ -30,26 +30,22 @@ Told = TypeVar("Told")
 
 def scale_at(target: Target) -> float | None:
     """By how much a local endpoint of ours multiplies every rate limit; None where the target is another."""
-    if not target.local:
-        return None
-    try:
-        return float(json.loads(health(target))["scale"])
-    except (OSError, HTTPException, ValueError, KeyError, TypeError):
-        return None
+    return _scale(target) if target.local else None
 
 
 def endpoint_at(target: Target) -> Endpoint:
     if target.aws:
         return "aws"
+    return "other" if _scale(target) is None else "keyheat"
+
+
+def _scale(target: Target) -> float | None:
+    """What an endpoint of ours says of its scale; None where it is another."""
     try:
-        return "keyheat" if b'"scale"' in health(target) else "other"
-    except (OSError, HTTPException, ValueError):
-        return "other"
-
-
-def health(target: Target) -> bytes:
-    """What a local endpoint of ours says of itself. Raises `OSError`, `HTTPException`."""
-    return page_of(target, "/_keyheat/health", within_s=HEALTH_WITHIN_S, most_bytes=HEALTH_BYTES)
+        page = page_of(target, "/_keyheat/health", within_s=HEALTH_WITHIN_S, most_bytes=HEALTH_BYTES)
+        return float(json.loads(page)["scale"])
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
+        return None
 
 
 def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> bytes:

@@ -1,6 +1,5 @@
 """The users that load tests are made of: what they write, read, and check."""
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchUser", "ItemUser", "TableUser", "TransactionUser"]
 
-if "locust" not in sys.modules:  # which a rehearsal's stand-in may be, where nothing is sent
-    require("load")
+require("load")
 
 
 def __getattr__(name: str) -> Any:

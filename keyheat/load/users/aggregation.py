@@ -107,8 +107,11 @@ class ReportUser(TableUser):
     """
 
     abstract = True
-    simulator = "keyheat.simulator.traffic.aggregates:scanned"
     only_ours = "a report reads the whole table, again and again"
+
+    @classmethod
+    def not_sampled(cls, scenario: Scenario) -> str:
+        return "scans all that was written by then"
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)

@@ -33,7 +33,6 @@ COUNTED = (
     "metadata.read_units", "metadata.write_units",
 )  # fmt: skip
 TRIES, PAUSE_S = 10, 0.5  # of a page of the metadata, when the load is over
-SIMULATOR = "keyheat.simulator.traffic.dynamic:sharded_dynamically"
 METADATA_UNITS = 1.0  # what one read or write of a key's metadata costs: they are far below 1 KB
 
 
@@ -112,9 +111,8 @@ class ShardingUser(TableUser):
     abstract = True
 
     @classmethod
-    def simulated_as(cls, scenario: Scenario) -> str | None:
-        """Keys get shards as they throttle; without that, such users are as any others."""
-        return None if scenario.dynamic_sharding is None else SIMULATOR
+    def not_sampled(cls, scenario: Scenario) -> str:
+        return "" if scenario.dynamic_sharding is None else "gives keys shards as they throttle"
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)

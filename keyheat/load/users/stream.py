@@ -53,8 +53,11 @@ class StreamUser(TableUser):
     """
 
     abstract = True
-    simulator = "keyheat.simulator.traffic.aggregates:from_stream"
     only_ours = "its totals need a stream of the table"
+
+    @classmethod
+    def not_sampled(cls, scenario: Scenario) -> str:
+        return "counts what the table's stream shows"
 
     @classmethod
     def lacks(cls, scenario: Scenario) -> Iterator[str]:

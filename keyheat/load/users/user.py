@@ -75,14 +75,11 @@ class TableUser(locust.User):
     """The indexes that it names: on a table that is there already, they are as the scenario says."""
     only_ours = ""
     """Why it loads no table of somebody else's; empty: it may."""
-    simulator: str | None = None
-    """The function of the simulator that stands for these users, as `module:name`. They need one where what
-    they send follows from what they are answered; of all others a rehearsal of their tasks says it."""
 
     @classmethod
-    def simulated_as(cls, scenario: Scenario) -> str | None:
-        """What stands for them in this scenario."""
-        return cls.simulator
+    def not_sampled(cls, scenario: Scenario) -> str:
+        """What these users do that no sample of their requests shows; empty: it shows all."""
+        return ""
 
     @classmethod
     def lacks(cls, scenario: Scenario) -> Iterator[str]:

@@ -1,13 +1,12 @@
 """The hottest keys over the whole run: the demand for each against what one partition admits."""
 
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from keyheat.analysis.report.run import ReportRun
 from keyheat.numbers import UNITS, measured, percent, rate, some, whole
-from keyheat.runs.frames import keys_of
 from keyheat.show.answer import Figure, Table
 from keyheat.show.charts.base import compact, figure, lay_out, named_rows, rows_of, safe, shortened
 from keyheat.show.charts.rates import FAR_ABOVE
@@ -16,29 +15,13 @@ from keyheat.terms import DEMAND
 from keyheat.words import Direction, key_name, label_of, whose
 
 FEWEST_BARS, MOST_BARS = 3, 10
-COLUMNS: Final = ["key", "shown", "units_per_s", "share", "throttles"]
 
 
 def hottest_keys(run: ReportRun, direction: Direction) -> pd.DataFrame:
-    """The hottest keys: those of the diagnosis with the rates it found, then the others of `keys.json`.
-
-    A rate is the mean over the windows in which the key had at least half of its highest one.
-    """
-    named = pd.DataFrame(
-        [one.model_dump() for one in run.diagnosis.hot_keys if one.direction in (None, direction)],
-        columns=COLUMNS,
-    )
-    if run.keys is None:
-        return named.sort_values(["units_per_s", "key"], ascending=[False, True], ignore_index=True)
-    keys = keys_of(run.keys)
-    keys = keys[(keys["direction"] == direction) & ~keys["key"].isin(named["key"])]
-    windows = keys[keys["window"].notna()].assign(rate=lambda rows: rows["units"] / rows["window_s"])
-    hot = windows[windows["rate"] >= windows.groupby("key")["rate"].transform("max") / 2]
-    others = keys[keys["window"].isna()].set_index("key")
-    others["units_per_s"] = hot.groupby("key")["rate"].mean()
-    others = others.dropna(subset=["units_per_s", "share"]).reset_index()[COLUMNS]
-    found = pd.concat([one.astype(object) for one in (named, others) if len(one)] or [named])
-    return found.sort_values(["units_per_s", "key"], ascending=[False, True], ignore_index=True)
+    """The hottest keys of one direction, as the diagnosis has them."""
+    keys = [key.model_dump() for key in run.diagnosis.hot_keys if key.direction in (None, direction)]
+    frame = pd.DataFrame(keys, columns=["key", "shown", "units_per_s", "share", "throttles"])
+    return frame.sort_values(["units_per_s", "key"], ascending=[False, True], ignore_index=True)
 
 
 def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Figure | None:

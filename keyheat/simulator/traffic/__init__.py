@@ -5,10 +5,10 @@ from random import Random
 from typing import Protocol
 
 from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.dryrun.ask import loadtest_of
+from keyheat.simulator.dryrun.combinations import with_combinations
 from keyheat.simulator.flow import Counting, Traffic
-from keyheat.simulator.rehearsal.ask import loadtest_of
-from keyheat.simulator.rehearsal.combinations import with_combinations
-from keyheat.simulator.traffic.loadtest import learnt
+from keyheat.simulator.traffic.loadtest import users_of
 from keyheat.simulator.traffic.pace import Sending
 from keyheat.simulator.traffic.replay import Replay
 from keyheat.simulator.traffic.replicated import Replicated
@@ -22,7 +22,7 @@ class CountingTraffic(Traffic, Counting, Protocol):
 def traffic_of(scenario: Scenario, seed: int, folder: Path = Path()) -> CountingTraffic:
     """What a scenario's load test sends; `folder` is the scenario's, where its trace is.
 
-    Raises `ScenarioError` for a load test of which a rehearsal cannot say it.
+    Raises `ScenarioError` for a load test of which no sample shows it.
     """
     scenario = with_combinations(scenario)
     found = _sent(scenario, seed, folder)
@@ -34,8 +34,7 @@ def _sent(scenario: Scenario, seed: int, folder: Path) -> CountingTraffic:
     setting = TrafficSetting(scenario, Random(f"{seed}/traffic"), folder)
     if scenario.load.arrivals == "trace":
         return Replay(setting)
-    loadtest = loadtest_of(scenario, folder)
-    return Sending(setting, lambda it: learnt(it, loadtest))
+    return Sending(setting, users_of(setting, loadtest_of(scenario, folder)))
 
 
 def asks_for_shards(scenario: Scenario, folder: Path = Path()) -> bool:

@@ -1,107 +1,64 @@
-"""Where the keys of a load test lie: the laws of its texts, as a rehearsal has learnt them, as masses."""
+"""Where the keys of a load test lie: the laws of its keys, as masses."""
 
-import re
 from collections import Counter
-from collections.abc import Iterator
-from itertools import product
-from math import fsum, prod
+from functools import lru_cache
 from typing import Final
 
+import numpy as np
+
+from keyheat.simulator.dryrun.requests import KEY, PATTERN, KeyLaw
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
-from keyheat.simulator.rehearsal.mix import ATTRIBUTE, Text
-from keyheat.simulator.traffic.setting import MOST_NAMED, TrafficSetting, on_shards
+from keyheat.simulator.traffic.setting import TrafficSetting
 
-SLOT: Final = re.compile(r"\{(?:key|time|(\d+)\.\.(\d+)(?::(\d+))?)\}")
-SHARDS: Final = re.compile(r"\{key\}#\{0\.\.(\d+)\}")
+MOST_NAMED: Final = 100_000
+"""Keys that are named one by one; where there are more of them, each is used too seldom to matter."""
 
 
-def masses_of_text(setting: TrafficSetting, text: Text) -> Masses:
-    """What texts of this law fall on; those of the same law are the same value."""
-    if text.owners is not None:
-        return setting.once(repr(text), lambda: _of_owners(setting, text, text.owners or 1))
-    if text.made is None:
-        return setting.once(repr(text), lambda: _seen(text))
-    made = text.made
-    if made == "{key}":
+def masses_of_law(setting: TrafficSetting, law: KeyLaw) -> Masses:
+    """What keys of this law fall on; those of the same law are the same value."""
+    if law.attribute is not None:
+        return setting.values_of(law.attribute)
+    if law == PATTERN:
         return setting.keys
-    if mark := ATTRIBUTE.fullmatch(made):
-        return setting.values_of(list(setting.scenario.attribute_values)[int(mark[1])])
-    if shards := SHARDS.fullmatch(made):
-        count = int(shards[1]) + 1
-        if count == setting.shards:
-            return setting.sharded
-        return setting.now(made, lambda: on_shards(setting.keys, count))
-    if "{key}" in made:
-        return setting.now(made, lambda: _of_keys(setting.keys, made))
-    return setting.once(made, lambda: _of_numbers(made))
+    if law.owners is not None:
+        return setting.once(repr(law), lambda: _of_owners(setting, law, law.owners or 1))
+    if law.texts and KEY in law.texts[0][0]:
+        return setting.now(repr(law), lambda: composed(setting.keys, law.texts))
+    masses = setting.once(repr(law), lambda: _seen(law))
+    if law.family:
+        setting.group(masses, law.family)
+    return masses
 
 
-def _of_owners(setting: TrafficSetting, text: Text, owners: int) -> Masses:
-    """One text for each of so many users, who have drawn it once and send as often as each other."""
-    texts = (_drawn(setting, text) for _ in range(owners))
-    return masses_of_shares({one: float(count) for one, count in Counter(texts).items()})
+@lru_cache(maxsize=2)
+def composed(keys: Masses, texts: tuple[tuple[str, float], ...]) -> Masses:
+    """Each key in each of these texts, by their shares; kept as those of a pattern are.
 
-
-def _drawn(setting: TrafficSetting, text: Text) -> str:
-    """One text by its law."""
-    if text.made is None or "{time}" in text.made:
-        return f"{setting.rng.getrandbits(64):016x}"
-
-    def of(slot: re.Match[str]) -> str:
-        if slot[1] is None:
-            return setting.draw_key()
-        return f"{setting.rng.randint(int(slot[1]), int(slot[2])):0{int(slot[3] or 0)}d}"
-
-    return SLOT.sub(of, text.made)
-
-
-def _seen(text: Text) -> Masses:
-    distinct = float("inf") if text.distinct is None else text.distinct
-    if not text.seen:
+    The most used keys are named, the rest is even, as `masses_of` has it.
+    """
+    distinct = keys.distinct * len(texts)
+    named = np.argsort(-keys.shares, kind="stable")[: max(1, MOST_NAMED // len(texts))]
+    shares = {
+        text.replace(KEY, keys.name(number)): float(keys.shares[number]) * part
+        for number in named.tolist()
+        for text, part in texts
+    }
+    if not shares:
         return even_masses(distinct=distinct)
-    even = max(0.0, 1.0 - fsum(share for _text, share in text.seen))
-    return masses_of_shares(dict(text.seen), even=even, distinct=distinct)
+    rest = 1.0 - float(keys.shares[named].sum()) - keys.even if len(named) < len(keys.shares) else 0.0
+    return masses_of_shares(shares, even=keys.even + max(0.0, rest), distinct=distinct)
 
 
-def _of_numbers(made: str) -> Masses:
-    """A text that is always the same, or has numbers in it that are all equally likely."""
-    if "{time}" in made:
-        return even_masses()
-    count = _combinations(made)
-    if count > MOST_NAMED:
-        return even_masses(distinct=count)
-    return masses_of_shares(dict.fromkeys(_spelt(made, ""), 1.0))
+def _of_owners(setting: TrafficSetting, law: KeyLaw, owners: int) -> Masses:
+    """One key for each of so many users, who send as often as each other."""
+    texts, weights = zip(*law.texts, strict=True)
+    drawn = (text.replace(KEY, setting.draw_key()) for text in setting.rng.choices(texts, weights, k=owners))
+    return masses_of_shares({key: float(count) for key, count in Counter(drawn).items()})
 
 
-def _of_keys(keys: Masses, made: str) -> Masses:
-    """A text around each key that the pattern draws."""
-    count = _combinations(made)
-    if "{time}" in made:
-        return even_masses()
-    if not len(keys.shares) or len(keys.shares) * count > MOST_NAMED:
-        return even_masses(distinct=keys.distinct * count)
-    named = (
-        (text, share / count)
-        for number, share in enumerate(keys.shares.tolist())
-        for text in _spelt(made, keys.name(number))
-    )
-    return masses_of_shares(dict(named), even=keys.even, distinct=keys.distinct * count)
-
-
-def _numbers(made: str) -> list[tuple[range, int]]:
-    """The numbers of each slot, and how many digits they have at least."""
-    slots = (slot for slot in SLOT.findall(made) if slot[0])
-    return [(range(int(least), int(most) + 1), int(width or 0)) for least, most, width in slots]
-
-
-def _combinations(made: str) -> int:
-    """How many texts there are of each key."""
-    return prod(len(numbers) for numbers, _width in _numbers(made))
-
-
-def _spelt(made: str, key: str) -> Iterator[str]:
-    """All of them."""
-    slots = _numbers(made)
-    for numbers in product(*(each for each, _width in slots)):
-        texts = iter(f"{number:0{width}d}" for number, (_each, width) in zip(numbers, slots, strict=True))
-        yield SLOT.sub(lambda slot, texts=texts: next(texts) if slot[1] else key, made)  # type: ignore[misc]
+def _seen(law: KeyLaw) -> Masses:
+    distinct = float("inf") if law.distinct is None else law.distinct
+    if not law.texts:
+        return even_masses(distinct=distinct)
+    shares = dict(law.texts)
+    return masses_of_shares(shares, even=max(0.0, 1.0 - sum(shares.values())), distinct=distinct)

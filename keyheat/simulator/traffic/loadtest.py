@@ -1,73 +1,58 @@
-"""A load test as a rehearsal has learnt it, second by second: its kinds of requests at the prices of by then.
+"""A load test, second by second: its kinds of requests at the prices of by then.
 
-RehearsedLoadTest (plain values) --of this second--> Users, their UserTasks, and TaskRequests on keys
+LoadTest (plain values) --of this second--> Users, their UserTasks, and TaskRequests on keys
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
 from itertools import groupby
 from math import fsum
 from typing import Final
 
 from keyheat.model import limits
 from keyheat.model.units import write_units
+from keyheat.simulator.dryrun.requests import (
+    PATTERN,
+    IndexKey,
+    KeyLaw,
+    LoadTest,
+    Prefix,
+    RequestKind,
+    Task,
+    UserClass,
+)
 from keyheat.simulator.flow import FlowAnswer, IndexFlow
 from keyheat.simulator.masses import Masses
-from keyheat.simulator.rehearsal import mix
-from keyheat.simulator.rehearsal.mix import IndexKey, RequestKind
-from keyheat.simulator.traffic.keys import masses_of_text
-from keyheat.simulator.traffic.operations import (
-    Filling,
-    count_reads,
-    delete,
-    entries,
-    get,
-    own_size,
-    put,
-    query,
-)
+from keyheat.simulator.traffic.cache import missed
+from keyheat.simulator.traffic.keys import masses_of_law
+from keyheat.simulator.traffic.operations import count_reads, delete, entries, get, own_size, put, query
 from keyheat.simulator.traffic.setting import TrafficSetting, Written
 from keyheat.simulator.traffic.users import (
     SMALL_ITEM,
-    LoadTest,
     QueryCost,
     TaskRequest,
     Users,
     UserTask,
     grown_units,
-    nobody,
+    ignore,
     replacing_units,
     write_sizes,
 )
 from keyheat.words import Direction
 
 ENTRY_BYTES: Final = 100  # of an index that does not hold the whole item: the keys of both
+READS: Final = ("get", "query")
 
 
-def learnt(setting: TrafficSetting, loadtest: mix.RehearsedLoadTest) -> LoadTest:
+def users_of(setting: TrafficSetting, loadtest: LoadTest) -> Callable[[], list[Users]]:
     """What the users of a load test send in this second."""
-    setting.counts.update(loadtest.counts)
-    behaviours = dict.fromkeys(one.simulated_as for one in loadtest.users if one.simulated_as)
-    behaved = [_function(name)(setting) for name in behaviours]
-    writers = _first_put(loadtest)
-    plain = [_Class(setting, one, writers) for one in loadtest.users if not one.simulated_as]
-    return lambda: [*(users for make in behaved for users in make()), *(one.users() for one in plain)]
-
-
-def _function(name: str) -> Callable[[TrafficSetting], LoadTest]:
-    """What stands for users whose requests follow from answers: they name it themselves."""
-    module, _, function = name.partition(":")
-    made: Callable[[TrafficSetting], LoadTest] = getattr(import_module(module), function)
-    return made
-
-
-def _first_put(loadtest: mix.RehearsedLoadTest) -> mix.Text:
-    """How the keys of items are made that users write, and come back to."""
-    kinds = (kind for one in loadtest.users for task in one.tasks for kind in task.kinds)
-    written = [kind for kind in kinds if kind.what == "put" and kind.table is None and not kind.known]
-    return written[0].key if written else mix.Text(made="{key}")
+    setting.begin(0.0)
+    kinds = (kind for user in loadtest.users for task in user.tasks for kind in task.kinds)
+    puts = (kind for kind in kinds if kind.what == "put" and kind.table is None and not kind.key.written)
+    put_first = next(puts, None)
+    classes = [_Class(setting, user, put_first.key if put_first else PATTERN) for user in loadtest.users]
+    return lambda: [one.users() for one in classes]
 
 
 @dataclass(slots=True)
@@ -75,22 +60,32 @@ class _Class:
     """The users of one class."""
 
     setting: TrafficSetting
-    learnt: mix.UserClass
-    written: mix.Text
-    _filling: dict[str, Filling] = field(default_factory=dict)
+    sampled: UserClass
+    written: KeyLaw  # of the items that users write, and come back to
+    _touched: Written = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._touched = Written(self.setting.keys)
 
     def users(self) -> Users:
         """What they send in this second."""
-        tasks = [made for task in self.learnt.tasks if (made := self._task(task)).requests]
-        return Users(tasks, fixed_count=self.learnt.fixed_count, weight=self.learnt.weight)
+        if self._touched.keys is not self.setting.keys:  # tomorrow's are others
+            self._touched = Written(self.setting.keys)
+        tasks = [made for task in self.sampled.tasks if (made := self._task(task)).requests]
+        return Users(tasks, fixed_count=self.sampled.fixed_count, weight=self.sampled.weight)
 
-    def _task(self, task: mix.RehearsedTask) -> UserTask:
+    def _task(self, task: Task) -> UserTask:
         kinds = [kind for one in task.kinds if (kind := self._now(one)).times > 0]
-        through = self.learnt.cached and self.setting.scenario.cache is not None
-        if through or any(kind.if_missing for kind in kinds):
-            return self._filled(task, kinds, through=through)
-        requests = [request for group in self._together(kinds) for request in self._requests(group)]
-        return UserTask(requests, task.weight)
+        cached = self.sampled.cached and self.setting.scenario.cache is not None
+        if not cached and not any(kind.if_missing for kind in kinds):
+            return UserTask(list(self._all(kinds)), task.weight)
+        reads = [kind for kind in kinds if kind.what in READS and kind.key == PATTERN]
+        requests, spared = self._filling(reads)
+        absent, keys = self._touched.missing(self.setting.coming)
+        times = absent * fsum(kind.times for kind in reads)
+        puts = [replace(self._put(kind, keys, new=True), requests=times) for kind in kinds if kind.if_missing]
+        rest = self._all(kind for kind in kinds if kind not in reads and not kind.if_missing)
+        return UserTask((*requests, *puts, *rest), task.weight, spared)
 
     def _now(self, kind: RequestKind) -> RequestKind:
         """The kind as often as it is sent in this second: it may begin or end in it."""
@@ -99,22 +94,42 @@ class _Class:
         part = max(0.0, until_s - max(at_s, kind.from_s))
         return kind if part == 1.0 else replace(kind, times=kind.times * part)
 
-    def _filled(self, task: mix.RehearsedTask, kinds: Sequence[RequestKind], *, through: bool) -> UserTask:
-        """A task that reads, maybe through a cache, and puts what it has not found."""
-        reads = [kind for kind in kinds if kind.what in ("get", "query") and kind.key.made == "{key}"]
-        others = [kind for kind in kinds if kind not in reads and not kind.if_missing]
-        puts = [kind for kind in kinds if kind.if_missing]
-        filling = self._filling.setdefault(task.name, Filling(self.setting, through=through))
-        asked, spared = filling.reads(
-            [(kind.times, partial(self._read, kind, of=filling.touched)) for kind in reads]
-        )
-        times = fsum(kind.times for kind in reads)
-        fills = [filling.put(times, partial(self._put, one, new=True)) for one in puts]
-        rest = (request for group in self._together(others) for request in self._requests(group))
-        return UserTask((*asked, *fills, *rest), task.weight, spared)
+    def _filling(self, reads: Sequence[RequestKind]) -> tuple[list[TaskRequest], float]:
+        """Reads that leave an item where there was none; and how many of them a cache answers."""
+        coming, touched, cache = self.setting.coming, self._touched, self.setting.scenario.cache
+        there, found = touched.found(coming)
+        absent, missing = touched.missing(coming)
+        reaching = there
+        if cache is not None and self.sampled.cached:  # of keys without an item every read is a miss
+            part, asked = missed(self.setting.keys, cache, coming * there)
+            of_part, found = touched.found(coming, asked)
+            reaching = part * of_part
+        requests = [
+            self._counted(self._read(kind, keys, is_there, of=touched), kind.times * sent, sent / due)
+            for due, sent, keys, is_there in ((there, reaching, found, 1.0), (absent, absent, missing, 0.0))
+            if sent
+            for kind in reads
+        ]
+        return requests, (there - reaching) * fsum(kind.times for kind in reads)
 
-    def _together(self, kinds: Iterable[RequestKind]) -> Iterator[list[RequestKind]]:
-        """Each kind by itself, but those of one transaction on the same keys."""
+    def _counted(self, read: TaskRequest, times: float, part: float) -> TaskRequest:
+        """Reads of which so large a part reaches the table: a cache answers the others."""
+        counts, touched = self.setting.counts, self._touched
+        cached = self.sampled.cached and self.setting.scenario.cache is not None
+
+        def told(answer: FlowAnswer) -> None:
+            read.told(answer)
+            reads = answer.attempts / part
+            touched.items += reads
+            if cached:
+                counts["cache.hits"] += reads - answer.attempts
+                counts["cache.misses"] += answer.attempts
+                counts["cache.units_saved"] += (reads - answer.attempts) * read.units
+
+        return replace(read, requests=read.requests * times, told=told)
+
+    def _all(self, kinds: Iterable[RequestKind]) -> Iterator[TaskRequest]:
+        """The requests: each kind by itself, but those of one transaction on the same keys."""
 
         def name(kind: RequestKind) -> tuple[object, ...]:
             if not kind.together:
@@ -122,22 +137,22 @@ class _Class:
             return kind.operation, kind.table, id(self._keys(kind).points)
 
         for _name, group in groupby(kinds, name):
-            yield list(group)
+            yield from self._requests(list(group))
 
     def _requests(self, kinds: Sequence[RequestKind]) -> list[TaskRequest]:
         first = kinds[0]
-        if first.operation.startswith("Transact"):
+        if first.together:
             return [self._transaction(kinds)]
-        made = self._of(first)
-        if not first.operation.startswith("Batch"):
-            return [_as_often(one, first.times) for one in made]
-        times = first.times / first.items
-        return [self._batch(first, replace(one, requests=one.requests * times)) for one in made]
+        made = [
+            one if first.times == 1.0 else replace(one, requests=one.requests * first.times)
+            for one in self._of(first)
+        ]
+        return [self._batch(first, one) for one in made] if first.operation.startswith("Batch") else made
 
     def _of(self, kind: RequestKind) -> list[TaskRequest]:
         """One item of a kind; two requests where it may be there, or not, or a condition hold, or fail."""
         keys = self._keys(kind)
-        if kind.what in ("get", "query"):
+        if kind.what in READS:
             return self._reads(kind, keys)
         if kind.table is not None:
             return [self._elsewhere(kind, keys)]
@@ -146,7 +161,7 @@ class _Class:
         return [delete(self.setting, keys) if kind.what == "delete" else self._update(kind, keys)]
 
     def _keys(self, kind: RequestKind) -> Masses:
-        return masses_of_text(self.setting, self.written if kind.key.known else kind.key)
+        return masses_of_law(self.setting, self.written if kind.key.written else kind.key)
 
     def _reads(self, kind: RequestKind, keys: Masses) -> list[TaskRequest]:
         """A read; two where some keys have an item by now, and others have none: each has its price."""
@@ -164,22 +179,19 @@ class _Class:
         `of` says what was written, where it is not what puts on these keys were.
         """
         if kind.what == "query" and not self._single(kind):
-            made = self._query(kind, keys, of)
-            return replace(made, told=self._counted(kind, made.requests))
-        if self._found_bytes(kind) <= ENTRY_BYTES:
-            there = 0.0  # a small entry costs what nothing does
-        made = get(self.setting, keys, there=there, consistent=kind.consistent)
-        return replace(made, operation=kind.operation, index=kind.index, told=self._counted(kind, 1.0))
-
-    def _counted(self, kind: RequestKind, pages: float) -> Callable[[FlowAnswer], None]:
-        """Reads are counted as an application knows them, of however many requests each."""
+            request = self._query(kind, keys, of)
+        else:
+            # A small entry costs what nothing does.
+            there = 0.0 if self._found_bytes(kind) <= ENTRY_BYTES else there
+            request = get(self.setting, keys, there=there, consistent=kind.consistent)
+            request = replace(request, operation=kind.operation, index=kind.index)
         if not kind.reads:
-            return nobody
-        requests = kind.times / kind.reads * pages
-        return lambda answer: count_reads(self.setting, answer, requests)
+            return replace(request, told=ignore)
+        of_each = kind.times / kind.reads * request.requests
+        return replace(request, told=partial(count_reads, self.setting, of_each))
 
     def _query(self, kind: RequestKind, keys: Masses, of: Written | None) -> TaskRequest:
-        setting, prefix = self.setting, kind.prefix or mix.Prefix()
+        setting, prefix = self.setting, kind.prefix or Prefix()
         part = prefix.part
         if prefix.window_s is not None:
             part = prefix.window_s / setting.at_s if setting.at_s > prefix.ago_s else 0.0
@@ -206,10 +218,11 @@ class _Class:
     def _puts(self, kind: RequestKind, keys: Masses) -> list[TaskRequest]:
         if not kind.if_absent:
             return [self._put(kind, keys)]
-        written = self.setting.written(keys)
-        taken = 1.0 if kind.known else written.there(self.setting.coming) if kind.alone else 0.0
-        made = replace(self._put(kind, keys, new=True), requests=1 - taken)
-        return [one for one in (made, self._failing(kind, keys, taken)) if one.requests]
+        taken = 1.0 if kind.key.written else 0.0
+        if kind.alone and not kind.key.written:
+            taken = self.setting.written(keys).there(self.setting.coming)
+        accepted = replace(self._put(kind, keys, new=True), requests=1 - taken)
+        return [one for one in (accepted, self._failing(kind, keys, taken)) if one.requests]
 
     def _put(self, kind: RequestKind, keys: Masses, *, new: bool = False) -> TaskRequest:
         """A put, with the entries of indexes whose keys it chooses."""
@@ -217,9 +230,9 @@ class _Class:
         chosen = {name: self._placed(one) for name, one in kind.attributes if one.present}
         by_key = setting.written(setting.keys)
         sorts = any(one.of_drawn_key for _name, one in kind.attributes)
-        told = by_key is not setting.written(keys) and sorts and by_key.keys not in chosen.values()
+        also = sorts and by_key is not setting.written(keys) and by_key.keys not in chosen.values()
         made = put(
-            setting, keys, within=kind.within, chosen=chosen, also=(by_key,) if told else (), new=new,
+            setting, keys, within=kind.within, chosen=chosen, also=(by_key,) if also else (), new=new,
             alone=kind.alone,
         )  # fmt: skip
         if made.index_writes:
@@ -227,30 +240,28 @@ class _Class:
         return made if kind.own_bytes is None else own_size(setting, made, kind.own_bytes)
 
     def _placed(self, attribute: IndexKey) -> Masses:
-        return self.setting.placed(masses_of_text(self.setting, attribute.text), attribute.within)
+        return self.setting.placed(masses_of_law(self.setting, attribute.key), attribute.within)
 
     def _failing(self, kind: RequestKind, keys: Masses, times: float) -> TaskRequest:
         """A put on a key that has an item: it costs what replacing it would, and no index entries."""
         setting = self.setting
 
         def told(answer: FlowAnswer) -> None:
-            if kind.alone and not kind.known:
+            if kind.alone and not kind.key.written:
                 setting.written(keys).told(answer)
             setting.counts["conditions.failed"] += answer.accepted
             setting.counts["conditions.failed_units"] += answer.units
 
-        failing = TaskRequest(
+        own = kind.own_bytes
+        return TaskRequest(
             operation=kind.operation,
             direction=Direction.WRITE,
             keys=setting.placed(keys, setting.at_the_end),
-            units=replacing_units(setting.load),
-            sizes=write_sizes(setting.load, there=1.0),
+            units=replacing_units(setting.load) if own is None else write_units(0, round(own)),
+            sizes=write_sizes(setting.load, there=1.0) if own is None else (),
             requests=times,
             told=told,
         )
-        if kind.own_bytes is None:
-            return failing
-        return replace(failing, units=write_units(0, round(kind.own_bytes)), sizes=())
 
     def _elsewhere(self, kind: RequestKind, keys: Masses) -> TaskRequest:
         """A write to a companion: its indexes are its own."""
@@ -265,34 +276,31 @@ class _Class:
 
     def _update(self, kind: RequestKind, keys: Masses) -> TaskRequest:
         """An update in place: of the scenario's items, which it makes larger, or of its own."""
-        setting, written = self.setting, self.setting.written(keys)
-        touched = {name: self._placed(one) for name, one in kind.attributes}
-        there = 1.0 if kind.known else written.there(setting.coming) if kind.alone else kind.found
-        stated = grown_units(setting.load, kind.more_bytes) if kind.known else 0.0
+        setting, written, old = self.setting, self.setting.written(keys), kind.key.written
+        there = 1.0 if old else written.there(setting.coming) if kind.alone else kind.found
         return TaskRequest(
             operation=kind.operation,
             direction=Direction.WRITE,
             keys=setting.placed(keys, kind.within),
-            units=stated or write_units(0, round(kind.own_bytes or 1)),
-            index_writes=tuple(self._moved(kind, keys, touched, there)),
-            told=nobody if kind.known else written.told,
+            units=(old and grown_units(setting.load, kind.more_bytes)) or _own_units(kind),
+            index_writes=tuple(self._moved(kind, keys, there)),
+            told=ignore if old else written.told,
         )
 
-    def _moved(
-        self, kind: RequestKind, keys: Masses, touched: dict[str, Masses], there: float
-    ) -> Iterator[IndexFlow]:
+    def _moved(self, kind: RequestKind, keys: Masses, there: float) -> Iterator[IndexFlow]:
         """Entries whose keys change are deleted where they were and put where they belong; others that hold
         the whole item are written again."""
+        touched = {name: self._placed(one) for name, one in kind.attributes}
         whole = {one.name for one in self.setting.table.indexes if one.projection == "ALL"}
         moving = set()
         for index in self.setting.table.indexes:
             if index.local or not {index.partition_key, index.sort_key} & touched.keys():
                 continue
             moving.add(index.name)
+            units = _own_units(kind) if index.name in whole else SMALL_ITEM
             moved = touched.get(index.partition_key, keys)
-            units = write_units(0, round(kind.own_bytes or 1)) if index.name in whole else SMALL_ITEM
             yield IndexFlow(index=index.name, units=units * (1 + there), keys=moved)
-        if kind.known:
+        if kind.key.written:
             yield from (one for one in entries(self.setting, keys, {}) if one.index in whole - moving)
 
     def _batch(self, kind: RequestKind, item: TaskRequest) -> TaskRequest:
@@ -308,6 +316,7 @@ class _Class:
         return replace(
             item,
             operation=kind.operation,
+            requests=item.requests / kind.items,
             keys=self.setting.placed(item.keys, kind.within),
             items=round(kind.items),
             within=kind.beside,
@@ -330,7 +339,7 @@ class _Class:
         def told(answer: FlowAnswer) -> None:
             written.items += answer.accepted * more
             begun = 0 if first.beside else answer.attempts / count
-            self.setting.counts["transactions.requests"] += begun + (0 if first.beside else answer.conflicts)
+            self.setting.counts["transactions.requests"] += begun + answer.conflicts
             for what in ("cancelled", "conflicts") if answer.conflicts else ():
                 self.setting.counts[f"transactions.{what}"] += answer.conflicts
 
@@ -351,18 +360,18 @@ class _Class:
         )
 
 
-def _as_often(request: TaskRequest, times: float) -> TaskRequest:
-    return request if times == 1.0 else replace(request, requests=request.requests * times)
+def _own_units(kind: RequestKind) -> float:
+    return write_units(0, round(kind.own_bytes or 1))
 
 
 def _may_be_there(kind: RequestKind) -> bool:
     """Whether what a read finds is a matter of how much was written by then."""
-    return kind.alone and not kind.known and not kind.just_written
+    return kind.alone and not kind.key.written and not kind.just_written
 
 
 def _adds(kind: RequestKind) -> int:
     """By how many items a table has more then."""
-    return {"put": 0 if kind.known else 1, "delete": -1}.get(kind.what, 0)
+    return {"put": 0 if kind.key.written else 1, "delete": -1}.get(kind.what, 0)
 
 
 def _present(flows: Iterable[IndexFlow], kind: RequestKind, setting: TrafficSetting) -> Iterator[IndexFlow]:

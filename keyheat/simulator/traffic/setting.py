@@ -7,33 +7,30 @@ is Poisson distributed with the mean N x p. What a read costs follows from that 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from math import ceil, floor, fsum, sqrt
 from pathlib import Path
 from random import Random
-from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from keyheat.model.resources import Cause
 from keyheat.scenario.keys import DateKey, KeyPattern, shard_keys
-from keyheat.scenario.scenario import Scenario, ScenarioError
+from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.trace import TraceKeys, read_trace
+from keyheat.simulator.dryrun.combinations import Combination, crossed
 from keyheat.simulator.flow import FlowAnswer
 from keyheat.simulator.masses import (
     Floats,
     Masses,
     Within,
-    even_masses,
     masses_of,
     masses_of_shares,
     thinned,
 )
-from keyheat.simulator.rehearsal.combinations import Combination, crossed
 
 LOOKS = 20  # within a second, while users are being started
 
@@ -198,7 +195,8 @@ class TrafficSetting:
     _placed: WeakKeyDictionary[Masses, dict[Within, Masses]] = field(
         default_factory=WeakKeyDictionary, init=False
     )
-    _written: dict[int, Written] = field(default_factory=dict, init=False)
+    _written: dict[int | str, Written] = field(default_factory=dict, init=False)
+    _families: dict[int, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._pattern = self.scenario.keys.pattern(folder=self.folder)
@@ -219,38 +217,14 @@ class TrafficSetting:
         return self.scenario.load
 
     @property
-    def shards(self) -> int:
-        return self.scenario.keys.shards
-
-    def companion(self, what: str) -> TableSpec:
-        """The only table beside the judged one; `what` it is needed for. Raises `ScenarioError`."""
-        if len(self.scenario.companions) != 1:
-            raise self.lack(f"{self.scenario.loadtest} needs one companion, {what} @ $.companions")
-        return self.scenario.companions[0]
-
-    def lack(self, message: str) -> ScenarioError:
-        """What the scenario lacks for its load test."""
-        return ScenarioError(self.scenario.name, [message])
-
-    @property
     def at_the_end(self) -> Within:
         """Where new items go within their collection: sort keys are times, so there is always a later one."""
         return "rising" if self.table.sort_key else "point"
 
     @property
-    def anywhere(self) -> Within:
-        """Where items are that were written at some time."""
-        return "random" if self.table.sort_key else "point"
-
-    @property
     def keys(self) -> Masses:
         """What the scenario's pattern draws in this second."""
         return self.now("keys", self._drawn)
-
-    @property
-    def sharded(self) -> Masses:
-        """The same keys with a suffix: on as many shards as the scenario says, all of them used evenly."""
-        return self.now("shards", lambda: on_shards(self.keys, self.shards))
 
     def draw_key(self) -> str:
         """One key, as the pattern draws it when the run begins."""
@@ -288,10 +262,15 @@ class TrafficSetting:
 
     def written(self, keys: Masses) -> Written:
         """What is written to keys, in whatever places within them."""
-        name = id(keys.points)  # shared by all that differ only in the place within a collection
+        place = id(keys.points)  # shared by all that differ only in the place within a collection
+        name = self._families.get(place, place)
         if name not in self._written:
             self._written[name] = Written(keys)
         return self._written[name]
+
+    def group(self, keys: Masses, family: str) -> None:
+        """Take keys that look alike for those of the same items, however each request draws them."""
+        self._families[id(keys.points)] = family
 
     @property
     def _period(self) -> int:
@@ -303,31 +282,6 @@ class TrafficSetting:
         if isinstance(self._pattern, TraceKeys):
             return masses_of_shares(_used(self._pattern))
         return masses_of(self._pattern, at_s=self.at_s + HALF_S)
-
-
-MOST_NAMED: Final = 100_000
-"""Keys that are named one by one; where there are more of them, each is used too seldom to matter."""
-
-
-@lru_cache(maxsize=2)
-def on_shards(keys: Masses, shards: int) -> Masses:
-    """The keys with a suffix, each evenly on all of its shards; kept as those of a pattern are.
-
-    The most used keys are named, the rest is even, as `masses_of` has it.
-    """
-    distinct = keys.distinct * shards
-    named = np.argsort(-keys.shares, kind="stable")[: max(1, MOST_NAMED // shards)]
-    shares = {
-        shard: float(keys.shares[number]) / shards
-        for number in named.tolist()
-        for shard in shard_keys(keys.name(number), shards)
-    }
-    if not shares:
-        return even_masses(within=keys.within, distinct=distinct)
-    rest = (
-        0.0 if len(named) == len(keys.shares) else max(0.0, 1.0 - float(keys.shares[named].sum()) - keys.even)
-    )
-    return masses_of_shares(shares, even=keys.even + rest, within=keys.within, distinct=distinct)
 
 
 def _used(pattern: TraceKeys) -> Counter[str]:

@@ -107,7 +107,7 @@ def replacing_units(load: LoadSpec) -> float:
     return fsum(1 - part**2 for part in (0.0, *up_to[:-1]))
 
 
-def nobody(_answer: FlowAnswer) -> None:
+def ignore(_answer: FlowAnswer) -> None:
     """What became of a request changes nothing."""
 
 
@@ -116,7 +116,7 @@ class TaskRequest(Flow):
     """The requests of one kind that a task sends, in the mean, and who hears the answers."""
 
     requests: float = 1.0  # the queries of a fan-out, or less than one for a cache's
-    told: Callable[[FlowAnswer], None] = nobody
+    told: Callable[[FlowAnswer], None] = ignore
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +141,6 @@ class Users:
     tasks: Sequence[UserTask]
     fixed_count: int | None = None
     weight: float = 1.0
-    aside: Sequence[TaskRequest] = ()
-    """What they send at times of their own, `requests` per second: no part of the load that was asked for."""
-
-
-LoadTest = Callable[[], Sequence[Users]]
-"""What users send in this second; its `Setting` knows which one it is."""
 
 
 def shares_of(kinds: Sequence[Users], users: int) -> list[float]:
@@ -159,8 +153,3 @@ def shares_of(kinds: Sequence[Users], users: int) -> list[float]:
         for kind, count in zip(kinds, fixed, strict=True)
     ]
     return [count / max(sum(each), 1e-9) for count in each]
-
-
-def one_task(*requests: TaskRequest) -> Users:
-    """Users who do one thing only."""
-    return Users((UserTask(requests),))

@@ -13,7 +13,7 @@ from keyheat.load.guard.options import Guards
 from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
 from keyheat.load.run.preflight import consented, preflight
 from keyheat.load.tables.control import creation
-from keyheat.load.tables.existing import adapted, marked_if_foreign, noted, on_table
+from keyheat.load.tables.existing import adapted, look_at_target, marked_if_foreign, noted, on_table
 from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
@@ -85,6 +85,12 @@ def plan_of(target: Target | None, existing: str | None, **fields: Any) -> LoadP
     return a_plan(scenario_of(**fields), target=target, table=existing)
 
 
+def marked(plan: LoadPlan, users: list[Any]) -> LoadPlan:
+    assert plan.target is not None
+    names = [spec.name for spec in (plan.scenario.table, *plan.scenario.companions)]
+    return marked_if_foreign(plan, users, {name: look_at_target(plan.target, name) for name in names})
+
+
 def errors_of(plan: LoadPlan, *users: Any) -> list[str]:
     with pytest.raises(InputError) as caught:
         adapted(plan, users)
@@ -100,7 +106,6 @@ def test_the_scenario_has_the_table_as_it_is(there: Target) -> None:
     said = noted(plan)
     assert (said["existing"], said["items_marked"], said["auto_scaling"]["scaled"]) == (True, True, [])
     assert said["auto_scaling"]["why"]
-    assert said["time_to_live"] == "off"
     assert any("KEYS_ONLY" in words for words in plan.notes)
     assert scenario_from_dict(plan.scenario.model_dump(mode="json"), "run.json") == plan.scenario
 
@@ -153,25 +158,25 @@ def test_what_is_looked_through_to_clean_up_counts_against_the_budget(
     description = {
         **described_at(there, TableSpec.model_validate(big)), "TableSizeBytes": 10**13,
     }  # fmt: skip
-    monkeypatch.setattr("keyheat.load.tables.existing.described", lambda _client, _name: description)
+    monkeypatch.setattr("keyheat.load.tables.ownership.described", lambda _client, _name: description)
     named = plan_of(elsewhere, "big")
     ready = replace(adapted(named, [Writer]), duration_s=60.0, guards=Guards(table="big", yes=True))
     assert consented(ready) is ready
     with pytest.raises(TableRefused, match=r"it may cost 15\d\.\d dollars .*--max-dollars 15\d"):
         consented(replace(ready, guards=Guards(table="big", yes=True, clean_up=True)))
-    by_name = marked_if_foreign(plan_of(elsewhere, None, table={**MINE, "name": "big"}), [])
+    by_name = marked(plan_of(elsewhere, None, table={**MINE, "name": "big"}), [])
     assert (by_name.marked, by_name.table_bytes) == (True, 10**13)
 
 
 def test_an_allowed_table_of_the_scenarios_name_is_marked_too(elsewhere: Target) -> None:
     named = plan_of(elsewhere, None, table={**MINE, "name": "other"})
-    assert marked_if_foreign(named, []).marked is True
+    assert marked(named, []).marked is True
     with pytest.raises(InputError, match="reads the whole table"):
-        marked_if_foreign(named, [Watcher])
-    assert marked_if_foreign(plan_of(elsewhere, None), [Watcher]).marked is False
+        marked(named, [Watcher])
+    assert marked(plan_of(elsewhere, None), [Watcher]).marked is False
     beside = {"name": "theirs", "provisioned": {"read": 1, "write": 1}}
     with pytest.raises(InputError, match="companion table theirs"):
-        marked_if_foreign(plan_of(elsewhere, None, companions=[beside]), [])
+        marked(plan_of(elsewhere, None, companions=[beside]), [])
 
 
 def test_what_somebody_agrees_to_is_the_table_that_is_there(there: Target) -> None:

@@ -6,7 +6,6 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from keyheat.load.tables.control import time_to_live_of
 from keyheat.load.tables.ownership import Standing, Unread, refusals, standing, unusable
 from tests.load.tables.conftest import Account
 
@@ -95,25 +94,6 @@ def test_what_cannot_be_read_proves_nothing(code: str, why: str) -> None:
         assert table.recovery is False  # there is no such thing at that endpoint
     else:
         assert table.recovery == Unread(why.format("DescribeContinuousBackups"))
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ({"TimeToLiveStatus": "ENABLED", "AttributeName": "expires_at"}, "expires_at"),
-        ({"TimeToLiveStatus": "DISABLED"}, "off"),
-        ("UnknownOperationException", "off"),
-        ("AccessDeniedException", Unread("the permission dynamodb:DescribeTimeToLive is missing")),
-    ],
-)
-def test_by_what_items_expire(answer: str | dict[str, str], said: str | Unread) -> None:
-    client = boto3.client("dynamodb", "us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
-    with Stubber(client) as stubber:
-        if isinstance(answer, str):
-            stubber.add_client_error("describe_time_to_live", answer, "said")
-        else:
-            stubber.add_response("describe_time_to_live", {"TimeToLiveDescription": answer})
-        assert time_to_live_of(client, "orders") == said
 
 
 @pytest.mark.parametrize(

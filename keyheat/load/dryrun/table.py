@@ -1,4 +1,4 @@
-"""The tables of a rehearsal: they take every request, note it, and answer as DynamoDB would."""
+"""The stand-in tables of a dry run: they record every request and answer as DynamoDB would, unlimited."""
 
 import re
 from collections import defaultdict
@@ -12,11 +12,12 @@ import orjson
 from keyheat.model import limits
 from keyheat.model.units import item_bytes
 from keyheat.scenario.spec.tables import TableSpec
-from keyheat.simulator.rehearsal.mix import ATTRIBUTE, What
+from keyheat.simulator.dryrun.requests import What
 
-SHOWN: Final = 3  # items that an answer has at most: those who read them need to see some
+SHOWN: Final = 3  # items in an answer, at most
 LONGEST: Final = 200  # characters of a value that is kept
-NOT_SENT: Final = ("UpdateTable", "DescribeTable")  # of a table itself: no part of a load
+NOT_SENT: Final = ("UpdateTable", "DescribeTable")  # requests about a table are no part of a load
+MARK: Final = re.compile(r"\{@(.+)\}")
 PREFIXED: Final = re.compile(r"begins_with\(\s*(#?\w+)\s*,\s*(:\w+)\s*\)")
 EQUAL: Final = re.compile(r"(#?\w+)\s*=\s*(:\w+)")
 ADDED: Final = re.compile(r"\bADD\s+(#?\w+)\s+(:\w+)")
@@ -26,8 +27,8 @@ FAILED: Final = b'{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFa
 Item = dict[str, Any]
 
 
-class NotLearnt(Exception):
-    """What a load test does is beyond a rehearsal; the message says what."""
+class NotSampled(Exception):
+    """A sample cannot show what a load test sends; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,11 @@ class SentItem:
     prefix: str | None = None
     exact: bool = False
     attributes: Mapping[str, str] = field(default_factory=dict)  # key attributes of indexes, as text
+
+
+def mark_of(attribute: str) -> str:
+    """The text that stands for any value of an attribute: the scenario says how often each occurs."""
+    return f"{{@{attribute}}}"
 
 
 def text_of(value: Mapping[str, Any]) -> str:
@@ -87,22 +93,22 @@ class Tables:
         self._items: dict[tuple[str, str, str | None], _Kept] = {}
         self._by_value: defaultdict[tuple[str, str, str], dict[int, Item]] = defaultdict(dict)
         self.sent: list[SentItem] = []  # of the task that is going on
-        self._task = self._request = 0
+        self._task = self.requests = 0
 
     def begin(self) -> None:
         """Another task begins."""
         self.sent = []
         self._task += 1
-        self._request = 0
+        self.requests = 0
 
     def answer(self, operation: str, body: bytes) -> tuple[int, bytes]:
-        """Note a request; gives the status and the body of its answer. Raises `NotLearnt`."""
+        """Note a request; gives the status and the body of its answer. Raises `NotSampled`."""
         if operation in NOT_SENT:
             return 200, b"{}"
         do = self._operations().get(operation)
         if do is None:
-            raise NotLearnt(f"sends {operation}, which the simulator does not have")
-        self._request += 1
+            raise NotSampled(f"sends {operation}, which the simulator does not have")
+        self.requests += 1
         content = do(operation, orjson.loads(body))
         return (400, FAILED) if content is None else (200, orjson.dumps(content))
 
@@ -118,7 +124,7 @@ class Tables:
         spec = self._specs.get(request.get("TableName", ""))
         if spec is None:
             there = ", ".join(self._specs)
-            raise NotLearnt(f"sends to the table {request.get('TableName')!r}; the scenario has {there}")
+            raise NotSampled(f"sends to the table {request.get('TableName')!r}; the scenario has {there}")
         return spec
 
     def _name(self, spec: TableSpec, key: Item) -> tuple[str, str, str | None]:
@@ -140,8 +146,8 @@ class Tables:
         sizes = kept_sizes | {one: item_bytes({one: value}) for one, value in (given | change).items()}
         size_bytes = sum(sizes.values())
         for one in self._drawn:
-            if one in seen and ATTRIBUTE.fullmatch(text_of(seen[one])) is None:
-                raise NotLearnt(
+            if one in seen and MARK.fullmatch(text_of(seen[one])) is None:
+                raise NotSampled(
                     f"it sets {one} itself, which is one of several attributes of an index's key: describe "
                     f"it under [attributes.{one}], and leave it to the scenario"
                 )
@@ -149,7 +155,7 @@ class Tables:
             SentItem(
                 operation=operation,
                 what=what,
-                request=self._request,
+                request=self.requests,
                 table=spec.name,
                 key=name[1],
                 sort=name[2],
@@ -189,7 +195,7 @@ class Tables:
             SentItem(
                 operation=operation,
                 what="get",
-                request=self._request,
+                request=self.requests,
                 table=spec.name,
                 key=name[1],
                 sort=name[2],
@@ -208,14 +214,14 @@ class Tables:
         equal = {names.get(one, one): text_of(values[value]) for one, value in EQUAL.findall(condition)}
         partition, sort = self._keys_of(spec, index)
         if partition not in equal:
-            raise NotLearnt(f"queries {index or spec.name} by other attributes than its keys: {condition}")
+            raise NotSampled(f"queries {index or spec.name} by other attributes than its keys: {condition}")
         begins = [text_of(values[value]) for _name, value in PREFIXED.findall(condition)]
         items = list(self._by_value[spec.name, partition, equal[partition]].values())[-SHOWN:]
         self.sent.append(
             SentItem(
                 operation=operation,
                 what="query",
-                request=self._request,
+                request=self.requests,
                 table=spec.name,
                 index=index,
                 key=equal[partition],
@@ -232,7 +238,7 @@ class Tables:
 
     def _keys_of(self, spec: TableSpec, index: str | None) -> tuple[str, str | None]:
         if (spec.name, index) not in self._keys:
-            raise NotLearnt(f"queries the index {index!r}, which {spec.name} does not have")
+            raise NotSampled(f"queries the index {index!r}, which {spec.name} does not have")
         return self._keys[spec.name, index]
 
     def _batch_write(self, operation: str, request: Item) -> Item:
@@ -271,7 +277,7 @@ def _parts(request: Item, known: Sequence[str]) -> Iterator[Item]:
     for entry in request["TransactItems"]:
         ((action, part),) = entry.items()
         if action not in known:
-            raise NotLearnt(f"sends a {action} in a transaction, which the simulator does not have")
+            raise NotSampled(f"sends a {action} in a transaction, which the simulator does not have")
         yield part
 
 

@@ -1,0 +1,54 @@
+"""The process of dry runs: one job a line in, its result a line out.
+
+python -m keyheat.load.dryrun
+"""
+
+import faulthandler
+import os
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from keyheat.simulator.dryrun.ask import ADAPTER, LONGEST_S
+from keyheat.simulator.dryrun.requests import DryRun
+
+NETWORK: Final = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo"})
+
+
+def refuse_network(event: str, _args: tuple[Any, ...]) -> None:
+    """Refuse every connection of this process: no request of a dry run may reach a table."""
+    if event in NETWORK:
+        raise PermissionError("a dry run has no network: only what a TableUser sends is seen")
+
+
+def main() -> None:
+    """Answer until the parent closes the pipe; end where a job takes too long, whatever it does."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a load test prints is no answer
+    lines, sys.argv = sys.stdin.buffer, ["keyheat"]
+    sys.addaudithook(refuse_network)
+    from keyheat.scenario.scenario import scenario_from_dict
+    from keyheat.shipped import sentence
+    from keyheat.simulator.dryrun.combinations import with_combinations
+
+    for line in lines:
+        faulthandler.dump_traceback_later(2 * LONGEST_S, exit=True)
+        path, raw, folder = orjson.loads(line)
+        scenario = with_combinations(scenario_from_dict(raw, "the scenario"))
+        try:
+            from keyheat.load.dryrun import users
+        except ImportError as error:
+            result = DryRun(wrong=(sentence(error) or str(error),))
+        else:
+            users.replace_time()
+            users.send_alone()
+            result = users.dry_run(Path(path), scenario, Path(folder))
+        faulthandler.cancel_dump_traceback_later()
+        answers.write(ADAPTER.dump_json(result) + b"\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

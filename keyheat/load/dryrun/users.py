@@ -1,0 +1,397 @@
+"""The users of a load test, running without a table: real classes, a virtual clock, stand-in tables.
+
+Only in the process of dry runs (`keyheat.load.dryrun`): Locust is imported, and time is replaced.
+"""
+
+import inspect
+import re
+import sys
+import time
+import tokenize
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.util import module_from_spec, spec_from_file_location
+from itertools import chain, count
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any, Final
+
+import gevent
+import locust
+from locust.exception import InterruptTaskSet, RescheduleTask, StopUser
+
+from keyheat.load.dryrun.sampled import Done, Sample, template
+from keyheat.load.dryrun.table import NotSampled, SentItem, Tables, mark_of
+from keyheat.load.transport.answer import Answer
+from keyheat.load.users.items import ItemTemplate
+from keyheat.load.users.user import TableUser
+from keyheat.scenario.keys import KeyPattern
+from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.sizes import FixedSize
+from keyheat.scenario.spec.attributes import AttributeSpec
+from keyheat.simulator.dryrun.requests import DryRun, LoadTest, RequestKind, Task, UserClass
+
+ROUNDS: Final = (128, 2_048)
+"""Executions of a task: a few, then as many as shares of keys need."""
+MOST_ITEMS: Final = 15_000  # that all executions of the tasks of a class send, beyond the few
+MOST_REQUESTS: Final = 10_000  # of one execution
+USERS: Final = 16, 251  # that take turns, at most: of the few executions, and of the many
+WARM_UP: Final = 2  # executions of each user before, so that it has items to come back to
+STARTED_S: Final = 1_796_083_200.0
+FIRST_USER: Final = 987  # not user 0, who may have more to do than others
+IN_TIME: Final = re.compile(r"\d{13}-\d{7,10}-\d{6,10}", re.ASCII)  # `TableUser.next_sort_key`
+ENDED: Final = (InterruptTaskSet, RescheduleTask, StopUser)
+
+
+@dataclass(slots=True)
+class Clock:
+    """The time of a dry run, epoch seconds: it stands still unless somebody waits."""
+
+    now_s: float = STARTED_S
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def wait(self, seconds: float = 0.0, *_more: Any, **_options: Any) -> None:
+        """Sleep, and let other greenlets run."""
+        self.now_s += seconds
+        _yield(0)
+
+
+_yield: Final = gevent.sleep
+CLOCK: Final = Clock()
+
+
+def replace_time() -> None:
+    """Make `time` and `gevent` follow the virtual clock; before a load test is imported."""
+    for name in ("time", "monotonic", "perf_counter"):
+        setattr(time, name, CLOCK)
+    for module in (time, gevent):
+        setattr(module, "sleep", CLOCK.wait)  # noqa: B010  (the functions are other ones)
+
+
+class NotedKeys:
+    """The scenario's key pattern; it notes what the current task draws."""
+
+    def __init__(self, pattern: KeyPattern) -> None:
+        self._pattern = pattern
+        self.draws: set[str] = set()
+
+    def draw(self, rng: Random, elapsed_s: float) -> str:
+        """The key that is touched next."""
+        key = self._pattern.draw(rng, elapsed_s)
+        self.draws.add(key)
+        return key
+
+
+class DryLoad:
+    """What the users of one run share, as far as they need it without a table."""
+
+    cache = knowledge = retries = key_name = entries = None
+    stopping = False
+
+    def __init__(self, scenario: Scenario, tables: Tables, keys: NotedKeys) -> None:
+        self.order = SimpleNamespace(scenario=scenario, run_id="dry-run", users=scenario.load.users)
+        self.keys, self.clock, self.started_s, self.transport = keys, CLOCK, STARTED_S, self
+        items: Any = ItemTemplate(scenario, now_s=CLOCK)
+        self.items, self._draw_size, items.draw_size = items, items.draw_size, self._sized
+        size = scenario.load.item_size()
+        self.sizes = {size.least} if isinstance(size, FixedSize) else set[int]()
+        self.numbers = chain([0], count(FIRST_USER))
+        self.record = SimpleNamespace(count=self._count, timed=lambda *_what: None)
+        self.ledger = SimpleNamespace(identity=_identity, required=lambda *_what, **_how: ())
+        self.under_way: dict[int, float] = {}
+        self.last_looks: list[Any] = []
+        self.reads: list[int] = []
+        self.asked_for_shards = False
+        self._tables = tables
+
+    @property
+    def shards(self) -> int:
+        """The shards of each key; whoever asks sends accordingly."""
+        self.asked_for_shards = True
+        return self.order.scenario.keys.shards  # type: ignore[no-any-return]
+
+    def pace(self, _rng: Random) -> Any:
+        """A pace at which nobody waits."""
+        return SimpleNamespace(wait=lambda: 0.0)
+
+    def send(self, operation: str, body: bytes) -> Answer:
+        """The transport: an answer of the stand-in tables."""
+        if len(self._tables.sent) > MOST_REQUESTS:
+            raise NotSampled(f"sends more than {MOST_REQUESTS:,} requests in one task")
+        status, content = self._tables.answer(operation, body)
+        return Answer(status, content, 0.0)
+
+    def _sized(self, rng: Random) -> int:
+        size: int = self._draw_size(rng)
+        self.sizes.add(size)
+        return size
+
+    def _count(self, name: str, _number: float = 1) -> None:
+        if name == "reads.checked":
+            self.reads.append(self._tables.requests)
+
+
+def _identity(table: str, item: dict[str, Any]) -> tuple[str, ...]:
+    return (table, *(str(value) for value in item.values()))
+
+
+def send_alone() -> None:
+    """Make users send without waiting, by the transport of their load, and record nothing."""
+
+    def send(user: Any, operation: str, body: bytes, **_what: Any) -> Answer:
+        answer: Answer = user.load.transport.send(operation, body)
+        return answer
+
+    base: Any = TableUser
+    base.send, base.send_aside, base.wait = send, send, lambda _user: None
+
+
+def dry_run(path: Path, scenario: Scenario, folder: Path) -> DryRun:
+    """What the load test in a file sends for a scenario, whose trace is in `folder`."""
+    try:
+        names = vars(loaded(path))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  (a file may raise anything when it is imported)
+        return DryRun(wrong=(describe(path, error),))
+    users = list(dict.fromkeys(one for one in names.values() if is_user(one)))
+    if wrong := tuple(_mistakes(path, users)):
+        return DryRun(wrong=wrong)
+    if refused := tuple(said for user in users for said in _refused(path, user, scenario)):
+        return DryRun(unsampled=refused)
+    counts = [_count_of(one, users, scenario) for one in users]
+    session = _Session(path, scenario, folder, ROUNDS[0], USERS[0])
+    classes = session.classes(users, counts)
+    if not session.failures and not session.sure:
+        rounds = min(ROUNDS[1], max(ROUNDS[0], MOST_ITEMS * ROUNDS[0] // session.most_items))
+        session = _Session(path, scenario, folder, rounds, USERS[1])
+        classes = session.classes(users, counts)
+    if session.failures:
+        return DryRun(unsampled=tuple(dict.fromkeys(session.failures)))
+    return DryRun(loadtest=LoadTest(users=classes, asks_for_shards=session.load.asked_for_shards))
+
+
+def loaded(path: Path) -> Any:
+    """The module of a load test, imported as Locust does: its neighbours can be imported, too."""
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec = spec_from_file_location(path.stem, path)
+        assert spec is not None and spec.loader is not None, "a path that ends in .py"  # noqa: PT018
+        module = sys.modules[path.stem] = module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def is_user(value: Any) -> bool:
+    """Whether Locust takes something for a class of users."""
+    return inspect.isclass(value) and issubclass(value, locust.User) and not value.abstract
+
+
+def _mistakes(path: Path, users: Sequence[Any]) -> Iterator[str]:
+    """What nobody could run."""
+    if not users:
+        yield f"{path.name} has no user class: one that derives from keyheat.load.users.user.TableUser"
+    for one in users:
+        if not one.tasks:
+            yield f"{_where(path, one)}: {one.__name__} has no task: a method with locust's @task"
+
+
+def _refused(path: Path, user: Any, scenario: Scenario) -> Iterator[str]:
+    """Why no sample shows what users send."""
+    here = f"{_where(path, user)}: {user.__name__}"
+    if not issubclass(user, TableUser):
+        yield f"{here} sends nothing that Keyheat sees: derive it from keyheat.load.users.user.TableUser"
+    elif why := user.not_sampled(scenario):
+        yield f"{here} {why}, which depends on answers"
+    elif user.wait_time is not TableUser.wait_time:
+        yield f"{here} has a wait_time of its own: how often it sends is not known"
+
+
+def _count_of(user: Any, users: Sequence[Any], scenario: Scenario) -> int:
+    """How many users of a class there are."""
+    if user.fixed_count:
+        return int(user.fixed_count)
+    left = scenario.load.users - sum(one.fixed_count for one in users)
+    weights: float = sum(one.weight for one in users if not one.fixed_count)
+    return max(1, round(float(left * user.weight / weights)))
+
+
+def _where(path: Path, user: type) -> str:
+    """The file and line of a class, as far as it is the load test's."""
+    with tokenize.open(path) as file:  # in the encoding that the file states
+        lines = [number for number, line in enumerate(file, 1) if line.startswith(f"class {user.__name__}")]
+    return f"{path.name}:{lines[0] if lines else 1}"
+
+
+def describe(path: Path, error: BaseException) -> str:
+    """An error with its line in the load test's file."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    line = frames[-1].lineno if frames else getattr(error, "lineno", None)
+    return f"{path.name}{f':{line}' if line else ''}: {type(error).__name__}: {error}"
+
+
+@dataclass(slots=True)
+class _Actor:
+    """One user that takes turns with others, and the keys of the items that it wrote."""
+
+    user: Any
+    tasks: Sequence[tuple[Callable[[], Any], float]]  # with their weights
+    remembered: set[str] = field(default_factory=set)
+
+    def done(
+        self, sent: Sequence[SentItem], draws: frozenset[str], reads: tuple[int, ...], at_s: float
+    ) -> Done:
+        """What came of a task; items that it wrote under drawn keys are remembered from then on."""
+        drawn = {one.key for one in sent if template(one.key, draws)}
+        known = frozenset((one.key, one.sort) for one in sent if self._knows(one, drawn))
+        self.remembered |= {one.key for one in sent if one.what == "put" and one.key in drawn}
+        return Done(
+            at_s=at_s, now_s=STARTED_S + at_s, sent=tuple(sent), draws=draws, reads=reads, known=known
+        )
+
+    def _knows(self, one: SentItem, drawn: set[str]) -> bool:
+        """Whether an item was written in an earlier task and is remembered, not met again by chance."""
+        if one.what == "query" or not one.written_before or one.key not in self.remembered:
+            return False
+        return bool(IN_TIME.fullmatch(one.sort or "")) or one.key not in drawn
+
+
+class _Session:
+    """The users of one load test, and what they do in so many rounds."""
+
+    def __init__(self, path: Path, scenario: Scenario, folder: Path, rounds: int, most_users: int) -> None:
+        self._path, self._scenario, self._rounds, self._most_users = path, scenario, rounds, most_users
+        stated = scenario.model_copy(
+            update={"cache": None, "table": _in_text(scenario.table), "attributes": _marked(scenario)}
+        )
+        self._specs = (stated.table, *scenario.companions)
+        self._tables = Tables(self._specs, drawn=_parts_of_keys(scenario))
+        CLOCK.now_s = STARTED_S
+        self._keys = NotedKeys(scenario.keys.pattern(folder=folder))
+        self.load = DryLoad(stated, self._tables, self._keys)
+        self.failures: list[str] = []
+        self.sure, self.most_items = True, 0  # that one class sent
+
+    def classes(self, users: Sequence[Any], counts: Sequence[int]) -> tuple[UserClass, ...]:
+        """All classes of users; there are so many users of each."""
+        return tuple(self._class(user, count) for user, count in zip(users, counts, strict=True))
+
+    def _class(self, user: Any, count: int) -> UserClass:
+        """One class of users, of which there are so many."""
+        try:
+            actors = [self._actor(user) for _ in range(min(count, self._most_users))]
+            tasks = tuple(self._tasks(actors, count))
+        except NotSampled as error:
+            self.failures.append(f"{_where(self._path, user)}: {user.__name__} {error}")
+            tasks = ()
+        return UserClass(
+            weight=user.weight,
+            fixed_count=user.fixed_count or None,
+            tasks=tasks,
+            cached=getattr(user, "has_cache", False),
+        )
+
+    def _tasks(self, actors: Sequence[_Actor], count: int) -> Iterator[Task]:
+        done: list[list[Done]] = [[] for _task in actors[0].tasks]
+        for actor in actors:
+            for _ in range(WARM_UP):
+                for place in range(len(done)):
+                    self._do(actor, place, 0.0)
+        for number in range(self._rounds):
+            at_s = self._scenario.load.duration_s * (number + 0.5) / self._rounds
+            for place, came in enumerate(done):
+                if (made := self._do(actors[number % len(actors)], place, at_s)) is not None:
+                    came.append(made)
+            if self.failures:
+                return
+        self.most_items = max(self.most_items, sum(len(one.sent) for came in done for one in came))
+        for (task, weight), came in zip(actors[0].tasks, done, strict=True):
+            yield Task(name=_name(task), weight=weight, kinds=self._kinds(task, came, len(actors), count))
+
+    def _kinds(self, task: Any, done: Sequence[Done], users: int, count: int) -> tuple[RequestKind, ...]:
+        if not any(one.sent for one in done):
+            raise NotSampled(f"sends nothing that Keyheat sees in its task {_name(task)}")
+        shards, sizes = self._scenario.keys.shards, self.load.sizes
+        sample = Sample(done, self._specs, shards, sizes, users, count)
+        kinds = sample.kinds()
+        self.sure &= sample.sure
+        return kinds
+
+    def _actor(self, user: Any) -> _Actor:
+        """A user that sends to the stand-in tables; not the first one, who may do more."""
+        environment = SimpleNamespace(keyheat=self.load, host=None)
+        try:
+            one = user(environment)
+            if not one.number:
+                one = user(environment)
+            one.on_start()
+        except Exception as error:
+            raise NotSampled(f"cannot be made: {describe(self._path, error)}") from error
+        return _Actor(one, list(_single(one, one.task_weights())))
+
+    def _do(self, actor: _Actor, place: int, at_s: float) -> Done | None:
+        """Do a task once; None where it raises, which is noted."""
+        CLOCK.now_s = STARTED_S + at_s
+        self._tables.begin()
+        self._keys.draws, self.load.reads = set(), []
+        task, _weight = actor.tasks[place]
+        try:
+            task()
+        except ENDED:
+            pass
+        except NotSampled as error:
+            raise NotSampled(f"{error}, in its task {_name(task)}") from error
+        except Exception as error:  # noqa: BLE001  (a load test may do anything, and is told where it failed)
+            name = f"{type(actor.user).__name__}.{_name(task)}"
+            self.failures.append(f"{describe(self._path, error)}, in {name}")
+            return None
+        return actor.done(self._tables.sent, frozenset(self._keys.draws), tuple(self.load.reads), at_s)
+
+
+def _name(task: Any) -> str:
+    return getattr(task, "__name__", str(task))
+
+
+def _single(user: Any, tasks: Iterable[tuple[Any, float]]) -> Iterator[tuple[Callable[[], Any], float]]:
+    """Tasks one by one: a set of them stands for all that are in it."""
+    for one_or_set, weight in tasks:
+        if not inspect.isclass(one_or_set):
+            yield one_or_set, weight
+            continue
+        task_set: Any = one_or_set
+        counts: Counter[Any] = Counter(task_set.tasks)
+        parent = task_set(user)
+        inner = (
+            (one if inspect.isclass(one) else one.__get__(parent), weight * number / counts.total())
+            for one, number in counts.items()
+        )
+        yield from _single(parent, inner)
+
+
+def _parts_of_keys(scenario: Scenario) -> set[str]:
+    """The attributes that an index is keyed by together with others (`combinations`)."""
+    known = scenario.attribute_values
+    heads = [index.partition_key for index in scenario.table.indexes if "+" in index.partition_key]
+    parts = (part for head in heads if head in scenario.attributes for part in head.split("+"))
+    return {part for part in parts if part in known and known[part].copy_of is None}
+
+
+def _marked(scenario: Scenario) -> dict[str, AttributeSpec]:
+    """What items have beside the table's keys; where the scenario says where entries go, a mark for that."""
+    heads = {*(index.partition_key for index in scenario.table.indexes), *_parts_of_keys(scenario)}
+    return {
+        name: AttributeSpec(values={mark_of(name): 1.0}) if name in heads and spec.copy_of is None else spec
+        for name, spec in scenario.attribute_values.items()
+    }
+
+
+def _in_text(table: Any) -> Any:
+    """The table with keys of text: how a key is written changes nothing of where it lies."""
+    return table.model_copy(update={"partition_key_type": "S", "sort_key_type": "S"})

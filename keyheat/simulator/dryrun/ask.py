@@ -1,0 +1,202 @@
+"""What a scenario's load test sends: as the scenario states it, else by a dry run in a process of its own.
+
+That process is kept for further scenarios, such as those of a search, and ends with ours. A file that we do
+not ship has one for itself.
+"""
+
+import atexit
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+from typing import IO, Any, Final
+
+import orjson
+from pydantic import TypeAdapter
+
+from keyheat.scenario.scenario import Scenario, ScenarioError
+from keyheat.scenario.spec.attributes import NOT_DESCRIBED
+from keyheat.simulator.dryrun.combinations import with_combinations
+from keyheat.simulator.dryrun.requests import DryRun, LoadTest
+from keyheat.simulator.dryrun.stated import stated_loadtest
+
+LONGEST_S: Final = 60.0
+ASSUMED: Final = (
+    "Assumed: {name} has {count:,} values, each as often as the others. An index is keyed by it, so say "
+    "which it has under [attributes.{name}]."
+)
+FOUND: Final = "queries find what it has put by then, and not what your table holds"
+REPLACED: Final = "a put over an item whose index key changes writes that index twice, and there is none yet"
+WAY_OUT: Final = "A dry run cannot show what it sends: run it, with --target local"
+NO_MATTER: Final = ("expects", "thresholds", "budget", "abort_on", "client", "timeline")
+CAPACITY: Final = ("provisioned", "max_on_demand", "warm", "auto_scaling", "regions", "on_end")
+REFUSED: Final = {
+    "AWS_ACCESS_KEY_ID": "dry-run",
+    "AWS_SECRET_ACCESS_KEY": "dry-run",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_CONFIG_FILE": os.devnull,
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+}
+"""Credentials of nobody, for a load test that makes clients of its own."""
+ADAPTER: Final = TypeAdapter(DryRun)
+_processes: dict[tuple[str, int], "_Process"] = {}
+
+
+def loadtest_of(scenario: Scenario, folder: Path) -> LoadTest:
+    """What the scenario's load test sends; `folder` is the scenario's. Raises `ScenarioError`."""
+    if (stated := stated_loadtest(with_combinations(scenario))) is not None:
+        return stated
+    try:
+        result = _dry_run(scenario, folder)
+    except FileNotFoundError as error:
+        raise ScenarioError(scenario.name, [f"{error} @ $.loadtest"]) from error
+    if result.loadtest is None:
+        unsampled = (f"{said}. {WAY_OUT}" for said in result.unsampled)
+        raise ScenarioError(scenario.name, [f"{said} @ $.loadtest" for said in (*result.wrong, *unsampled)])
+    return result.loadtest
+
+
+def check_file(scenario: Scenario, folder: Path) -> None:
+    """Raise `ScenarioError` where nobody could run the scenario's load test. Ours can be run.
+
+    Raises `FileNotFoundError` where there is none.
+    """
+    if not scenario.is_shipped(scenario.locustfile(folder)) and (wrong := _dry_run(scenario, folder).wrong):
+        raise ScenarioError(scenario.name, [f"{said} @ $.loadtest" for said in wrong])
+
+
+def assumptions_of(scenario: Scenario, folder: Path) -> tuple[str, ...]:
+    """What is assumed, in sentences: by the scenario's file, and of index keys that nobody describes.
+
+    Of items nothing where nobody can say what the load test sends, or where it replays a trace.
+    """
+    said = (f"Assumed: {', '.join(scenario.assumed)}, by the scenario's file.",) if scenario.assumed else ()
+    return (*said, *_of_items(scenario, folder), *_of_the_beginning(scenario))
+
+
+def _of_the_beginning(scenario: Scenario) -> tuple[str, ...]:
+    """What the load would cost more on a table that holds items already; nothing where it would not."""
+    sent = {task.operation for task in scenario.tasks}
+    found = [FOUND] if "query" in sent else []
+    if "put" in sent and scenario.table.sort_key is None and scenario.table.index_attributes:
+        found.append(REPLACED)
+    return (f"Assumed: the table is empty when the load begins: {'; '.join(found)}.",) if found else ()
+
+
+def _of_items(scenario: Scenario, folder: Path) -> tuple[str, ...]:
+    """The attributes whose values nobody states, where puts leave them to the scenario."""
+    heads = {name for index in scenario.table.indexes for name in index.partition_keys}
+    open_names = heads & scenario.attribute_values.keys() - scenario.attributes.keys()
+    if not open_names or scenario.load.arrivals == "trace":
+        return ()
+    try:
+        users = loadtest_of(scenario, folder).users
+    except ScenarioError:
+        return ()
+    kinds = [kind for user in users for task in user.tasks for kind in task.kinds]
+    puts = [kind for kind in kinds if kind.what == "put" and kind.table is None]
+    chosen = {name for kind in puts for name, one in kind.attributes if one.key.attribute is None}
+    left = sorted(open_names - chosen) if puts else []
+    return tuple(ASSUMED.format(name=name, count=NOT_DESCRIBED.count) for name in left)
+
+
+def _dry_run(scenario: Scenario, folder: Path) -> DryRun:
+    path = scenario.locustfile(folder)
+    shipped = scenario.is_shipped(path)
+    file = "" if shipped else str(path), 0 if shipped else path.stat().st_mtime_ns
+    where = str(folder.absolute()) if scenario.keys.trace else ""
+    return _known(file, orjson.dumps([str(path), _sent_by(scenario), where]))
+
+
+@lru_cache(maxsize=64)
+def _known(file: tuple[str, int], job: bytes) -> DryRun:
+    if file not in _processes:
+        _processes[file] = _Process.start()
+    answer = _processes[file].ask(job)
+    if isinstance(answer, bytes):
+        return ADAPTER.validate_json(answer)
+    _processes.pop(file).end()
+    return DryRun(wrong=(f"{Path(file[0]).name or 'loadtests'}: {answer}",))
+
+
+def _sent_by(scenario: Scenario) -> dict[str, Any]:
+    """What of a scenario decides which requests are sent, so that those of a search are sampled once.
+
+    Which values attributes have is drawn by their laws later; what a table can take is no matter.
+    """
+    raw = scenario.model_dump(mode="json", exclude=set(NO_MATTER))
+    raw |= {"name": "dry-run", "question": "What does it send?", "seed": 1}
+    for name, spec in raw["attributes"].items():
+        laws = {law: spec[law] for law in ("timestamp", "copy_of") if spec[law]}
+        raw["attributes"][name] = laws or {"count": 1}
+    for owner in (raw["table"], *raw["table"]["indexes"]):
+        for field_name in CAPACITY:
+            owner.pop(field_name, None)
+    raw["table"]["billing_mode"] = "PAY_PER_REQUEST"
+    return raw
+
+
+@dataclass(slots=True)
+class _Process:
+    """A process that runs load tests without a table."""
+
+    child: "subprocess.Popen[bytes]"
+    stderr: IO[str]
+    _lines: "Queue[bytes]" = field(default_factory=Queue)
+
+    @classmethod
+    def start(cls) -> "_Process":
+        """Start it."""
+        stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115  (closed with the process)
+        env = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | REFUSED
+        child = subprocess.Popen(
+            [sys.executable, "-m", "keyheat.load.dryrun"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=env,
+        )  # fmt: skip
+        made = cls(child, stderr)
+        atexit.register(made.end)
+        Thread(target=made._read, daemon=True).start()
+        return made
+
+    def ask(self, job: bytes) -> bytes | str:
+        """Its answer; else why there is none."""
+        assert self.child.stdin is not None
+        try:
+            self.child.stdin.write(job + b"\n")
+            self.child.stdin.flush()
+            answer = self._lines.get(timeout=LONGEST_S)
+        except OSError:
+            answer = b""
+        except Empty:
+            return f"its dry run did not end within {LONGEST_S:.0f} s"
+        return answer or self._last_words()
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        with suppress(OSError):
+            self.child.kill()
+        self.child.wait()
+        for pipe in (self.child.stdin, self.child.stdout, self.stderr):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+    def _read(self) -> None:
+        assert self.child.stdout is not None
+        for line in self.child.stdout:
+            self._lines.put(line)
+        self._lines.put(b"")
+
+    def _last_words(self) -> str:
+        self.child.wait()
+        self.stderr.seek(0)
+        words = self.stderr.read().strip().splitlines()[-1:]
+        return ": ".join([f"it ended the process of its dry run (exit code {self.child.returncode})", *words])

@@ -1,0 +1,136 @@
+"""What a load test sends, as plain values: the simulator makes flows of them.
+
+LoadTest --> UserClass --> Task (by its weight) --> RequestKind (so often in each task)
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from keyheat.scenario.keys import shard_keys
+
+Within = Literal["point", "random", "rising"]
+What = Literal["put", "update", "delete", "get", "query"]
+KEY: Final = "{key}"
+"""In the text of a key: what the scenario's pattern draws."""
+DIGITS: Final = re.compile(r"\d+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyLaw:
+    """How the keys of requests are distributed: named texts with their shares, and the rest spread evenly."""
+
+    texts: tuple[tuple[str, float], ...] = ()
+    distinct: float | None = None  # keys that the rest is spread over; None: a new key each time
+    family: str = ""  # texts that look alike are keys of the same items
+    attribute: str | None = None  # the values of an attribute, as the scenario describes them
+    owners: int | None = None  # each of so many users draws one key by `texts`, and stays with it
+    written: bool = False  # of items that the user wrote before
+
+
+PATTERN: Final = KeyLaw(texts=((KEY, 1.0),))
+FRESH: Final = KeyLaw()
+WRITTEN: Final = KeyLaw(written=True)
+
+
+def family_of(text: str) -> str:
+    """The texts that look like this one; around a drawn key, the text itself says which items are meant."""
+    return "" if KEY in text else DIGITS.sub("0", text)
+
+
+def even_law(texts: Sequence[str]) -> KeyLaw:
+    """These texts, all equally likely."""
+    shares = tuple((text, 1 / len(texts)) for text in sorted(texts))
+    return KeyLaw(texts=shares, family=family_of(texts[0]))
+
+
+def sharded_law(shards: int) -> KeyLaw:
+    """What the pattern draws, on that many shards."""
+    return PATTERN if shards == 1 else even_law(shard_keys(KEY, shards))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexKey:
+    """A key attribute of a global index, as items have it."""
+
+    key: KeyLaw
+    within: Within  # where entries go within their collection
+    present: float = 1.0  # the part of the items that has it
+    of_drawn_key: bool = False  # its index sorts by the key that was drawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefix:
+    """The part of a collection that a query reads: sort keys that begin with some text."""
+
+    part: float = 1.0
+    of_drawn_key: bool = False  # it begins with a drawn key, and the collection does not
+    window_s: float | None = None  # it is a time: a window of this length ...
+    ago_s: float = 0.0  # ... which began so long ago
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestKind:
+    """Requests of one kind that a task sends."""
+
+    operation: str  # DynamoDB's name: PutItem, BatchGetItem ...
+    what: What  # is done to each item
+    key: KeyLaw
+    times: float = 1.0  # items per task, in the mean
+    items: float = 1.0  # per request
+    together: bool = False  # a transaction
+    beside: bool = False  # of a batch or transaction: items that go with those of the kind before
+    table: str | None = None  # a companion
+    index: str | None = None
+    within: Within = "point"
+    alone: bool = False  # the partition key alone names the item
+    found: float = 0.0  # the part of the requests whose item was there
+    just_written: bool = False  # of items that the same task wrote before
+    if_absent: bool = False  # a condition: nothing is there
+    if_missing: bool = False  # sent where a read of the same key found nothing
+    own_bytes: float | None = None  # the item's size, where it is not the scenario's
+    more_bytes: int = 0  # that an update adds
+    attributes: tuple[tuple[str, IndexKey], ...] = ()  # key attributes of indexes that the load test sets
+    consistent: bool = False
+    limit: int | None = None
+    prefix: Prefix | None = None
+    reads: float = 0.0  # reads as an application counts them, per task: each may take many requests
+    from_s: float = 0.0
+    until_s: float | None = None  # None: to the end of the run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What one user does at a time."""
+
+    name: str
+    weight: float
+    kinds: tuple[RequestKind, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserClass:
+    """Users of one class."""
+
+    weight: float = 1.0
+    fixed_count: int | None = None
+    tasks: tuple[Task, ...]
+    cached: bool = False  # reads go through a cache, where the scenario has one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadTest:
+    """All that a load test sends."""
+
+    users: tuple[UserClass, ...]
+    asks_for_shards: bool  # what it sends follows from the scenario's number of shards
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """The result of a dry run: a load test, or every reason why there is none."""
+
+    loadtest: LoadTest | None = None
+    wrong: tuple[str, ...] = ()  # mistakes in the file: nobody can run it
+    unsampled: tuple[str, ...] = ()  # Locust may run it, and a sample does not show what it sends
