@@ -180,7 +180,7 @@ def test_a_first_session_that_nobody_expected_wants_to_be_looked_at(verb: Verb) 
     assert said.code == 1
     assert said.says("short has no baseline yet: review this session, then accept it.")
     assert said.says("too-small is expected to be limited by none, and throttles")
-    assert said.says("by table write table.")
+    assert said.says("by the provisioned capacity (table writes).")
     assert said.says(f"If this is as intended: keyheat regress {file} --accept")
     second = verb("regress", file)
     assert second.code == 1
@@ -203,7 +203,7 @@ def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any)
     comment = Path("m.md").read_text()
     assert "short was not run: its baseline was measured on another setup." in comment
     assert "| too-small | scale | 1 | 0.5 |" in comment
-    assert "no session was begun" in comment
+    assert "no session began" in comment
     assert "the setups differ" in Path("j.xml").read_text()
     assert "::error" in said.out + said.err
     for words in (

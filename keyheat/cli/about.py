@@ -9,7 +9,7 @@ import click
 
 from keyheat.cli.answers import give
 from keyheat.cli.options import in_json
-from keyheat.intake.loadtests import load_tests, named
+from keyheat.intake.loadtests import find_load_test, load_tests
 from keyheat.numbers import some
 from keyheat.runfiles import write_atomically
 from keyheat.show.answer import Answer
@@ -71,7 +71,7 @@ def loadtests(context: click.Context) -> int:
 @in_json("the copies")
 def copy(name: str, folder: Path) -> int:
     """Copy the load test NAME and its scenarios into FOLDER [default: .]; replace nothing."""
-    copies = named(name).copies
+    copies = find_load_test(name).copies
     files = [str(folder / file) for file in copies]
     if there := [file for file in files if Path(file).exists()]:
         raise click.UsageError(f"files exist: {', '.join(there)}; choose another folder")

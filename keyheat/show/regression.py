@@ -18,7 +18,7 @@ from keyheat.regression.outcome import (
     is_idle,
     worst_first,
 )
-from keyheat.regression.phrases import SHOWN, against, changed, decision, headline, value
+from keyheat.regression.phrases import SHOWN, baseline_phrase, change_phrase, decision, headline, value
 from keyheat.show.answer import Answer, Fact, Figure, Section, Table, Tone
 from keyheat.words import capital
 
@@ -47,7 +47,7 @@ def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answe
         label=SHOWN[outcome.verdict],
         tone=TONES[outcome.verdict],
         sentence=headline(outcome),
-        context=f"{capital(against(outcome))}." if made else "Nothing was sent, and no session was begun.",
+        context=f"{capital(baseline_phrase(outcome))}." if made else "Nothing was sent; no session began.",
         question=outcome.question,
         warnings=tuple(_shortened(outcome.because)),
         facts=tuple(_facts(outcome)) if made else (),
@@ -116,7 +116,7 @@ def _case(outcome: SessionOutcome, case: CaseMade, folder: Path | None) -> Secti
     findings = worst_first(one for one in outcome.findings if one.case == case.name)
     rows = [
         {
-            "gate": one.gate.measure, "decided": decision(one), "change": changed(one),
+            "gate": one.gate.measure, "decided": decision(one), "change": change_phrase(one),
             "before": value(one.before, one.gate.measure), "now": value(one.after, one.gate.measure),
         }
         for one in findings
@@ -181,7 +181,7 @@ def _intervals(findings: Sequence[GateFinding]) -> Figure:
         drawn.add_scatter(
             x=[low, at, high], y=[place] * 3, mode="lines+markers", showlegend=False,
             line={"color": colour, "width": 3}, marker={"color": colour, "size": [0, 10, 0]},
-            hovertemplate=f"{safe(one.gate.measure)}: {changed(one)}<extra></extra>",
+            hovertemplate=f"{safe(one.gate.measure)}: {change_phrase(one)}<extra></extra>",
         )  # fmt: skip
     drawn.update_yaxes(rows)
     drawn.update_xaxes(

@@ -242,8 +242,8 @@ def test_contention_says_what_it_is_and_on_which_key(numbers: Thresholds) -> Non
     first, of_transactions, where, not_capacity, helps = found.because
     assert first.startswith("250 transaction conflicts, 25 % of all writes: ")
     assert of_transactions == "Of 500 transactions, 40 % were cancelled for it."
-    assert where == "The key on which most met is total/shoes: 96 % of those whose key was noted."
-    assert not_capacity.startswith("Nothing was throttled. This is contention and not capacity")
+    assert where == "The key with most conflicts is total/shoes: 96 % of those whose key was recorded."
+    assert not_capacity.startswith("Nothing was throttled. This is contention, not capacity")
     assert "retry with jitter" in helps
     assert found.numbers["of all writes"] == (25.0, "%")
 

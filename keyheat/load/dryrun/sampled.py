@@ -49,7 +49,11 @@ class Done:
     known: frozenset[tuple[str, str | None]]  # items that its user remembers from earlier tasks
 
 
-@dataclass(frozen=True, slots=True)
+Row = tuple[int, SentItem]
+"""The number of the execution, and an item that it sent."""
+
+
+@dataclass(slots=True)
 class Sample:
     """All executions of one task."""
 
@@ -59,20 +63,9 @@ class Sample:
     sizes: Collection[int]  # of items of the scenario
     users: int  # that were sampled ...
     of_users: int  # ... of those that there are
+    sure: bool = True  # whether it is large enough, as far as its kinds can tell
 
-
-Row = tuple[int, SentItem]
-"""The number of the execution, and an item that it sent."""
-
-
-@dataclass(slots=True)
-class Kinds:
-    """Sorts one sample."""
-
-    sample: Sample
-    sure: bool = True  # whether the sample is large enough, as far as it can tell
-
-    def all(self) -> tuple[RequestKind, ...]:
+    def kinds(self) -> tuple[RequestKind, ...]:
         """The kinds, in the order in which the task sends them."""
         kinds, operations = [], set[str]()
         for rows in self._groups():
@@ -85,7 +78,7 @@ class Kinds:
 
     def _groups(self) -> list[list[Row]]:
         groups: defaultdict[tuple[Hashable, ...], list[Row]] = defaultdict(list)
-        for number, done in enumerate(self.sample.done):
+        for number, done in enumerate(self.done):
             for sent in done.sent:
                 groups[_likeness(sent, self._source(number, sent))].append((number, sent))
         found: list[list[Row]] = []
@@ -95,7 +88,7 @@ class Kinds:
 
     def _source(self, number: int, sent: SentItem) -> str:
         """Where a key comes from."""
-        done = self.sample.done[number]
+        done = self.done[number]
         if (sent.key, sent.sort) in done.known:
             return "known"
         return (
@@ -103,14 +96,14 @@ class Kinds:
         )
 
     def _kind(self, rows: list[Row]) -> RequestKind:
-        first, rounds = rows[0][1], len(self.sample.done)
-        known = (first.key, first.sort) in self.sample.done[rows[0][0]].known
+        first, rounds = rows[0][1], len(self.done)
+        known = (first.key, first.sort) in self.done[rows[0][0]].known
         key = WRITTEN if known else self._law([(number, sent.key) for number, sent in rows])
         if_missing = self._follows_misses(rows)
         counts = Counter(number for number, _sent in rows)
         self.sure &= if_missing or _regular([counts[number] for number in range(rounds)])
         sizes = [sent.size_bytes for _number, sent in rows]
-        stated = first.what in READS or set(sizes) <= set(self.sample.sizes)
+        stated = first.what in READS or set(sizes) <= set(self.sizes)
         return RequestKind(
             operation=first.operation,
             what=first.what,
@@ -118,7 +111,7 @@ class Kinds:
             times=1.0 if if_missing else len(rows) / rounds,
             items=len(rows) / len({(number, sent.request) for number, sent in rows}),
             together=first.operation.startswith("Transact"),
-            table=None if first.table == self.sample.tables[0].name else first.table,
+            table=None if first.table == self.tables[0].name else first.table,
             index=first.index,
             within="random" if known and first.sort is not None else _within(sent.sort for _n, sent in rows),
             alone=first.sort is None or len({sent.sort for _number, sent in rows}) == 1,
@@ -139,7 +132,7 @@ class Kinds:
         """The law of texts, each of one execution."""
         if mark := MARK.fullmatch(texts[0][1]):
             return KeyLaw(attribute=mark[1])
-        around = [(template(text, self.sample.done[number].draws), text) for number, text in texts]
+        around = [(template(text, self.done[number].draws), text) for number, text in texts]
         if all(made for made, _text in around) and not _follow_from_keys(around):
             law = self._counted([made or "" for made, _text in around])
             return law if len(law.texts) <= FEW_TEXTS and _is_whole(law) else FRESH
@@ -149,17 +142,17 @@ class Kinds:
         counts = Counter(texts)
         if len(counts) == 1:
             return even_law(list(counts))
-        family = shard_keys(texts[0].rpartition("#")[0], self.sample.shards)
+        family = shard_keys(texts[0].rpartition("#")[0], self.shards)
         if counts.keys() <= set(family) and _even(counts, len(family)):
             return even_law(family)
         self.sure = False
-        if len(counts) == self.sample.users < self.sample.of_users:
-            return KeyLaw(distinct=self.sample.of_users)
+        if len(counts) == self.users < self.of_users:
+            return KeyLaw(distinct=self.of_users)
         return _as_seen(counts)
 
     def _attributes(self, rows: Sequence[Row]) -> tuple[tuple[str, IndexKey], ...]:
         """The key attributes of indexes, as far as the load test sets them."""
-        table = next(one for one in self.sample.tables if one.name == rows[0][1].table)
+        table = next(one for one in self.tables if one.name == rows[0][1].table)
         keys = {
             name: made
             for index in table.indexes
@@ -185,7 +178,7 @@ class Kinds:
             within="random" if within == "point" and index.sort_key else within,
             present=len(have) / len(rows),
             of_drawn_key=all(
-                text and text.startswith(tuple(self.sample.done[number].draws)) for number, text in sorts
+                text and text.startswith(tuple(self.done[number].draws)) for number, text in sorts
             ),
         )
 
@@ -193,11 +186,11 @@ class Kinds:
         if rows[0][1].prefix is None:
             return None
         texts = [(number, sent.prefix or "") for number, sent in rows]
-        if all(_is_time(text, self.sample.done[number].now_s) for number, text in texts):
+        if all(_is_time(text, self.done[number].now_s) for number, text in texts):
             window_s = 10.0 ** (MILLISECOND_DIGITS - len(texts[0][1])) / 1000
-            now_s = self.sample.done[texts[0][0]].now_s
+            now_s = self.done[texts[0][0]].now_s
             return Prefix(window_s=window_s, ago_s=float(int(now_s / window_s) - int(texts[0][1])) * window_s)
-        drawn = all(template(text, self.sample.done[number].draws) for number, text in texts)
+        drawn = all(template(text, self.done[number].draws) for number, text in texts)
         if drawn and not any(KEY in text for text, _share in key.texts):
             return Prefix(part=1 / max(1, len(key.texts)), of_drawn_key=True)
         law = self._law(sorted(set(texts)))  # each read asks all of its shards for the same one
@@ -208,7 +201,7 @@ class Kinds:
         mine = {(number, sent.request) for number, sent in rows if sent.what in READS}
         return sum(
             (number, request) in mine
-            for number, done in enumerate(self.sample.done)
+            for number, done in enumerate(self.done)
             for request in _first_requests(done)
         )
 
@@ -219,23 +212,23 @@ class Kinds:
         put = {(number, sent.key) for number, sent in rows}
         missed = {
             (number, one.key)
-            for number, done in enumerate(self.sample.done)
+            for number, done in enumerate(self.done)
             for one in done.sent
             if one.what in READS and not one.found
         }
         first = rows[0][1]
         return put == missed and any(
-            one.what in READS and one.request < first.request for one in self.sample.done[rows[0][0]].sent
+            one.what in READS and one.request < first.request for one in self.done[rows[0][0]].sent
         )
 
     def _in_its_time(self, kind: RequestKind, rows: Sequence[Row]) -> RequestKind:
         """The kind with the phase of the run that it is sent in, if that is not all of it."""
-        rounds, count = sorted({number for number, _sent in rows}), len(self.sample.done)
+        rounds, count = sorted({number for number, _sent in rows}), len(self.done)
         first, last = rounds[0], rounds[-1]
         if kind.if_missing or len(rounds) == count or last - first + 1 != len(rounds) or len(rounds) < 2:
             return kind
         self.sure = False
-        each_s = 2 * self.sample.done[0].at_s  # executions are in the middle of even parts of the run
+        each_s = 2 * self.done[0].at_s  # executions are in the middle of even parts of the run
         return replace(
             kind,
             times=kind.times * count / len(rounds),

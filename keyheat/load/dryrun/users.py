@@ -23,7 +23,7 @@ import gevent
 import locust
 from locust.exception import InterruptTaskSet, RescheduleTask, StopUser
 
-from keyheat.load.dryrun.sampled import Done, Kinds, Sample, template
+from keyheat.load.dryrun.sampled import Done, Sample, template
 from keyheat.load.dryrun.table import NotSampled, SentItem, Tables, mark_of
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.items import ItemTemplate
@@ -319,10 +319,10 @@ class _Session:
         if not any(one.sent for one in done):
             raise NotSampled(f"sends nothing that Keyheat sees in its task {_name(task)}")
         shards, sizes = self._scenario.keys.shards, self.load.sizes
-        kinds = Kinds(Sample(done, self._specs, shards, sizes, users, count))
-        found = kinds.all()
-        self.sure &= kinds.sure
-        return found
+        sample = Sample(done, self._specs, shards, sizes, users, count)
+        kinds = sample.kinds()
+        self.sure &= sample.sure
+        return kinds
 
     def _actor(self, user: Any) -> _Actor:
         """A user that sends to the stand-in tables; not the first one, who may do more."""

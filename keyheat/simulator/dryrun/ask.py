@@ -33,7 +33,7 @@ ASSUMED: Final = (
 )
 FOUND: Final = "queries find what it has put by then, and not what your table holds"
 REPLACED: Final = "a put over an item whose index key changes writes that index twice, and there is none yet"
-WAY_OUT: Final = "no dry run shows what it sends, so run it instead: --target local"
+WAY_OUT: Final = "A dry run cannot show what it sends: run it, with --target local"
 NO_MATTER: Final = ("expects", "thresholds", "budget", "abort_on", "client", "timeline")
 CAPACITY: Final = ("provisioned", "max_on_demand", "warm", "auto_scaling", "regions", "on_end")
 REFUSED: Final = {
@@ -59,7 +59,7 @@ def loadtest_of(scenario: Scenario, folder: Path) -> LoadTest:
     except FileNotFoundError as error:
         raise ScenarioError(scenario.name, [f"{error} @ $.loadtest"]) from error
     if result.loadtest is None:
-        unsampled = (f"{said}; {WAY_OUT}" for said in result.unsampled)
+        unsampled = (f"{said}. {WAY_OUT}" for said in result.unsampled)
         raise ScenarioError(scenario.name, [f"{said} @ $.loadtest" for said in (*result.wrong, *unsampled)])
     return result.loadtest
 

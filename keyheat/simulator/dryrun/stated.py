@@ -1,6 +1,6 @@
 """Tasks that follow from the scenario alone: those that it lists, and puts under the keys of its pattern.
 
-They need no dry run. `tests/simulator/test_stated.py` compares them with dry runs of the same load tests.
+They need no dry run. `tests/simulator/test_dryrun.py` compares them with dry runs of the same load tests.
 """
 
 from collections.abc import Sequence

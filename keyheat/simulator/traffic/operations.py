@@ -30,27 +30,25 @@ def put(
     setting: TrafficSetting,
     keys: Masses,
     *,
-    within: Within | None = None,
-    chosen: Mapping[str, Masses] = CHOSEN_BY_NOBODY,
-    also: Sequence[Written] = (),
-    new: bool = False,
-    alone: bool | None = None,
+    within: Within,
+    chosen: Mapping[str, Masses],
+    also: Sequence[Written],
+    new: bool,
+    alone: bool,
 ) -> TaskRequest:
     """A put of one item; `chosen` has the index keys that the load test chooses, by attribute.
 
-    `also` is told how many items there are now, beside the keys themselves. Where the partition key `alone`
-    names an item (absent: on a table without a sort key) it replaces the one that the key has, if it has one;
-    a `new` item never does.
+    `also` counts its items as well. Where the partition key `alone` names an item, a put replaces the one of
+    its key, if any; a `new` item never does.
     """
     written = setting.written(keys)
-    alone = setting.table.sort_key is None if alone is None else alone
     there = written.there(setting.coming) if alone and not new else 0.0
     index_writes = entries(setting, keys, chosen, there)
     lists = [written, *also, *(setting.written(one.keys) for one in index_writes)]
     return TaskRequest(
         operation="PutItem",
         direction=Direction.WRITE,
-        keys=setting.placed(keys, within or setting.at_the_end),
+        keys=setting.placed(keys, within),
         units=put_units(setting.table, setting.load, there),
         sizes=_sizes(setting, there),
         index_writes=index_writes,

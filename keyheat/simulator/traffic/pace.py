@@ -7,12 +7,12 @@ what was spent beyond a second's due is owed in the next one, and what was left 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
-from typing import NamedTuple, Protocol
+from operator import mul
 
 from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.simulator.flow import Flow, FlowAnswer
-from keyheat.simulator.traffic.setting import TrafficSetting, asked, asked_of_users
+from keyheat.simulator.traffic.setting import TrafficSetting, asked_of_users
 from keyheat.simulator.traffic.users import TaskRequest, Users, UserTask, shares_of
 from keyheat.words import Direction
 
@@ -20,54 +20,17 @@ LEAST_COST = 0.05
 """Arrivals that cost next to nothing do not come more than twenty times as often as the target's number."""
 
 
-class TaskStarts(NamedTuple):
-    """A task, and how often it is begun within a second."""
-
-    task: UserTask
-    times: float
-
-
-class UserPace(Protocol):
-    """When users send."""
-
-    def sent(self, kinds: Sequence[Users], at_s: float) -> list[TaskStarts]:
-        """What is begun in the second that starts `at_s` seconds into the run."""
-
-    def answered(self, answers: Sequence[FlowAnswer]) -> None:
-        """What became of it."""
-
-
-def pace_of(load: LoadSpec) -> UserPace:
-    """The pace that a scenario's load states."""
-    return Open(load) if load.open_loop else Closed(load)
+Starts = list[tuple[UserTask, float]]
+"""Tasks, and how often each is begun within a second."""
 
 
 @dataclass(slots=True)
-class Closed:
-    """Every user sends its even part of the rate; the number of requests is what is asked for, however many
-    of them one task makes."""
+class Pace:
+    """How often users begin their tasks.
 
-    load: LoadSpec
-    _shape: LoadShape = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._shape = self.load.rate_shape()
-
-    def sent(self, kinds: Sequence[Users], at_s: float) -> list[TaskStarts]:
-        due = asked_of_users(self._shape, self.load, at_s)
-        begun = []
-        for kind, share in zip(kinds, shares_of(kinds, self.load.users), strict=True):
-            each = _mean(kind, [task.due for task in kind.tasks])
-            begun += _by_weight(kind, due * share / each if each else 0.0)
-        return begun
-
-    def answered(self, answers: Sequence[FlowAnswer]) -> None:
-        """A closed loop is steered by requests, whatever became of them."""
-
-
-@dataclass(slots=True)
-class Open:
-    """Arrivals at their own times. Each is a task of the user whose turn it is: any one, equally likely."""
+    In a closed loop every user sends its even part of the requests, however many of them one task makes. In
+    an open one each arrival is a task of any user, equally likely.
+    """
 
     load: LoadSpec
     _shape: LoadShape = field(init=False)
@@ -78,21 +41,20 @@ class Open:
     def __post_init__(self) -> None:
         self._shape = self.load.rate_shape()
 
-    def sent(self, kinds: Sequence[Users], at_s: float) -> list[TaskStarts]:
-        self._due = asked(self._shape, self.load, at_s) - self._owed
+    def sent(self, kinds: Sequence[Users], at_s: float) -> Starts:
+        """What is begun in the second that starts `at_s` seconds into the run."""
+        self._due = asked_of_users(self._shape, self.load, at_s) - self._owed
         shares = shares_of(kinds, self.load.users)
-        cost = fsum(
-            share * _mean(kind, [self._cost(task) for task in kind.tasks])
-            for kind, share in zip(kinds, shares, strict=True)
-        )
-        arrivals = max(0.0, self._due) / max(cost, LEAST_COST)
-        return [
-            one
-            for kind, share in zip(kinds, shares, strict=True)
-            for one in _by_weight(kind, arrivals * share)
-        ]
+        costs = [_mean(kind, [self._cost(task) for task in kind.tasks]) for kind in kinds]
+        mean = max(fsum(map(mul, shares, costs)), LEAST_COST)
+        begun: Starts = []
+        for kind, share, cost in zip(kinds, shares, costs, strict=True):
+            each = mean if self.load.open_loop else cost
+            begun += _by_weight(kind, max(0.0, self._due) * share / each if each else 0.0)
+        return begun
 
     def answered(self, answers: Sequence[FlowAnswer]) -> None:
+        """Take the units that were spent; a target in requests is met whatever became of them."""
         if self._direction is None:
             return
         mine = [answer for answer in answers if answer.flow.ours and self._counts(answer)]
@@ -132,9 +94,9 @@ def _mean(kind: Users, values: Sequence[float]) -> float:
     return total / weight if weight else 0.0
 
 
-def _by_weight(kind: Users, tasks: float) -> list[TaskStarts]:
+def _by_weight(kind: Users, tasks: float) -> Starts:
     weight = fsum(task.weight for task in kind.tasks)
-    return [TaskStarts(task, tasks * task.weight / weight) for task in kind.tasks]
+    return [(task, tasks * task.weight / weight) for task in kind.tasks]
 
 
 @dataclass(slots=True)
@@ -143,11 +105,11 @@ class Sending:
 
     setting: TrafficSetting
     users: Callable[[], Sequence[Users]]  # what they send in this second
-    _pace: UserPace = field(init=False)
+    _pace: Pace = field(init=False)
     _sent: list[TaskRequest] = field(default_factory=list, init=False)  # in this second
 
     def __post_init__(self) -> None:
-        self._pace = pace_of(self.setting.load)
+        self._pace = Pace(self.setting.load)
 
     @property
     def counts(self) -> Mapping[str, float]:
@@ -170,7 +132,7 @@ class Sending:
             request.told(answer)
 
 
-def _requests(sent: Sequence[TaskStarts]) -> Iterator[TaskRequest]:
+def _requests(sent: Starts) -> Iterator[TaskRequest]:
     for task, times in sent:
         for request in task.requests:
             yield request if times == 1.0 else replace(request, requests=times * request.requests)
