@@ -153,4 +153,4 @@ def test_a_replay_that_does_not_throttle_says_so(
     said = verb("init", "--from-diagnosis", folder, "--out", tmp_path / "replay.toml")
     assert said.code == 0, said.err
     for text in (said.err, (tmp_path / "replay.toml").read_text()):
-        assert ("NOT REPRODUCED: the diagnosis is partition limit" in text) is not reproduced
+        assert ("NOT REPRODUCED: the incident was throttled by a partition limit" in text) is not reproduced
