@@ -34,8 +34,8 @@ def analyze_run(
 
     `further` are the user's analyzers: their findings are in `findings`, their errors in `problems`.
     `billing` prices a month; None means the shipped price list, 24 hours a day. Without `evidence.json` the
-    client's records are the only evidence. Raises `FileProblem` if neither it nor the manifest is readable, or
-    if the thresholds are invalid.
+    client's records are the only evidence. Raises `FileProblem` if neither it nor the manifest is readable,
+    or if the thresholds are invalid.
     """
     require("report", RUN_FILES)
     client = read_client_files(run_dir)

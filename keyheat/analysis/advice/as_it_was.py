@@ -73,13 +73,9 @@ def assumptions(
     track = arranged.track(None, label.direction)
     even = "" if track and track.seconds else f", each {track.cell_name if track else 'minute'}'s evenly"
     yield f"Assumed: the demand of {first:%F %R} to {end:%R} UTC{even}; each throttled request was sent once."
-    whose = label.direction, index_of(label.resource)
+    side = label.direction, index_of(label.resource)
     hot = [
-        key
-        for heat in heats
-        if (heat.direction, heat.index) == whose
-        for key in heat.hottest
-        if key.share > 0
+        key for heat in heats if (heat.direction, heat.index) == side for key in heat.hottest if key.share > 0
     ]
     share = percent(sum(key.share for key in hot))
     rest = "keys are used evenly"

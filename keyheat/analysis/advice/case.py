@@ -70,24 +70,24 @@ class MeasuredDemand:
 def demand(track: EvidenceTrack, labels: Sequence[Label]) -> MeasuredDemand | None:
     """The demand within the spans of labels: the client's own, else CloudWatch's lower bound."""
     spans = [(label.start.timestamp(), label.end.timestamp()) for label in labels]
-    own = _by_client(track, spans)
-    if own is not None:
-        return MeasuredDemand(own)
+    client_per_s = _by_client(track, spans)
+    if client_per_s is not None:
+        return MeasuredDemand(client_per_s)
     cells = [
         cell for cell in track.consumed or {}
         if any(start_s - track.step_s < cell < end_s for start_s, end_s in spans)
     ]  # fmt: skip
-    asked = track.asked_per_s(cells)
-    return None if asked is None else MeasuredDemand(asked, by="cloudwatch")
+    cloudwatch_per_s = track.asked_per_s(cells)
+    return None if cloudwatch_per_s is None else MeasuredDemand(cloudwatch_per_s, by="cloudwatch")
 
 
 def demand_of_all(tracks: Sequence[EvidenceTrack], labels: Sequence[Label]) -> MeasuredDemand | None:
     """The demand of a table and its indexes together, which share the account's quota; a lower bound."""
-    known = [found for track in tracks if (found := demand(track, labels)) is not None]
-    if len(known) == 1:
-        return known[0]
-    total = sum(found.units_per_s for found in known)
-    return MeasuredDemand(total, by="cloudwatch", together=True) if known else None
+    demands = [measured for track in tracks if (measured := demand(track, labels)) is not None]
+    if len(demands) == 1:
+        return demands[0]
+    total = sum(measured.units_per_s for measured in demands)
+    return MeasuredDemand(total, by="cloudwatch", together=True) if demands else None
 
 
 def _by_client(track: EvidenceTrack, spans: Sequence[tuple[float, float]]) -> float | None:
@@ -100,8 +100,8 @@ def _by_client(track: EvidenceTrack, spans: Sequence[tuple[float, float]]) -> fl
     if not accepted:
         return None
     units = sum(row.consumed for row in rows) / accepted
-    asked = sorted(row.attempts * units for row in rows)
-    return asked[int(0.9 * (len(asked) - 1))]
+    rates = sorted(row.attempts * units for row in rows)
+    return rates[int(0.9 * (len(rates) - 1))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,8 +184,8 @@ class AdviceCase:
             return self.enough_units
         if self.demand is None:
             return None
-        asked = max(self.demand.units_per_s, self.limit or 0.0)
-        return float(ceil(round(asked / self.numbers.target_utilisation, 6)))  # 1,400 / 0.7 is 2,000
+        needed = max(self.demand.units_per_s, self.limit or 0.0)
+        return float(ceil(round(needed / self.numbers.target_utilisation, 6)))  # 1,400 / 0.7 is 2,000
 
     @property
     def is_pinned(self) -> bool:
@@ -290,10 +290,10 @@ class MeasuredRun:
         label = max(labels, key=lambda one: one.throttles, default=None)
         constraint, resource, direction = limit
         index, scale, scenario = index_of(resource), self.arranged.scale, self.scenario
-        track, own = self.arranged.track(index, direction), (index, direction)
+        track, side = self.arranged.track(index, direction), (index, direction)
         allowed = _allowed(limit, label, self.arranged, track) if track else None
-        told = label is not None and (label.constraint, label.resource) == (constraint, resource)
-        heat = next((one for one in self.heats if (one.index, one.direction) == own), None)
+        is_own = label is not None and (label.constraint, label.resource) == (constraint, resource)
+        heat = next((one for one in self.heats if (one.index, one.direction) == side), None)
         planned = self.asked.get((resource, direction))
         keyed_by = (
             {one.name: " + ".join(one.partition_keys) for one in scenario.table.indexes} if scenario else {}
@@ -307,7 +307,7 @@ class MeasuredRun:
             constraint=constraint,
             resource=resource,
             direction=direction,
-            rule=label.rule if label is not None and told else None,
+            rule=label.rule if label is not None and is_own else None,
             demand=self._demand(limit, labels, track),
             limit=has,
             carried_s=carried_s,
@@ -327,8 +327,8 @@ class MeasuredRun:
 
     def _scaled_most(self, resource: Resource) -> float | None:
         """The maximum of its auto scaling, by AWS, else by the scenario; None if it is not known to be on."""
-        if (found := self.scaling.of(resource)) is not None:
-            return found.max
+        if (policy_in_aws := self.scaling.of(resource)) is not None:
+            return policy_in_aws.max
         owner = owners_of(self.scenario).get(resource.label_name) if self.scenario else None
         policy: ScalingSpec | None = getattr(owner.auto_scaling, resource.direction, None) if owner else None
         return policy.max if policy else None
@@ -349,11 +349,11 @@ class MeasuredRun:
         if constraint != "account" and planned is not None:
             return MeasuredDemand(planned.per_s, by="schedule", scale=self.arranged.scale)
         if constraint == "account":
-            tracks = [one for one in self.arranged.tracks if one.direction == direction]
-            found = demand_of_all(tracks, labels)
+            tracks = [candidate for candidate in self.arranged.tracks if candidate.direction == direction]
+            measured = demand_of_all(tracks, labels)
         else:
-            found = demand(track, labels) if track else None
-        return found.unscaled(self.arranged.scale) if found else None
+            measured = demand(track, labels) if track else None
+        return measured.unscaled(self.arranged.scale) if measured else None
 
 
 def _allowed(
@@ -376,5 +376,5 @@ def _allowed(
 
 def _provisioned(track: EvidenceTrack, at_s: float) -> float | None:
     """What was provisioned; where it was changed around then, the lower of both values, which throttled."""
-    ways = track.provisioned.readings or (track.provisioned,)
-    return min((rate for way in ways if (rate := way.at(at_s)) is not None), default=None)
+    readings = track.provisioned.readings or (track.provisioned,)
+    return min((rate for reading in readings if (rate := reading.at(at_s)) is not None), default=None)

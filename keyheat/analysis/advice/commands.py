@@ -44,17 +44,17 @@ def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: Auto
     if advice.action not in RAISED or advice.units is None or advice.direction is None:
         return None
     index = index_of(advice.resource)
-    found = scaled.of(Resource(index, advice.direction))
-    if found is None:
+    range_now = scaled.of(Resource(index, advice.direction))
+    if range_now is None:
         return None
-    wanted, kind = ceil(advice.units), "index" if index else "table"
-    least = found.min if advice.action == "raise_maximum" else wanted
+    needed, kind = ceil(advice.units), "index" if index else "table"
+    least = range_now.min if advice.action == "raise_maximum" else needed
     resource = f"table/{table.name}" + (f"/index/{index}" if index else "")
     return (
         f"aws application-autoscaling register-scalable-target --service-namespace dynamodb {where} \\\n"
         f"  --resource-id {shlex.quote(resource)} "
         f"--scalable-dimension dynamodb:{kind}:{advice.direction.title()}CapacityUnits "
-        f"--min-capacity {least} --max-capacity {max(wanted, found.max)}"
+        f"--min-capacity {least} --max-capacity {max(needed, range_now.max)}"
     )
 
 
@@ -93,7 +93,7 @@ def _capacity(advice: Recommendation, table: TableFacts) -> str | None:
 
 
 def _owner(table: TableFacts, index: str | None) -> TableFacts | IndexFacts | None:
-    return table if index is None else next((one for one in table.indexes if one.name == index), None)
+    return table if index is None else next((facts for facts in table.indexes if facts.name == index), None)
 
 
 def bill_of(advice: Recommendation, table: TableFacts, billing: Billing) -> MonthlyBill | None:

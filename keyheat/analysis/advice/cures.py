@@ -84,7 +84,7 @@ class CureSearch:
         """
         if not self.rerun.by_schedule or scenario.is_changing or scenario.table.billing_mode != "PROVISIONED":
             return []
-        found, scale = [], scenario.local.scale
+        limits, scale = [], scenario.local.scale
         for resource, owner in owners_of(scenario).items():
             for direction in Direction:
                 limit: Limit = ("table", resource, direction)
@@ -95,8 +95,8 @@ class CureSearch:
                 if (case := self.case_of(limit)) is not None:
                     self.cases[limit] = replace(case, demand=MeasuredDemand(per_s, by="cure"), limit=has)
                     self.on_burst = (*self.on_burst, limit)
-                    found.append(limit)
-        return found
+                    limits.append(limit)
+        return limits
 
     def _take(self, limit: Limit) -> bool:
         """Take what works against a limit, if something does that is not taken yet."""
@@ -141,19 +141,19 @@ class CureSearch:
 
     def context(self, case: AdviceCase) -> Rerun:
         """The run in which what else throttles is cured."""
-        own = _limit(case)
-        return _with(self.rerun, (one for limit, one in self.taken.items() if limit != own))
+        own_limit = _limit(case)
+        return _with(self.rerun, (one for limit, one in self.taken.items() if limit != own_limit))
 
     def tried(self, case: AdviceCase, advice: Recommendation) -> Trial | None:
         """The advice with the number that works, if one does, where what else throttles is cured.
 
         None if the simulator cannot show it.
         """
-        own = _limit(case)
-        known = own, advice.action, tuple(limit for limit in self.taken if limit != own)
-        if known not in self._tried:
-            self._tried[known] = trial_of(case, advice, self.context(case))
-        return self._tried[known]
+        own_limit = _limit(case)
+        key = own_limit, advice.action, tuple(limit for limit in self.taken if limit != own_limit)
+        if key not in self._tried:
+            self._tried[key] = trial_of(case, advice, self.context(case))
+        return self._tried[key]
 
 
 def cured(
@@ -233,12 +233,12 @@ def _foreseen(
     trial: Trial, formula: Recommendation, rerun: Rerun, before: SimulationOutcome, *, in_cure: bool
 ) -> Recommendation:
     """The advice as it was tried, with what it brings alone, and what the formula's number would have."""
-    found = trial.of(formula.action) or formula
-    alone = taken(trial.case, found, rerun)
+    best = trial.of(formula.action) or formula
+    alone = taken(trial.case, best, rerun)
     if alone is None:
-        return found
+        return best
     by_formula = None
-    if formula.shards not in (None, found.shards):
+    if formula.shards not in (None, best.shards):
         by_formula = taken(trial.case, formula, rerun)
     after = alone.simulated()
     foreseen = Foreseen(
@@ -250,13 +250,13 @@ def _foreseen(
         formula_share_after=by_formula.simulated().share() if by_formula else None,
     )
     said = {"foreseen": foreseen, "bill": _bill(rerun, alone, before, after)}
-    return found.model_copy(update=said if trial.works else {**said, "kind": "insufficient"})
+    return best.model_copy(update=said if trial.works else {**said, "kind": "insufficient"})
 
 
 def _is_so_already(advice: Recommendation) -> bool:
     """Whether the reads that it would make eventually consistent are so already: then it changes nothing."""
-    said = advice.foreseen if advice.action == "read_eventually_consistent" else None
-    return said is not None and said.throttle_share_before == said.throttle_share_after
+    foreseen = advice.foreseen if advice.action == "read_eventually_consistent" else None
+    return foreseen is not None and foreseen.throttle_share_before == foreseen.throttle_share_after
 
 
 def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:

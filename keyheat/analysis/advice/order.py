@@ -22,7 +22,9 @@ def rank(action: str) -> int:
 def in_order(advised: Sequence[Recommendation], diagnosis: Diagnosis) -> list[Recommendation]:
     """Advice as it is tried: of the verdict's own limit first, and of that what lasts."""
     verdict = diagnosis.verdict
-    whose = {"resource": verdict.resource or TABLE, "direction": verdict.direction or WRITE}
-    known = [one if one.resource else one.model_copy(update=whose) for one in advised]
-    own = tuple(whose.values())
-    return sorted(known, key=lambda one: ((one.resource, one.direction) != own, rank(one.action)))
+    side = {"resource": verdict.resource or TABLE, "direction": verdict.direction or WRITE}
+    sided = [advice if advice.resource else advice.model_copy(update=side) for advice in advised]
+    own_side = tuple(side.values())
+    return sorted(
+        sided, key=lambda advice: ((advice.resource, advice.direction) != own_side, rank(advice.action))
+    )

@@ -97,9 +97,9 @@ def _asked(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tup
         accepted = max(0, row.attempts - row.throttled)
         return float(row.attempts), row.consumed / accepted if accepted and row.consumed else 1.0
     cell = track.cell_of(second)
-    each = track.units_per_request or 1.0
-    units = (track.consumed or {}).get(cell, 0.0) + each * _throttled(arranged, track, cell)
-    return units / track.step_s / each, each
+    units_per_request = track.units_per_request or 1.0
+    units = (track.consumed or {}).get(cell, 0.0) + units_per_request * _throttled(arranged, track, cell)
+    return units / track.step_s / units_per_request, units_per_request
 
 
 def _throttled(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
@@ -113,7 +113,10 @@ def _throttled(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> f
 
 def _keys(heats: Sequence[RunHeat], direction: Direction, index: str | None) -> Masses:
     """The hottest keys with their shares of the requests; of an index, where its keys were counted."""
-    heat = next((one for one in heats if (one.direction, one.index) == (direction, index)), None)
+    heat = next(
+        (candidate for candidate in heats if (candidate.direction, candidate.index) == (direction, index)),
+        None,
+    )
     shares = {key.key: key.share for key in heat.hottest if key.share > 0} if heat else {}
     if not shares:
         return even_masses()
@@ -124,16 +127,16 @@ def _entries(
     arranged: EvidenceTimeline, track: EvidenceTrack, heats: Sequence[RunHeat]
 ) -> tuple[IndexFlow, ...]:
     """What the table's writes put into each index: its units for each of their units, over all."""
-    own = sum((track.consumed or {}).values())
-    if track.index is not None or track.direction != "write" or not own:
+    table_units = sum((track.consumed or {}).values())
+    if track.index is not None or track.direction != "write" or not table_units:
         return ()
-    found = []
+    flows = []
     for index in arranged.indexes(WRITE):
-        units = sum((index.consumed or {}).values()) / own
+        units = sum((index.consumed or {}).values()) / table_units
         if index.index is not None and units > 0:
             keys = _keys(heats, WRITE, index.index)
-            found.append(IndexFlow(index=index.index, units=units, keys=keys))
-    return tuple(found)
+            flows.append(IndexFlow(index=index.index, units=units, keys=keys))
+    return tuple(flows)
 
 
 MOST_S: Final = 3_600
@@ -156,13 +159,13 @@ class KnownOutcomes:
 
     _known: OrderedDict[Hashable, SimulationOutcome] = field(default_factory=OrderedDict)
 
-    def of(self, asked: Hashable, simulated: Callable[[], SimulationOutcome]) -> SimulationOutcome:
+    def of(self, key: Hashable, simulate_now: Callable[[], SimulationOutcome]) -> SimulationOutcome:
         """The outcome as it was, else as it is `simulated` now."""
-        found = self._known.pop(asked, None)
-        found = self._known[asked] = simulated() if found is None else found
+        outcome = self._known.pop(key, None)
+        outcome = self._known[key] = simulate_now() if outcome is None else outcome
         while len(self._known) > MOST_KEPT:
             self._known.popitem(last=False)
-        return found
+        return outcome
 
 
 def altered(traffic: Traffic, alters: Sequence[Alteration]) -> Traffic:
@@ -232,8 +235,8 @@ class Rerun:
             traffic = altered(self.traffic(), self.alters)
             return outcome_of(simulate(scenario, traffic=traffic, behaviour=behaviour, counts_only=True))
 
-        asked = scenario_fingerprint(scenario), self.traffic, self.alters, behaviour
-        return self.known.of(asked, anew)
+        key = scenario_fingerprint(scenario), self.traffic, self.alters, behaviour
+        return self.known.of(key, anew)
 
     def brief(self) -> "Rerun":
         """A run whose load stays the same, as long as tells: bursts are spent, and hot partitions split."""

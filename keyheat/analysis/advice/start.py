@@ -48,9 +48,9 @@ class Start:
     def limit_of(self, applied: Applied) -> Limit:
         """The limit that the first action is for."""
         about = applied.resource, applied.direction
-        found = groups(self.diagnosis.labels)
-        of = next((one for one in found if (one.resource, one.direction) == about), None)
-        return (of.constraint if of else self.diagnosis.verdict.constraint, *about)
+        by_limit = groups(self.diagnosis.labels)
+        match = next((group for group in by_limit if (group.resource, group.direction) == about), None)
+        return (match.constraint if match else self.diagnosis.verdict.constraint, *about)
 
 
 def start_of(folder: Path, target: str | None) -> Start:
