@@ -1,4 +1,4 @@
-"""Advice for a diagnosis: what to do about each constraint, with what the simulator says would come of it."""
+"""Advice for a diagnosis: what to do about each constraint, with the simulated outcome."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ MOST_INDEXES: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do: all that is recommended, the cure if the simulator found one, and the demand it is for."""
+    """All recommendations, the cure if the simulator found one, and the demand that they are for."""
 
     recommendations: tuple[Recommendation, ...] = ()
     cure: Cure | None = None
@@ -94,7 +94,7 @@ def advise(
 
 
 def _certain(by_limit: Sequence[LabelGroup]) -> Iterator[LabelGroup]:
-    """Groups without a partition that was inferred of a resource of which more throttles are undetermined.
+    """Drop an inferred partition on a resource whose heavier throttles are undetermined.
 
     Advice would state it as a fact, and say that more capacity does not help.
     """
@@ -109,7 +109,7 @@ def _certain(by_limit: Sequence[LabelGroup]) -> Iterator[LabelGroup]:
 
 
 def _ended_s(client: ClientFiles | None, evidence: Evidence) -> float:
-    """When the load ended; the minutes that were asked for go on beyond it."""
+    """Return when the load ended; the collected minutes continue beyond it."""
     manifest = client.manifest if client else None
     ended_at = manifest.ended_at if manifest else None
     return (ended_at or evidence.window.end).timestamp()
@@ -122,7 +122,7 @@ def _foresight(
     numbers: Thresholds,
     scenario: Scenario | None,
 ) -> Advice:
-    """Advice for what saved burst kept from throttling, of a run in which nothing did."""
+    """Advise on limits that only burst kept from throttling, in a run without throttles."""
     if scenario is None or scenario.load.arrivals == "trace":
         return Advice()
     demands = scheduled(scenario)
@@ -140,7 +140,7 @@ def _limit_of(group: LabelGroup) -> Limit:
 
 
 def scheduled(scenario: Scenario) -> Schedule:
-    """What the load asks of the table and of each index, as a plan has it."""
+    """Return the load's demand on the table and on each index, as in a plan."""
     scale = scenario.local.scale
     sent = total_load(scenario, scale=scale)
     return {
@@ -162,14 +162,14 @@ class Excess:
     """A limit that a constant load exceeds, while burst or an index's write buffer serves the rest."""
 
     limit: Limit
-    share: float  # of the limit that is asked for
-    carried_s: float  # until what was saved is used up; infinity: only the peak is beyond the limit
+    share: float  # demand over the limit
+    carried_s: float  # until the burst is used up; infinity: only the peak exceeds the limit
 
 
 def on_burst(scenario: Scenario, demands: Schedule) -> tuple[Excess, ...]:
-    """What a constant load asks for beyond its limits, though it may not throttle for minutes.
+    """Return the limits that a constant load exceeds, though it may not throttle for minutes.
 
-    What is furthest beyond its limit comes first.
+    The limit that is exceeded the furthest comes first.
     """
     if scenario.is_changing:
         return ()
@@ -178,7 +178,7 @@ def on_burst(scenario: Scenario, demands: Schedule) -> tuple[Excess, ...]:
 
 
 def _saving(scenario: Scenario, demands: Schedule) -> Iterator[Excess]:
-    """The limits before which capacity is saved up, with what is asked of them."""
+    """Yield the limits with burst or a write buffer, with the demand on them."""
     owners, on_demand = owners_of(scenario), scenario.table.billing_mode == "PAY_PER_REQUEST"
     for (resource, direction), needs in demands.items():
         owner, buffered = owners[resource], is_buffered(resource, direction)
@@ -211,7 +211,7 @@ def _demands(demands: Schedule, scale: float, carried: Sequence[Excess]) -> Iter
 
 
 def _in_order(advice: Iterable[Recommendation]) -> tuple[Recommendation, ...]:
-    """Mitigations first; what would be said of several limits in the same words is said of the heaviest."""
+    """Sort mitigations first; of equal advice for several limits keep the heaviest limit's."""
     once: dict[Recommendation, Recommendation] = {}
     for item in advice:
         once.setdefault(item.model_copy(update={"resource": None, "direction": None}), item)
