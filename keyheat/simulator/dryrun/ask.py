@@ -26,7 +26,7 @@ from keyheat.simulator.dryrun.combinations import with_combinations
 from keyheat.simulator.dryrun.requests import DryRun, LoadTest
 from keyheat.simulator.dryrun.stated import stated_loadtest
 
-LONGEST_S: Final = 60.0
+LONGEST_S: Final = 180.0
 ASSUMED: Final = (
     "Assumed: {name} has {count:,} values, each as often as the others. An index is keyed by it, so say "
     "which it has under [attributes.{name}]."
