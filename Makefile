@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
-.PHONY: help demo install dev wheel compiled quick test nightly test-aws check lint types bench month gallery attacks soak accuracy trial fidelity clients install-clients lock schema clean
+.PHONY: help demo install dev wheel compiled quick test nightly test-aws check lint types bench month gallery attacks soak accuracy trial fidelity clients install-clients lock schema docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -38,6 +38,7 @@ help:
 	@echo "make clients   docs/clients.md: boto3, the JavaScript SDK and others on the local table (about 2 minutes)"
 	@echo "make lock      bring both lock files up to date with pyproject.toml"
 	@echo "make schema    write configs/*.schema.json from the code"
+	@echo "make docs      the pages of docs/ as a site with navigation and search, in reports/out/docs"
 
 demo: install
 	$(BIN)/keyheat demo
@@ -178,6 +179,12 @@ schema: install
 	$(BIN)/keyheat schema regression > configs/regression.schema.json
 	$(BIN)/keyheat schema faults > configs/faults.schema.json
 	$(BIN)/python docs/scenario.py
+
+# Strict: a page without a place in the navigation, or a broken link, fails the build. It needs no network.
+SITE := reports/out/docs
+docs: dev
+	$(BIN)/python -m sphinx -q -W --keep-going -c docs . $(SITE)
+	cp $(SITE)/README.html $(SITE)/index.html
 
 clean:
 	rm -rf $(VENV) $(CLIENTS) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info

@@ -1,4 +1,4 @@
-"""Where is the heat: on one key, on a few, evenly on all, or on one key after the other?"""
+"""Is the heat on one key, on a few, on all alike, or on one key after the other?"""
 
 from collections.abc import Iterator
 
@@ -16,16 +16,16 @@ SPREAD = {
 
 
 def analyze(run: Run) -> Iterator[Finding]:
-    """How the throttles of each resource are spread, and a finding where the heat moves, as with a date."""
-    for index in (None, *(one.name for one in run.evidence.table.indexes)):
+    """Report how each resource's throttles are spread, and where the heat moves, as with a date key."""
+    for index in (None, *(index_definition.name for index_definition in run.evidence.table.indexes)):
         if (spread := key_spread(run.evidence, index)) is not None:
             yield _of_spread(spread, label_of(index))
     for heat in heats_of(run.evidence, run.client):
         if heat.moves:
             keys = len(heat.moved_over)
-            said = f"{some(keys, 'key')} led one after the other: each was hot for a while."
+            message = f"{some(keys, 'key')} led one after the other: each was hot for a while."
             numbers = {"keys that led": (float(keys), "")}
-            yield Finding(label="moving", because=(said,), numbers=numbers, direction=heat.direction)
+            yield Finding(label="moving", because=(message,), numbers=numbers, direction=heat.direction)
 
 
 def _of_spread(spread: KeySpread, resource: str) -> Finding:

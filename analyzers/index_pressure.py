@@ -1,4 +1,4 @@
-"""Did an index hold back the writes to its table? A write waits until every index has taken its entry.
+"""Did an index throttle the writes to its table? A write waits until every index has taken its entry.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.html
 """
@@ -13,16 +13,16 @@ from keyheat.words import WRITE
 
 
 def analyze(run: Run) -> Iterator[Finding]:
-    """A finding for each index that refused writes."""
+    """Report each index that throttled writes."""
     if not run.evidence.table.indexes:
         return
     for track in timeline(run.evidence).indexes(WRITE):
-        if refused := _throttles(track):
-            yield _finding(track, refused)
+        if throttles := _throttles(track):
+            yield _finding(track, throttles)
 
 
-def _finding(track: EvidenceTrack, refused: int) -> Finding:
-    because = [f"{some(refused, 'throttled write')} to the table: index {track.index} could not keep up."]
+def _finding(track: EvidenceTrack, throttles: int) -> Finding:
+    because = [f"{some(throttles, 'throttled write')} to the table: index {track.index} could not keep up."]
     throttled = filter(track.refused, track.consumed or ())
     busiest = max(throttled, key=lambda cell: track.consumed_per_s(cell) or 0.0, default=0)
     rate, capacity = track.consumed_per_s(busiest), track.provisioned.at(busiest)
@@ -33,13 +33,13 @@ def _finding(track: EvidenceTrack, refused: int) -> Finding:
     return Finding(
         label="back_pressure",
         because=tuple(because),
-        numbers={"throttled": (refused, "writes")},
+        numbers={"throttled": (throttles, "writes")},
         resource=track.resource,
         direction=WRITE,
     )
 
 
 def _throttles(track: EvidenceTrack) -> int:
-    """What the client saw, else what CloudWatch counts."""
+    """Return the client's count, else CloudWatch's."""
     seen = sum(sum(reasons.values()) for reasons in track.reasons.values())
     return seen or round(sum((track.events or {}).values()))

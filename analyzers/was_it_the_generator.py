@@ -1,4 +1,4 @@
-"""Was the load generator the limit? Then the run tells about the generator, and nothing about the table."""
+"""Was the load generator the limit? If so, the run shows nothing about the table."""
 
 from keyheat.runs.formats import Finding
 from keyheat.runs.run import Run
@@ -8,7 +8,7 @@ BOUND = "generator-bound"
 
 
 def analyze(run: Run) -> list[Finding]:
-    """One finding, with what was checked to know."""
+    """Return one finding with the checks behind it."""
     if run.client is None:
         return [Finding(label="not-ours", because=("No load of ours: the evidence alone was analyzed.",))]
     health = run.client.manifest.generator if run.client.manifest else None

@@ -1,6 +1,6 @@
 """Which test decides a statistical gate: false alarms and losses found, of six of them, on drawn numbers.
 
-python -m benchmarks.intervals, about a minute; docs/regression-statistics.md has the table in words.
+python -m benchmarks.intervals, about a minute; docs/regress.md has the table in words.
 
 Each test judges one gate at the level that it has among ten of a suite (99.9 %), with five and with ten runs
 on each side. Noise is drawn three ways: normal; lognormal, skewed as latencies are; and normal, but one run

@@ -7,7 +7,7 @@ python -m benchmarks.month local        eight nights on the local endpoint
 
 Each month leaves a folder in reports/out/months with what every night said (`month.json`), and its page
 (`month.html`). A night is a session as the verb makes it, with runs, history, gates and baseline; only its
-clock is made up, so that a month has its dates. docs/regression-statistics.md says what came out.
+clock is made up, so that a month has its dates. docs/regress.md says what came out.
 """
 
 import shutil

@@ -8,7 +8,7 @@ python -m benchmarks.regression keep DIR FILE      the numbers of such runs in o
 Without noise there would be nothing to measure: on the simulator each run has a seed of its own, arrivals and
 sizes of items are drawn; on the endpoint the machine does it, and the busier it is the better is the test.
 The loss is real: a table with a tenth less capacity, and a hot key that is so much hotter that a tenth less
-of the same demand is accepted. docs/regression-statistics.md says what came out.
+of the same demand is accepted. docs/regress.md says what came out.
 """
 
 import sys

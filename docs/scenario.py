@@ -10,83 +10,77 @@ from typing import Any, Final
 from keyheat.scenario.scenario import json_schema
 
 PAGE: Final = Path(__file__).with_suffix(".md")
-HEAD: Final = """# Every field of a scenario
+HEAD: Final = """# Look up a field of a scenario
 
-**When:** you write a scenario, and want to know what may stand in it. `keyheat init` writes one of [your table](your-table.md); [configs/scenarios](../configs/scenarios)
-has one for each of our questions. A file is checked whole before anything starts, and every mistake is said with its line. For an editor,
-`keyheat schema` prints the JSON Schema, wherever Keyheat is installed; a file whose first line is `#:schema PATH` is checked while it is written.
+For everybody who writes a scenario. `keyheat init` writes one of [your table](init.md); [traffic.md](traffic.md) explains keys and operations. A file is checked whole
+before anything starts, and every mistake is listed with its line. `keyheat schema` prints the JSON Schema for editors: start a file with `#:schema PATH`.
 
-A field that has no default has to be there. Rates are per second; capacity is in units per second of an unscaled table.
+A field without a default is required. Rates are per second; capacity is in units per second of an unscaled table.
 """
 INLINE: Final = ("CapacityPair",)
 """Parts that are written on one line, within their field."""
 MEANT: Final[Mapping[tuple[str, str], str]] = {
-    ("Scenario", "format"): "which version of this file it is",
-    ("Scenario", "keys"): "[which keys](#keys) are touched how often",
-    ("Scenario", "load"): "[how much](#load) is sent, of which size, for how long",
-    ("Scenario", "thresholds"): "[what breaks the build](#thresholds)",
+    ("Scenario", "format"): "version of this file",
+    ("Scenario", "keys"): "[which keys](#keys) requests touch, and how often",
+    ("Scenario", "load"): "[rate, sizes and duration](#load)",
+    ("Scenario", "thresholds"): "[limits that fail a run](#thresholds)",
     ("Scenario", "local"): "[the local endpoint](#local)",
     ("Scenario", "name"): "lower-case letters, digits and hyphens",
-    ("Scenario", "question"): "what the scenario is to answer, for whoever reads its report",
-    ("Scenario", "seed"): "of everything that chance decides",
+    ("Scenario", "question"): "the question that the report answers",
+    ("Scenario", "seed"): "seed of all random numbers",
     ("Scenario", "table"): "[below](#table)",
-    ("Scenario", "companions"): "further tables that the load test uses, as `[table]` says one",
+    ("Scenario", "companions"): "further tables of the load test, with the fields of `[table]`",
     ("AutoScalingSpec", "read"): "target tracking of read capacity",
     ("AutoScalingSpec", "write"): "target tracking of write capacity",
-    ("IndexSpec", "name"): "the index's name",
-    ("IndexSpec", "partition_key"): "the attribute that it is partitioned by",
-    ("IndexSpec", "partition_key_type"): "S: a string, N: a number, B: binary",
-    ("IndexSpec", "sort_key"): "the attribute that it is sorted by",
-    ("IndexSpec", "projection"): "what of an item stands in it",
-    ("IndexSpec", "include"): "with INCLUDE: the attributes beside its keys",
+    ("IndexSpec", "name"): "name of the index",
+    ("IndexSpec", "partition_key"): "partition key attribute",
+    ("IndexSpec", "partition_key_type"): "S: string, N: number, B: binary",
+    ("IndexSpec", "sort_key"): "sort key attribute",
+    ("IndexSpec", "projection"): "which attributes of an item it holds",
+    ("IndexSpec", "include"): "with INCLUDE: the attributes besides its keys",
     ("IndexSpec", "max_on_demand"): "maximum throughput; on-demand mode only",
-    ("IndexSpec", "warm"): "warm throughput that is asked for; on-demand mode only",
-    ("KeysSpec", "kind"): "which keys are touched how often: [key-patterns.md](key-patterns.md)",
-    ("KeysSpec", "first_day"): "of a date key: the day on which the run begins",
+    ("IndexSpec", "warm"): "requested warm throughput; on-demand mode only",
+    ("KeysSpec", "kind"): "the [key pattern](traffic.md#key-patterns)",
+    ("KeysSpec", "first_day"): "date key: the day on which the run begins",
     ("LoadSpec", "users"): "Locust users",
     ("LoadSpec", "duration_s"): "seconds of load",
-    ("ShapeSpec", "kind"): "how the rate goes over time: [generator.md](generator.md)",
-    ("ShardingSpec", "max_shards"): "of one key, at most",
-    ("SizeSpec", "kind"): "the distribution of item sizes: [key-patterns.md](key-patterns.md#item-sizes)",
+    ("ShapeSpec", "kind"): "how the [rate changes](run.md#closed-loop-or-open-loop) over time",
+    ("ShardingSpec", "max_shards"): "most shards of one key",
+    ("SizeSpec", "kind"): "distribution of [item sizes](traffic.md#item-sizes)",
     ("SizeSpec", "low"): "uniform: the smallest",
     ("SizeSpec", "high"): "uniform: the largest",
     ("SizeSpec", "median"): "lognormal: half of the items are smaller",
-    ("SizeSpec", "sigma"): "lognormal: how far sizes spread, of their logarithm",
-    ("SizeSpec", "sizes"): "choice: the sizes that there are",
-    ("SizeSpec", "weights"): "choice: how often each is had",
-    ("StepSpec", "per_s"): "the rate of the step",
-    ("StepSpec", "for_s"): "how long it lasts",
-    ("TableSpec", "name"): "the table's name; a run makes and deletes it",
+    ("SizeSpec", "sigma"): "lognormal: spread of the sizes' logarithm",
+    ("SizeSpec", "sizes"): "choice: the sizes",
+    ("SizeSpec", "weights"): "choice: the weight of each size",
+    ("StepSpec", "per_s"): "rate of the step",
+    ("StepSpec", "for_s"): "length of the step",
+    ("TableSpec", "name"): "name of the table; a run creates and deletes it",
     ("TableSpec", "billing_mode"): "provisioned or on demand",
-    ("TableSpec", "partition_key"): "the attribute that it is partitioned by",
-    ("TableSpec", "sort_key_type"): "S: a string, N: a number, B: binary",
-    ("TableSpec", "indexes"): "its secondary indexes",
-    ("ThresholdsSpec", "throttle_share_max"): "throttled attempts, of all",
-    ("ThresholdsSpec", "error_share_max"): "attempts that failed otherwise, of all",
-    (
-        "ThresholdsSpec",
-        "p99_ms_max",
-    ): "p99 of the service time of accepted requests, milliseconds",
+    ("TableSpec", "partition_key"): "partition key attribute",
+    ("TableSpec", "sort_key_type"): "S: string, N: number, B: binary",
+    ("TableSpec", "indexes"): "secondary indexes",
+    ("ThresholdsSpec", "throttle_share_max"): "throttled share of all attempts",
+    ("ThresholdsSpec", "error_share_max"): "share of attempts with other failures",
+    ("ThresholdsSpec", "p99_ms_max"): "p99 of the service time of accepted requests, milliseconds",
 }
-"""What fields mean whose name says nearly everything."""
+"""Meanings of fields whose name says nearly everything."""
 VERBS: Final[Mapping[str, str]] = {
-    "keys.shards": "load tests that spread keys, and `[[tasks]]`, send to so many. `simulate` and `whatif` divide the hot keys of the "
-    "others on their way, and say so; `plan` and `run` refuse it there, for it would change nothing",
-    "timeline": "`run` makes the changes on the table that it made; `simulate`, `plan` and `whatif NAME shards` play them; `whatif NAME capacity` and `load` leave them out",
-    "table.auto_scaling": "played by `simulate` and `whatif NAME shards`; `plan` leaves it out and says so; `run` refuses it, and says how to register a policy in AWS",
-    "table.regions": "`plan` counts what the copies cost, `simulate` plays the first Region; a run on the local endpoint has that one alone, "
-    "and one in AWS loads a global table that is there (`--table`): it makes none",
-    "load.replicated_per_write": "`plan`, `simulate` and `whatif`; `run` refuses it, for nothing of ours writes in other Regions",
-    "dynamic_sharding": "`run` alone: what is sent depends on which keys throttle",
-    "budget": "`run`, `whatif`, `fix` and `regress` in an account; nothing is paid for elsewhere",
-    "abort_on": "real loads: a simulation has nothing to protect",
+    "keys.shards": "load tests that spread keys, and `[[tasks]]`. For others `simulate` and `whatif` divide the hot keys on the way, and `plan` and `run` refuse it",
+    "timeline": "`run` changes the table; `simulate`, `plan` and `whatif NAME shards` play it; `whatif NAME capacity` and `load` leave it out",
+    "table.auto_scaling": "`simulate` and `whatif NAME shards`; `plan` leaves it out and says so; `run` refuses it",
+    "table.regions": "`plan` prices the copies, `simulate` plays the first Region; a run in AWS loads an existing global table (`--table`)",
+    "load.replicated_per_write": "`plan`, `simulate` and `whatif`; `run` refuses it",
+    "dynamic_sharding": "`run`; `plan`, `simulate` and `whatif` refuse it",
+    "budget": "`run`, `whatif`, `fix` and `regress` on an account",
+    "abort_on": "real loads only",
     "thresholds": "`analyze`, after every run: a broken one is exit code 1",
-    "expects": "the report and the index of several runs say whether it came so; suites hold a run to it",
-    "local.scale": "the local endpoint and the simulator: a table a tenth the size; AWS has its own",
-    "cache": "load tests that read through one; `run` refuses it for the others, of which it changes nothing elsewhere",
-    "tasks": "the load test `operations`, which is the default where they are there; any other refuses them",
+    "expects": "reports say whether it came so; suites require it",
+    "local.scale": "the local endpoint and the simulator",
+    "cache": "load tests that read through a cache; `run` refuses it for others",
+    "tasks": "the load test `operations`, which is the default with them; others refuse them",
 }
-"""What each verb makes of fields that do not mean the same to all of them."""
+"""What each verb does with fields that do not mean the same to all of them."""
 
 
 def page() -> str:
@@ -96,11 +90,11 @@ def page() -> str:
 
 
 def _by_verb() -> Iterator[str]:
-    yield "## What each verb makes of it"
+    yield "## Fields by verb"
     yield ""
-    yield "All verbs go by all fields, but for these:"
+    yield "Every verb uses every field, except for these:"
     yield ""
-    yield "| field | who goes by it |"
+    yield "| field | used by |"
     yield "|---|---|"
     yield from (f"| `{field}` | {who} |" for field, who in VERBS.items())
 
@@ -148,7 +142,7 @@ def _table(
 ) -> Iterator[str]:
     yield heading
     yield ""
-    yield "| field | what it is | default | meaning |"
+    yield "| field | type | default | meaning |"
     yield "|---|---|---|---|"
     required = (schema if part == "Scenario" else schema["$defs"][part]).get("required", ())
     for field, spec in properties.items():

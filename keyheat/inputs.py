@@ -1,7 +1,7 @@
 """Files that somebody else wrote: regular files only, and no more of them than a stated number of bytes.
 
 A pipe never ends or never begins, a link may lead to a device, and a short file may unpack to a long one.
-Every reader of such a file opens it here; docs/security.md states the limits.
+Every reader of such a file opens it here; docs/files.md states the limits.
 """
 
 import errno

@@ -111,7 +111,8 @@ class AskedEndpoint:
             descending=True,
             consistent=not flow.eventual,
         )
-        return query.body(item.place.key, start=None)
+        told = {"TableName": query.table, "ReturnConsumedCapacity": "INDEXES"}
+        return json.dumps(query.members(item.place.key, None) | told).encode()
 
     def _index(self, name: str) -> IndexSpec:
         (index,) = (one for one in self.scenario.table.indexes if one.name == name)

@@ -1,4 +1,4 @@
-"""What is in `deploy/`, and the commands of several-machines.md: valid, of one mind, and they run.
+"""What is in `deploy/`, and the commands of run.md: valid, of one mind, and they run.
 
 There is no Docker and no cluster here. Their files are held against their schemas, every command line in them
 is read by the parsers that will read it, and the commands themselves run on this machine.
@@ -25,7 +25,7 @@ from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
 SCHEDULES = "deploy/schedules"  # what is in them besides is for test_schedules.py
-PAGE = (ROOT / "docs" / "several-machines.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
 PROGRAMS = Path(sys.executable).parent
 PARSE = """
 import json, sys
@@ -37,11 +37,10 @@ commands = (command[1:] for command in json.loads(sys.argv[1]))
 read = [vars(get_parser(default_config_files=[]).parse_args(command)) for command in commands]
 print(json.dumps(read, default=str))
 """
-IN_PAGE = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 at_night = partial(pytest.param, marks=pytest.mark.nightly)
 PLACES = ("compose", "kubernetes", "page")
 Parsed = dict[str, list[dict[str, Any]]]
-PROCESSES, MASTER, WORKER = "".join(IN_PAGE).splitlines()
+PROCESSES, MASTER, WORKER = re.findall(r"^locust .* --(?:processes|master|worker)\b.*$", PAGE, re.MULTILINE)
 
 
 def compose() -> dict[str, Any]:

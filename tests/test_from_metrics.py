@@ -11,7 +11,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from keyheat.intake.measured import measured
+from keyheat.intake.measured import measure_traffic
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import source_of
 from keyheat.intake.tables import NotTaken
@@ -44,7 +44,7 @@ def now(app: ServiceApp) -> datetime:
 
 
 def test_the_busiest_minute_is_the_peak_and_the_days_are_the_mean(app: ServiceApp) -> None:
-    found = measured(app.cloudwatch, "orders", [], days=14, now=now(app))
+    found = measure_traffic(app.cloudwatch, "orders", [], days=14, now=now(app))
     assert found is not None
     assert found.peak_at == START + timedelta(minutes=17)
     tasks = {task.operation: task for task in found.tasks}
@@ -56,7 +56,7 @@ def test_the_busiest_minute_is_the_peak_and_the_days_are_the_mean(app: ServiceAp
 
 
 def test_the_scenario_says_where_its_rates_come_from(app: ServiceApp) -> None:
-    found = measured(app.cloudwatch, "orders", [], days=14, now=now(app))
+    found = measure_traffic(app.cloudwatch, "orders", [], days=14, now=now(app))
     table = source_of(app.ddb.describe_table(TableName="orders")["Table"]).tables[0]
     text = scenario_text(table, Demand(measured=found), "the live table", "schema.json")
     assert "# By CloudWatch, the busiest minute of 3 h was" in text
@@ -75,7 +75,7 @@ def test_the_hour_that_throttled_most_is_repeated_with_the_keys_that_it_names(ap
             model.minutes.throttled_request("PutItem", app.clock())
         model.resource(None).write.meter.accepted_many(60, 60 * 17.0, app.clock())
         app.clock.advance(60)
-    found = measured(app.cloudwatch, "orders", [], days=14, now=now(app))
+    found = measure_traffic(app.cloudwatch, "orders", [], days=14, now=now(app))
     assert found is not None
     assert (found.throttled, found.hour.start) == (True, START + timedelta(hours=2))
     hot = HotKey(key="hot", share=0.98, throttles=3_600, units_per_s=34.0, direction="write")
@@ -96,7 +96,7 @@ def test_a_table_that_nobody_asked_has_no_rates() -> None:
     app = service_app_at()
     create(app, "orders")
     app.clock.advance(7_200)
-    assert measured(app.cloudwatch, "orders", [], days=14, now=now(app)) is None
+    assert measure_traffic(app.cloudwatch, "orders", [], days=14, now=now(app)) is None
 
 
 def test_who_may_not_ask_is_told_what_it_takes() -> None:
@@ -106,7 +106,7 @@ def test_who_may_not_ask_is_told_what_it_takes() -> None:
     with Stubber(cloudwatch) as stub:
         stub.add_client_error("get_metric_data", "AccessDenied", "no identity-based policy allows it")
         with pytest.raises(NotTaken, match="--from-metrics needs cloudwatch:GetMetricData"):
-            measured(cloudwatch, "orders", [], days=14, now=datetime(2026, 11, 23, tzinfo=UTC))
+            measure_traffic(cloudwatch, "orders", [], days=14, now=datetime(2026, 11, 23, tzinfo=UTC))
 
 
 def test_metrics_are_those_of_a_live_table(verb: Callable[..., Any], tmp_path: Path) -> None:

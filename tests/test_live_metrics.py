@@ -1,4 +1,4 @@
-"""docs/live-metrics.md and deploy/grafana: a real load exports what they name.
+"""docs/watch.md and deploy/grafana: a real load exports what they name.
 
 There is no Grafana here: the dashboard is held against Grafana's own types of dashboards, and each of its
 queries, parsed as Prometheus would, against what a load exported.
@@ -32,7 +32,7 @@ from tests.outside import PATIENCE_S, a_readers_environment, eventually, free_po
 ROOT = Path(__file__).parents[1]
 GRAFANA = ROOT / "deploy/grafana"
 BOARD: dict[str, Any] = json.loads((GRAFANA / "dashboards/keyheat-load.json").read_text(encoding="utf-8"))
-PAGE = (ROOT / "docs/live-metrics.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/watch.md").read_text(encoding="utf-8")
 HOTKEY = ("-f", str(ROOT / "loadtests/hotkey.py"))
 MADE = (
     "--autostart", "--only-summary", "--scenario", "watched.toml", "--out", "run", "--no-report",

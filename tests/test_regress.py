@@ -203,7 +203,7 @@ def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any)
     comment = Path("m.md").read_text()
     assert "short was not run: its baseline was measured on another setup." in comment
     assert "| too-small | scale | 1 | 0.5 |" in comment
-    assert "no session was begun" in comment
+    assert "no session began" in comment
     assert "the setups differ" in Path("j.xml").read_text()
     assert "::error" in said.out + said.err
     for words in (

@@ -1,6 +1,6 @@
 """Several runs from one command, and runs held against each other.
 
-docs/compare.md says what is tested here, with its commands.
+docs/report.md says what is tested here, with its commands.
 """
 
 import re
@@ -26,8 +26,8 @@ def commands_in(page: str) -> list[str]:
     return [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
 
 
-def test_the_pages_have_these_commands_and_no_others() -> None:
-    assert commands_in("compare.md") == [COMPARE, MANY]
+def test_the_page_has_these_commands() -> None:
+    assert {COMPARE, MANY} <= set(commands_in("report.md"))
 
 
 def arguments(command: str) -> list[str]:

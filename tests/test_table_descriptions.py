@@ -12,7 +12,7 @@ from botocore.session import get_session
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import read_source
 from keyheat.intake.tables import NotTaken, SourceTable
-from keyheat.intake.vocabulary import TABLE, misspelt
+from keyheat.intake.vocabulary import TABLE, find_unknown
 from keyheat.words import DONE
 
 KEYS = {
@@ -171,7 +171,7 @@ def test_every_property_of_cloudformation_is_known(kind: str) -> None:
             return [full(part["items"])]
         return {name: full(one) for name, one in part.get("properties", {}).items()}
 
-    assert not list(misspelt(full(schema), "T"))
+    assert not list(find_unknown(full(schema), "T"))
 
 
 def test_every_member_of_describe_table_is_known() -> None:
@@ -183,7 +183,7 @@ def test_every_member_of_describe_table_is_known() -> None:
         return {name: full(one) for name, one in getattr(shape, "members", {}).items()}
 
     for name in ("TableDescription", "CreateTableInput"):
-        assert not list(misspelt(full(model.shape_for(name)), "T", TABLE))
+        assert not list(find_unknown(full(model.shape_for(name)), "T", TABLE))
 
 
 def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(

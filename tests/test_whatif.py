@@ -21,7 +21,6 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "whatif.md").read_text(encoding="utf-8")
-POLICIES_PAGE = (ROOT / "docs" / "generator.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 SHOWN = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 Verb = Callable[..., Any]
@@ -79,8 +78,8 @@ def test_the_page_shows_what_is_said(verb: Verb, loads: list[Job], command: str)
 
 
 def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
-    assert [f"`{policy.name}`" for policy in POLICIES if f"`{policy.name}`" not in POLICIES_PAGE] == []
-    assert f"{QUOTA_TOKENS:.0f} tokens a client" in POLICIES_PAGE
+    assert [f"`{policy.name}`" for policy in POLICIES if f"`{policy.name}`" not in PAGE] == []
+    assert f"{QUOTA_TOKENS:.0f} tokens a client" in PAGE
     assert f"takes {SERVICE_S * 1000:.0f} ms" in PAGE
     assert MOST_REQUESTS == 500_000
 

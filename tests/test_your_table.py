@@ -1,4 +1,4 @@
-"""docs/your-table.md: its commands, in an empty folder; and what `keyheat init` takes and refuses."""
+"""docs/init.md: its commands, in an empty folder; and what `keyheat init` takes and refuses."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from keyheat.words import DONE, INVALID, WRONG_USE
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "your-table"
-PAGE = (ROOT / "docs" / "your-table.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "init.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^keyheat .+$", PAGE, re.MULTILINE)
 HOT, GLOBAL = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 Verb = Callable[..., Any]

@@ -1,12 +1,12 @@
-"""What happened around a label, where that changes what to do.
+"""Events around a label that change what to do about it.
 
 Capacity was raised too late, or lowered; a partition was split; an on-demand table has not grown yet.
 
-Such a label keeps constraint, grade and confidence, and gets the rule and the numbers that tell the story.
+Such a label keeps its constraint, grade and confidence, and gets the rule and the numbers of the event.
 
 A new on-demand table absorbs 4,000 write and 12,000 read units/s at once and grows with its peaks. Above that
 its partitions throttle although the keys are even; pre-warming or a ramp helps, sharding does not.
-Of an index whose own keys nobody counted that is not said: one value of its key may be hot.
+An index without counts of its own keys is left out: one value of its key may be hot.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
 """
 
@@ -27,15 +27,15 @@ from keyheat.words import Direction, index_of
 
 from .burst import LOWER
 
-Whose = tuple[str, Direction]
+ResourceKey = tuple[str, Direction]
 
-BEFORE: Final = 12  # published values before a label, an hour's, that show what was lowered
-HIGHER: Final = 1.05  # times what was provisioned when the throttles began
-SOON_S: Final = 900  # seconds after a label in which a raise still answers it
-LASTED_S: Final = 150  # seconds that a partition throttles before DynamoDB splits it, at least
-AFTER: Final = 2  # cells after a label that show whether the demand goes on
-GOES_ON: Final = 0.95  # of what was consumed during the label
-SEEN_LATE_S: Final = 60  # seconds after a label's end in which a split that ended it may be seen
+BEFORE: Final = 12  # published values (an hour) before a label that can show a reduction
+HIGHER: Final = 1.05  # times the provisioned throughput when the throttles began
+SOON_S: Final = 900  # seconds after a label in which a raise still responds to it
+LASTED_S: Final = 150  # least seconds for which a partition throttles before DynamoDB splits it
+AFTER: Final = 2  # cells after a label that show whether the demand continues
+GOES_ON: Final = 0.95  # of the consumption during the label
+SEEN_LATE_S: Final = 60  # seconds by which a split may be seen after the label that it ended
 
 
 def with_circumstances(
@@ -45,34 +45,36 @@ def with_circumstances(
     heats: Sequence[RunHeat],
     numbers: Thresholds,
 ) -> list[Label]:
-    """The labels; those with a story get its rule and one more sentence."""
+    """Give labels with such an event its rule and one more sentence."""
     seen = evidence.partitions.splits if evidence.partitions else None
-    splits_s = [at.timestamp() for at in seen or () if at is not None]  # of the table itself, by its stream
-    begun: defaultdict[Whose, list[float]] = defaultdict(list)
+    splits_s = [at.timestamp() for at in seen or () if at is not None]  # the table's own, from its stream
+    starts: defaultdict[ResourceKey, list[float]] = defaultdict(list)
     for label in labels:
-        begun[label.resource, label.direction].append(label.start.timestamp())
-    starts_s = {whose: sorted(found) for whose, found in begun.items()}
+        starts[label.resource, label.direction].append(label.start.timestamp())
+    starts_s = {key: sorted(times) for key, times in starts.items()}
     recorded = {(t.index, t.direction): sorted(t.seconds or ()) for t in arranged.tracks}
-    made = []
+    result = []
     for label in labels:
-        whose = label.resource, label.direction
+        key = label.resource, label.direction
         track = arranged.track(index_of(label.resource), label.direction)
         if track is not None:
-            label = _told(label, starts_s[whose], track, splits_s)
+            label = _with_event(label, starts_s[key], track, splits_s)
             seconds = recorded[track.index, track.direction]
             spread = _spread(evidence, track, heats)
             label = _not_grown(label, track, seconds, spread, arranged.scale, numbers)
-        made.append(label)
-    return made
+        result.append(label)
+    return result
 
 
-def _told(label: Label, begun: Sequence[float], track: EvidenceTrack, splits_s: Sequence[float]) -> Label:
-    found = None
+def _with_event(
+    label: Label, starts: Sequence[float], track: EvidenceTrack, splits_s: Sequence[float]
+) -> Label:
+    event = None
     if label.constraint == "table":
-        found = _lowered(label, track) or _raised(label, track)
+        event = _lowered(label, track) or _raised(label, track)
     elif label.constraint == "partition":
-        found = _seen(label, begun, track, splits_s) or _split(label, begun, track)
-    return label if found is None else _with_rule(label, *found)
+        event = _split_in_stream(label, starts, track, splits_s) or _split_inferred(label, starts, track)
+    return label if event is None else _with_rule(label, *event)
 
 
 def _with_rule(label: Label, rule: str, because: str) -> Label:
@@ -115,10 +117,10 @@ def _raised(label: Label, track: EvidenceTrack) -> tuple[str, str] | None:
     )
 
 
-def _seen(
+def _split_in_stream(
     label: Label, begun: Sequence[float], track: EvidenceTrack, splits_s: Sequence[float]
 ) -> tuple[str, str] | None:
-    """A split that was seen: it is why the throttles ended, where the demand went on without them."""
+    """Name a split in the stream: it ended the throttles if the demand continued without them."""
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
     seen = [at_s for at_s in splits_s if start_s <= at_s < end_s + SEEN_LATE_S]
     if track.index is not None or not seen:
@@ -134,7 +136,7 @@ def _seen(
     )
 
 
-def _split(label: Label, begun: Sequence[float], track: EvidenceTrack) -> tuple[str, str] | None:
+def _split_inferred(label: Label, begun: Sequence[float], track: EvidenceTrack) -> tuple[str, str] | None:
     length_s = (label.end - label.start).total_seconds()
     rates = _before_and_after(label, begun, track)
     if length_s < LASTED_S or rates is None:
@@ -150,7 +152,7 @@ def _split(label: Label, begun: Sequence[float], track: EvidenceTrack) -> tuple[
 def _before_and_after(
     label: Label, begun: Sequence[float], track: EvidenceTrack
 ) -> tuple[float, float] | None:
-    """The mean rate during a label and the least after it; None where it began again, or the demand ended."""
+    """Mean rate during a label and least rate after it; None if it began again or the demand ended."""
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
     last = track.cell_of(end_s - 1)
     over_s = last + (AFTER + 1) * track.step_s
@@ -169,36 +171,43 @@ def _rates(track: EvidenceTrack, cells: range) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class KeysSeen:
-    """What is known of how a resource's keys share the load; `said`: in words, where no rate says it."""
+class KeySharing:
+    """How a resource's keys share the load; `words` if no rate shows it."""
 
     even: bool
-    said: str = "it reaches every partition"
+    words: str = "it reaches every partition"
     hottest_per_s: float | None = None
 
 
-def _spread(evidence: Evidence, track: EvidenceTrack, heats: Sequence[RunHeat]) -> KeysSeen:
-    heat = next((one for one in heats if (one.direction, one.index) == (track.direction, track.index)), None)
+def _spread(evidence: Evidence, track: EvidenceTrack, heats: Sequence[RunHeat]) -> KeySharing:
+    heat = next(
+        (
+            run_heat
+            for run_heat in heats
+            if (run_heat.direction, run_heat.index) == (track.direction, track.index)
+        ),
+        None,
+    )
     if heat is not None or track.index is None:
         if heat is not None and heat.pinned is not None:
-            return KeysSeen(even=False, said="", hottest_per_s=heat.per_s())
-        return KeysSeen(even=True, hottest_per_s=heat.per_s() if heat else None)
+            return KeySharing(even=False, words="", hottest_per_s=heat.per_s())
+        return KeySharing(even=True, hottest_per_s=heat.per_s() if heat else None)
     seen = key_spread(evidence, track.index)
     if seen is None:
-        return KeysSeen(even=False, said=INDEX_NOT_COUNTED)
+        return KeySharing(even=False, words=INDEX_NOT_COUNTED)
     even = seen.spread == "even"
-    return KeysSeen(even, said="its throttles are spread over many keys" if even else "")
+    return KeySharing(even, words="its throttles are spread over many keys" if even else "")
 
 
 def _not_grown(
     label: Label,
     track: EvidenceTrack,
     seconds: Sequence[int],
-    spread: KeysSeen,
+    spread: KeySharing,
     scale: float,
     numbers: Thresholds,
 ) -> Label:
-    """The label; with another rule where the table has not grown yet, and no key is hot."""
+    """Change the label's rule if the table has not grown yet and no key is hot."""
     if label.constraint != "partition" or not track.on_demand or not track.warm:
         return label
     peak = _peak(label, track, seconds)
@@ -209,10 +218,10 @@ def _not_grown(
     if hottest is not None and hottest >= numbers.inferred.at_limit * ceiling:
         return label
     if not spread.even:
-        return label.model_copy(update={"because": (*label.because, spread.said)}) if spread.said else label
+        return label.model_copy(update={"because": (*label.because, spread.words)}) if spread.words else label
     share = percent(peak / track.warm)
     used = f"The load consumed {consumed_units(peak, label.direction)}, {share} of the warm throughput of "
-    keys = spread.said
+    keys = spread.words
     if hottest is not None:
         keys = f"the hottest key asked for {consumed_units(hottest, label.direction)} only"
     return _with_rule(
@@ -221,11 +230,10 @@ def _not_grown(
 
 
 def _peak(label: Label, track: EvidenceTrack, seconds: Sequence[int]) -> float | None:
-    """The most units/s within the label's span, by second where the client kept them."""
+    """Highest units/s within the label's span, by second if the client recorded them."""
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
     first, after = bisect_left(seconds, start_s), bisect_left(seconds, end_s)
     if track.seconds and first < after:
         return max(track.seconds[second].consumed for second in seconds[first:after])
     cells = range(track.cell_of(start_s), int(end_s), track.step_s)
-    known = (rate for cell in cells if (rate := track.consumed_per_s(cell)) is not None)
-    return max(known, default=None)
+    return max(_rates(track, cells), default=None)

@@ -1,4 +1,4 @@
-"""Candidates: throttled spans by the best grade of evidence, weighed against the grades not used."""
+"""Candidates: throttled spans by the best grade of evidence, weighed against the other grades."""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
@@ -17,13 +17,13 @@ from .consumption import Consumption
 from .opinion import Opinion, OpinionSpan, decided, spans, undecided
 from .seconds import OF_OTHERS, ThrottledSecond, by_seconds, smoothed
 
-LATE: Final = 0.2  # of a minute's events: so many may be counted in the next one
-DENIED: Final = 0.5  # factor: the cause's own metric says that there were none
+LATE: Final = 0.2  # of a minute's events: the most that may be counted in the next one
+DENIED: Final = 0.5  # factor: the cause's own metric is zero
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelCandidate:
-    """A throttled span with the constraint that its grade says, not yet weighed against the other grades."""
+    """A throttled span with its grade's constraint, before the other grades are weighed."""
 
     span: OpinionSpan
     constraint: Constraint
@@ -33,34 +33,34 @@ class LabelCandidate:
 
 
 def candidates(consumption: Consumption, *, explained: Callable[[int], bool]) -> tuple[LabelCandidate, ...]:
-    """All throttled spans of one track, best grade first.
+    """Return all throttled spans of one track, best grade first.
 
-    `explained` says whether a cell's throttles without any cause belong to another resource: writes that an
-    index refused.
+    `explained` tells whether a cell's throttles without a cause belong to another resource, as writes that an
+    index throttled do.
     """
     track, numbers = consumption.track, consumption.numbers.spans
-    said = _by_reason(track, numbers.gap_s)
-    covered = _cells(track, (c.span for c in said), numbers.skew_s)
+    stated = _by_reason(track, numbers.gap_s)
+    covered = _cells(track, (c.span for c in stated), numbers.skew_s)
     measured = _by_metric(track, covered, numbers.gap_s)
     covered |= _cells(track, (c.span for c in measured), numbers.skew_s)
-    return (*said, *measured, *_by_inference(consumption, covered, explained))
+    return (*stated, *measured, *_by_inference(consumption, covered, explained))
 
 
 def _by_reason(track: EvidenceTrack, gap_s: float) -> list[LabelCandidate]:
     moments: defaultdict[Constraint, list[tuple[int, int]]] = defaultdict(list)
-    words: defaultdict[Constraint, list[tuple[int, str, int]]] = defaultdict(list)
+    reasons_of: defaultdict[Constraint, list[tuple[int, str, int]]] = defaultdict(list)
     for second, reasons in sorted(track.reasons.items()):
         for reason, count in reasons.items():
             constraint = constraint_of(reason)
             if constraint is not None and reason is not None:
                 moments[constraint].append((second, count))
-                words[constraint].append((second, reason, count))
+                reasons_of[constraint].append((second, reason, count))
     return [
         LabelCandidate(
-            span=span, constraint=constraint, grade="reason", words=_counted(words[constraint], span)
+            span=span, constraint=constraint, grade="reason", words=_counted(reasons_of[constraint], span)
         )
-        for constraint, found in moments.items()
-        for span in spans(found, width_s=1, gap_s=gap_s)
+        for constraint, times in moments.items()
+        for span in spans(times, width_s=1, gap_s=gap_s)
     ]
 
 
@@ -89,7 +89,7 @@ def _by_metric(track: EvidenceTrack, covered: set[int], gap_s: float) -> list[La
 def _by_inference(
     consumption: Consumption, covered: set[int], explained: Callable[[int], bool]
 ) -> list[LabelCandidate]:
-    """By second where the client's seconds speak for the resource, else by cell."""
+    """By second if the client's seconds represent the resource, else by cell."""
     throttles = {
         cell: count
         for cell, count in _unexplained(consumption).items()
@@ -100,42 +100,42 @@ def _by_inference(
         for cell in throttles
         if not _unconfirmed(consumption, cell)
         and (seconds := consumption.seconds(cell))
-        and not _told_by_its_minute(consumption, cell, seconds)
+        and not _decided_by_minute(consumption, cell, seconds)
     }
     seconds = [second for cell in sorted(by_second) for second in by_second[cell]]
     whole = {cell: count for cell, count in throttles.items() if cell not in by_second}
     return [*_by_second(consumption, seconds), *_by_cell(consumption, whole)]
 
 
-def _told_by_its_minute(consumption: Consumption, cell: int, seconds: Sequence[ThrottledSecond]) -> bool:
-    """Whether the client's seconds do not decide, for what others consumed, and the minute does."""
-    of_seconds = by_seconds(smoothed(seconds), consumption.track.direction, consumption.numbers)
-    if of_seconds.rule not in OF_OTHERS or consumption.settled(of_seconds).constraint != "undetermined":
+def _decided_by_minute(consumption: Consumption, cell: int, seconds: Sequence[ThrottledSecond]) -> bool:
+    """Whether the minute decides, and others' consumption keeps the client's seconds from deciding."""
+    opinion = by_seconds(smoothed(seconds), consumption.track.direction, consumption.numbers)
+    if opinion.rule not in OF_OTHERS or consumption.settled(opinion).constraint != "undetermined":
         return False
     return consumption.by_minute(cell).constraint != "undetermined"
 
 
 def _counted_late(consumption: Consumption, cell: int) -> bool:
-    """Whether CloudWatch's few events are of the minute before, since the client saw none in this one."""
-    track, own = consumption.track, consumption.throttled
+    """Whether CloudWatch's few events belong to the minute before: the client saw none in this one."""
+    track, throttled = consumption.track, consumption.throttled
     before = cell - track.step_s
     seen = any(at in consumption.rates.own for at in range(cell, cell + track.step_s))
-    if cell in own or before not in own or not seen:
+    if cell in throttled or before not in throttled or not seen:
         return False
     events = track.events or {}
     return events.get(cell, 0.0) <= LATE * events.get(before, 0.0)
 
 
 def _by_second(consumption: Consumption, seconds: Sequence[ThrottledSecond]) -> list[LabelCandidate]:
-    numbers, found = consumption.numbers, []
-    said = smoothed(seconds)
-    for constraint in dict.fromkeys(second.constraint for second in said):
-        own = [second for second in said if second.constraint == constraint]
-        for span in spans(((s.second, s.throttles) for s in own), width_s=1, gap_s=numbers.spans.gap_s):
-            within = _within(own, span)
+    numbers, result = consumption.numbers, []
+    rated = smoothed(seconds)
+    for constraint in dict.fromkeys(second.constraint for second in rated):
+        agreeing = [second for second in rated if second.constraint == constraint]
+        for span in spans(((s.second, s.throttles) for s in agreeing), width_s=1, gap_s=numbers.spans.gap_s):
+            within = _within(agreeing, span)
             opinion = consumption.settled(by_seconds(within, consumption.track.direction, numbers))
-            found.append(_inferred(span, opinion))
-    return found
+            result.append(_inferred(span, opinion))
+    return result
 
 
 def _within(seconds: Sequence[ThrottledSecond], span: OpinionSpan) -> Sequence[ThrottledSecond]:
@@ -147,26 +147,28 @@ def _within(seconds: Sequence[ThrottledSecond], span: OpinionSpan) -> Sequence[T
 
 def _by_cell(consumption: Consumption, throttles: Mapping[int, int]) -> list[LabelCandidate]:
     opinions = {cell: _unless_denied(consumption, cell, _opinion(consumption, cell)) for cell in throttles}
-    found = []
+    result = []
     for constraint in dict.fromkeys(opinion.constraint for opinion in opinions.values()):
-        cells = {cell: throttles[cell] for cell, held in opinions.items() if held.constraint == constraint}
+        cells = {
+            cell: throttles[cell] for cell, opinion in opinions.items() if opinion.constraint == constraint
+        }
         width_s, gap_s = consumption.track.step_s, consumption.numbers.spans.gap_s
         ordered = sorted(cells)
         for span in spans(cells.items(), width_s=width_s, gap_s=gap_s):
             first, after = bisect_left(ordered, span.start_s), bisect_left(ordered, span.end_s)
             within = {cell: opinions[cell] for cell in ordered[first:after]}
-            found.append(_inferred(span, _together(within, cells)))
-    return found
+            result.append(_inferred(span, _together(within, cells)))
+    return result
 
 
 def _together(opinions: Mapping[int, Opinion], throttles: Mapping[int, int]) -> Opinion:
-    """One opinion of some cells: the words of the rule with most throttles, the confidence of them all."""
+    """Merge the opinions of some cells: the rule with most throttles, the weighted confidence of all."""
     by_rule: Counter[str] = Counter()
     for cell, opinion in opinions.items():
         by_rule[opinion.rule] += throttles[cell]
     rule = by_rule.most_common(1)[0][0]
-    own = [cell for cell, opinion in opinions.items() if opinion.rule == rule]
-    heaviest = opinions[max(own, key=lambda cell: throttles[cell])]
+    cells = [cell for cell, opinion in opinions.items() if opinion.rule == rule]
+    heaviest = opinions[max(cells, key=lambda cell: throttles[cell])]
     weighted = sum(opinions[cell].confidence * throttles[cell] for cell in opinions)
     return replace(heaviest, confidence=min(1.0, weighted / by_rule.total()))
 
@@ -178,22 +180,22 @@ def _inferred(span: OpinionSpan, opinion: Opinion) -> LabelCandidate:
 
 def _unexplained(consumption: Consumption) -> dict[int, int]:
     """Throttles by cell without a stated cause: CloudWatch's events, the client's, or requests."""
-    track, found = consumption.track, Counter[int]()
+    track, counts = consumption.track, Counter[int]()
     for second, reasons in track.reasons.items():
-        found[track.cell_of(second)] += sum(
+        counts[track.cell_of(second)] += sum(
             n for reason, n in reasons.items() if constraint_of(reason) is None
         )
     requests = consumption.timeline.unattributed.get(track.direction, {}) if track.index is None else {}
     for cell, count in (*requests.items(), *(track.events or {}).items()):
         if count:
-            found[cell] = round(count) or 1
-    return dict(found)
+            counts[cell] = round(count) or 1
+    return dict(counts)
 
 
 def _unconfirmed(consumption: Consumption, cell: int) -> bool:
-    """Whether no throttle event says that this resource refused: measured zero, or by requests alone.
+    """Whether no throttle event names this resource: measured zero, or counted by requests only.
 
-    What the client saw within its clock's skew of another cell may be counted there.
+    Throttles within the client's clock skew of another cell may be counted there.
     """
     track, skew_s = consumption.track, consumption.numbers.spans.skew_s
     if track.index is None and cell in consumption.timeline.unattributed.get(track.direction, {}):
@@ -210,25 +212,25 @@ def _opinion(consumption: Consumption, cell: int) -> Opinion:
 
 
 def _whose(consumption: Consumption, cell: int) -> str:
-    """Why nobody knows whose throttles these are, and whose they may be."""
+    """Explain why the throttled resource is unknown, and which resources are possible."""
     track = consumption.track
-    none = f"CloudWatch counts no throttled {track.direction} on {whose(track.resource)} itself"
+    no_events = f"CloudWatch counts no throttled {track.direction} on {whose(track.resource)} itself"
     if cell not in consumption.throttled:
         if track.events is None:
-            none = "CloudWatch was not asked for throttle events"
-        return f"ThrottledRequests counts them, but {none}: most likely an index refused them."
+            no_events = "CloudWatch's throttle events were not collected"
+        return f"ThrottledRequests counts them, but {no_events}: most likely an index throttled them."
     index = ""
     if track.index is None and (track.direction == WRITE or consumption.timeline.indexes(track.direction)):
-        index = "an index may have refused them, or "
+        index = "an index may have throttled them, or "
     return (
-        f"The client counts them, but {none}: {index}another service threw the exceptions (Streams, Kinesis, "
-        "KMS and the control plane throttle as well, and an SDK gives up when its retry quota is empty), or "
-        "one of the two counts is of another table, Region or account."
+        f"The client counts them, but {no_events}: {index}another service threw the exceptions (Streams, "
+        "Kinesis, KMS and the control plane throttle as well, and an SDK gives up when its retry quota is "
+        "empty), or one of the two counts is of another table, Region or account."
     )
 
 
 def _unless_denied(consumption: Consumption, cell: int, opinion: Opinion) -> Opinion:
-    """The opinion; undecided where CloudWatch's metric of that very cause says zero, more than nothing."""
+    """Weaken an opinion whose own cause metric is a measured zero."""
     track, constraint = consumption.track, opinion.constraint
     if track.causes.get(constraint, {}).get(cell) != 0 or not track.throttled(cell):
         return opinion
@@ -237,21 +239,21 @@ def _unless_denied(consumption: Consumption, cell: int, opinion: Opinion) -> Opi
     return decided(opinion.weaker(DENIED, denied), consumption.numbers.inferred.decide_at)
 
 
-def _cells(track: EvidenceTrack, taken: Iterable[OpinionSpan], skew_s: float) -> set[int]:
-    """The cells that spans touch, with the skew between two clocks allowed for."""
-    found: set[int] = set()
-    for span in taken:
+def _cells(track: EvidenceTrack, spans: Iterable[OpinionSpan], skew_s: float) -> set[int]:
+    """The cells that spans touch, widened by the skew between two clocks."""
+    cells: set[int] = set()
+    for span in spans:
         first = track.cell_of(span.start_s - skew_s)
-        found.update(range(first, int(span.end_s + skew_s), track.step_s))
-    return found
+        cells.update(range(first, int(span.end_s + skew_s), track.step_s))
+    return cells
 
 
-NOTABLE: Final = 0.2  # share of CloudWatch's counts from which another cause is worth a word
+NOTABLE: Final = 0.2  # least share of CloudWatch's counts at which another cause is mentioned
 
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """How sure a candidate is after all grades were heard, and what they said."""
+    """A candidate's confidence and reasons after all grades were weighed."""
 
     confidence: float
     because: tuple[str, ...]
@@ -259,37 +261,39 @@ class Weight:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """When each constraint was seen on a track: its spans, in order and apart from each other."""
+    """The spans of each constraint on a track, in order and disjoint."""
 
     spans: Mapping[Constraint, Sequence[OpinionSpan]]
 
     @classmethod
     def of(cls, candidates: Sequence[LabelCandidate]) -> "Others":
         """The spans of a track's candidates."""
-        found: defaultdict[Constraint, list[OpinionSpan]] = defaultdict(list)
+        by_constraint: defaultdict[Constraint, list[OpinionSpan]] = defaultdict(list)
         for candidate in candidates:
-            found[candidate.constraint].append(candidate.span)
-        ordered = {name: sorted(spans, key=lambda span: span.start_s) for name, spans in found.items()}
+            by_constraint[candidate.constraint].append(candidate.span)
+        ordered = {
+            name: sorted(spans, key=lambda span: span.start_s) for name, spans in by_constraint.items()
+        }
         return cls(ordered)
 
     def seen(self, constraint: Constraint, span: OpinionSpan) -> bool:
         """Whether a constraint was seen at some moment of a span."""
         spans = self.spans.get(constraint, ())
-        place = bisect_left(spans, span.end_s, key=lambda one: one.start_s)
-        return place > 0 and spans[place - 1].overlaps(span.start_s, span.end_s)
+        index = bisect_left(spans, span.end_s, key=lambda span: span.start_s)
+        return index > 0 and spans[index - 1].overlaps(span.start_s, span.end_s)
 
 
 def weigh(candidate: LabelCandidate, others: Others, consumption: Consumption) -> Weight:
-    """Confidence and reasons of a candidate; `others` are those of the same track."""
+    """Weigh a candidate against all grades; `others` are of the same track."""
     if candidate.opinion is not None:
         return Weight(candidate.opinion.confidence, (candidate.opinion.because,))
     confidence = consumption.numbers.confidence
-    start = confidence.reason if candidate.grade == "reason" else confidence.cause_metric
-    heard = [_against_metrics(candidate, others, consumption), _against_inference(candidate, consumption)]
-    heard.append(_without_reason(candidate, consumption))
-    for factor, _ in heard:
-        start = min(start * factor, confidence.reason_confirmed)
-    return Weight(start, tuple(because for _, because in heard if because))
+    value = confidence.reason if candidate.grade == "reason" else confidence.cause_metric
+    factors = [_against_metrics(candidate, others, consumption), _against_inference(candidate, consumption)]
+    factors.append(_without_reason(candidate, consumption))
+    for factor, _ in factors:
+        value = min(value * factor, confidence.reason_confirmed)
+    return Weight(value, tuple(because for _, because in factors if because))
 
 
 def cells_of(candidate: LabelCandidate, track: EvidenceTrack) -> range:
@@ -306,12 +310,12 @@ def heaviest_cell(candidate: LabelCandidate, consumption: Consumption) -> int:
 def _against_metrics(
     candidate: LabelCandidate, others: Others, consumption: Consumption
 ) -> tuple[float, str]:
-    """What the cause-specific metrics say of a span whose reasons the client saw."""
+    """Compare the cause-specific metrics with a span whose reasons the client saw."""
     track, confidence = consumption.track, consumption.numbers.confidence
     if candidate.grade != "reason" or not track.causes:
         return 1.0, ""
     cells = cells_of(candidate, track)
-    counts = {name: sum(found.get(cell, 0.0) for cell in cells) for name, found in track.causes.items()}
+    counts = {name: sum(counted.get(cell, 0.0) for cell in cells) for name, counted in track.causes.items()}
     total = sum(counts.values())
     if not total:
         published = track.consumed is not None and any(cell in track.consumed for cell in cells)
@@ -319,18 +323,18 @@ def _against_metrics(
         return (confidence.inferred_conflict, silent) if published else (1.0, "")
     foreign = {n: c for n, c in counts.items() if c >= NOTABLE * total and not others.seen(n, candidate.span)}
     if foreign:
-        said = " and ".join(f"{count:,.0f} {metric_of(track, name)}" for name, count in foreign.items())
+        message = " and ".join(f"{count:,.0f} {metric_of(track, name)}" for name, count in foreign.items())
         return (
             confidence.conflict,
-            f"Conflict: CloudWatch counts {said} in these minutes, a cause that the client did not see.",
+            f"Conflict: CloudWatch counts {message} in these minutes, a cause that the client did not see.",
         )
-    own = counts.get(candidate.constraint, 0.0)
-    said = f"CloudWatch counts {own:,.0f} {metric_of(track, candidate.constraint)} in these minutes."
-    return (confidence.reason_confirmed / confidence.reason if own else 1.0), said
+    agreeing = counts.get(candidate.constraint, 0.0)
+    message = f"CloudWatch counts {agreeing:,.0f} {metric_of(track, candidate.constraint)} in these minutes."
+    return (confidence.reason_confirmed / confidence.reason if agreeing else 1.0), message
 
 
 def _against_inference(candidate: LabelCandidate, consumption: Consumption) -> tuple[float, str]:
-    """What consumption alone would have said of the heaviest cell of the span."""
+    """Compare the inference from consumption alone, in the heaviest cell of the span."""
     span = candidate.span
     opinion = consumption.opinion(heaviest_cell(candidate, consumption), span.start_s, span.end_s)
     if opinion.constraint == "undetermined":
@@ -342,7 +346,7 @@ def _against_inference(candidate: LabelCandidate, consumption: Consumption) -> t
 
 
 def _without_reason(candidate: LabelCandidate, consumption: Consumption) -> tuple[float, str]:
-    """Throttles within a span of reasons that came without one, as those of partly refused batches do."""
+    """Count throttles without a reason within a span of reasons, as partly throttled batches have."""
     if candidate.grade != "reason":
         return 1.0, ""
     span, reasons = candidate.span, consumption.track.reasons
@@ -361,10 +365,10 @@ def _without_reason(candidate: LabelCandidate, consumption: Consumption) -> tupl
 
 
 def _throttles(consumption: Consumption, cell: int) -> float:
-    own = sum(count for _, count in consumption.throttled.get(cell, ()))
-    return own or (consumption.track.events or {}).get(cell, 0.0)
+    client_count = sum(count for _, count in consumption.throttled.get(cell, ()))
+    return client_count or (consumption.track.events or {}).get(cell, 0.0)
 
 
 def metric_of(track: EvidenceTrack, constraint: Constraint) -> str:
-    """The metric that counts throttles of one constraint."""
+    """Return the metric that counts throttles of one constraint."""
     return cause_events(track.direction, CAUSE_OF_CONSTRAINT[constraint])

@@ -1,20 +1,20 @@
 """The inferred grade for provisioned capacity, by CloudWatch's minutes (or longer periods of old windows).
 
-What throttled a minute? What cannot have been is excluded first (bounds.py); the rest is weighed by the
-average, consumed against provisioned, and by what the other throttled minutes show:
+Which limit throttled a minute? Inequalities exclude limits first (bounds.py). The rest is weighed by average
+consumption against provisioned capacity, and by the other throttled minutes:
 
-    consumed     shown                                   throttled by
-    little       any                                     the table: no partition can have been full
-    any          spent later, more than comes in         a partition: the table was not empty
-    any          throttled minutes at provisioned        the table, in the others as well
-    equal        none                                    the table
-    above        the next throttled minute is, too       a partition: the table went on giving burst
+    consumed     and                                     throttled by
+    little       -                                       the table: no partition can have been full
+    -            later, more than the refill is used     a partition: the table was not empty
+    -            other minutes are at provisioned        the table, in this minute as well
+    equal        -                                       the table
+    above        the next throttled minute is, too       a partition: the table was still granting burst
     above        burst spent by estimate                 the table, from then on
-    below        little provisioned                      the table: a partition would take burst to be full
-    far below    much provisioned                        a partition, most likely
-    below        else                                    nobody knows: burst may not have come
+    below        little is provisioned                   the table: a partition needs burst to be full
+    far below    much is provisioned                     a partition, most likely
+    below        else                                    undetermined: burst may not have been granted
 
-A minute's average hides what happened within it, so the client's seconds are asked first (seconds.py).
+A minute's average hides what happened within it, so the client's seconds come first (seconds.py).
 """
 
 from collections.abc import Callable, Mapping
@@ -33,19 +33,19 @@ from .bounds import BELOW, Bound, later_spent, later_words, not_a_partition
 from .burst import LOWER, Bank, lowered, of_whole_partitions
 from .opinion import Opinion, leaning, neither, opinion_of, undecided
 
-AS_BEFORE: Final = 1.1  # times what was served before: so little more is the same load
-LONG: Final = 0.7  # factor: minutes at the table's limit show in no average of an hour
-MOMENT: Final = 0.9  # factor: the moment of a change is not known
-PINNED: Final = 0.3  # of all throttled minutes: so many at what is provisioned show the table's limit
-HALF: Final = 0.5  # of what is provisioned: less takes long pauses within the minute to be the table's limit
-MOVED: Final = 1.15  # times what comes in: a part of a minute may be counted in the next one
-FEW_PARTITIONS: Final = 2  # times one partition's ceiling: of so little the table may be the limit as well
-LITTLE_MORE: Final = 0.7  # factor: 12 of 17 of these in wide worlds were a partition's, and 194 of 197 above
+AS_BEFORE: Final = 1.1  # times the load served before: up to here it is the same load
+LONG: Final = 0.7  # factor: an average of an hour hides minutes at the table's limit
+MOMENT: Final = 0.9  # factor: the moment of a change is unknown
+PINNED: Final = 0.3  # least share of throttled minutes at provisioned that shows the table's limit
+HALF: Final = 0.5  # of provisioned: below it, only a load with long pauses meets the table's limit
+MOVED: Final = 1.15  # times the refill: part of a minute may be counted in the next one
+FEW_PARTITIONS: Final = 2  # times one partition's ceiling: up to here the table may be the limit as well
+LITTLE_MORE: Final = 0.7  # factor: 12 of 17 such cases in wide worlds were a partition's, 194 of 197 above
 
 
 @dataclass(frozen=True)
 class MinuteReading:
-    """One resource by minutes, with what was provisioned read in one way."""
+    """One resource by minutes, under one reading of its provisioned capacity."""
 
     track: EvidenceTrack
     provisioned: Steps
@@ -56,14 +56,14 @@ class MinuteReading:
 
     @cached_property
     def pinned(self) -> bool:
-        """Whether throttled minutes show the table's limit: many are at just what is provisioned."""
+        """Whether the table's limit shows: many throttled minutes are at exactly the provisioned rate."""
         cells = [cell for cell, events in (self.track.events or {}).items() if events]
-        found = [minute for cell in cells if (minute := self.minute(cell)) is not None]
-        told = [minute for minute in found if not minute.whole_partitions]
-        return bool(told) and sum(minute.at for minute in told) >= PINNED * len(found)
+        minutes = [minute for cell in cells if (minute := self.minute(cell)) is not None]
+        telling = [minute for minute in minutes if not minute.whole_partitions]
+        return bool(telling) and sum(minute.at for minute in telling) >= PINNED * len(minutes)
 
     def minute(self, cell: int) -> "Minute | None":
-        """One cell; None where consumption or capacity is not known."""
+        """Return one cell; None if consumption or capacity is unknown."""
         rate, capacity, bank = (
             self.track.consumed_per_s(cell), self.provisioned.at(cell), self.banks.get(cell)
         )  # fmt: skip
@@ -74,7 +74,7 @@ class MinuteReading:
 
 @dataclass(frozen=True, slots=True)
 class Minute:
-    """One cell with what is known of it."""
+    """One cell with its measurements."""
 
     reading: MinuteReading
     cell: int
@@ -96,7 +96,7 @@ class Minute:
 
     @property
     def at(self) -> bool:
-        """Whether what is provisioned was consumed, no more and no less."""
+        """Whether exactly the provisioned capacity was consumed."""
         inferred = self.numbers.inferred
         return inferred.at_provisioned_low <= self.share <= inferred.at_provisioned_high
 
@@ -110,12 +110,12 @@ class Minute:
 
     @property
     def whole_partitions(self) -> bool:
-        """Whether the rate is what a number of partitions serves at their ceiling."""
+        """Whether a number of partitions at their ceiling serve the rate."""
         return of_whole_partitions(self.rate, self.reading.ceiling, self.capacity)
 
     @property
-    def held(self) -> bool:
-        """Whether a rate at what is provisioned tells: no partitions serve it, or it was lowered to it."""
+    def conclusive(self) -> bool:
+        """Whether a rate at provisioned names the table: no whole partitions serve it, or it was lowered."""
         return not self.whole_partitions or lowered(self.reading.provisioned, self.cell)
 
     @property
@@ -130,43 +130,43 @@ class Minute:
     def events(self) -> float:
         return (self.track.events or {}).get(self.cell, 0.0)
 
-    def near(self, way: int) -> "Minute | None":
-        """The cell before (-1) or after (+1), where it throttled, too."""
-        cell = self.cell + way * self.track.step_s
+    def near(self, offset: int) -> "Minute | None":
+        """Return the cell before (-1) or after (+1) if it throttled, too."""
+        cell = self.cell + offset * self.track.step_s
         return self.reading.minute(cell) if self.track.throttled(cell) else None
 
     def says(self, rule: str, because: str) -> Opinion:
-        """An opinion with this cell's numbers in front."""
+        """Return a rule's opinion that starts with this cell's numbers."""
         return opinion_of(rule, f"{self.consumed}{because}", self.numbers)
 
     @property
     def consumed(self) -> str:
-        """What was consumed, as the beginning of a sentence; of a label's minutes the heaviest one speaks."""
+        """The consumption as the beginning of a sentence; a label quotes its heaviest minute."""
         used = of_provisioned(self.rate, self.capacity, self.track.direction)
         return f"In the {self.track.cell_name} that throttled most, {used} were consumed on average"
 
 
 def by_minutes(readings: tuple[MinuteReading, ...], cell: int) -> Opinion:
-    """What a minute's average (or that of a longer period) says of one cell."""
+    """Judge one cell by its average, of a minute or longer."""
     minutes = [minute for reading in readings if (minute := reading.minute(cell)) is not None]
     if not minutes:
         return _unknown(readings[0].track, cell)
-    if (found := _lowered_within(minutes)) is not None:
-        return found
+    if (lowered_opinion := _lowered_within(minutes)) is not None:
+        return lowered_opinion
     possible = [minute for minute in minutes if not minute.bank.overdrawn] or minutes
-    told = [(minute, _opinion(minute)) for minute in possible]
-    told = [one for one in told if one[1].rule != NEITHER] or told  # something was at its limit
-    at = [opinion for minute, opinion in told if minute.at]
-    if len(at) == 1:  # what is provisioned in one reading was consumed, hardly by chance
-        return at[0]
-    opinions = [opinion for _, opinion in told]
+    judged = [(minute, _opinion(minute)) for minute in possible]
+    judged = [pair for pair in judged if pair[1].rule != NEITHER] or judged  # some limit was reached
+    at_provisioned = [opinion for minute, opinion in judged if minute.at]
+    if len(at_provisioned) == 1:  # exactly the provisioned capacity of one reading: hardly by chance
+        return at_provisioned[0]
+    opinions = [opinion for _, opinion in judged]
     if len({opinion.constraint for opinion in opinions}) == 1:
         return min(opinions, key=lambda opinion: opinion.confidence)
     return _changed(possible)
 
 
 def _lowered_within(minutes: list[Minute]) -> Opinion | None:
-    """The capacity was lowered at some moment of these five minutes, and a load that was served is not."""
+    """The capacity was lowered within these five minutes, below a load that was served before."""
     late, early = minutes[0], minutes[-1]
     before = late.reading.minute(late.cell - late.track.step_s)
     if early.capacity > LOWER * late.capacity or before is None or before.events:
@@ -179,7 +179,7 @@ def _lowered_within(minutes: list[Minute]) -> Opinion | None:
         f". Within these five minutes that was lowered from {whole(late.capacity)}; just before, {served} "
         "were served without a throttle.",
     )
-    return opinion.weaker(MOMENT, "When it was lowered is not known.")
+    return opinion.weaker(MOMENT, "When it was lowered is unknown.")
 
 
 def _opinion(minute: Minute) -> Opinion:
@@ -189,12 +189,10 @@ def _opinion(minute: Minute) -> Opinion:
 def _unknown(track: EvidenceTrack, cell: int) -> Opinion:
     used = track.consumed_per_s(cell)
     if used is None:
-        return undecided(
-            "undetermined-no-consumed", "The consumed units of the throttled time are not known."
-        )
+        return undecided("undetermined-no-consumed", "The consumed units of the throttled time are unknown.")
     return undecided(
         "undetermined-no-provisioned",
-        f"{consumed_units(used, track.direction)} were consumed, but what is provisioned is not known.",
+        f"{consumed_units(used, track.direction)} were consumed, but the provisioned capacity is unknown.",
     )
 
 
@@ -203,7 +201,7 @@ def _changed(minutes: list[Minute]) -> Opinion:
     return undecided(
         CHANGED,
         f"{consumed_units(minutes[0].rate, minutes[0].track.direction)} were consumed, and {rates} were "
-        "provisioned: that was changed within these five minutes, and nobody knows when.",
+        "provisioned: that changed at an unknown moment of these five minutes.",
     )
 
 
@@ -220,9 +218,9 @@ def _in_chunks(minute: Minute) -> Opinion | None:
     if minute.capacity >= minute.reading.in_chunks_below:
         return None
     full_s = minute.used / minute.reading.ceiling
-    took = f"all that was consumed would fill a partition for {full_s:.1f} s of {minute.track.step_s}"
-    chunks = "so small a table is given its capacity and its burst in chunks, with pauses between them"
-    return minute.says("minutes-in-chunks", f": {chunks}, and {took} at most.")
+    filled = f"all units together fill a partition for at most {full_s:.1f} s of {minute.track.step_s}"
+    chunks = "so small a table gets its capacity and its burst in chunks, with pauses between them"
+    return minute.says("minutes-in-chunks", f": {chunks}, and {filled}.")
 
 
 def _later(minute: Minute) -> Opinion | None:
@@ -239,9 +237,9 @@ def _at(minute: Minute) -> Opinion | None:
         return minute.says("minutes-at-provisioned", ", and the burst was spent.")
     if not minute.reading.pinned and not minute.whole_partitions:
         return minute.says("minutes-at-once", f", in few of the throttled {minute.track.cell_name}s.")
-    if not minute.held:
-        held = ". Burst is left by estimate, and whole partitions serve just as much"
-        return undecided(AT_CEILING, f"{minute.consumed}{held}.")
+    if not minute.conclusive:
+        ambiguous = ". Burst is left by estimate, and whole partitions serve the same rate"
+        return undecided(AT_CEILING, f"{minute.consumed}{ambiguous}.")
     return minute.says("minutes-at-provisioned", ".")
 
 
@@ -255,7 +253,7 @@ def _spent_before(minute: Minute) -> Opinion | None:
 def _pinned(minute: Minute) -> Opinion | None:
     if not minute.reading.pinned:
         return None
-    others = f"other throttled {minute.track.cell_name}s are at just what is provisioned"
+    others = f"other throttled {minute.track.cell_name}s are at exactly the provisioned rate"
     if minute.share < 1:
         return leaning(f"{minute.consumed}; {others}.", "table")
     return minute.says("minutes-burst-spent", f"; {others}.")
@@ -265,37 +263,37 @@ def _above(minute: Minute) -> Opinion | None:
     if minute.share < 1:
         return None
     after = minute.near(1)
-    ran_out = minute.spent_after or (after is not None and after.at and after.held)
+    ran_out = minute.spent_after or (after is not None and after.at and after.conclusive)
     if ran_out and _while_burst_lasted(minute) <= HALF * minute.events:
         within = f": the burst was spent within the {minute.track.cell_name}"
         return minute.says("minutes-burst-spent", f"{within}.")
     if after is not None and after.share > 1 and not after.at:
         return minute.says(
             "minutes-burst-estimated",
-            f": the table was still giving burst in the next {minute.track.cell_name}.",
+            f": the table still granted burst in the next {minute.track.cell_name}.",
         )
-    return leaning(f"{minute.consumed}: whether the burst ran out before is not known.", "partition")
+    return leaning(f"{minute.consumed}: whether the burst ran out before is unknown.", "partition")
 
 
 def _while_burst_lasted(minute: Minute) -> float:
-    """Throttles that fit to the part of the minute in which there was burst, as in the minute before."""
+    """Estimate the throttles while burst lasted, from the minute before."""
     before = minute.near(-1)
     if before is None or before.rate <= minute.capacity:
         return 0.0
-    part = (minute.rate - minute.capacity) / (before.rate - minute.capacity)
-    return min(1.0, part) * before.events
+    share = (minute.rate - minute.capacity) / (before.rate - minute.capacity)
+    return min(1.0, share) * before.events
 
 
 def _below(minute: Minute) -> Opinion:
-    one = units(minute.reading.ceiling, minute.track.direction)
+    partition = units(minute.reading.ceiling, minute.track.direction)
     if minute.capacity < minute.reading.ceiling:
-        small = f". Less is provisioned than the {one} that a partition serves, so that it would take burst"
+        small = f". Less is provisioned than the {partition} of a partition, which needs burst to be full"
         return leaning(f"{minute.consumed}{small}.", "table")
-    left = f", with {minute.bank.likely_after:,.0f} units of burst in hand by estimate"
+    burst = f", with an estimated {minute.bank.likely_after:,.0f} units of burst left"
     rule = "minutes-below-estimated" if minute.share < HALF else "minutes-near-provisioned"
-    opinion = minute.says(rule, f"{left}, if it came.")
+    opinion = minute.says(rule, f"{burst}, if it was granted.")
     if minute.share < HALF and minute.capacity < FEW_PARTITIONS * minute.reading.ceiling:
-        few = f"Little more is provisioned than the {one} that a partition serves."
+        few = f"Little more is provisioned than the {partition} that a partition serves."
         opinion = opinion.weaker(LITTLE_MORE, few)
     if minute.track.step_s <= limits.BURST_S:
         return opinion
@@ -312,4 +310,4 @@ IN_ORDER: Final[tuple[Callable[[Minute], Opinion | None], ...]] = (
     _above,
     _below,
 )
-"""The first that has an opinion decides."""
+"""The first rule with an opinion decides."""

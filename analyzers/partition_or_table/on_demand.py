@@ -1,8 +1,8 @@
-"""The inferred grade for on-demand capacity: consumed against the limits that such a table has.
+"""The inferred grade for on-demand capacity: consumption against the limits of an on-demand table.
 
-An on-demand table has no provisioned throughput. What is left to throttle it: the maximum that its owner set,
-the quota of the account for one table with its indexes, and its partitions. None of them can be saved up for
-longer than a second, so that a minute's average shows them only where the load filled the minute.
+Three limits can throttle it: the maximum that its owner set, the account's quota for one table with its
+indexes, and its partitions. Unused units of the first two expire after a second, so that a minute's average
+shows them only if the load filled the minute.
 """
 
 from collections.abc import Callable
@@ -21,12 +21,12 @@ from .minutes import LONG
 from .opinion import Opinion, leaning, opinion_of, undecided
 from .seconds import PINNED, AroundSecond
 
-BURSTY: Final = 0.2  # of a limit: with less on average, bursts that reached it would have to be very short
+BURSTY: Final = 0.2  # of a limit: below this mean, only very short bursts can have reached it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnDemandUse:
-    """What a resource consumed within a second or a minute, and what it may consume at most, units/s."""
+    """Consumption of a resource in a second or a minute, and its limits, units/s."""
 
     timeline: EvidenceTimeline
     track: EvidenceTrack
@@ -58,15 +58,15 @@ class OnDemandUse:
 def use(
     timeline: EvidenceTimeline, track: EvidenceTrack, cell: int, rate: float, numbers: Thresholds
 ) -> OnDemandUse:
-    """The use of one resource at a rate within a cell; the others of its table are in proportion."""
-    own, quota = track.consumed_per_s(cell), timeline.quota.of(track.direction)
+    """Return the use of one resource at a rate within a cell, its table's other resources in proportion."""
+    resource_per_s, quota = track.consumed_per_s(cell), timeline.quota.of(track.direction)
     together = sum(t.consumed_per_s(cell) or 0.0 for t in timeline.tracks if t.direction == track.direction)
     return OnDemandUse(
         timeline=timeline,
         track=track,
         cell=cell,
         rate=rate,
-        total=rate * max(1.0, together / own) if own else max(rate, together),
+        total=rate * max(1.0, together / resource_per_s) if resource_per_s else max(rate, together),
         maximum=track.maximum.at(cell),
         quota=quota or QUOTAS[track.direction] * timeline.scale,
         quota_known=bool(quota),
@@ -76,9 +76,9 @@ def use(
 
 
 def rule_of(around: AroundSecond, *, maximum: bool) -> tuple[str, Bound | None]:
-    """The rule that says what was the limit in a throttled second; its capacity is the maximum or the quota.
+    """Return the rule for a throttled second whose capacity is the maximum or the quota.
 
-    Both are limits like a table's provisioned throughput, of which nothing is saved for longer than a second.
+    Both are limits like a table's provisioned throughput, but without burst.
     """
     limit = "seconds-at-maximum" if maximum else "seconds-at-quota"
     if maximum and around.partition.holds:
@@ -91,12 +91,10 @@ def rule_of(around: AroundSecond, *, maximum: bool) -> tuple[str, Bound | None]:
 
 
 def by_minutes(timeline: EvidenceTimeline, track: EvidenceTrack, cell: int, numbers: Thresholds) -> Opinion:
-    """What a minute's average says of one cell."""
+    """Judge one cell by its average."""
     rate = track.consumed_per_s(cell)
     if rate is None:
-        return undecided(
-            "undetermined-no-consumed", "The consumed units of the throttled time are not known."
-        )
+        return undecided("undetermined-no-consumed", "The consumed units of the throttled time are unknown.")
     seen = use(timeline, track, cell, rate, numbers)
     return next(opinion for rule in IN_ORDER if (opinion := rule(seen)) is not None)
 
@@ -126,11 +124,11 @@ def _at_quota(seen: OnDemandUse) -> Opinion | None:
     opinion = seen.says("on-demand-at-quota", f"{measured(seen.total)} of {allowed} were consumed.")
     if seen.quota_known:
         return opinion
-    return opinion.weaker(0.85, "The account's own quota is not known; this is the default.")
+    return opinion.weaker(0.85, "The account's own quota is unknown; this is the default.")
 
 
 def _beside_the_limit(seen: OnDemandUse) -> Opinion | None:
-    """A partly loaded minute beside a throttled one at the maximum or the quota."""
+    """Judge a partly loaded minute by a neighbour that throttled at the maximum or the quota."""
     track = seen.track
     for cell in (seen.cell - track.step_s, seen.cell + track.step_s):
         rate = track.consumed_per_s(cell)
@@ -148,29 +146,29 @@ def _beside_the_limit(seen: OnDemandUse) -> Opinion | None:
 
 
 def _together(seen: OnDemandUse) -> Opinion | None:
-    """The table and an index refused in the same minute: what they share is the account's quota."""
+    """The table and an index throttled in the same minute: they share the account's quota."""
     track = seen.track
-    both = [t for t in seen.timeline.tracks if t.direction == track.direction and t.throttled(seen.cell)]
-    if len(both) < 2 or all(t.index for t in both) or not _in_reach(seen):
+    throttled = [t for t in seen.timeline.tracks if t.direction == track.direction and t.throttled(seen.cell)]
+    if len(throttled) < 2 or all(t.index for t in throttled) or not _in_reach(seen):
         return None
     quota = f"the account's {units(seen.quota, track.direction)}"
     used = f"{measured(seen.total)} of {quota} were consumed on average"
     return seen.says(
-        "on-demand-together", f"{used}, and {len(both)} resources that share it throttled in one minute."
+        "on-demand-together", f"{used}, and {len(throttled)} resources that share it throttled in one minute."
     )
 
 
 def _in_reach(seen: OnDemandUse, times: float = 1.0) -> bool:
-    """Whether a short burst may have reached the quota: enough partitions, and enough consumed.
+    """Whether a short burst may have reached the quota, by partitions and consumption.
 
-    `times`: by how much the busiest throttled minute consumed more.
+    `times`: consumption of the busiest throttled minute relative to this one.
     """
     served = seen.track.warm is None or seen.track.warm >= seen.numbers.inferred.at_limit * seen.quota
     return served and times * seen.total >= BURSTY * seen.quota
 
 
 def _below(seen: OnDemandUse) -> Opinion:
-    """Below every limit on average: a partition, unless a short burst may have reached a limit."""
+    """Below every limit on average: a partition, unless a short burst may have reached one."""
     track = seen.track
     used = f"The on-demand {'table' if track.index is None else 'index'} consumed "
     used += f"{consumed_units(seen.rate, track.direction)} on average"
@@ -191,7 +189,7 @@ def _below(seen: OnDemandUse) -> Opinion:
     if seen.maximum and track.step_s > limits.BURST_S:
         opinion = opinion.weaker(LONG, f"An average of {span(track.step_s)} shows no bursts of minutes.")
     if seen.maximum is None and not track.maximum_asked:
-        opinion = opinion.weaker(0.85, "Whether a maximum is set is not known.")
+        opinion = opinion.weaker(0.85, "Whether a maximum is set is unknown.")
     return opinion
 
 
@@ -203,4 +201,4 @@ IN_ORDER: Final[tuple[Callable[[OnDemandUse], Opinion | None], ...]] = (
     _together,
     _below,
 )
-"""The first that has an opinion decides."""
+"""The first rule with an opinion decides."""

@@ -1,4 +1,4 @@
-"""What one grade of evidence thinks of a moment, and moments that are close together as one span."""
+"""What one grade of evidence says of a moment; moments close together form a span."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ UNDETERMINED: Final = 0.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """A constraint with the rule that led to it, how sure that is, and the numbers in sentences."""
+    """A constraint with its rule, its confidence, and the numbers in sentences."""
 
     rule: str
     constraint: Constraint
@@ -22,12 +22,12 @@ class Opinion:
     because: str
 
     def weaker(self, factor: float, because: str) -> "Opinion":
-        """The same opinion, less sure for a further reason."""
+        """Lower the confidence for a further reason."""
         return replace(self, confidence=self.confidence * factor, because=f"{self.because} {because}")
 
 
 def opinion_of(rule: str, because: str, numbers: Thresholds) -> Opinion:
-    """The opinion of a rule, as sure as the rule was measured to be."""
+    """Return the opinion of a rule, with the rule's measured confidence."""
     return Opinion(
         rule=rule,
         constraint=RULES[rule].constraint,
@@ -37,32 +37,33 @@ def opinion_of(rule: str, because: str, numbers: Thresholds) -> Opinion:
 
 
 def undecided(rule: str, because: str) -> Opinion:
-    """No constraint can be told from this evidence, and why."""
+    """Return an undetermined opinion: `because` says why the evidence names no constraint."""
     return Opinion(rule=rule, constraint="undetermined", confidence=UNDETERMINED, because=because)
 
 
 def neither(consumed: str, ceiling: float, direction: Direction) -> Opinion:
-    """Neither a partition nor the table can have been at its limit; `consumed` begins the sentence, and
-    `ceiling` is one partition's, units/s.
+    """Return the opinion that neither a partition nor the table can have been at its limit.
+
+    `consumed` begins the sentence; `ceiling` is one partition's, units/s.
     """
     full = units(ceiling, direction)
     return undecided(
         NEITHER,
-        f"{consumed}: fewer units than a partition serves in a second ({full}), and fewer than the table is "
-        "given in one. Neither can have been at its limit by what is known.",
+        f"{consumed}: fewer units than a partition serves in a second ({full}), and fewer than the table "
+        "gets in one. By this evidence, neither can have been at its limit.",
     )
 
 
 def decided(opinion: Opinion, at_least: float) -> Opinion:
-    """The opinion if it is sure enough, else `undetermined` with what it leaned to."""
+    """Return the opinion if it is sure enough, else `undetermined` with its likely limit."""
     if opinion.constraint == "undetermined" or opinion.confidence >= at_least:
         return opinion
     return leaning(opinion.because, opinion.constraint)
 
 
 def leaning(because: str, constraint: Constraint) -> Opinion:
-    """No constraint, and the one that the evidence leans to."""
-    return undecided(WEAK, f"{because} That leans to {LIMITS[constraint]}, too weakly to say so.")
+    """Return an undetermined opinion that names the likely limit."""
+    return undecided(WEAK, f"{because} That points to {LIMITS[constraint]}, too weakly for a label.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +80,21 @@ class OpinionSpan:
 
 
 def spans(moments: Iterable[tuple[int, int]], *, width_s: int, gap_s: float) -> tuple[OpinionSpan, ...]:
-    """Spans from (epoch second at which a moment begins, throttles in it), in any order.
+    """Join moments, (epoch second of the start, throttles) in any order, into spans.
 
-    A moment lasts `width_s`; moments with at most `gap_s` between the end of one and the start of the next
-    are one span. Moments without throttles make no span.
+    A moment lasts `width_s`. Moments at most `gap_s` apart form one span; those without throttles form none.
 
         ..xx.x......xxx...        x: throttled
           <-->      <->           gap_s = 2
     """
-    found: list[OpinionSpan] = []
+    joined: list[OpinionSpan] = []
     for start_s, throttles in sorted(moments):
         if throttles <= 0:
             continue
         end_s = start_s + width_s
-        if found and start_s - found[-1].end_s <= gap_s:
-            last = found.pop()
-            found.append(OpinionSpan(last.start_s, max(end_s, last.end_s), last.throttles + throttles))
+        if joined and start_s - joined[-1].end_s <= gap_s:
+            last = joined.pop()
+            joined.append(OpinionSpan(last.start_s, max(end_s, last.end_s), last.throttles + throttles))
         else:
-            found.append(OpinionSpan(start_s, end_s, throttles))
-    return tuple(found)
+            joined.append(OpinionSpan(start_s, end_s, throttles))
+    return tuple(joined)

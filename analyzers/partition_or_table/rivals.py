@@ -1,7 +1,6 @@
-"""What would have to be true for another constraint than the one that was inferred, and what would settle it.
+"""What another constraint than the inferred one would need, and which evidence would decide.
 
-A rule weighs; what it weighed against is said here, in numbers of the heaviest minute, so that who knows the
-load better than its counters do can say at once that it was not so.
+The numbers are those of the heaviest minute, so that a reader who knows the load can rule a constraint out.
 """
 
 from collections.abc import Iterator
@@ -17,41 +16,41 @@ from .bounds import PROVED
 from .consumption import Consumption
 from .ladder import LabelCandidate, heaviest_cell
 
-EXCLUDED: Final = "nothing that is not known would do: what was consumed excludes it"
+EXCLUDED: Final = "no unknown could make it the limit: consumption excludes it"
 AT: Final = frozenset({"seconds-at-provisioned", "seconds-burst-spent", "minutes-at-provisioned"})
 
 
 def rivals(candidate: LabelCandidate, ready: Consumption) -> tuple[Rival, ...]:
-    """Every other constraint that there is for this resource, and what it takes; none for a stated cause."""
+    """List the resource's other constraints with what each would need; none for a stated cause."""
     if candidate.opinion is None or candidate.opinion.rule == WHOSE:
         return ()
     rule = candidate.opinion.rule
     cell = heaviest_cell(candidate, ready)
-    found = dict(
+    needs_of = dict(
         _on_demand(ready, cell) if ready.track.on_demand_at(cell) else _provisioned(ready, cell, rule)
     )
-    found.pop(candidate.constraint, None)
+    needs_of.pop(candidate.constraint, None)
     return tuple(
         Rival(constraint=constraint, needs=EXCLUDED if constraint in PROVED.get(rule, ()) else needs)
-        for constraint, needs in found.items()
+        for constraint, needs in needs_of.items()
     )
 
 
 def settled_by(candidate: LabelCandidate, ready: Consumption, evidence: Evidence) -> str:
-    """The piece of evidence that would decide, and how to get it; empty for a stated cause."""
+    """Name the evidence that would decide, and how to get it; empty for a stated cause."""
     if candidate.opinion is None:
         return ""
     table, window = evidence.table.name, evidence.window
     times = f"--start {window.start:%Y-%m-%dT%H:%MZ} --end {window.end:%Y-%m-%dT%H:%MZ}"
     if candidate.opinion.rule == WHOSE:
-        named = [f"--index {one.index}" for one in ready.timeline.indexes(ready.track.direction)]
-        asked = f"keyheat collect --table {table} {' '.join(named) or '--index NAME'} {times}"
-        settled = f"The throttle events of each index would settle it: `{asked}`"
+        indexes = [f"--index {track.index}" for track in ready.timeline.indexes(ready.track.direction)]
+        command = f"keyheat collect --table {table} {' '.join(indexes) or '--index NAME'} {times}"
+        events = f"The throttle events of each index would settle it: `{command}`"
         logged = "; else the service, operation and table of each exception that the client logged"
-        return f"{settled}{logged if ready.track.reasons else ''}."
+        return f"{events}{logged if ready.track.reasons else ''}."
     if not ready.track.causes:
-        asked = f"keyheat collect --table {table} {times}"
-        return f"CloudWatch's cause metrics, one for each constraint, would settle it: `{asked}`."
+        command = f"keyheat collect --table {table} {times}"
+        return f"CloudWatch's cause metrics, one for each constraint, would settle it: `{command}`."
     if evidence.throttles is None and evidence.seconds is None:
         return (
             "The client's own throttles would settle it: log `error.response['ThrottlingReasons']` of each "
@@ -68,14 +67,14 @@ def _provisioned(ready: Consumption, cell: int, rule: str) -> Iterator[tuple[Con
     rate, capacity = track.consumed_per_s(cell), track.provisioned.at(cell)
     yield "partition", _of_partition(ready, rate, by_chance=rule in AT)
     if rate is None or not capacity:
-        yield "table", "what is provisioned was used up"
+        yield "table", "the provisioned throughput was used up"
     elif rate < capacity:
-        bank = ready.ways[0].by_minute.banks.get(cell)
-        saved = f", though {whole(bank.likely)} units were saved by estimate" if bank else ""
+        bank = ready.readings[0].by_minute.banks.get(cell)
+        saved = f", despite an estimated {whole(bank.likely)} units" if bank else ""
         spikes = f"{units(capacity, track.direction)} {_at_most(rate / capacity, step_s)}"
-        yield "table", f"no burst came{saved}, and the load came in spikes: {spikes}"
+        yield "table", f"no burst was granted{saved}, and the load came in spikes: {spikes}"
     else:
-        yield "table", "the burst ran out at each of these moments, and some was there again before the next"
+        yield "table", "the burst ran out at each of these moments, and was partly refilled before the next"
 
 
 def _on_demand(ready: Consumption, cell: int) -> Iterator[tuple[Constraint, str]]:
@@ -86,7 +85,7 @@ def _on_demand(ready: Consumption, cell: int) -> Iterator[tuple[Constraint, str]
         seconds = f" {_at_most(rate / maximum, step_s)}" if rate is not None else ""
         yield "max_on_demand", f"the load came in spikes: {units(maximum, track.direction)}{seconds}"
     elif not track.maximum_asked:
-        yield "max_on_demand", "a maximum is set that nobody asked about"
+        yield "max_on_demand", "a maximum is set that was not collected"
     quota = ready.timeline.quota.of(track.direction) or QUOTAS[track.direction] * ready.timeline.scale
     yield "account", f"the table with its indexes came to {units(quota, track.direction)} within a second"
 
@@ -97,10 +96,9 @@ def _of_partition(ready: Consumption, rate: float | None, *, by_chance: bool) ->
     needs = f"one key range took {units(ceiling, track.direction)} for a second or more"
     if rate is not None:
         needs += f", and {_at_most(rate / ceiling, track.step_s)}"
-    return f"{needs}, and all together came to what is provisioned by chance" if by_chance else needs
+    return f"{needs}, and the sum of all equals the provisioned throughput by chance" if by_chance else needs
 
 
 def _at_most(share: float, step_s: int) -> str:
-    """How long a rate can have lasted within a period: a mean of `share` times that rate allows no longer."""
-    lasted = f"{measured(share * step_s)} s of {step_s}" if share < 1 else f"all {step_s} s"
-    return f"for {lasted} at most"
+    """Say how long a rate can have lasted in a period whose mean is `share` times that rate."""
+    return f"for up to {measured(share * step_s)} s of {step_s}" if share < 1 else f"for up to all {step_s} s"

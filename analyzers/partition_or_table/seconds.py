@@ -1,15 +1,15 @@
-"""By the client's seconds: what was consumed around each throttled second, of what, and what that says.
+"""The inferred grade by the client's seconds: consumption around each throttled second, against its limit.
 
-CloudWatch knows the minute's sum, the client knows its own seconds. What the client did not consume, others
-did, nobody knows when within the minute: it is spread evenly, and kept as a doubt. Where the client holds too
-little of the minute, its seconds do not speak for the resource.
+CloudWatch has the minute's sum, the client has its own seconds. Others consumed the difference at unknown
+moments of the minute: it is spread evenly, and lowers the confidence. If the client consumed too little of
+the minute, its seconds do not represent the resource.
 
     minute's sum, by CloudWatch    6,000      ___               the client's seconds
-    the client's own               5,400     |   |
-    somebody else's                  600   __|   |__________    10 units/s below all of them
+    the client's                   5,400     |   |
+    others'                          600   __|   |__________    10 units/s below all of them
 
-A second is short enough to show the table's limit as it is: once the burst is spent, what is consumed is what
-is provisioned, second after second. So the burst in hand (burst.py) decides nearly everything.
+A second is short enough to show the table's limit itself: without burst, a table serves exactly its
+provisioned rate, second after second. So the burst that is left (burst.py) decides nearly everything.
 """
 
 import math
@@ -41,22 +41,22 @@ from .bounds import (
 from .burst import Bank, of_whole_partitions
 from .opinion import Opinion, neither, opinion_of, undecided
 
-RUN: Final = 8  # throttled seconds of one constraint on end that stand by themselves
-AROUND_S: Final = 30  # seconds on both sides whose throttles say what dominated in shorter ones
-EXACT: Final = 0.02  # share by which seconds at what is provisioned may miss it
-OTHERS_EXACT: Final = 0.05  # the same where others consume too, nobody knows when
-PINNED: Final = 0.5  # of all throttled seconds: so many at what is provisioned show the table's limit
-SOME: Final = 0.3  # so many, where the mean is at what is provisioned
-LOOSE: Final = 0.1  # so few do not
-LEAST_SHARE: Final = 1e-6  # of a client whose own consumption is next to nothing
+RUN: Final = 8  # least throttled seconds in a row that keep their own constraint
+AROUND_S: Final = 30  # seconds on both sides that decide for shorter runs
+EXACT: Final = 0.02  # greatest relative difference of a second at provisioned
+OTHERS_EXACT: Final = 0.05  # the same if others consume too, at unknown moments
+PINNED: Final = 0.5  # least share of throttled seconds at provisioned that shows the table's limit
+SOME: Final = 0.3  # the same if the mean is at provisioned
+LOOSE: Final = 0.1  # a smaller share does not show it
+LEAST_SHARE: Final = 1e-6  # of a client that consumes next to nothing
 NOTABLE: Final = 0.01  # share of others' consumption from which the client's idle seconds are not idle
 
 
 @dataclass(frozen=True, slots=True)
 class SecondRates:
-    """Units by epoch second; by cell, the units of others; and the mean units of one accepted request.
+    """Units by epoch second; others' units by cell; and the mean units of one accepted request.
 
-    `own` are the client's units, which are certain; `by_second` has those of others, spread evenly, as well.
+    `own` has the client's measured units; `by_second` adds those of others, spread evenly.
     """
 
     by_second: Mapping[int, float] = field(default_factory=dict)
@@ -65,62 +65,62 @@ class SecondRates:
     item_units: float = 1.0
 
     def most(self, second: int) -> float:
-        """The client's most units of a second and of those before and after it."""
+        """The client's highest units of a second and its two neighbours."""
         return max(self.own.get(at, 0.0) for at in range(second - 1, second + 2))
 
     def two(self, second: int) -> float:
-        """The client's most units of a second together with the one before or after."""
+        """The client's highest units of a second together with one of its neighbours."""
         before, at, after = (self.own.get(second + by, 0.0) for by in (-1, 0, 1))
         return at + max(before, after)
 
 
 def rates(timeline: EvidenceTimeline, track: EvidenceTrack, share: float) -> SecondRates:
-    """Consumption by second, in the cells of which the client's record holds at least `share`."""
-    rows, parts = _rows(timeline, track)
+    """Return consumption by second, in cells of which the client consumed at least `share`."""
+    rows, shares = _rows(timeline, track)
     by_cell: defaultdict[int, list[int]] = defaultdict(list)
     for second in rows:
         by_cell[track.cell_of(second)].append(second)
-    found: dict[int, float] = {}
+    by_second: dict[int, float] = {}
     certain: dict[int, float] = {}
     others: dict[int, float] = {}
     consumed, accepted = 0.0, 0
     own_share = _own_share(track, by_cell, rows)
     for cell, seconds in by_cell.items():
-        part = parts.get(cell, 0.0) if parts is not None else 1.0
-        own = {second: rows[second].consumed * part for second in seconds}
-        held = sum(own.values())
-        total = (track.consumed or {}).get(cell, held / own_share)
-        if held < share * total:
+        share_of_table = shares.get(cell, 0.0) if shares is not None else 1.0
+        client_units = {second: rows[second].consumed * share_of_table for second in seconds}
+        client_total = sum(client_units.values())
+        total = (track.consumed or {}).get(cell, client_total / own_share)
+        if client_total < share * total:
             continue
-        unseen = max(0.0, total - held)
+        unseen = max(0.0, total - client_total)
         others[cell] = unseen
-        consumed += held
+        consumed += client_total
         accepted += sum(max(0, rows[second].attempts - rows[second].throttled) for second in seconds)
-        whole = unseen > NOTABLE * total
-        certain |= own
-        for second in range(cell, cell + track.step_s) if whole else seconds:
-            found[second] = own.get(second, 0.0) + unseen / track.step_s * whole
-    return SecondRates(found, certain, others, consumed / accepted if accepted else 1.0)
+        others_matter = unseen > NOTABLE * total
+        certain |= client_units
+        for second in range(cell, cell + track.step_s) if others_matter else seconds:
+            by_second[second] = client_units.get(second, 0.0) + unseen / track.step_s * others_matter
+    return SecondRates(by_second, certain, others, consumed / accepted if accepted else 1.0)
 
 
 def _own_share(
     track: EvidenceTrack, by_cell: Mapping[int, list[int]], rows: Mapping[int, SecondCount]
 ) -> float:
-    """The client's part of all that is known to have been consumed: what it is taken to be in lost minutes.
+    """Return the client's share of the measured consumption, assumed for minutes that CloudWatch lacks.
 
-    1 where CloudWatch says nothing at all, and for an index of which the client has no rows of its own.
+    1 if CloudWatch has no data at all, and for an index without client rows of its own.
     """
-    known = {cell: total for cell, total in (track.consumed or {}).items() if total and cell in by_cell}
-    if not known or not track.seconds:
+    totals = {cell: total for cell, total in (track.consumed or {}).items() if total and cell in by_cell}
+    if not totals or not track.seconds:
         return 1.0
-    own = sum(rows[second].consumed for cell in known for second in by_cell[cell])
-    return min(1.0, max(LEAST_SHARE, own / sum(known.values())))
+    client_units = sum(rows[second].consumed for cell in totals for second in by_cell[cell])
+    return min(1.0, max(LEAST_SHARE, client_units / sum(totals.values())))
 
 
 def _rows(
     timeline: EvidenceTimeline, track: EvidenceTrack
 ) -> tuple[Mapping[int, SecondCount], Mapping[int, float] | None]:
-    """The client's rows of a resource; for an index that it has none of, the table's, and its part."""
+    """Return the client's rows of a resource; for an index without rows, the table's with its share."""
     if track.seconds or track.index is None or track.direction == "read":
         return track.seconds or {}, None
     table = timeline.track(None, track.direction)
@@ -134,14 +134,14 @@ def _rows(
 
 @dataclass(frozen=True, slots=True)
 class ThrottledSecond:
-    """One throttled second as the client saw it: what was consumed around it, of what, and what that says."""
+    """One throttled second of the client: consumption around it, its limit, and the rule that applies."""
 
     second: int
     throttles: int
-    rate: float  # units/s in it, others' among them
+    rate: float  # units/s in it, including others'
     capacity: float  # units/s
     rule: str
-    bound: Bound | None = None  # the inequality that proves it
+    bound: Bound | None = None  # the inequality that proves the rule
     ceiling: float = 0.0  # of one partition, units/s
 
     @property
@@ -151,26 +151,26 @@ class ThrottledSecond:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottledMinute:
-    """The throttled seconds of one cell together, and what others may have consumed in them.
+    """The throttled seconds of one cell together, and the possible consumption of others in them.
 
-    When others consumed theirs is not known. They may have filled up some of the seconds, not all: so each
-    second is lent a part of theirs, by what it falls short of a limit, as if they had filled up a few alone.
+    Others consumed at unknown moments, and can have filled some of these seconds, not all. So their units are
+    distributed over the seconds by the distance from a limit, as if they had filled only a few.
     """
 
     throttled: frozenset[int]
     mean: float  # the client's units/s in them
-    others_per_s: float  # units/s of others in the mean of the whole cell
-    of_table: float  # others' units that may have been consumed for each unit that a second falls short
+    others_per_s: float  # others' mean units/s over the whole cell
+    of_table: float  # others' possible units for each unit by which a second misses the limit
     of_partition: float
 
 
-FEW_OF_THEM: Final = 0.3  # of what all throttled seconds fall short: others made up for few of them
+FEW_OF_THEM: Final = 0.3  # of the distance of all throttled seconds: others filled few of them
 
 
 def throttled_minute(
     used: SecondRates, seconds: Sequence[int], cell: int, step_s: int, capacity: float, ceiling: float
 ) -> ThrottledMinute:
-    """The throttled seconds of one cell; `capacity` and `ceiling` are what they may fall short of."""
+    """Summarize the throttled seconds of one cell; `capacity` and `ceiling` are the two limits."""
     others = used.others.get(cell, 0.0)
     table = sum(max(0.0, given_at_least(capacity, used.item_units) - used.most(at)) for at in seconds)
     partition = sum(max(0.0, FEW * ceiling - used.two(at)) for at in seconds)
@@ -185,39 +185,39 @@ def throttled_minute(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AroundSecond:
-    """What is known around one throttled second of a provisioned resource."""
+    """Measurements around one throttled second of a provisioned resource."""
 
     capacity: float
     ceiling: float
-    in_chunks_below: float  # units/s of a table whose capacity is handed out in chunks
+    in_chunks_below: float  # units/s; a smaller table gets its capacity in chunks
     rate: float  # the client's units/s in the throttled seconds around
-    most: float  # the client's most units of one second around
-    two: float  # and of two on end
+    most: float  # the client's highest units of one second around
+    two: float  # and of two in a row
     minute: ThrottledMinute
     request_units: float
     bank: Bank | None
-    pinned: float  # share of all throttled seconds in which just what is provisioned was consumed
-    too_few: float  # share of all throttled seconds in which too little was consumed for a full partition
-    rests: bool  # an index that is behind refuses writes until it has caught up, whatever it consumes then
+    pinned: float  # share of all throttled seconds at exactly the provisioned rate
+    too_few: float  # share of all throttled seconds with too few units for a full partition
+    catches_up: bool  # an index that lags throttles writes until it has caught up, at any consumption
 
     @property
     def near(self) -> bool:
-        """Whether just what is provisioned was consumed in the mean of the throttled seconds around."""
+        """Whether the mean of the throttled seconds around is exactly the provisioned rate."""
         return abs(self.rate - self.capacity) <= EXACT * self.capacity + self.request_units
 
     @property
     def exact(self) -> bool:
-        """Whether just what is provisioned was consumed, second by second."""
+        """Whether consumption was exactly the provisioned rate, second by second."""
         return self.near and self.pinned >= SOME
 
     @property
     def with_others(self) -> bool:
-        """Whether it was just what is provisioned in the mean, with what others consumed in the minute."""
+        """Whether the mean with others' consumption in the minute is the provisioned rate."""
         return abs(self.minute.mean + self.others_per_s - self.capacity) <= OTHERS_EXACT * self.capacity
 
     @property
     def others_matter(self) -> bool:
-        """Whether others may have consumed enough in one of the seconds to change what it says."""
+        """Whether others may have consumed enough in one of the seconds to change its rule."""
         return self.others_per_s > EXACT * self.capacity
 
     @property
@@ -236,34 +236,34 @@ class AroundSecond:
     @property
     def given(self) -> Bound:
         short = max(0.0, given_at_least(self.capacity, self.request_units) - self.most)
-        others = math.inf if self.rests else short * self.minute.of_table
+        others = math.inf if self.catches_up else short * self.minute.of_table
         return not_given(self.most, others, self.capacity, self.request_units)
 
     @property
     def by_ceiling(self) -> bool:
-        """Whether whole partitions serve as much, with burst left by estimate, and nothing else tells."""
+        """Whether whole partitions serve the same rate, with burst left by estimate."""
         left = self.bank is not None and not self.bank.spent_before(SPENT)
         return left and of_whole_partitions(self.rate, self.ceiling, self.capacity)
 
     @property
     def spent(self) -> bool:
-        """Whether the burst was spent, however much was granted: the estimate is the most that there was."""
+        """Whether the burst was spent, however much was granted: the estimate is an upper bound."""
         most = max(BRIEF_S * self.capacity, LITTLE * self.bank.depth) if self.bank else 0.0
         return self.bank is not None and self.bank.likely <= most
 
     @property
     def neither(self) -> bool:
-        """Whether neither can have been at its limit; one that is served in chunks may be, at any rate."""
+        """Whether neither can have been at its limit; a table served in chunks can, at any rate."""
         return self.partition.holds and self.given.holds and self.capacity >= self.in_chunks_below
 
 
-SPENT: Final = 0.1  # of a full bucket: so little by estimate is as good as none
-BRIEF_S: Final = 3  # seconds of the table's rate: so little burst is as good as none
+SPENT: Final = 0.1  # of a full bucket: a smaller estimate counts as none
+BRIEF_S: Final = 3  # seconds of the table's rate: less burst counts as none
 LITTLE: Final = 0.004  # of a full bucket: the same
 
 
 def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
-    """The rule that says what was the limit in this second, with the inequality where it is proved."""
+    """Return the rule for this second, with the inequality that proves it, if any."""
     if around.neither:
         return NEITHER, around.partition
     if around.partition.holds:
@@ -289,24 +289,24 @@ def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
 
 
 def smoothed(seconds: Sequence[ThrottledSecond]) -> list[ThrottledSecond]:
-    """The seconds; those of short runs take the rule that speaks for most throttles in the minute around."""
-    found: list[ThrottledSecond] = []
+    """Give the seconds of short runs the rule of most throttles in the minute around."""
+    result: list[ThrottledSecond] = []
     dominating = _in_the_minute_around(seconds)
-    for _, run in groupby(enumerate(seconds), key=lambda placed: placed[1].constraint):
-        placed = list(run)
-        long = len(placed) >= RUN
-        found += (one if long else _with_rule(one, dominating[place]) for place, one in placed)
-    return found
+    for _, group in groupby(enumerate(seconds), key=lambda pair: pair[1].constraint):
+        run = list(group)
+        long = len(run) >= RUN
+        result += (second if long else _with_rule(second, dominating[index]) for index, second in run)
+    return result
 
 
 def _with_rule(second: ThrottledSecond, rule: str) -> ThrottledSecond:
-    """The second with the rule of those around it; an inequality proves its own rule alone."""
+    """Return the second with another rule; an inequality proves its own rule only."""
     return second if rule == second.rule else replace(second, rule=rule, bound=None)
 
 
 def _in_the_minute_around(seconds: Sequence[ThrottledSecond]) -> list[str]:
-    """For each second, the rule that speaks for most throttles around it."""
-    found: list[str] = []
+    """For each second, the rule of most throttles around it."""
+    rules: list[str] = []
     around: Counter[str] = Counter()
     first = past = 0
     for second in seconds:
@@ -316,8 +316,8 @@ def _in_the_minute_around(seconds: Sequence[ThrottledSecond]) -> list[str]:
         while seconds[first].second < second.second - AROUND_S:
             around[seconds[first].rule] -= seconds[first].throttles
             first += 1
-        found.append(_dominating(around))
-    return found
+        rules.append(_dominating(around))
+    return rules
 
 
 def _dominating(throttles: Counter[str]) -> str:
@@ -330,7 +330,7 @@ def _dominating(throttles: Counter[str]) -> str:
 
 
 def by_seconds(seconds: Sequence[ThrottledSecond], direction: Direction, numbers: Thresholds) -> Opinion:
-    """The opinion of throttled seconds that all say one constraint."""
+    """Return one opinion of throttled seconds that share a constraint."""
     throttles: Counter[str] = Counter()
     for second in seconds:
         throttles[second.rule] += max(1, second.throttles)
@@ -339,7 +339,7 @@ def by_seconds(seconds: Sequence[ThrottledSecond], direction: Direction, numbers
     capacity = fmean(second.capacity for second in seconds)
     when = f"In {some(len(seconds), 'throttled second')}"
     if rule == CHANGED:
-        changed = "what is provisioned was changed within these five minutes, and nobody knows when"
+        changed = "the provisioned throughput changed at an unknown moment of these five minutes"
         return undecided(rule, f"{when}, {consumed_units(rate, direction)} were consumed, but {changed}.")
     if rule == NEITHER:
         ceiling = seconds[0].ceiling
@@ -360,11 +360,11 @@ def by_seconds(seconds: Sequence[ThrottledSecond], direction: Direction, numbers
 
 
 def _proof(seconds: Sequence[ThrottledSecond], direction: Direction) -> str:
-    """The inequality of the heaviest second that has one."""
+    """Show the inequality of the heaviest second that has one."""
     proved = [second for second in seconds if second.bound is not None]
     if not proved:
         return ""
-    second = max(proved, key=lambda one: one.throttles)
+    second = max(proved, key=lambda second: second.throttles)
     assert second.bound is not None
     if second.constraint == "table":
         return no_partition_words(second.bound, direction)
@@ -374,20 +374,20 @@ def _proof(seconds: Sequence[ThrottledSecond], direction: Direction) -> str:
 
 
 def of_limit(used: float, capacity: float, direction: Direction) -> str:
-    """Consumed against an on-demand maximum or a quota: 980 of at most 1,000 WCU/s."""
+    """Compare consumption with an on-demand maximum or a quota: 980 of at most 1,000 WCU/s."""
     return f"{measured(used)} of at most {units(capacity, direction)}"
 
 
 OF_LIMITS: Final = frozenset({"seconds-at-maximum", "seconds-at-quota", "seconds-below-limits"})
 OF_OTHERS: Final = frozenset({"seconds-others-even", OTHERS_UNKNOWN})
-"""Rules that hang on when others consumed what the client did not."""
+"""Rules that depend on when others consumed their units."""
 WORDS: Final = {
-    "seconds-burst-in-hand": ", with burst still in hand",
-    "seconds-above-provisioned": ", and nothing shows that the burst was spent",
-    "seconds-near-provisioned": ", never just what is provisioned",
-    AT_CEILING: ", which is what whole partitions serve, too, with burst left by estimate",
-    "seconds-burst-spent": ", with the burst spent by estimate, or others at just what is provisioned, or "
-    "with too few units for a full partition",
-    "seconds-others-even": ", if others consumed theirs evenly",
-    OTHERS_UNKNOWN: " by the client; when others consumed theirs is not known",
+    "seconds-burst-in-hand": ", with burst left",
+    "seconds-above-provisioned": ", with no sign that the burst was spent",
+    "seconds-near-provisioned": ", never exactly the provisioned rate",
+    AT_CEILING: ", a rate that whole partitions serve, too, with burst left by estimate",
+    "seconds-burst-spent": ", with the burst spent by estimate, or most throttled seconds at exactly the "
+    "provisioned rate or with too few units for a full partition",
+    "seconds-others-even": ", if others consumed evenly over the minute",
+    OTHERS_UNKNOWN: " by the client; when others consumed is unknown",
 }

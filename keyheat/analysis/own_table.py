@@ -15,8 +15,8 @@ from keyheat.evidence.clients import boto3_clients, is_local
 from keyheat.evidence.collection import collect_table
 from keyheat.evidence.contributors import CONTRIBUTORS
 from keyheat.intake.description import table_of
-from keyheat.intake.measured import MeasuredTraffic, incident, measured
-from keyheat.intake.tables import Source, SourceTable, of_facts
+from keyheat.intake.measured import MeasuredTraffic, incident_traffic, measure_traffic
+from keyheat.intake.tables import Source, SourceTable, source_of_facts
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES
 from keyheat.runs.formats import HotKey, TableFacts, Verdict, read_diagnosis
 from keyheat.runs.plausibility import read_evidence
@@ -33,14 +33,14 @@ class Incident:
     @property
     def source(self) -> Source:
         """The table as a description of it."""
-        return Source("a diagnosis", (of_facts(self.facts),))
+        return Source("a diagnosis", (source_of_facts(self.facts),))
 
 
 def read_incident(folder: Path) -> Incident:
     """The incident in a folder of `keyheat diagnose`. Raises `ValueError` where its demand is not known."""
     diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
     evidence = read_evidence(folder / FILES[EVIDENCE])
-    traffic = incident(evidence)
+    traffic = incident_traffic(evidence)
     if traffic is None:
         raise ValueError(f"{folder} has no metrics of its table, so its demand is not known")
     arranged, labels = timeline(evidence), groups(diagnosis.labels)
@@ -58,7 +58,7 @@ def measured_demand(
     """The demand that CloudWatch counted of a live table; None without any; and why something is assumed."""
     clients = boto3_clients(**account, local=is_local(account["endpoint_url"]), open_minute=True)
     indexes = [index["name"] for index in table_of(table.description)["indexes"] if not index["local"]]
-    found = measured(clients("cloudwatch"), table.name, indexes, days=days, now=datetime.now(UTC))
+    found = measure_traffic(clients("cloudwatch"), table.name, indexes, days=days, now=datetime.now(UTC))
     if found is None:
         return None, f"CloudWatch counts no request of {days} days: rates are assumed"
     evidence = collect_table(TableFacts(name=table.name), found.hour, **account, wait=False)

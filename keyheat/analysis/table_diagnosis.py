@@ -11,7 +11,7 @@ from keyheat.analysis.elsewhere import has_errors
 from keyheat.analysis.report.facts import facts_of
 from keyheat.analysis.report.run import ReportRun, evidence_alone
 from keyheat.evidence.collection import collect_table
-from keyheat.evidence.earlier import EarlierRequest, earlier
+from keyheat.evidence.earlier import EarlierRequest, fetch_earlier
 from keyheat.evidence.survey import user_errors
 from keyheat.evidence.target import Target
 from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
@@ -117,4 +117,4 @@ def _changes(run: ReportRun, evidence: Evidence, target: Target, announce: Annou
         table=evidence.table, direction=verdict.direction, window=evidence.window, now=target.now
     )
     announce(request.metrics)
-    return changes(evidence, run.labels_of(resource), resource, list(earlier(target.factory, request)))
+    return changes(evidence, run.labels_of(resource), resource, list(fetch_earlier(target.factory, request)))

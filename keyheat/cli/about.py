@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from keyheat.cli.options import in_json
-from keyheat.intake.loadtests import ShippedLoadTest, load_tests, named
+from keyheat.intake.loadtests import ShippedLoadTest, find_load_test, load_tests
 from keyheat.runfiles import write_atomically
 from keyheat.show.console import answer, print_json
 from keyheat.words import DONE
@@ -68,7 +68,7 @@ def _listed(tests: list[ShippedLoadTest]) -> RenderableType:
 @in_json("the copies")
 def copy(name: str, folder: Path) -> int:
     """Copy the load test NAME and its scenarios into FOLDER [default: .]; replace nothing."""
-    copies = named(name).copies
+    copies = find_load_test(name).copies
     files = [str(folder / file) for file in copies]
     if there := [file for file in files if Path(file).exists()]:
         raise click.UsageError(f"files exist: {', '.join(there)}; choose another folder")

@@ -56,10 +56,10 @@ class How:
 
     def reach(self, table: str | None = None, region: str | None = None) -> "Target":
         """The Region, once it has answered. Raises `ValueError`."""
-        from keyheat.evidence.target import reach
+        from keyheat.evidence.target import connect
 
         account = replace(self.account, region=region or self.account.region)
-        return reach(table, clock=time.time, **values_of(account))
+        return connect(table, clock=time.time, **values_of(account))
 
     def window_until(self, now: datetime) -> "Window":
         """The window by the options. Raises `ValueError` with what is accepted."""

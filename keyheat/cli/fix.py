@@ -127,5 +127,6 @@ def _compare(start: Start, remedy: Applied, jobs: Sequence[Job], place: Path, bi
         observed_throttles=sum(label.throttles for label in labels),
     )
     answer, code = fix_answer(fix), EXIT_CODES[fix.proof.kind]
+    out.print()
     page = write_answer(place, NAME, replace(answer, figures=tuple(fix_figure(fix.sides))), code)
     return give(replace(answer, parts=()), code, page=page)

@@ -15,7 +15,7 @@ from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees,
 from keyheat.load.guard.options import Guards as Guards
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
-from keyheat.plan.plan import ScenarioPlan, planned
+from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import Prices
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import BudgetSpec
@@ -138,7 +138,7 @@ def plan_for(scenario: Scenario, folder: Path, prices: Prices, **more: Any) -> S
 
     margin = load_thresholds().recommend.shard_margin
     metrics = most_metrics([index.name for index in scenario.table.indexes if not index.local])
-    return planned(scenario, prices, margin=margin, folder=folder, metric_requests=metrics, **more)
+    return plan_run(scenario, prices, margin=margin, folder=folder, metric_requests=metrics, **more)
 
 
 def on_existing(scenario: Scenario, target: Target, guards: Guards) -> tuple[Scenario, int]:

@@ -226,12 +226,12 @@ def _refuse_options_of_a_table() -> None:
 
 def _live(table: str, account: Account) -> "Source":
     """A live table with its scaling. Raises `ValueError`."""
-    from keyheat.evidence.target import reach
+    from keyheat.evidence.target import connect
     from keyheat.intake.scaling_of_aws import SERVICE, with_auto_scaling
     from keyheat.intake.sources import source_of
     from keyheat.intake.tables import NotTaken
 
-    target = reach(table, clock=time.time, **values_of(account))
+    target = connect(table, clock=time.time, **values_of(account))
     if (description := target.answer.get("Table")) is None:
         error = target.answer["Error"]
         raise NotTaken(f"table {table} in {target.region}: {error['Code']}: {error['Message']}")

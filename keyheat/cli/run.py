@@ -180,7 +180,7 @@ def _not_begun(job: Job, code: int, said: str) -> int:
     if NOT_OURS in said:
         err.print(
             f"{job.scenario.loadtest_shown} loads nothing of Keyheat: no user class derives from "
-            "keyheat.load.users.user.TableUser; derive one (docs/loadtests.md), or run it by "
+            "keyheat.load.users.user.TableUser; derive one (docs/run.md), or run it by "
             f"`locust -f {job.scenario.loadtest}` without a report @ $.loadtest"
         )
         return WRONG_USE

@@ -26,10 +26,10 @@ from keyheat.regression.session import (
     NotStarted,
     PlannedRun,
     baseline_of,
-    forbidden_from_the_start,
-    kept_session,
+    early_differences,
     make_runs,
     plan_runs,
+    recorded_session,
     scenarios_of,
 )
 from keyheat.regression.suite import Suite, SuiteCase
@@ -101,7 +101,7 @@ class SuiteSession:
         checked = baseline if not (paired or options.force) else None
         from keyheat.load.record.generator import machine  # pyarrow: --help needs none
 
-        if checked and (differ := forbidden_from_the_start(checked, suite, machine())):
+        if checked and (differ := early_differences(checked, suite, machine())):
             return not_compared(self.suite, checked, differ, history=history.path, label=options.label)
         before = scenarios_of(baseline, self.suite) if paired and baseline is not None else None
         hows = self._agreed(self.suite, before)
@@ -111,7 +111,7 @@ class SuiteSession:
             accept=options.accept,
         )  # fmt: skip
         plan = plan_runs(self.suite, folder, before=before)
-        with kept_session(history, self.suite, options.label) as session, terminated_as_interrupted():
+        with recorded_session(history, self.suite, options.label) as session, terminated_as_interrupted():
 
             def keep(run: PlannedRun, summary: RunSummary) -> None:
                 url = run.folder.absolute().as_uri()

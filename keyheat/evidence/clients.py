@@ -44,7 +44,7 @@ def boto3_clients(
 
     mask_logs()
     keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if local else {}
-    attempts, answer_s = (1, 3) if hurried() else (4, 30)
+    attempts, answer_s = (1, 3) if is_hurried() else (4, 30)
     config = Config(
         connect_timeout=min(5, answer_s),
         read_timeout=answer_s,
@@ -68,7 +68,7 @@ def boto3_clients(
     return client
 
 
-def hurried() -> bool:
+def is_hurried() -> bool:
     """Whether an interrupted run waits for this process, which then skips retries."""
     return HURRIED in os.environ
 

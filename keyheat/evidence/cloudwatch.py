@@ -9,7 +9,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.answer_shape import bounded_pages
-from keyheat.evidence.clients import ClientFactory, Failure, failure_of, hurried
+from keyheat.evidence.clients import ClientFactory, Failure, failure_of, is_hurried
 from keyheat.evidence.series import MetricAnswers, Points
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
@@ -45,13 +45,7 @@ def unannounced(_metrics: int) -> None:
 
 
 def countdown(
-    until_s: float,
-    what: str,
-    *,
-    clock: Clock,
-    sleep: Sleep,
-    progress: Progress,
-    limit_s: float | None = None,
+    until_s: float, what: str, *, clock: Clock, sleep: Sleep, progress: Progress, limit_s: float | None = None
 ) -> None:
     """Sleep until `until_s` (epoch seconds), and report the remaining time every second.
 
@@ -181,7 +175,11 @@ class Polls:
         complete = _reaches_end(kept, self.window)
         if new.failure == "refused" or (complete and agreed):
             return True
-        if self._failed >= (1 if hurried() else TRIES) and new.failure == "failed" and (complete or not kept):
+        if (
+            self._failed >= (1 if is_hurried() else TRIES)
+            and new.failure == "failed"
+            and (complete or not kept)
+        ):
             return True
         if now_s >= self.give_up_s:
             more = () if complete and first and not new.failure else (self._given_up(complete, now_s),)
@@ -206,7 +204,7 @@ class Polls:
             return f"CloudWatch: it did not answer to the end within {limit}; {again}"
         if not complete:
             return f"CloudWatch: the last minute was not published {since_s:.0f} s after it closed"
-        return f"CloudWatch: what it says of the run still changed {since_s:.0f} s after its end; {again}"
+        return f"CloudWatch: its metrics still changed {since_s:.0f} s after the run; {again}"
 
 
 def _count_down(source: MetricSource, until_s: float, limit_s: float, what: str) -> None:
@@ -248,7 +246,9 @@ def fetch(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
     problems: tuple[str, ...] = ()
     failure: Failure | None = None
     try:
-        for page in bounded_pages("GetMetricData", _pages(factory, request)):
+        queries = metrics.queries(request.table, request.keys)
+        pages = pages_of(factory("cloudwatch"), queries, request.first, request.window.end)
+        for page in bounded_pages("GetMetricData", pages):
             answers.add_page(page, mistakes)
     except (BotoCoreError, ClientError) as error:
         problems, failure = (f"CloudWatch: {error}",), failure_of(error)
@@ -257,11 +257,6 @@ def fetch(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
     if answers.unfinished:
         failure = failure or "failed"
     return MetricAnswer(answers.points, (*problems, *answers.problems()), failure)
-
-
-def _pages(factory: ClientFactory, request: MetricRequest) -> Iterator[Mapping[str, Any]]:
-    queries = metrics.queries(request.table, request.keys)
-    return pages_of(factory("cloudwatch"), queries, request.first, request.window.end)
 
 
 def pages_of(

@@ -265,10 +265,10 @@ def _unsure(run: Manifest) -> tuple[str, ...]:
     """Uncertainties about the run's time."""
     unsure = []
     if run.ended_at is None:
-        unsure.append(f"the end of the run: run.json says it is {run.status}")
+        unsure.append(f"the end of the run: in run.json its status is {run.status}")
     if run.clock_jump_s:
         unsure.append(
-            f"when exactly the run was: its machine's clock jumped by {span(abs(run.clock_jump_s))} "
-            "meanwhile, and the window of this evidence goes by the clock as it was before"
+            f"the exact time of the run: its machine's clock jumped by {span(abs(run.clock_jump_s))}, "
+            "and the window of this evidence uses the time from before the jump"
         )
     return tuple(unsure)

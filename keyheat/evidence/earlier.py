@@ -78,7 +78,7 @@ def most_requested(indexes: Sequence[str], window: Window, now: datetime) -> int
     return len(series_keys(indexes)) + request.metrics
 
 
-def earlier(factory: ClientFactory, request: EarlierRequest) -> Iterator[tuple[str, Evidence]]:
+def fetch_earlier(factory: ClientFactory, request: EarlierRequest) -> Iterator[tuple[str, Evidence]]:
     """Fetch evidence of each earlier window; failures are in its `missing`."""
     for name, window in request.windows:
         first, _kept_s = metrics.asked_from(window.start, request.now)

@@ -75,7 +75,7 @@ class ThrottleLog:
     def add(self, record: LogRecord) -> None:
         """Count a record. Raises `ValueError` for a throttle whose time has no zone."""
         self.records += 1
-        throttle = throttle_in(record)
+        throttle = parse_throttle(record)
         if throttle is None:
             return
         if (request_id := _REQUEST_ID.search(record.text)) is not None:
@@ -209,7 +209,7 @@ def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:
     return log
 
 
-def throttle_in(record: LogRecord) -> LoggedThrottle | None:
+def parse_throttle(record: LogRecord) -> LoggedThrottle | None:
     """Parse the DynamoDB throttle in a record; None if there is none. Raises `ValueError`."""
     text = record.text
     if not is_marked(text):

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from keyheat.evidence.log_records import time_of
 from keyheat.evidence.metric_sources import cells_of, content_of, is_request, is_time, request_of
-from keyheat.evidence.metric_units import FileSeries, in_sums, is_rate, with_periods
+from keyheat.evidence.metric_units import FileSeries, convert_to_sums, infer_periods, is_rate
 from keyheat.evidence.series import MetricAnswers
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
@@ -95,7 +95,7 @@ class MetricReader:
         if not read and not pages:
             of_others = f"the metrics are of {others}, not of {self.table.name}"
             raise ValueError(of_others if others else "; ".join(self._notes))
-        self._notes |= dict.fromkeys((*with_periods(read), *in_sums(read)))
+        self._notes |= dict.fromkeys((*infer_periods(read), *convert_to_sums(read)))
         if others:
             self._notes[f"metrics of other tables, by their number of series: {others}"] = None
         results = [

@@ -35,7 +35,7 @@ def is_rate(unit: str) -> bool:
     return _RATE.search(unit) is not None
 
 
-def with_periods(all_series: Sequence[FileSeries]) -> Iterator[str]:
+def infer_periods(all_series: Sequence[FileSeries]) -> Iterator[str]:
     """Infer missing periods from the distances between points; yields what was inferred."""
     for settings, usual_s in ((False, MINUTE_S), (True, SETTING_PERIOD_S)):
         some = [
@@ -55,7 +55,7 @@ def with_periods(all_series: Sequence[FileSeries]) -> Iterator[str]:
             yield f"metrics: periods of {period_s} s, by the distance of points; --metric sets another"
 
 
-def in_sums(all_series: Sequence[FileSeries]) -> Iterator[str]:
+def convert_to_sums(all_series: Sequence[FileSeries]) -> Iterator[str]:
     """Convert rates per second to sums per period; yields what was inferred.
 
     Raises `ValueError` for values that contradict their unit, or fit neither.

@@ -10,7 +10,7 @@ from keyheat.evidence.clients import ClientFactory
 from keyheat.model.limits import STREAM_RETENTION_S
 from keyheat.runs.formats import PartitionFacts, ShardCounts, TableFacts, Window
 from keyheat.runs.manifest import Manifest
-from keyheat.runs.partitions import Estimate, TooManyShards, all_shards, estimated, is_open, splits
+from keyheat.runs.partitions import TooManyShards, all_shards, estimated, is_open, splits
 from keyheat.words import Capacity
 
 KEPT: Final = timedelta(seconds=STREAM_RETENTION_S)  # how long a closed shard stays visible
@@ -27,12 +27,8 @@ def observed_by(run: Manifest) -> Observation:
 
 def estimate(table: TableFacts, scale: float = 1.0) -> PartitionFacts | None:
     """Least number of partitions, from the throughput available at once; None if that is unknown."""
-    estimated_count = _estimate(table, scale)
-    return (
-        None
-        if estimated_count is None
-        else PartitionFacts(estimated=estimated_count.count, because=estimated_count.because)
-    )
+    count = estimated(table.warm or Capacity(), table.provisioned or Capacity(), scale)
+    return None if count is None else PartitionFacts(estimated=count.count, because=count.because)
 
 
 def observe(
@@ -56,11 +52,3 @@ def observe(
             "splits": tuple(at for at in seen if window.start <= at < window.end) if kept else None,
         }
     ), ()
-
-
-def _estimate(table: TableFacts, scale: float) -> Estimate | None:
-    return estimated(_throughput(table.warm), _throughput(table.provisioned), scale)
-
-
-def _throughput(pair: Capacity | None) -> Capacity:
-    return Capacity(pair.read, pair.write) if pair else Capacity(None, None)

@@ -10,7 +10,7 @@ from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import Clock, Progress
 from keyheat.evidence.logged import ThrottleLog, read_logs
 from keyheat.evidence.metric_files import MetricFiles, MetricReader
-from keyheat.evidence.table import facts_then, with_indexes
+from keyheat.evidence.table import facts_during, with_indexes
 from keyheat.numbers import some
 from keyheat.runfiles import FileProblem, parsed_json
 from keyheat.runs.client import NO_RECORDS, Records
@@ -143,7 +143,7 @@ def _times(request: EvidenceRequest, now: datetime) -> tuple[datetime, datetime,
 def window_of(start: datetime, end: datetime, now: datetime, *, asked_now: bool = True) -> Window:
     """Check a window against CloudWatch's retention. Raises `ValueError` with what is accepted.
 
-    `asked_now`: query CloudWatch now; AWS CLI output may be older than its retention.
+    `asked_now`: False for AWS CLI output, which may be older than the retention.
     """
     if end <= start:
         raise ValueError(f"--end {end:%FT%TZ} is not after --start {start:%FT%TZ}; the end is exclusive")
@@ -192,10 +192,10 @@ def _check_options(request: EvidenceRequest) -> None:
 def _described(request: EvidenceRequest, facts: TableFacts, window: Window) -> tuple[TableFacts, list[str]]:
     if request.described is None:
         return facts, ["facts about the table: add --describe-json for its mode, capacity and indexes"]
-    return described_by(request.described, facts, window)
+    return facts_from_file(request.described, facts, window)
 
 
-def described_by(path: Path, facts: TableFacts, window: Window) -> tuple[TableFacts, list[str]]:
+def facts_from_file(path: Path, facts: TableFacts, window: Window) -> tuple[TableFacts, list[str]]:
     """Parse `aws dynamodb describe-table` output, and list what it does not tell about the window.
 
     Raises `ValueError`.
@@ -208,7 +208,7 @@ def described_by(path: Path, facts: TableFacts, window: Window) -> tuple[TableFa
         name = table["TableName"][:255]
         raise ValueError(f"{path} describes {name!r}, but --table is {facts.name!r}")
     try:
-        return facts_then(table, window, facts)
+        return facts_during(table, window, facts)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, OSError) as error:
         problem = repr(error)[:500]
         raise ValueError(f"{path} is not a complete table description: {problem}") from error

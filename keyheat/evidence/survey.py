@@ -253,11 +253,7 @@ def _pages(client: Any, queries: Sequence[Any], start: datetime, end: datetime) 
 
 
 def _points(
-    target: Target,
-    series: Sequence[tuple[str, SeriesKey]],
-    window: Window,
-    period_s: int,
-    patience: Patience,
+    target: Target, series: Sequence[tuple[str, SeriesKey]], window: Window, period_s: int, patience: Patience
 ) -> tuple[Mapping[str, Mapping[datetime, float]], Mapping[str, float]]:
     """Throttles by table and period, and errors by table, with 500 series per request."""
     client = target.factory("cloudwatch")

@@ -53,7 +53,7 @@ def describe(factory: ClientFactory, given: TableFacts, window: Window) -> Descr
     return Described(facts, account, tuple(missing), answer=answer, exists=exists)
 
 
-def facts_then(described: Fields, window: Window, given: TableFacts) -> tuple[TableFacts, list[str]]:
+def facts_during(described: Fields, window: Window, given: TableFacts) -> tuple[TableFacts, list[str]]:
     """Facts from DescribeTable's `Table`, as far as they applied during the window.
 
     Facts that changed after the window began go to the missing ones. `given` adds named indexes.
@@ -65,7 +65,7 @@ def facts_then(described: Fields, window: Window, given: TableFacts) -> tuple[Ta
         missing.append(f"{CREATED_LATER} {created:%FT%TZ}, after the window")
         named = TableFacts(name=facts.name, replicas=given.replicas)
         return with_indexes(named, (i.name for i in (*facts.indexes, *given.indexes))), missing
-    switched = time_of(_section(described, "BillingModeSummary").get("LastUpdateToPayPerRequestDateTime"))
+    switched = time_of((described.get("BillingModeSummary") or {}).get("LastUpdateToPayPerRequestDateTime"))
     if switched and switched > window.start:
         missing.append(f"the billing mode: it was changed at {switched:%FT%TZ}")
         then["billing_mode"] = None
@@ -103,7 +103,7 @@ def _call_describe(
     """Facts, missing facts, the response, and whether the table exists."""
     try:
         answer = client.describe_table(TableName=given.name)["Table"]
-        return *facts_then(answer, window, given), answer, True
+        return *facts_during(answer, window, given), answer, True
     except ClientError as error:
         missing, exists = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
     if not exists:
@@ -129,13 +129,9 @@ def tables_like(client: Any, name: str) -> str:
 
 def _changed(description: Fields) -> datetime | None:
     """Time of the last change of provisioned throughput."""
-    pair = _section(description, "ProvisionedThroughput")
+    pair = description.get("ProvisionedThroughput") or {}
     times = [time_of(pair.get(name)) for name in ("LastIncreaseDateTime", "LastDecreaseDateTime")]
     return max((time for time in times if time is not None), default=None)
-
-
-def _section(described: Fields, name: str) -> Fields:
-    return described.get(name) or {}
 
 
 def time_of(value: Any) -> datetime | None:

@@ -43,13 +43,8 @@ class Target:
         return f"--region {self.region}{endpoint}"
 
 
-def reach(
-    table: str | None,
-    *,
-    region: str | None,
-    profile: str | None,
-    endpoint_url: str | None,
-    clock: Clock,
+def connect(
+    table: str | None, *, region: str | None, profile: str | None, endpoint_url: str | None, clock: Clock
 ) -> Target:
     """Connect to a target. A denied call counts as a response.
 

@@ -4,13 +4,13 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from keyheat.intake.faults import ill_named
-from keyheat.intake.scaling import Scaling, Side, bounds_of, scaled_side, tracked
-from keyheat.intake.tables import Source, SourceTable, described, taken
-from keyheat.intake.vocabulary import as_number, misshapen, misspelt, with_numbers
+from keyheat.intake.faults import check_name
+from keyheat.intake.scaling import Scaling, Side, bounds_of, parse_policy, scaled_side
+from keyheat.intake.tables import Source, SourceTable, accept_table, as_description
+from keyheat.intake.vocabulary import as_number, find_malformed, find_unknown, with_numbers
 
 TABLE, GLOBAL, SIMPLE = "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable", "AWS::Serverless::SimpleTable"
 SCALABLE, POLICY = (
@@ -195,13 +195,15 @@ def _taken(
 ) -> Iterator[SourceTable]:
     """Yield a resource's table; yield nothing and add a note if it is unusable."""
     properties = template.resolved(resource.get("Properties") or {}, name)
-    unresolved = [*template.take_open(), *misspelt(properties, name)]
-    if wrong := list(misshapen(properties, name)):
+    unresolved = [*template.take_open(), *find_unknown(properties, name)]
+    if wrong := list(find_malformed(properties, name)):
         notes += [*wrong, *unresolved]
         return
     if "TableName" in properties:
-        unresolved += ill_named(f"{name}: its TableName", properties["TableName"])
-    yield from taken(name, _table(name, str(resource["Type"]), with_numbers(properties)), notes, unresolved)
+        unresolved += check_name(f"{name}: its TableName", properties["TableName"])
+    yield from accept_table(
+        name, _table(name, str(resource["Type"]), with_numbers(properties)), notes, unresolved
+    )
 
 
 def _table(name: str, kind: str, properties: dict[str, Any]) -> dict[str, Any]:
@@ -218,7 +220,7 @@ def _table(name: str, kind: str, properties: dict[str, Any]) -> dict[str, Any]:
         _as_table(properties)
     if stream := properties.get("StreamSpecification"):
         properties["StreamSpecification"] = {"StreamEnabled": True, **stream}
-    return described(properties)
+    return as_description(properties)
 
 
 def _as_table(properties: dict[str, Any]) -> None:
@@ -276,11 +278,12 @@ def _scaling(
     """Bounds and policies of a table's scaling, its own and its targets'."""
     bounds: dict[Side, dict[str, float]] = {}
     rules: dict[Side, dict[str, float]] = {}
-    owners = [(None, table.description), *((index["IndexName"], index) for index in _indexes(table))]
+    indexes = table.description["GlobalSecondaryIndexes"]
+    owners = [(None, table.description), *((index["IndexName"], index) for index in indexes)]
     for index, owner in owners:
         for side, settings in (owner.get("Scaling") or {}).items():
             bounds[index, side] = bounds_of(settings.get("MinCapacity"), settings.get("MaxCapacity"))
-            rules[index, side] = tracked(settings.get("TargetTrackingScalingPolicyConfiguration") or {})
+            rules[index, side] = parse_policy(settings.get("TargetTrackingScalingPolicyConfiguration") or {})
     for target in targets.values():
         scaled = _scaled(target)
         match scaled_side(*scaled):
@@ -292,11 +295,6 @@ def _scaling(
 
 def _scaled(properties: Mapping[str, Any]) -> Scaled:
     return str(properties.get("ResourceId")), str(properties.get("ScalableDimension"))
-
-
-def _indexes(table: SourceTable) -> Iterable[Mapping[str, Any]]:
-    indexes: Iterable[Mapping[str, Any]] = table.description["GlobalSecondaryIndexes"]
-    return indexes
 
 
 def _policies(
@@ -313,7 +311,7 @@ def _policies(
         unknown = [line for line in template.take_open() if f".{TRACKING}." in line]
         notes += unknown if scaled_side(*scaled) else []
         if TRACKING in properties:
-            yield scaled, tracked(resolved.get(TRACKING) or {})
+            yield scaled, parse_policy(resolved.get(TRACKING) or {})
 
 
 def _short(value: Any) -> str:

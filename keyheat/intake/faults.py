@@ -15,22 +15,22 @@ VIEWS: Final = ("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
 MOST_NAME: Final = 255
 
 
-def lacks(description: Attributes) -> Iterator[str]:
+def find_faults(description: Attributes) -> Iterator[str]:
     """Explain what makes a description unusable: required properties that are missing or wrong."""
     if source := description.get("GlobalTableSourceArn"):
         yield f"it is a replica, with the keys and the capacity of {source}: describe its source table"
         return
     indexes = indexes_of(description)
-    owners = {"its": description, **{f"its index {named(index)}'s": index for index in indexes}}
+    owners = {"its": description, **{f"its index {index_name(index)}'s": index for index in indexes}}
     mode = mode_of(description)
     if not re.fullmatch(r"[\w.-]{1,255}", str(description.get("TableName")), re.ASCII):
-        yield from ill_named("its TableName", description.get("TableName"))
+        yield from check_name("its TableName", description.get("TableName"))
     for subject, owner in owners.items():
         yield from _wrong_keys(subject, owner)
         yield from _wrong_units(subject, owner, 1 if mode == "PROVISIONED" else 0)
     for index in indexes:
-        yield from ill_named("the IndexName of one of its indexes", index.get("IndexName"))
-        yield from _wrong_projection(f"its index {named(index)}'s", index.get("Projection") or {})
+        yield from check_name("the IndexName of one of its indexes", index.get("IndexName"))
+        yield from _wrong_projection(f"its index {index_name(index)}'s", index.get("Projection") or {})
     if mode not in ("PROVISIONED", "PAY_PER_REQUEST"):
         yield f"its billing mode is {mode!r}; it must be PROVISIONED or PAY_PER_REQUEST"
     elif mode == "PROVISIONED":
@@ -50,7 +50,7 @@ def _wrong_stream(view: object) -> Iterator[str]:
         yield f"its StreamViewType is {view!r}; it must be one of {', '.join(VIEWS)}"
 
 
-def ill_named(what: str, name: object) -> Iterator[str]:
+def check_name(what: str, name: object) -> Iterator[str]:
     """Check a table name against DynamoDB's rules, except the length of a placeholder."""
     if not (isinstance(name, str) and re.fullmatch(TABLE, name)):
         yield f"{what} is {name!r}; it must be {IN_WORDS[TABLE]}"
@@ -119,7 +119,7 @@ def indexes_of(description: Attributes) -> Sequence[Attributes]:
     return [index for indexes in kinds if _rows(indexes) for index in indexes]
 
 
-def named(index: Attributes) -> str:
+def index_name(index: Attributes) -> str:
     """The index's name, or a placeholder."""
     return str(index.get("IndexName") or "(no name)")
 

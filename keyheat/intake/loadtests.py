@@ -51,7 +51,7 @@ def load_tests() -> Iterator[ShippedLoadTest]:
         yield ShippedLoadTest(file.stem, question, file, tuple(of.get(file.stem, ())))
 
 
-def named(name: str) -> ShippedLoadTest:
+def find_load_test(name: str) -> ShippedLoadTest:
     """The load test with this name. Raises `ValueError` with the existing names."""
     tests = {test.name: test for test in load_tests()}
     if (test := tests.get(name.replace("-", "_"))) is None:

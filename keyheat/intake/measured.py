@@ -101,7 +101,7 @@ class Metric:
         return {"Id": f"m{number}", "MetricStat": stat}
 
 
-def measured(
+def measure_traffic(
     cloudwatch: Any, table: str, indexes: Sequence[str], *, days: int, now: datetime
 ) -> MeasuredTraffic | None:
     """Measure a table's traffic; None if CloudWatch counted no request.
@@ -190,7 +190,7 @@ class _MetricQuery:
             parameters["NextToken"] = page["NextToken"]
 
 
-def incident(evidence: Evidence) -> MeasuredTraffic | None:
+def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
     """A table's demand in its busiest throttled period, from evidence; None without metrics.
 
     Rates are for a table at scale 1.

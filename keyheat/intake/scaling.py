@@ -27,7 +27,7 @@ _POLICY: Final = {
 }
 
 
-def tracked(policy: Mapping[str, Any]) -> dict[str, float]:
+def parse_policy(policy: Mapping[str, Any]) -> dict[str, float]:
     """Convert a target tracking policy to scenario fields; the target becomes a share."""
     values = {ours: as_number(policy.get(name)) for name, ours in _POLICY.items()}
     policy_fields = {ours: float(value) for ours, value in values.items() if is_number(value)}
@@ -47,7 +47,7 @@ def bounds_of(least: object, most: object) -> dict[str, Any]:
     return {"min": as_number(least), "max": as_number(most)}
 
 
-def steered(description: Attributes, bounds: Scaling, policies: Scaling) -> tuple[Scaling, list[str]]:
+def match_scaling(description: Attributes, bounds: Scaling, policies: Scaling) -> tuple[Scaling, list[str]]:
     """Match a table's targets with their policies; also return notes on unusable ones."""
     owners = {index.get("IndexName"): index for index in description.get("GlobalSecondaryIndexes") or ()}
     owners[None] = description
@@ -56,13 +56,13 @@ def steered(description: Attributes, bounds: Scaling, policies: Scaling) -> tupl
     for (index, side), limits in bounds.items():
         policy = policies.get((index, side))
         owner = owners.get(index)
-        why = _why_not(description, owner, limits, policy)
+        why = _why_unusable(description, owner, limits, policy)
         if policy is None or owner is None or why:
             notes.append(f"auto scaling of {side}s of {_words(index)}: {why}")
             continue
         taken[index, side] = {**limits, **policy}
         units = (owner.get("ProvisionedThroughput") or {}).get(UNITS[side])
-        if units is not None and units != (kept := within(units, limits)):
+        if units is not None and units != (kept := clamp(units, limits)):
             notes.append(
                 f"{UNITS[side]} {units:,} of {_words(index)}: its auto scaling is from {limits['min']:,} to "
                 f"{limits['max']:,}, so it starts at {kept:,}"
@@ -70,12 +70,12 @@ def steered(description: Attributes, bounds: Scaling, policies: Scaling) -> tupl
     return taken, notes
 
 
-def within(units: float, bounds: Mapping[str, float]) -> float:
+def clamp(units: float, bounds: Mapping[str, float]) -> float:
     """Capacity clamped to the bounds of its scaling."""
     return min(max(units, bounds["min"]), bounds["max"])
 
 
-def _why_not(
+def _why_unusable(
     description: Attributes,
     owner: Attributes | None,
     bounds: Mapping[str, Any],

@@ -12,7 +12,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.answer_shape import bounded_pages
-from keyheat.intake.scaling import scaled_side, tracked
+from keyheat.intake.scaling import parse_policy, scaled_side
 from keyheat.intake.tables import SourceTable
 from keyheat.masking import masked
 from keyheat.runs.scaling import AutoScaling, ScalingRange
@@ -58,7 +58,7 @@ def _ranges(client: Any, table: str, indexes: Sequence[str]) -> Iterator[Scaling
     resources = [f"table/{table}", *(f"table/{table}/index/{index}" for index in indexes)]
     targets = list(_targets(client, resources))
     policies: dict[tuple[str, str], Mapping[str, Any]] = {
-        (policy["ResourceId"], policy["ScalableDimension"]): tracked(policy.get(TRACKING) or {})
+        (policy["ResourceId"], policy["ScalableDimension"]): parse_policy(policy.get(TRACKING) or {})
         for resource in dict.fromkeys(target["ResourceId"] for target in targets)
         for policy in _pages(client, "describe_scaling_policies", "ScalingPolicies", ResourceId=resource)
     }

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from keyheat.intake.description import table_of
 from keyheat.intake.measured import DAY_S, MINUTE_S, TASKS, MeasuredTraffic
-from keyheat.intake.scaling import within
+from keyheat.intake.scaling import clamp
 from keyheat.intake.tables import SourceTable
 from keyheat.model.limits import WRITE_UNIT_BYTES
 from keyheat.numbers import percent, span
@@ -138,7 +138,7 @@ def _within(pair: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | No
     for side in units:
         bounds = scaling.get((index, side))
         if bounds and units[side] is not None:
-            units[side] = within(units[side], bounds)
+            units[side] = clamp(units[side], bounds)
     return units
 
 
@@ -184,6 +184,7 @@ def _index(index: Mapping[str, Any], table: SourceTable, capacity: Mapping[str, 
 
 
 def _keys(demand: Demand) -> Iterator[str]:
+    keys = f"keys = {demand.keys or VALUES:_}" + ("" if demand.keys else f"  # {ASSUMED}")
     yield ""
     yield "[keys]"
     if hot := demand.measured.hot_keys if demand.measured else ():
@@ -192,7 +193,7 @@ def _keys(demand: Demand) -> Iterator[str]:
         yield f"share = {round(min(1.0, sum(key.share for key in hot)), 4):g}  # by Contributor Insights"
         if len(hot) > 1:
             yield f"hot_keys = {len(hot)}  # {ASSUMED}: evenly shared"
-        yield f"keys = {demand.keys or VALUES:_}{_mark(demand.keys)}"
+        yield keys
         return
     if demand.measured and demand.measured.hot_share:
         yield 'kind = "hot_key"'
@@ -200,10 +201,10 @@ def _keys(demand: Demand) -> Iterator[str]:
             f"share = {demand.measured.hot_share:.3g}  # {ASSUMED}: no key is named; one key with this share "
             "throttles as much"
         )
-        yield f"keys = {demand.keys or VALUES:_}{_mark(demand.keys)}"
+        yield keys
         return
     yield f'kind = "zipf"        # {ASSUMED}: few keys get most requests; or "uniform", "hot_key" ...'
-    yield f"keys = {demand.keys or VALUES:_}{_mark(demand.keys)}"
+    yield keys
     yield f"exponent = 0.8       # {ASSUMED}"
 
 
@@ -246,10 +247,10 @@ def _tasks(spec: Mapping[str, Any], demand: Demand) -> Iterator[str]:
         yield from _measured_tasks(demand.measured)
         return
     writes, reads = demand.writes_per_s, demand.reads_per_s
-    yield from _task("put", writes if writes is not None else WRITES_PER_S, _marked(writes))
+    yield from _task("put", writes if writes is not None else WRITES_PER_S, _mark(writes))
     per_s = reads if reads is not None else READS_PER_S
     index_names = [index["name"] for index in spec["indexes"] if not index["local"]]
-    per_query_s, mark = per_s / (len(index_names) + 1), SPLIT if index_names else _marked(reads)
+    per_query_s, mark = per_s / (len(index_names) + 1), SPLIT if index_names else _mark(reads)
     yield from _task("query" if spec.get("sort_key") else "get", per_query_s, mark)
     for name in index_names:
         yield from _task("query", per_query_s, mark, [f"index = {_quoted(name)}"])
@@ -273,12 +274,8 @@ def _task(operation: str, per_s: float, comment: str, more: Sequence[str] = ()) 
     yield from more
 
 
-def _marked(given: object) -> str:
-    return ASSUMED if given is None else ""
-
-
 def _mark(given: object) -> str:
-    return f"  # {ASSUMED}" if given is None else ""
+    return ASSUMED if given is None else ""
 
 
 def _number(value: float) -> str:

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from keyheat.bounds import MOST_DEPTH, NotAccepted, parsed_json, text_of
 from keyheat.intake.cloudformation import MALFORMED, is_template, read_template
-from keyheat.intake.faults import ill_named
-from keyheat.intake.tables import NotTaken, Source, in_a_line, taken
+from keyheat.intake.faults import check_name
+from keyheat.intake.tables import NotTaken, Source, accept_table, printable_line
 from keyheat.intake.terraform import is_terraform, read_terraform
-from keyheat.intake.vocabulary import misshapen, misspelt, with_numbers
+from keyheat.intake.vocabulary import find_malformed, find_unknown, with_numbers
 from keyheat.intake.workbench import is_model, read_model
 from keyheat.validation import table_in
 
@@ -51,13 +51,13 @@ def read_source(path: Path) -> Source:
 
 def source_of(description: Mapping[str, Any]) -> Source:
     """Read one table from a DescribeTable response."""
-    name = in_a_line(str(description.get("TableName")))
-    notes = list(misshapen(description, name))
+    name = printable_line(str(description.get("TableName")))
+    notes = list(find_malformed(description, name))
     problems = [
-        *misspelt(description, name),
-        *ill_named(f"{name}: its TableName", description.get("TableName")),
+        *find_unknown(description, name),
+        *check_name(f"{name}: its TableName", description.get("TableName")),
     ]
-    tables = () if notes else tuple(taken(name, with_numbers(description), notes, problems))
+    tables = () if notes else tuple(accept_table(name, with_numbers(description), notes, problems))
     return Source("a DescribeTable response", tables, tuple(notes))
 
 

@@ -7,8 +7,8 @@ from math import ceil
 from typing import Any, Final
 
 from keyheat.intake.description import mixed_types, table_of, types_of
-from keyheat.intake.faults import indexes_of, lacks, named
-from keyheat.intake.scaling import Scaling, steered
+from keyheat.intake.faults import find_faults, index_name, indexes_of
+from keyheat.intake.scaling import Scaling, match_scaling
 from keyheat.intake.vocabulary import Attributes
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
 from keyheat.model.resources import capacities_to_aws
@@ -43,7 +43,7 @@ class SourceTable:
 
     def scaled_by(self, bounds: Scaling, policies: Scaling) -> "SourceTable":
         """Add the scaling of targets with a policy, and notes on the others."""
-        scaling, problems = steered(self.description, bounds, policies)
+        scaling, problems = match_scaling(self.description, bounds, policies)
         return replace(self, scaling=scaling, notes=(*self.notes, *problems))
 
 
@@ -69,7 +69,7 @@ class Source:
         raise ValueError(f"{why}: add --only with one of {', '.join(names)}")
 
 
-def described(requested: Attributes) -> dict[str, Any]:
+def as_description(requested: Attributes) -> dict[str, Any]:
     """Convert a CreateTable request, or similar properties, to a DescribeTable response."""
     mode = requested.get("BillingMode") or "PROVISIONED"
     return {
@@ -80,24 +80,24 @@ def described(requested: Attributes) -> dict[str, Any]:
     }
 
 
-def taken(
+def accept_table(
     address: str, description: Mapping[str, Any], notes: list[str], problems: Iterable[str] = ()
 ) -> Iterator[SourceTable]:
     """Yield the described table; yield nothing and add notes if it lacks a required property."""
-    unique = dict.fromkeys(in_a_line(problem) for problem in problems)
-    if wrong := [f"{address}: {problem}" for problem in lacks(description)]:
-        notes += dict.fromkeys((*map(in_a_line, wrong), *unique))
+    unique = dict.fromkeys(printable_line(problem) for problem in problems)
+    if wrong := [f"{address}: {problem}" for problem in find_faults(description)]:
+        notes += dict.fromkeys((*map(printable_line, wrong), *unique))
         return
     table_of(description)  # raises for a malformed table
     yield SourceTable(
         description=description,
         address=address,
-        notes=tuple(dict.fromkeys((*unique, *map(in_a_line, left_out(description))))),
-        remarks=tuple(map(in_a_line, states(description))),
+        notes=tuple(dict.fromkeys((*unique, *map(printable_line, list_omissions(description))))),
+        remarks=tuple(map(printable_line, list_statuses(description))),
     )
 
 
-def of_facts(facts: TableFacts) -> SourceTable:
+def source_of_facts(facts: TableFacts) -> SourceTable:
     """Convert a table in evidence to a `SourceTable`; unknown keys and projections are assumed.
 
     Raises `NotTaken` if its mode or capacity is unknown, or its keys are invalid.
@@ -132,7 +132,7 @@ def of_facts(facts: TableFacts) -> SourceTable:
         ],
     }
     notes: list[str] = []
-    for source in taken(facts.name, described(description), notes):
+    for source in accept_table(facts.name, as_description(description), notes):
         return replace(source, remarks=tuple(_assumptions(facts)))
     raise NotTaken("; ".join(notes))
 
@@ -156,7 +156,7 @@ def _assumptions(facts: TableFacts) -> Iterator[str]:
         yield "local indexes are left out; their units are part of the item size"
 
 
-def in_a_line(text: str) -> str:
+def printable_line(text: str) -> str:
     """Replace characters that a comment or a terminal must not contain."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
@@ -165,7 +165,7 @@ LEAST_ITEM_BYTES: Final = 100
 """The smallest item of a scenario: one write unit, as for smaller items."""
 
 
-def left_out(description: Attributes) -> Iterator[str]:
+def list_omissions(description: Attributes) -> Iterator[str]:
     """Properties of a table that a scenario cannot express."""
     types = types_of(description)
     for index in indexes_of(description):
@@ -182,12 +182,12 @@ def left_out(description: Attributes) -> Iterator[str]:
         yield from _elsewhere(replica, description)
 
 
-def states(description: Attributes) -> Iterator[str]:
+def list_statuses(description: Attributes) -> Iterator[str]:
     """Status of a table or index that is not active."""
     for subject, status in (
         ("its TableStatus", description.get("TableStatus")),
         *(
-            (f"the IndexStatus of {named(index)}", index.get("IndexStatus"))
+            (f"the IndexStatus of {index_name(index)}", index.get("IndexStatus"))
             for index in indexes_of(description)
         ),
     ):

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from keyheat.intake.scaling import Side, bounds_of, scaled_side, tracked
-from keyheat.intake.tables import Source, SourceTable, described, taken
+from keyheat.intake.scaling import Side, bounds_of, parse_policy, scaled_side
+from keyheat.intake.tables import Source, SourceTable, accept_table, as_description
 
 TABLE, INDEX, TARGET, POLICY, SCHEDULE = (
     "aws_dynamodb_table", "aws_dynamodb_global_secondary_index", "aws_appautoscaling_target",
@@ -38,7 +38,7 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
             f"{at}.{name} is known only after apply" for at in addresses for name in unknown.get(at, ())
         ]
         described = _table(values, str(resource.get("name")), [index["values"] for index in alone])
-        for table in taken(address, described, notes, unresolved):
+        for table in accept_table(address, described, notes, unresolved):
             bounds = {side: limits for name, side, limits in _targets(resources) if name == table.name}
             rules = {side: rules for (name, side), rules in policies.items() if name == table.name}
             remarks = (*table.remarks, *_replaced(raw, address))
@@ -113,7 +113,7 @@ def _table(values: Mapping[str, Any], logical: str, alone: list[Mapping[str, Any
     within = {index.get("name"): index for index in values.get("global_secondary_index") or ()}
     indexes = within | {index.get("index_name"): index for index in alone}  # a state lists some twice
     stream = values.get("stream_view_type") if values.get("stream_enabled") else None
-    return described(
+    return as_description(
         {
             "TableName": values.get("name") or logical,
             "BillingMode": values.get("billing_mode") or "PROVISIONED",
@@ -194,7 +194,7 @@ def _policies(resources: list[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, S
         scaled = scaled_side(values.get("resource_id"), values.get("scalable_dimension"))
         for tracking in values.get("target_tracking_scaling_policy_configuration") or ():
             if resource.get("type") == POLICY and scaled:
-                yield scaled, tracked({_camel(name): value for name, value in tracking.items()})
+                yield scaled, parse_policy({_camel(name): value for name, value in tracking.items()})
 
 
 def _targets(resources: list[Mapping[str, Any]]) -> Iterator[tuple[str, Side, dict[str, float]]]:

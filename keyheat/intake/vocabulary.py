@@ -99,24 +99,24 @@ TABLE: Final[Shape] = {
 }  # fmt: skip
 
 
-def misspelt(value: Any, path: str, shape: Shape = TABLE) -> Iterator[str]:
+def find_unknown(value: Any, path: str, shape: Shape = TABLE) -> Iterator[str]:
     """Unknown properties, each with the likely correct one."""
     for name in value if isinstance(value, Mapping) and isinstance(shape, Mapping) else ():
         if name not in shape:
             near = get_close_matches(str(name), shape, n=1)
             yield f"{path}.{name} is unknown" + (f": did you mean {near[0]}?" if near else "")
     for where, member, inner in _members(value, path, shape):
-        yield from misspelt(member, where, inner)
+        yield from find_unknown(member, where, inner)
 
 
-def misshapen(value: Any, path: str, shape: Shape = TABLE) -> Iterator[str]:
+def find_malformed(value: Any, path: str, shape: Shape = TABLE) -> Iterator[str]:
     """Values that should be mappings or lists."""
     if isinstance(shape, Mapping) and not isinstance(value, Mapping):
         yield f"{path} is not a mapping of properties"
     elif isinstance(shape, list) and not isinstance(value, list | tuple):
         yield f"{path} is not a list"
     for where, member, inner in _members(value, path, shape):
-        yield from misshapen(member, where, inner)
+        yield from find_malformed(member, where, inner)
 
 
 def with_numbers(value: Any, shape: Shape = TABLE) -> Any:

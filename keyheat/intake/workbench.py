@@ -6,8 +6,8 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/workbench.Model
 from collections.abc import Mapping
 from typing import Any
 
-from keyheat.intake.scaling import SIDES, Scaling, Side, bounds_of, tracked
-from keyheat.intake.tables import Source, SourceTable, described, taken
+from keyheat.intake.scaling import SIDES, Scaling, Side, bounds_of, parse_policy
+from keyheat.intake.tables import Source, SourceTable, accept_table, as_description
 
 
 def is_model(raw: Mapping[str, Any]) -> bool:
@@ -19,7 +19,7 @@ def read_model(raw: Mapping[str, Any]) -> Source:
     """Read the tables of a model, with their capacity and scaling."""
     tables, notes = list[SourceTable](), list[str]()
     for model in raw["DataModel"]:
-        for table in taken(str(model.get("TableName")), _table(model), notes):
+        for table in accept_table(str(model.get("TableName")), _table(model), notes):
             tables.append(table.scaled_by(*_scaling(model)))
     return Source("a model of NoSQL Workbench", tuple(tables), tuple(notes))
 
@@ -33,7 +33,7 @@ def _table(model: Mapping[str, Any]) -> dict[str, Any]:
         for attribute in (owner.get("KeyAttributes") or {}).values()
     }
     provisioned = model.get("BillingMode") == "PROVISIONED"
-    return described(
+    return as_description(
         {
             "TableName": model.get("TableName"),
             "BillingMode": "PROVISIONED" if provisioned else "PAY_PER_REQUEST",
@@ -96,5 +96,5 @@ def _scaling(model: Mapping[str, Any]) -> tuple[Scaling, Scaling]:
         if tracking := settings.get("ScalingPolicyConfiguration") or request.get(
             "TargetTrackingScalingPolicyConfiguration"
         ):
-            policies[None, side] = tracked(tracking)
+            policies[None, side] = parse_policy(tracking)
     return bounds, policies

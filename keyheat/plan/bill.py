@@ -24,8 +24,8 @@ from keyheat.plan.charges import (
 )
 from keyheat.plan.forecast import forecast
 from keyheat.plan.prices import Prices
-from keyheat.plan.quotas import GivenCapacity, given_to
-from keyheat.plan.totals import LoadTotals, ResourceSide, expected
+from keyheat.plan.quotas import GivenCapacity, capacities_of
+from keyheat.plan.totals import LoadTotals, ResourceSide, total_load
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.words import Capacity, Direction
@@ -72,8 +72,8 @@ def bill_of_run(
     capacity of an `existing` table is not the run's cost; `clean_up` deletes the items that the run wrote,
     and scans `table_bytes` to find them. Pass `sent` if it is already computed. Raises `TraceError`.
     """
-    totals = sent if sent is not None else expected(scenario, folder=folder)
-    given, hours = given_to(scenario), hours_begun(scenario.load.duration_s + AROUND_S)
+    totals = sent if sent is not None else total_load(scenario, folder=folder)
+    given, hours = capacities_of(scenario), hours_begun(scenario.load.duration_s + AROUND_S)
     paid = created_for(given, existing=existing)
     provisioned = highest_of(paid, scenario)
     units = _units(scenario, prices, totals, folder)

@@ -21,7 +21,7 @@ from keyheat.plan.prices import (
     consumed_dollars,
     provisioned_dollars,
 )
-from keyheat.plan.quotas import GivenCapacity, given_to, pre_warmed
+from keyheat.plan.quotas import GivenCapacity, capacities_of, pre_warmed
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
@@ -84,7 +84,7 @@ class Tariff:
     @classmethod
     def of(cls, scenario: Scenario, prices: Prices, *, existing: bool = False) -> "Tariff":
         """Build the tariff of a scenario's tables; an `existing` table's capacity is free of charge."""
-        given = given_to(scenario)
+        given = capacities_of(scenario)
         by_unit = any(resource.on_demand_from_s is not None for resource in given)
         return cls(
             per_hour=fsum(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from keyheat.plan.quotas import DEFAULT_QUOTAS, ON_DEMAND, GivenCapacity, Quotas, given_to
-from keyheat.plan.totals import LoadTotals, SideTotals, expected
+from keyheat.plan.quotas import DEFAULT_QUOTAS, ON_DEMAND, GivenCapacity, Quotas, capacities_of
+from keyheat.plan.totals import LoadTotals, SideTotals, total_load
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.alterations import spreads_itself
 from keyheat.simulator.flow import Traffic
@@ -31,7 +31,7 @@ class LimitUse:
         return self.asked_per_s / self.limit_per_s
 
 
-def used_by(
+def limit_uses(
     scenario: Scenario,
     *,
     folder: Path = Path(),
@@ -46,11 +46,13 @@ def used_by(
     """
     if traffic is None and scenario.keys.shards > 1 and not spreads_itself(scenario, folder):
         return ()
-    sent = expected(scenario, folder=folder, scale=scale, traffic=traffic)
+    sent = total_load(scenario, folder=folder, scale=scale, traffic=traffic)
     if sent is None:
         return ()
     given = {
-        resource.index: resource for resource in given_to(scenario) if resource.table == scenario.table.name
+        resource.index: resource
+        for resource in capacities_of(scenario)
+        if resource.table == scenario.table.name
     }
     uses = [
         use

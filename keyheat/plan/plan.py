@@ -3,7 +3,7 @@
 Leaves out shards that share a partition, splits and retries, which a simulation covers.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from pathlib import Path
@@ -16,16 +16,15 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.forecast import Forecast, forecast
 from keyheat.plan.prices import Prices
-from keyheat.plan.quotas import DEFAULT_QUOTAS, GivenCapacity, Quotas, given_to, over_quota
+from keyheat.plan.quotas import DEFAULT_QUOTAS, GivenCapacity, Quotas, capacities_of, over_quota
 from keyheat.plan.totals import (
     GOES_ON,
     Floats,
     HottestPartition,
     LoadTotals,
     ResourceSide,
-    SideTotals,
-    expected,
-    goes_on,
+    repeats_first_hour,
+    total_load,
 )
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair
@@ -53,11 +52,11 @@ class ThrottleForecast:
     grows: bool = False  # a new on-demand table, with demand above its initial capacity
 
 
-def foretold(
+def predict_throttles(
     scenario: Scenario, sent: LoadTotals, *, quotas: Quotas, scale: float = 1.0
 ) -> tuple[ThrottleForecast, ...]:
     """List every limit that the load test exceeds; `scale` multiplies all limits."""
-    given = {(resource.table, resource.index): resource for resource in given_to(scenario)}
+    given = {(resource.table, resource.index): resource for resource in capacities_of(scenario)}
     of_tables = tuple(_capacity(scenario, sent, given, scale))
     # Requests that the table's limit throttles never reach its partitions.
     refused = {(limit.name, limit.direction): limit.limit_per_s for limit in of_tables if not limit.later}
@@ -221,7 +220,11 @@ def _account(
             continue
         for direction in (Direction.WRITE, Direction.READ):
             quota = quotas.table.of(direction)
-            demands = _demands_of(sent.sides.values(), table, direction)
+            demands = [
+                totals.per_s
+                for side, totals in sent.sides.items()
+                if (side.table, side.direction) == (table, direction)
+            ]
             if quota is None or not demands:
                 continue
             total: Floats = np.sum(demands, axis=0)
@@ -233,16 +236,8 @@ def _account(
                     direction=direction,
                     asked_per_s=float(total.max()),
                     limit_per_s=quota * scale,
-                    from_s=_first_above(total, quota * scale),
+                    from_s=float((total > quota * scale).argmax()),
                 )
-
-
-def _demands_of(demand: Iterable[SideTotals], table: str, direction: Direction) -> list[Floats]:
-    return [side.per_s for side in demand if side.side.table == table and side.side.direction is direction]
-
-
-def _first_above(per_s: Floats, limit: float) -> float:
-    return float((per_s > limit).argmax())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,7 +262,7 @@ class ScenarioPlan:
         return self.region if self.region not in (None, self.bill.prices.region) else None
 
 
-def planned(
+def plan_run(
     scenario: Scenario,
     prices: Prices,
     *,
@@ -286,7 +281,7 @@ def planned(
     `scale` multiplies the target's limits; default: the scenario's `local.scale`. Raises `TraceError`.
     """
     limits_scale = scenario.local.scale if scale is None else scale
-    sent = expected(scenario, folder=folder, scale=limits_scale)
+    sent = total_load(scenario, folder=folder, scale=limits_scale)
     return ScenarioPlan(
         scenario=scenario,
         forecast=forecast(scenario, prices, margin=margin, folder=folder),
@@ -303,19 +298,24 @@ def planned(
         ),
         quotas=quotas,
         over_quota=() if existing else over_quota(scenario, quotas),
-        foretold=foretold(scenario, sent, quotas=quotas, scale=limits_scale) if sent is not None else (),
+        foretold=predict_throttles(scenario, sent, quotas=quotas, scale=limits_scale)
+        if sent is not None
+        else (),
         margin=margin,
         scale=limits_scale,
         region=region,
-        assumed=(*assumptions_of(scenario, folder), *((GOES_ON,) if goes_on(scenario) and sent else ())),
+        assumed=(
+            *assumptions_of(scenario, folder),
+            *((GOES_ON,) if repeats_first_hour(scenario) and sent else ()),
+        ),
     )
 
 
 def not_reproduced(scenario: Scenario, folder: Path, constraint: Constraint) -> str | None:
     """Why the scenario of an incident does not repeat its throttles; None if its plan expects them."""
-    if constraint == "none" or (sent := expected(scenario, folder=folder)) is None:
+    if constraint == "none" or (sent := total_load(scenario, folder=folder)) is None:
         return None
-    limits_exceeded = foretold(scenario, sent, quotas=DEFAULT_QUOTAS)
+    limits_exceeded = predict_throttles(scenario, sent, quotas=DEFAULT_QUOTAS)
     limits = {limit.constraint for limit in limits_exceeded if not limit.later}
     if limits and constraint in (*limits, "undetermined"):
         return None

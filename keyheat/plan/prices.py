@@ -83,7 +83,7 @@ class Prices(Part):
 
     @property
     def title(self) -> str:
-        """The name of the list, to print beside a price."""
+        """The name of the list, to print with a price."""
         return f"list prices of {self.region}, {self.as_of:%Y-%m-%d}"
 
 

@@ -2,6 +2,7 @@
 
 Provisioned capacity of a table includes its global indexes; the account's quota covers all provisioned
 tables. On demand, the table's quota limits the throughput of the table with its indexes:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +43,7 @@ class GivenCapacity:
         return f"table {self.table}" if self.index is None else f"index {self.index}"
 
 
-def given_to(scenario: Scenario) -> tuple[GivenCapacity, ...]:
+def capacities_of(scenario: Scenario) -> tuple[GivenCapacity, ...]:
     """Every table with its global indexes, the judged table first; local indexes share its capacity."""
     return tuple(
         _given(table, index, scenario.timeline if table is scenario.table else ())
@@ -143,7 +144,7 @@ def over_quota(scenario: Scenario, quotas: Quotas) -> tuple[str, ...]:
     """
     return tuple(
         f"{subject} {units:,.0f} {direction.unit}/s, and the quota of {owner} is {quota:,.0f}: {RAISED}"
-        for subject, requested, owner in _requests(given_to(scenario))
+        for subject, requested, owner in _requests(capacities_of(scenario))
         for direction in WRITES_FIRST
         if (quota := (quotas.account if owner == ACCOUNT else quotas.table).of(direction)) is not None
         and (units := requested.of(direction)) is not None
@@ -159,11 +160,11 @@ def _requests(given: Sequence[GivenCapacity]) -> Iterator[tuple[str, Capacity, s
     for table in dict.fromkeys(resource.table for resource in given):
         of_table = [resource for resource in given if resource.table == table]
         indexes = " with its indexes" if len(of_table) > 1 else ""
-        yield f"table {table}{indexes} is to have", _together(of_table), A_TABLE
-    yield "the scenario's tables are to have", _together(given), ACCOUNT
+        yield f"table {table}{indexes} needs", _together(of_table), A_TABLE
+    yield "the scenario's tables need", _together(given), ACCOUNT
     for resource in given:
-        yield f"{resource.name} is to have a maximum of", resource.max_on_demand, A_TABLE
-        yield f"{resource.name} is to have warm throughput of", resource.warm, A_TABLE
+        yield f"{resource.name} needs a maximum of", resource.max_on_demand, A_TABLE
+        yield f"{resource.name} needs warm throughput of", resource.warm, A_TABLE
 
 
 def _together(given: Sequence[GivenCapacity]) -> Capacity:

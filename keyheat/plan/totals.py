@@ -128,7 +128,7 @@ CEILINGS: Final = {
 }
 
 
-def expected(
+def total_load(
     scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0, traffic: Traffic | None = None
 ) -> LoadTotals | None:
     """Total what the scenario's load test, or `traffic`, sends; `folder` holds the scenario's trace.
@@ -137,29 +137,28 @@ def expected(
     load is unknown: it changes for longer than that, or no dry run shows what is sent. Raises `TraceError`.
     """
     if scenario.load.duration_s > LONGEST_S:
-        return _going_on(scenario, folder, scale) if goes_on(scenario) else None
+        return _repeat_first_hour(scenario, folder, scale) if repeats_first_hour(scenario) else None
     try:
         traffic = traffic or traffic_of(scenario, seed=scenario.seed, folder=folder)
         tally = _Tally(scenario, scale)
         for second in range(ceil(scenario.load.duration_s)):
             flows = traffic.second(second)
-            traffic.answered(second, [_served(flow) for flow in flows])
+            traffic.answered(second, [_serve(flow) for flow in flows])
             tally.add(second, flows)
     except ScenarioError:
         return None
     return tally.expected()
 
 
-def goes_on(scenario: Scenario) -> bool:
+def repeats_first_hour(scenario: Scenario) -> bool:
     """Whether the load is so long that its first hour stands for all of it."""
     same = scenario.load.arrivals != "trace" and not scenario.is_changing
     return same and scenario.load.duration_s > LONGEST_S
 
 
-def _going_on(scenario: Scenario, folder: Path, scale: float) -> LoadTotals | None:
-    """Repeat the first hour."""
+def _repeat_first_hour(scenario: Scenario, folder: Path, scale: float) -> LoadTotals | None:
     duration_s = scenario.load.duration_s
-    hour = expected(lasting(scenario, FIRST_S), folder=folder, scale=scale)
+    hour = total_load(lasting(scenario, FIRST_S), folder=folder, scale=scale)
     if hour is None:
         return None
     times = duration_s / FIRST_S
@@ -181,7 +180,7 @@ def _going_on(scenario: Scenario, folder: Path, scale: float) -> LoadTotals | No
     )
 
 
-def _served(flow: Flow) -> FlowAnswer:
+def _serve(flow: Flow) -> FlowAnswer:
     """Answer as a table that serves everything. Counts are means, so they may be fractions."""
     items = flow.requests * flow.items
     return FlowAnswer(
@@ -250,7 +249,9 @@ class _Tally:
         for number, table in enumerate((self.scenario.table, *self.scenario.companions)):
             seed = self.scenario.seed + number
             self._models[table.name] = TableModel(capacity_of(table), now_s=0.0, seed=seed)
-        self._timeline = CapacityTimeline(_unscaled(self.scenario), started_s=0.0, seed=self.scenario.seed)
+        self._timeline = CapacityTimeline(
+            _without_scaling(self.scenario), started_s=0.0, seed=self.scenario.seed
+        )
 
     def add(self, second: int, flows: Sequence[Flow]) -> None:
         """Count one second."""
@@ -312,7 +313,7 @@ class _Tally:
                 at_s=second,
                 asked_per_s=float(units[busiest]),
                 ceiling_per_s=float(units[busiest] / weighed[busiest] * ceiling),
-                key_per_s=_most_used(shares, demands, busiest),
+                key_per_s=_hottest_key_units(shares, demands, busiest),
             )
 
     def expected(self) -> LoadTotals:
@@ -327,7 +328,7 @@ class _Tally:
                     buffer_full_s=self._buffers[side].full_s(len(per_s)) if side in self._buffers else None,
                 )
                 for side, per_s in sorted(
-                    self._per_s.items(), key=lambda entry: _order(self.scenario, entry[0])
+                    self._per_s.items(), key=lambda entry: _sort_key(self.scenario, entry[0])
                 )
             },
             operations=tuple(
@@ -346,7 +347,7 @@ class _Tally:
         )
 
 
-def _unscaled(scenario: Scenario) -> Scenario:
+def _without_scaling(scenario: Scenario) -> Scenario:
     """Remove auto scaling: it depends on consumed units, and a run in AWS has none."""
     table = scenario.table
     indexes = tuple(index.model_copy(update={"auto_scaling": None}) for index in table.indexes)
@@ -354,17 +355,12 @@ def _unscaled(scenario: Scenario) -> Scenario:
     return scenario.model_copy(update={"table": alone})
 
 
-def _order(scenario: Scenario, side: ResourceSide) -> tuple[bool, str, str, bool]:
+def _sort_key(scenario: Scenario, side: ResourceSide) -> tuple[bool, str, str, bool]:
     """The judged table first, then its indexes, then companions; writes before reads."""
-    return (
-        side.table != scenario.table.name,
-        side.table,
-        side.index or "",
-        side.direction is Direction.READ,
-    )
+    return (side.table != scenario.table.name, side.table, side.index or "", side.direction is Direction.READ)
 
 
-def _most_used(shares: PartitionShares, demands: Sequence[_Demand], busiest: int) -> float:
+def _hottest_key_units(shares: PartitionShares, demands: Sequence[_Demand], busiest: int) -> float:
     """Units of the most used key on one partition, over all kinds of requests."""
     units: dict[str, float] = {}
     for demand in demands:

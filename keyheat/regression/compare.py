@@ -3,9 +3,9 @@
 Measures without noise (labels, exact measures, simulated runs of one seed) are compared run by run, and any
 change counts. For the others, an interval of the change decides, by Welch's t on logarithms:
 
-        worse, better   the interval excludes zero, and the estimate is at least the least effect
+    worse, better   the interval excludes zero, and the estimate is at least the least effect
     same            the interval lies within the least effect, on both sides of zero
-        undecided       anything else; the sentence tells how many repetitions are enough
+    undecided       anything else; the sentence tells how many repetitions are enough
 
 The confidence applies to the whole suite: with 99 % and ten intervals, each has a level of 99.9 %
 (Bonferroni). Values below a measure's floor are raised to it, since 0 has no logarithm. A run without a
@@ -54,7 +54,7 @@ class Value:
 
     @property
     def text(self) -> float | str:
-        return self.number if self.why is None else _in_words(self.why)
+        return self.number if self.why is None else self.why.replace("_", " ")
 
 
 Side = Sequence[Value]
@@ -89,7 +89,7 @@ class Comparison:
         if is_noisy(self.gate) and not self.simulated:
             return []
         pairs = _pairs(self.first, self.last)
-        alike = all(_alike(side) for pair in pairs for side in pair)
+        alike = all(_all_equal(side) for pair in pairs for side in pair)
         return [(first[0], last[0]) for first, last in pairs] if alike else []
 
     @property
@@ -135,15 +135,15 @@ def judge(
     or design, where the same seed draws other sizes and operations.
     """
     compared = [
-        _compared(case, gate, before.get(case, ()), after.get(case, ()), in_turns, changed=case in changed)
+        _compare(case, gate, before.get(case, ()), after.get(case, ()), in_turns, changed=case in changed)
         for case, gates in gates_by_case.items()
         for gate in gates
     ]
-    tests = sum(comparison.tested for comparison in compared)
-    return tuple(_finding(comparison, tests) for comparison in compared)
+    tests = sum(sides.tested for sides in compared)
+    return tuple(_finding(sides, tests) for sides in compared)
 
 
-def _compared(
+def _compare(
     case: str, gate: Gate, before: Sequence[RunSummary], after: Sequence[RunSummary], in_turns: bool,
     *, changed: bool,
 ) -> Comparison:  # fmt: skip
@@ -155,16 +155,16 @@ def _compared(
     if paired:
         whole = [pair for pair in zip(first, last, strict=True) if all(pair)]
         first, last = ([pair[side] for pair in whole] for side in (0, 1))
-    comparison = Comparison(
+    sides = Comparison(
         case=case, gate=gate, before=valid_before, after=valid_after, in_turns=in_turns, paired=paired,
         first=[entry for entry in first if entry], last=[entry for entry in last if entry],
         left_out=(len(before) - len(valid_before), len(after) - len(valid_after)),
     )  # fmt: skip
     if changed and gate.measure in MEANS:
-        return replace(comparison, gate=gate.model_copy(update={"least_effect": LEAST_CHANGED}))
-    if gate.measure == LABELS or is_noisy(gate) or comparison.exact:
-        return comparison
-    return replace(comparison, gate=gate.model_copy(update={"least_effect": LEAST_DRAWN}))
+        return replace(sides, gate=gate.model_copy(update={"least_effect": LEAST_CHANGED}))
+    if gate.measure == LABELS or is_noisy(gate) or sides.exact:
+        return sides
+    return replace(sides, gate=gate.model_copy(update={"least_effect": LEAST_DRAWN}))
 
 
 def _value(gate: Gate, run: RunSummary) -> Value | None:
@@ -177,48 +177,38 @@ def _value(gate: Gate, run: RunSummary) -> Value | None:
     return Value(number=inf if (stands == "better") == (better == "higher") else -inf, seed=run.seed, why=why)
 
 
-def _finding(comparison: Comparison, tests: int) -> GateFinding:
-    if lacking := [
-        side for side, runs in (("before", comparison.before), ("after", comparison.after)) if not runs
-    ]:
-        return comparison.finding("missing", f"There is no valid run {' and none '.join(lacking)}")
-    if comparison.gate.measure == LABELS:
-        pairs = _pairs(comparison.before, comparison.after) if comparison.simulated else []
-        decision, words = judge_labels(pairs or [(comparison.before, comparison.after)])
-        return comparison.finding(
-            decision, words, before=labels_of(comparison.before), after=labels_of(comparison.after)
-        )
-    if not comparison.first or not comparison.last:
-        return _without(comparison)
-    if exact := comparison.exact:
-        return _exact(comparison, exact)
-    if not all(isfinite(run.number) for run in (*comparison.first, *comparison.last)):
-        return _by_kind(comparison)
-    return _by_interval(comparison, tests)
+def _finding(sides: Comparison, tests: int) -> GateFinding:
+    if lacking := [side for side, runs in (("before", sides.before), ("after", sides.after)) if not runs]:
+        return sides.finding("missing", f"There is no valid run {' and none '.join(lacking)}")
+    if sides.gate.measure == LABELS:
+        pairs = _pairs(sides.before, sides.after) if sides.simulated else []
+        decision, words = judge_labels(pairs or [(sides.before, sides.after)])
+        return sides.finding(decision, words, before=labels_of(sides.before), after=labels_of(sides.after))
+    if not sides.first or not sides.last:
+        return _without_values(sides)
+    if exact := sides.exact:
+        return _exact(sides, exact)
+    if not all(isfinite(run.number) for run in (*sides.first, *sides.last)):
+        return _by_kind(sides)
+    return _by_interval(sides, tests)
 
 
-def _without(comparison: Comparison) -> GateFinding:
+def _without_values(sides: Comparison) -> GateFinding:
     """The finding if one or both sides have no value."""
-    name = comparison.gate.measure
-    why = next(
-        (run.absent[name] for run in (*comparison.before, *comparison.after) if name in run.absent), None
-    )
+    name = sides.gate.measure
+    why = next((run.absent[name] for run in (*sides.before, *sides.after) if name in run.absent), None)
     reason = f": {ABSENCES[why].says}" if why else ""
-    if not comparison.first and not comparison.last:
-        return comparison.finding("undecided", f"Neither side has {name}{reason}")
-    if comparison.last and any(
-        name not in run.measures and name not in run.absent for run in comparison.before
-    ):
-        return comparison.finding(
+    if not sides.first and not sides.last:
+        return sides.finding("undecided", f"Neither side has {name}{reason}")
+    if sides.last and any(name not in run.measures and name not in run.absent for run in sides.before):
+        return sides.finding(
             "undecided",
-            f"The baseline is older than {name}; now it is {_middle_text(comparison, comparison.last)}",
-            after=_middle(comparison.last),
+            f"The baseline is older than {name}; now it is {_middle_text(sides, sides.last)}",
+            after=_middle(sides.last),
         )  # fmt: skip
-    lacking, there, side = (
-        ("before", "after", comparison.last) if comparison.last else ("after", "before", comparison.first)
-    )
-    because = f"No run {lacking} has {name}{reason}; {there} it was {_middle_text(comparison, side)}"
-    return comparison.finding("missing", because, **{there: _middle(side)})
+    lacking, there, side = ("before", "after", sides.last) if sides.last else ("after", "before", sides.first)
+    because = f"No run {lacking} has {name}{reason}; {there} it was {_middle_text(sides, side)}"
+    return sides.finding("missing", because, **{there: _middle(side)})
 
 
 # Without noise
@@ -237,115 +227,104 @@ def _pairs(before: Sequence[Item], after: Sequence[Item]) -> list[tuple[Sequence
     return [(first[seed], last[seed]) for seed in first if seed is not None and seed in last]
 
 
-def _alike(side: Side) -> bool:
+def _all_equal(side: Side) -> bool:
     return all(isclose(run.number, side[0].number, rel_tol=SAME) for run in side)
 
 
-def _exact(comparison: Comparison, pairs: Sequence[tuple[Value, Value]]) -> GateFinding:
+def _exact(sides: Comparison, pairs: Sequence[tuple[Value, Value]]) -> GateFinding:
     """Decide by the seed with the worst change, else by the largest change."""
     order: Sequence[Decision] = ("worse", "better", "same")
-    decision = min((_decision(comparison, *pair) for pair in pairs), key=order.index)
+    decision = min((_decision(sides, *pair) for pair in pairs), key=order.index)
     first, last = max(
-        (pair for pair in pairs if _decision(comparison, *pair) == decision),
-        key=lambda pair: 0.0 if _alike(pair) else abs(pair[1].number - pair[0].number),
+        (pair for pair in pairs if _decision(sides, *pair) == decision),
+        key=lambda pair: 0.0 if _all_equal(pair) else abs(pair[1].number - pair[0].number),
     )
     comparable = isfinite(first.number) and isfinite(last.number) and first.number
-    return comparison.finding(
-        decision, f"{_change(comparison, first, last)}, {some(len(pairs), 'seed')} compared one by one",
+    return sides.finding(
+        decision, f"{_change(sides, first, last)}, {some(len(pairs), 'seed')} compared one by one",
         before=first.text, after=last.text,
-        change=last.number / first.number - 1 if comparable else 0.0 if _alike((first, last)) else None,
+        change=last.number / first.number - 1 if comparable else 0.0 if _all_equal((first, last)) else None,
     )  # fmt: skip
 
 
-def _decision(comparison: Comparison, before: Value, after: Value) -> Decision:
-    first, last = (max(side.number, comparison.measure.floor) for side in (before, after))
+def _decision(sides: Comparison, before: Value, after: Value) -> Decision:
+    first, last = (max(side.number, sides.measure.floor) for side in (before, after))
     if not isfinite(before.number + after.number):
         first, last = before.number, after.number
         counts = first != last
     else:
-        counts = (
-            not isclose(first, last, rel_tol=SAME)
-            and abs(last - first) > comparison.gate.least_effect * first
-        )
+        least = sides.gate.least_effect * first
+        counts = abs(last - first) > least and not isclose(first, last, rel_tol=SAME)
     if not counts:
         return "same"
-    return "better" if comparison.measure.better == ("higher" if last > first else "lower") else "worse"
+    return "better" if sides.measure.better == ("higher" if last > first else "lower") else "worse"
 
 
-def _change(comparison: Comparison, before: Value, after: Value) -> str:
-    first, last = (value(side.text, comparison.gate.measure) for side in (before, after))
-    if _alike((before, after)):
+def _change(sides: Comparison, before: Value, after: Value) -> str:
+    first, last = (value(side.text, sides.gate.measure) for side in (before, after))
+    if _all_equal((before, after)):
         return f"{last} as before"
     words = f"{first} before, {last} now"
-    if by := step(before.text, after.text, comparison.gate.measure):
+    if by := step(before.text, after.text, sides.gate.measure):
         words += f" ({by})"
     elif isfinite(before.number) and isfinite(after.number) and before.number:
         more = "more" if after.number > before.number else "less"
         words += f" ({percent(abs(after.number / before.number - 1))} {more})"
-    least = comparison.gate.least_effect
+    least = sides.gate.least_effect
     return f"{words}, and changes up to {percent(least)} do not count" if least else words
 
 
 # With noise
 
 
-def _by_kind(comparison: Comparison) -> GateFinding:
+def _by_kind(sides: Comparison) -> GateFinding:
     """Decide by whether runs have a number, if all runs of each side agree."""
-    numbers = {"before": _middle(comparison.first), "after": _middle(comparison.last), **_counts(comparison)}
-    first, last = (
-        {0.0 if isfinite(run.number) else run.number for run in x}
-        for x in (comparison.first, comparison.last)
-    )
-    words = f"{_kinds(comparison, comparison.first)} before, {_kinds(comparison, comparison.last)} now"
+    numbers = {"before": _middle(sides.first), "after": _middle(sides.last), **_counts(sides)}
+    both = (sides.first, sides.last)
+    first, last = ({0.0 if isfinite(run.number) else run.number for run in side} for side in both)
+    words = f"{_kinds(sides, sides.first)} before, {_kinds(sides, sides.last)} now"
     if len(first) > 1 or len(last) > 1:
-        return comparison.finding("undecided", f"{words}: it comes and goes", **numbers)
+        return sides.finding("undecided", f"{words}: it comes and goes", **numbers)
     was, now = first.pop(), last.pop()
     if was == now:
-        return comparison.finding("same", words, **numbers)
-    if min(len(comparison.first), len(comparison.last)) < LEAST_ALIKE:
-        return comparison.finding("undecided", f"{words}: {LEAST_ALIKE} repetitions are enough", **numbers)
-    better = comparison.measure.better == ("higher" if now > was else "lower")
-    return comparison.finding("better" if better else "worse", words, **numbers)
+        return sides.finding("same", words, **numbers)
+    if min(len(sides.first), len(sides.last)) < LEAST_ALIKE:
+        return sides.finding("undecided", f"{words}: {LEAST_ALIKE} repetitions are enough", **numbers)
+    better = sides.measure.better == ("higher" if now > was else "lower")
+    return sides.finding("better" if better else "worse", words, **numbers)
 
 
-def _kinds(comparison: Comparison, side: Side) -> str:
+def _kinds(sides: Comparison, side: Side) -> str:
     """A side as text: no throttles in 2 of 5 runs, else 12 s."""
     lacking = [run for run in side if run.why]
     if not lacking:
-        return _middle_text(comparison, side)
+        return _middle_text(sides, side)
     finite = [run for run in side if not run.why]
-    numbers = f", else {_middle_text(comparison, finite)}" if finite else ""
+    numbers = f", else {_middle_text(sides, finite)}" if finite else ""
     return f"{lacking[0].text} in {len(lacking)} of {some(len(side), 'run')}{numbers}"
 
 
-def _by_interval(comparison: Comparison, tests: int) -> GateFinding:
-    first, last = (_raised(comparison.measure, side) for side in (comparison.first, comparison.last))
-    numbers = {
-        "before": _typical(comparison, comparison.first),
-        "after": _typical(comparison, comparison.last),
-        **_counts(comparison),
-    }
-    values = (
-        " before, ".join(value(numbers[side], comparison.gate.measure) for side in ("before", "after"))
-        + " now"
-    )
+def _by_interval(sides: Comparison, tests: int) -> GateFinding:
+    first, last = (_raise_to_floor(sides.measure, side) for side in (sides.first, sides.last))
+    numbers = {"before": _typical(sides, sides.first), "after": _typical(sides, sides.last), **_counts(sides)}
+    before, after = (value(numbers[side], sides.gate.measure) for side in ("before", "after"))
+    values = f"{before} before, {after} now"
     if min(len(first), len(last)) < LEAST_RUNS:
         why = "one repetition has no spread, so a noisy measure cannot be decided"
-        return comparison.finding("undecided", f"{values}: {why}", **numbers)
-    level = 1 - (1 - comparison.gate.confidence) / max(1, tests)
-    unsure = max(comparison.measure.floor / 2 / fmean(side) for side in (first, last))
-    interval = _interval(
-        first, last, level, unsure if comparison.measure.unit == "s" else 0.0, paired=comparison.paired
-    )
+        return sides.finding("undecided", f"{values}: {why}", **numbers)
+    level = 1 - (1 - sides.gate.confidence) / max(1, tests)
+    floor = sides.measure.floor if sides.measure.unit == "s" else 0.0
+    unsure = max(floor / 2 / fmean(side) for side in (first, last))
+    interval = _interval(first, last, level, unsure, paired=sides.paired)
     within = between(interval.low, interval.high)
     change = f"{relative(interval.change)} ({within})" if within else "the size of the change is unknown"
     change = relative(interval.change) if interval.low == interval.high else change
-    change = step(numbers["before"], numbers["after"], comparison.gate.measure) or change
-    decision = _decided_by(interval, comparison)
-    why = _why(comparison, decision, interval, level)
-    if comparison.of_the_machine:
+    change = step(numbers["before"], numbers["after"], sides.gate.measure) or change
+    decision = _decided_by(interval, sides)
+    why = _why(sides, decision, interval, level)
+    if sides.of_the_machine:
         decision, why = "undecided", f"; {OF_THE_MACHINE}"
-    return comparison.finding(
+    return sides.finding(
         decision, f"{values}: {change}{why}", change=interval.change, low=interval.low, high=interval.high,
         **numbers,
     )  # fmt: skip
@@ -361,25 +340,19 @@ def _interval(
         interval_of(first, last, (1 + level) / 2, least_spread=unsure, paired=pairs)
         for pairs in (False, True)
     ]
-    return min(
-        both, key=lambda interval: (1 + interval.high) / (1 + interval.low) if interval.low > -1 else inf
-    )
+    return min(both, key=lambda x: (1 + x.high) / (1 + x.low) if x.low > -1 else inf)
 
 
-def _decided_by(interval: Interval, comparison: Comparison) -> Decision:
-    least = comparison.gate.least_effect
+def _decided_by(interval: Interval, sides: Comparison) -> Decision:
+    least = sides.gate.least_effect
     if (interval.low > 0 or interval.high < 0) and abs(interval.change) >= least:
-        return (
-            "better"
-            if comparison.measure.better == ("higher" if interval.change > 0 else "lower")
-            else "worse"
-        )
+        return "better" if sides.measure.better == ("higher" if interval.change > 0 else "lower") else "worse"
     return "same" if interval.low >= -least and interval.high <= least else "undecided"
 
 
-def _why(comparison: Comparison, decision: Decision, interval: Interval, level: float) -> str:
+def _why(sides: Comparison, decision: Decision, interval: Interval, level: float) -> str:
     """Why the decision was made, or what it takes to decide."""
-    least, runs = comparison.gate.least_effect, min(len(comparison.first), len(comparison.last))
+    least, runs = sides.gate.least_effect, min(len(sides.first), len(sides.last))
     if decision == "same":
         return f", within the least effect of {percent(least)}"
     if decision != "undecided":
@@ -394,22 +367,19 @@ def _why(comparison: Comparison, decision: Decision, interval: Interval, level: 
     return f"; too noisy to tell {percent(least)} with {some(runs, 'repetition')}: {enough} are enough"
 
 
-def _counts(comparison: Comparison) -> dict[str, Any]:
-    return {"repetitions": (len(comparison.first), len(comparison.last))}
+def _counts(sides: Comparison) -> dict[str, Any]:
+    return {"repetitions": (len(sides.first), len(sides.last))}
 
 
-def _raised(measure: Measure, side: Side) -> list[float]:
+def _raise_to_floor(measure: Measure, side: Side) -> list[float]:
     return [max(run.number, measure.floor) for run in side]
 
 
-def _typical(comparison: Comparison, side: Side) -> float:
+def _typical(sides: Comparison, side: Side) -> float:
     """The number for a side: the geometric mean, or the median if that is below the floor."""
     middle = median(run.number for run in side)
-    return (
-        geometric_mean(_raised(comparison.measure, side))
-        if middle and middle >= comparison.measure.floor
-        else middle
-    )
+    whole = middle and middle >= sides.measure.floor
+    return geometric_mean(_raise_to_floor(sides.measure, side)) if whole else middle
 
 
 def _middle(side: Side) -> float | str:
@@ -420,10 +390,5 @@ def _middle(side: Side) -> float | str:
     return next(run.text for run in side if run.why)
 
 
-def _middle_text(comparison: Comparison, side: Side) -> str:
-    return value(_middle(side), comparison.gate.measure)
-
-
-def _in_words(why: Absence) -> str:
-    """A reason as text: no throttles."""
-    return why.replace("_", " ")
+def _middle_text(sides: Comparison, side: Side) -> str:
+    return value(_middle(side), sides.gate.measure)

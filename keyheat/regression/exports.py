@@ -17,7 +17,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from keyheat.analysis.measures import MEASURES
 from keyheat.metrics import PREFIX, Metric, prometheus_text
 from keyheat.regression.outcome import CaseMade, GateFinding, SessionOutcome, medians
-from keyheat.regression.phrases import against, changed, headline, value
+from keyheat.regression.phrases import baseline_phrase, change_phrase, headline, value
 from keyheat.runfiles import CannotWrite, FileProblem, write_atomically, write_json
 
 FORMAT: Final = "keyheat.regression/1"
@@ -70,7 +70,7 @@ def _suites(outcome: SessionOutcome) -> Iterator[TestSuite]:
     for case in outcome.cases:
         gates = [_gate(outcome, finding) for finding in outcome.findings if finding.case == case.name]
         suite = _suite(f"{outcome.suite}.{case.name}", [_runs(outcome, case), *gates])
-        facts = {"session": outcome.session, "baseline": against(outcome), "target": case.target}
+        facts = {"session": outcome.session, "baseline": baseline_phrase(outcome), "target": case.target}
         for name, text in (facts | {f"run {run.repetition}": run.url for run in case.after}).items():
             suite.add_property(name, _clean(text))
         yield suite
@@ -114,7 +114,7 @@ def _runs(outcome: SessionOutcome, case: CaseMade) -> TestCase:
 def _gate(outcome: SessionOutcome, finding: GateFinding) -> TestCase:
     measure = finding.gate.measure
     before, after = value(finding.before, measure), value(finding.after, measure)
-    short = _clean(f"{before} before, {after} now, {changed(finding)}")
+    short = _clean(f"{before} before, {after} now, {change_phrase(finding)}")
     result = Failure(short, finding.decision) if finding.failed else None
     skipped = Skipped(short) if finding.decision == "undecided" else None
     return _test(outcome, finding.case, measure, result or skipped, finding.because)

@@ -183,7 +183,7 @@ class SessionOutcome(Part):
     verdict: Verdict
     because: tuple[str, ...] = Field((), description="reasons, one sentence each, the most important first")
     baseline: BaselineUsed | None = None
-    paired: bool = Field(False, description="the baseline's scenarios were rerun beside the new ones")
+    paired: bool = Field(False, description="the baseline's scenarios were rerun next to the new ones")
     forced: bool = Field(False, description="compared although the setups differ")
     cases: tuple[CaseMade, ...] = ()
     findings: tuple[GateFinding, ...] = ()

@@ -38,16 +38,20 @@ def write_suite(
     if not kept and not scenarios:
         raise SuiteError(shown(target), [NO_SCENARIO.format(folder=first)])
     text = "" if kept else suite_text(name, scenarios, target, schema_beside("suite", target))
-    suite = _checked(target, text, errors)
+    suite = _validate(target, text, errors)
     files: dict[Path, str] = {}
     for schedule in schedules:
         try:
             files |= schedule_files(schedule, target, repository)
         except ValueError as error:
             errors.append(f"{error} @ --schedule {schedule}")
-    files = {path: content for path, content in files.items() if not _has(path, content)}
+    files = {
+        path: content
+        for path, content in files.items()
+        if not (path.is_file() and path.read_bytes() == content.encode())
+    }
     if not force:
-        errors += _there(files)
+        errors += _report_existing(files)
     if text and target.exists():
         errors.append(f"{shown(target)} exists and is not a suite: choose another --out")
     if kept and suite is not None:
@@ -62,7 +66,7 @@ def write_suite(
     return suite, list(files)
 
 
-def _checked(target: Path, text: str, errors: list[str]) -> Suite | None:
+def _validate(target: Path, text: str, errors: list[str]) -> Suite | None:
     """The existing suite, or the new one; mistakes go to `errors`."""
     raw = parsed_toml(text)
     for case in raw.get("cases", ()):  # relative to the current folder: the suite's folder may not exist yet
@@ -78,12 +82,8 @@ def _write(path: Path, content: bytes) -> None:
     write_atomically(path, lambda file: file.write(content))
 
 
-def _has(path: Path, content: str) -> bool:
-    return path.is_file() and path.read_bytes() == content.encode()
-
-
-def _there(files: Iterable[Path]) -> Iterator[str]:
+def _report_existing(files: Iterable[Path]) -> Iterator[str]:
     """Report files that would be overwritten."""
     for path in files:
         if path.exists():
-            yield f"{shown(path)} exists: add --force to overwrite it"
+            yield f"{shown(path)} exists: add --force to write over it"

@@ -78,11 +78,11 @@ def _run_count(outcome: SessionOutcome) -> int:
     return sum(len(case.before if outcome.paired else ()) + len(case.after) for case in outcome.cases)
 
 
-def against(outcome: SessionOutcome) -> str:
+def baseline_phrase(outcome: SessionOutcome) -> str:
     """The baseline as text, and whether the comparison was forced."""
     if outcome.baseline is None:
         return "compared with nothing"
-    how = ", whose scenarios were run again beside the new ones" if outcome.paired else ""
+    how = ", whose scenarios were rerun next to the new ones" if outcome.paired else ""
     forced = "; FORCED: the setups differ" if outcome.forced else ""
     return f"compared with {outcome.baseline.title}{how}{forced}"
 
@@ -136,7 +136,7 @@ def between(low: float, high: float) -> str:
     return f"{relative(low)} to {relative(high)}"
 
 
-def changed(finding: GateFinding) -> str:
+def change_phrase(finding: GateFinding) -> str:
     """The change and its interval: -10 % (-12 % to -8 %); from nearly zero, the difference.
 
     An interval that excludes nothing leaves the change undecided.

@@ -83,9 +83,7 @@ def _kept(history: History, session: Session) -> dict[str, tuple[Kept, ...]]:
     return kept
 
 
-def forbidden_from_the_start(
-    baseline: Baseline, suite: Suite, machine: Mapping[str, Any]
-) -> tuple[Difference, ...]:
+def early_differences(baseline: Baseline, suite: Suite, machine: Mapping[str, Any]) -> tuple[Difference, ...]:
     """Differences known before the first run that will forbid the comparison."""
     cases = [
         case for case in suite.cases if case.name in baseline.kept and case.name not in baseline.tentative
@@ -95,7 +93,7 @@ def forbidden_from_the_start(
     return differences(suite, before, after)[0]
 
 
-def refusal(baseline: Baseline, differing: Sequence[Difference]) -> tuple[str, ...]:
+def refusal_reasons(baseline: Baseline, differing: Sequence[Difference]) -> tuple[str, ...]:
     """Why a session does not start, and what to do; one sentence each."""
     count = some(len(differing), "thing differs", "things differ")
     return (
@@ -237,7 +235,7 @@ def _run_made(planned: PlannedRun, summary: RunSummary | None, took_s: float) ->
     )  # fmt: skip
 
 
-def runs_kept(kept: Sequence[Kept]) -> tuple[RunMade, ...]:
+def kept_results(kept: Sequence[Kept]) -> tuple[RunMade, ...]:
     """Results of an earlier session's runs."""
     return tuple(
         RunMade(
@@ -268,7 +266,7 @@ def _problem(planned: PlannedRun, summary: RunSummary | None) -> str | None:
 
 
 @contextmanager
-def kept_session(history: History, suite: Suite, label: str | None) -> Iterator[Session]:
+def recorded_session(history: History, suite: Suite, label: str | None) -> Iterator[Session]:
     """Open a session and end it in any case."""
     session = history.begin(suite.name, label)
     try:

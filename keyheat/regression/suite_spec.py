@@ -8,15 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.regression.outcome import LABELS, Gate, is_noisy
-from keyheat.scenario.spec.part import (
-    IN_WORDS,
-    BudgetUnits,
-    Dollars,
-    Minutes,
-    Name,
-    ScenarioPart,
-    TableName,
-)
+from keyheat.scenario.spec.part import IN_WORDS, BudgetUnits, Dollars, Minutes, Name, ScenarioPart, TableName
 from keyheat.words import Constraint
 
 FORMAT = "keyheat.suite/1"
@@ -77,15 +69,15 @@ class RunSpec(ScenarioPart):
 
     table: TableName | None = Field(
         None,
-        description="an existing table, used as it is by every case that is not simulated; in AWS "
-        "--allow-table has to allow it by name",
+        description="an existing table for every case that is not simulated; in AWS, --allow-table "
+        "must allow it by name",
     )
     share: bool = Field(False, description="load a table although another run is loading it")
     clean_up: bool = Field(False, description="delete the items of each run at its end")
     keep_table: bool = Field(False, description="keep the tables that runs create")
     align: bool = Field(True, description="wait for a full minute before each load")
     collect: bool = Field(True, description="read CloudWatch; false: label from client data only")
-    paired: bool = Field(False, description="rerun the baseline's scenarios beside the new ones, in turns")
+    paired: bool = Field(False, description="rerun the baseline's scenarios next to the new ones, in turns")
     max_dollars: Dollars | None = Field(None, description="cap for each run; absent: its scenario's budget")
     max_units: BudgetUnits | None = Field(None, description="cap for each run, reads and writes together")
     max_minutes: Minutes | None = Field(None, description="cap for each run, in minutes of load")

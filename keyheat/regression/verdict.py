@@ -22,7 +22,7 @@ from keyheat.regression.outcome import (
     is_idle,
 )
 from keyheat.regression.phrases import label_words, value
-from keyheat.regression.session import Baseline, SessionRuns, refusal, runs_kept
+from keyheat.regression.session import Baseline, SessionRuns, kept_results, refusal_reasons
 from keyheat.regression.setups import differences
 from keyheat.regression.suite import Suite
 from keyheat.words import INTERRUPTED, REFUSED
@@ -59,11 +59,12 @@ class SessionComparison:
         has_baseline = self.baseline is not None and self.baseline.used.accepted
         new = [case for case in self.suite.gates if has_baseline and case not in before]
         unknown = {*new, *tentative}
+        expects = {case.name: case.expects for case in self.suite.cases}
         at_first = [case for case in self.cases(results) if not has_baseline or case.name in unknown]
         verdict, because = verdict_of(
             results.runs, findings, compared=has_baseline, new_cases=new, changed=suspects,
             forbidden=() if self.force or self.paired else forbidding,
-            doubts=() if self.accept else doubts_of(at_first, _expected(self.suite)),
+            doubts=() if self.accept else doubts_of(at_first, expects),
             gone=[case for case in before if case not in self.suite.gates],
         )  # fmt: skip
         if self._may_be_accepted(verdict, results, findings, tentative):
@@ -80,7 +81,7 @@ class SessionComparison:
             CaseMade(
                 name=case.name, scenario=case.scenario.name, target=case.target,
                 question=case.scenario.question,
-                before=results.results_of(case.name, "before") or runs_kept(kept.get(case.name, ())),
+                before=results.results_of(case.name, "before") or kept_results(kept.get(case.name, ())),
                 after=results.results_of(case.name, "after"),
             )
             for case in self.suite.cases
@@ -99,10 +100,6 @@ class SessionComparison:
         worse = any(finding.failed and finding.case not in tentative for finding in findings)
         broken = any(run.broken for run in results.runs)
         return verdict == "unaccepted" or (verdict == "regressed" and not worse and not broken)
-
-
-def _expected(suite: Suite) -> dict[str, str | None]:
-    return {case.name: case.expects for case in suite.cases}
 
 
 def _stopped(results: SessionRuns) -> dict[str, Any]:
@@ -259,5 +256,5 @@ def not_compared(
     return SessionOutcome(
         suite=suite.name, suite_path=str(suite.path), question=suite.question, session="none", label=label,
         history=str(history), folder="", started_at=now, ended_at=now, verdict="not_compared",
-        because=refusal(baseline, differing), baseline=baseline.used, differences=tuple(differing),
+        because=refusal_reasons(baseline, differing), baseline=baseline.used, differences=tuple(differing),
     )  # fmt: skip

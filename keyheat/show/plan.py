@@ -8,7 +8,7 @@ from keyheat.plan.charges import provisioned_month
 from keyheat.plan.forecast import Forecast, LoadDemand, shards_needed
 from keyheat.plan.plan import ScenarioPlan
 from keyheat.plan.prices import MONTH_S, consumed_dollars
-from keyheat.plan.quotas import GivenCapacity, Quotas, given_to
+from keyheat.plan.quotas import GivenCapacity, Quotas, capacities_of
 from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
 from keyheat.show.answer import Answer, Fact, Table, Tone
 from keyheat.show.constraints import NAMES
@@ -191,7 +191,7 @@ def _tables(plan: ScenarioPlan) -> Iterator[Table]:
 
 def _sides(plan: ScenarioPlan, sent: LoadTotals) -> list[dict[str, str]]:
     """Every table and index: its demand, its limit, and its hottest partition."""
-    given = {(owner.table, owner.index): owner for owner in given_to(plan.scenario)}
+    given = {(owner.table, owner.index): owner for owner in capacities_of(plan.scenario)}
     rows = []
     for side, totals in sent.sides.items():
         demand, owner, hottest = totals.demand(sent.duration_s), given[side.table, side.index], totals.hottest

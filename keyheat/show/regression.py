@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from os.path import relpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
 from keyheat.analysis.measures import MEASURES
@@ -18,12 +18,9 @@ from keyheat.regression.outcome import (
     is_idle,
     worst_first,
 )
-from keyheat.regression.phrases import SHOWN, against, changed, decision, headline, value
+from keyheat.regression.phrases import SHOWN, baseline_phrase, change_phrase, decision, headline, value
 from keyheat.show.answer import Answer, Fact, Figure, Section, Table, Tone
 from keyheat.words import capital
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 TONES: Final[Mapping[Verdict, Tone]] = {
     "good": "none", "baseline": "none", "regressed": "failed", "unaccepted": "invalid", "invalid": "invalid",
@@ -50,7 +47,7 @@ def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answe
         label=SHOWN[outcome.verdict],
         tone=TONES[outcome.verdict],
         sentence=headline(outcome),
-        context=f"{capital(against(outcome))}." if made else "Nothing was sent, and no session was begun.",
+        context=f"{capital(baseline_phrase(outcome))}." if made else "Nothing was sent; no session began.",
         question=outcome.question,
         warnings=tuple(_shortened(outcome.because)),
         facts=tuple(_facts(outcome)) if made else (),
@@ -119,7 +116,7 @@ def _case(outcome: SessionOutcome, case: CaseMade, folder: Path | None) -> Secti
     findings = worst_first(one for one in outcome.findings if one.case == case.name)
     rows = [
         {
-            "gate": one.gate.measure, "decided": decision(one), "change": changed(one),
+            "gate": one.gate.measure, "decided": decision(one), "change": change_phrase(one),
             "before": value(one.before, one.gate.measure), "now": value(one.after, one.gate.measure),
         }
         for one in findings
@@ -169,25 +166,27 @@ def _link(run: RunMade, folder: Path | None) -> str | None:
 
 def _intervals(findings: Sequence[GateFinding]) -> Figure:
     """Changes with their intervals, in least effects: what is worse is on the left, whatever the measure."""
-    from keyheat.show.charts.base import figure, safe
+    from keyheat.show.charts.base import figure, lay_out, named_rows, safe
     from keyheat.show.style import LIGHT
 
     colours = {"worse": "failed", "missing": "failed", "better": "good", "same": "accent"}
-    drawn = figure(120 + 34 * len(findings))
+    places, notes, rows = named_rows([f"{one.case}: {one.gate.measure}" for one in findings])
+    drawn = figure(120 + 44 * len(findings))
+    lay_out(drawn, annotations=notes)
     drawn.add_vrect(x0=-1, x1=1, fillcolor=LIGHT["soft"], line_width=0, layer="below")
     drawn.add_vline(x=0, line={"color": LIGHT["muted"], "width": 1})
-    for place, one in enumerate(findings):
+    for place, one in zip(places, findings, strict=True):
         at, low, high = (_effects(one, end) for end in (one.change, one.low, one.high))
         colour = LIGHT[colours.get(one.decision, "ceiling")]
         drawn.add_scatter(
-            x=[low, high], y=[place, place], mode="lines", line={"color": colour, "width": 3},
-            hoverinfo="skip", showlegend=False,
+            x=[low, at, high], y=[place] * 3, mode="lines+markers", showlegend=False,
+            line={"color": colour, "width": 3}, marker={"color": colour, "size": [0, 10, 0]},
+            hovertemplate=f"{safe(one.gate.measure)}: {change_phrase(one)}<extra></extra>",
         )  # fmt: skip
-        drawn.add_scatter(
-            x=[at], y=[place], mode="markers", marker={"color": colour, "size": 10}, showlegend=False,
-            hovertemplate=f"{safe(one.gate.measure)}: {changed(one)}<extra></extra>",
-        )  # fmt: skip
-    _lay_out(drawn, [f"{one.case}: {one.gate.measure}" for one in findings])
+    drawn.update_yaxes(rows)
+    drawn.update_xaxes(
+        range=[-FAR - 0.2, FAR + 0.2], tickvals=[-3, 0, 3], ticktext=["← worse", "no change", "better →"]
+    )
     return Figure(
         title="How much each gate changed",
         summary="Left is worse, whichever way a measure goes. In the band a change is too small to matter; "
@@ -200,18 +199,3 @@ def _effects(one: GateFinding, change: float | None) -> float:
     """A change in least effects, for the worse to the left, at the edge if it is far."""
     way = -1.0 if MEASURES[one.gate.measure].better == "lower" else 1.0
     return max(-FAR, min(FAR, way * (change or 0.0) / one.gate.least_effect))
-
-
-def _lay_out(drawn: "go.Figure", names: Sequence[str]) -> None:
-    from keyheat.show.charts.base import safe
-    from keyheat.show.style import LIGHT
-
-    for place, name in enumerate(names):
-        drawn.add_annotation(
-            text=safe(name), x=0, xref="paper", xanchor="left", y=place, yanchor="bottom", yshift=5,
-            showarrow=False, font={"size": 11, "color": LIGHT["muted"]},
-        )  # fmt: skip
-    drawn.update_yaxes(visible=False, range=[len(names) - 0.5, -0.8])
-    drawn.update_xaxes(
-        range=[-FAR - 0.2, FAR + 0.2], tickvals=[-3, 0, 3], ticktext=["← worse", "no change", "better →"]
-    )

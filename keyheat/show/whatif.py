@@ -9,7 +9,7 @@ from keyheat.model.resources import Cause
 from keyheat.numbers import NOTHING, UNITS, a_month, exact_percent, measured, percent, some, units, whole
 from keyheat.plan.charges import monthly
 from keyheat.plan.forecast import forecast
-from keyheat.plan.limit_use import LimitUse, used_by
+from keyheat.plan.limit_use import LimitUse, limit_uses
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, SIMULATED
 from keyheat.scenario.scenario import SCENARIOS
@@ -106,7 +106,7 @@ def found_of(search: Search, target: str, prices: Prices, folder: Path, assumed:
         key = forecast(question.scenario, prices, margin=1.0, folder=folder).hot_key
     return Found(
         search=search, target=target, prices=prices, assumed=assumed, formula=key.needed if key else None,
-        uses=used_by(lasting, folder=folder, scale=lasting.local.scale, traffic=traffic),
+        uses=limit_uses(lasting, folder=folder, scale=lasting.local.scale, traffic=traffic),
     )  # fmt: skip
 
 

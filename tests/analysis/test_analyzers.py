@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.analyzers import PLACED, answers, our_own
+from keyheat.analysis.analyzers import PLACED, answers, shipped_analyzer
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Finding, read_diagnosis
@@ -72,7 +72,7 @@ def found_by(
     name: str, numbers: Thresholds, *, client: ClientFiles | None = None, **what: Any
 ) -> list[Finding]:
     found = what.pop("found", None) or evidence(*what.pop("series", ()), **what)
-    return list(our_own(name).ask(Run(found, client=client), numbers))
+    return list(shipped_analyzer(name).run(Run(found, client=client), numbers))
 
 
 def saved(folder: Path, name: str, text: str) -> Path:
@@ -89,10 +89,10 @@ def test_every_analyzer_that_ships_asks_one_question() -> None:
     }
     assert names > set(PLACED)
     for name in names:
-        doc = sys.modules[our_own(name).ask.__module__].__doc__ or ""
+        doc = sys.modules[shipped_analyzer(name).run.__module__].__doc__ or ""
         if name not in PLACED or name == "partition_or_table":
-            assert our_own(name) is our_own(name), "loaded once"
-        path = our_own(name).path
+            assert shipped_analyzer(name) is shipped_analyzer(name), "loaded once"
+        path = shipped_analyzer(name).path
         text = (path / "__init__.py" if path.is_dir() else path).read_text()
         assert re.match(r'""".*\?', text), f"{name} begins with its question: {doc}"
     page = (ROOT / "docs" / "analyzers.md").read_text()
@@ -242,8 +242,8 @@ def test_contention_says_what_it_is_and_on_which_key(numbers: Thresholds) -> Non
     first, of_transactions, where, not_capacity, helps = found.because
     assert first.startswith("250 transaction conflicts, 25 % of all writes: ")
     assert of_transactions == "Of 500 transactions, 40 % were cancelled for it."
-    assert where == "The key on which most met is total/shoes: 96 % of those whose key was noted."
-    assert not_capacity.startswith("Nothing was throttled. This is contention and not capacity")
+    assert where == "The key with most conflicts is total/shoes: 96 % of those whose key was recorded."
+    assert not_capacity.startswith("Nothing was throttled. This is contention, not capacity")
     assert "retry with jitter" in helps
     assert found.numbers["of all writes"] == (25.0, "%")
 

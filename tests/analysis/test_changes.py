@@ -7,7 +7,7 @@ import pytest
 from keyheat.analysis.changes import changes
 from keyheat.analysis.elsewhere import other_causes, usual_latency_ms
 from keyheat.analysis.timeline import timeline
-from keyheat.evidence.earlier import EarlierRequest, earlier
+from keyheat.evidence.earlier import EarlierRequest, fetch_earlier
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, Label, Series, TableFacts, Window
 from keyheat.show.changes import changed_words, not_held
@@ -142,7 +142,7 @@ def test_an_earlier_rate_is_of_whole_periods_of_the_time_that_was_measured(minut
         table=TableFacts(name="orders"), direction=WRITE,
         window=Window(start=start, end=start + MINUTE * minutes), now=start + MINUTE * (minutes + 1),
     )  # fmt: skip
-    name, before = next(earlier(lambda _service: app.cloudwatch, request))
+    name, before = next(fetch_earlier(lambda _service: app.cloudwatch, request))
     track = timeline(before).track(None, WRITE)
     assert name == "in the hours before"
     assert track is not None

@@ -147,7 +147,7 @@ def test_an_answer_that_never_settles_is_taken_and_said() -> None:
     found = (told := Told(changing)).answer()
     assert told.asked_s[-1] == 600
     assert found.problems == (
-        "CloudWatch: what it says of the run still changed 600 s after its end; `keyheat collect` asks again",
+        "CloudWatch: its metrics still changed 600 s after the run; `keyheat collect` asks again",
     )
 
 

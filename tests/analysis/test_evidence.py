@@ -136,7 +136,7 @@ def test_a_killed_run_ends_now(run_dir: Path, demo: Any) -> None:
     )
     found = collect(run_dir, run.aws())
     assert found.window.end == run.window.end
-    assert "the end of the run: run.json says it is running" in found.missing
+    assert "the end of the run: in run.json its status is running" in found.missing
     write_evidence(run_dir / "evidence.json", found)
     assert analyze_run(run_dir).verdict.grade == "cause_metric"
 

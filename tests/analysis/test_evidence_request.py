@@ -19,7 +19,7 @@ from keyheat.cli.options import TimeWindow, a_time, in_utc
 from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import silent
 from keyheat.evidence.request import EvidenceRequest, evidence_for, window_of
-from keyheat.evidence.table import facts_then
+from keyheat.evidence.table import facts_during
 from keyheat.flags import TimeSpan
 from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
@@ -315,7 +315,7 @@ BEFORE, AFTER = NOW - 30 * DAY, NOW - MINUTE
     ],
 )  # fmt: skip
 def test_a_description_counts_as_far_as_it_held_then(change: Any, field: str, value: Any, said: str) -> None:
-    facts, lines = facts_then({**PROVISIONED_ON, **change}, THEN, ORDERS)
+    facts, lines = facts_during({**PROVISIONED_ON, **change}, THEN, ORDERS)
     assert getattr(facts, field) == value
     assert said in "".join(lines)
     assert bool(said) == bool(lines)

@@ -176,4 +176,4 @@ def test_evidence_of_a_run_whose_wall_clock_jumped_goes_by_the_clock_before_and_
         tmp_path, client_factory=aws.factory, clock=lambda: aws.clock.now_s + 3_600, sleep=aws.clock.sleep
     )
     assert (found.window, found.series) == (expected.window, expected.series)
-    assert found.missing[0].startswith("when exactly the run was: its machine's clock jumped by 1 h")
+    assert found.missing[0].startswith("the exact time of the run: its machine's clock jumped by 1 h")

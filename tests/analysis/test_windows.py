@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from keyheat.analysis.table_diagnosis import diagnosed_alone
 from keyheat.evidence.survey import Survey, SurveyedTable
-from keyheat.evidence.table import facts_then
+from keyheat.evidence.table import facts_during
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Series, TableFacts, Window
@@ -59,7 +59,7 @@ def test_calm_to_the_newest_minute_says_nothing_of_the_time_since() -> None:
 def test_a_table_created_after_the_window_is_the_first_thing_that_is_said() -> None:
     created = WINDOW.end + timedelta(minutes=5)
     described = {"TableName": "orders", "CreationDateTime": created, "TableStatus": "ACTIVE"}
-    facts, missing = facts_then(described, WINDOW, TableFacts(name="orders"))
+    facts, missing = facts_during(described, WINDOW, TableFacts(name="orders"))
     nothing = Evidence(table=facts, window=WINDOW, missing=tuple(missing))
     answer = of_table(nothing)
     assert answer.sentence == (

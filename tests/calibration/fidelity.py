@@ -36,7 +36,7 @@ EXPLAINS = {
 }
 """The cases that speak for the value of a parameter; on those that are not here no published number bears."""
 
-HEAD = """# How close is the model to real tables?
+HEAD = """# Know how close the model is to real tables
 
 <!-- Made by `make fidelity`. Change tests/calibration/, not this page. -->
 

@@ -9,9 +9,9 @@ from keyheat.analysis.advice.actions import Applied, Setting, apply
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.simulated import evidence_of
-from keyheat.plan.plan import foretold
+from keyheat.plan.plan import predict_throttles
 from keyheat.plan.quotas import DEFAULT_QUOTAS
-from keyheat.plan.totals import expected
+from keyheat.plan.totals import total_load
 from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.variants import lasting
@@ -53,9 +53,9 @@ def test_a_cure_of_one_minute_names_the_index_and_holds_for_ten(name: str) -> No
 
 def test_plan_and_simulation_have_one_answer_about_the_write_buffer_of_an_index() -> None:
     scenario = load_scenario(CASES / "index-buffer-plan.toml")
-    sent = expected(scenario)
+    sent = total_load(scenario)
     assert sent is not None
-    (limit,) = foretold(scenario, sent, quotas=DEFAULT_QUOTAS)
+    (limit,) = predict_throttles(scenario, sent, quotas=DEFAULT_QUOTAS)
     made = simulate(scenario, names_keys=False)
     throttled_s = [row[0] - int(made.started_s) for row in made.client.seconds.rows() if row[6]]
     assert (limit.constraint, limit.name) == ("table", "index by_a")

@@ -12,7 +12,7 @@ from keyheat.endpoint.options import Contents
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.service import Service
 from keyheat.endpoint.state.beginning import fill
-from keyheat.evidence.request import described_by, window_of
+from keyheat.evidence.request import facts_from_file, window_of
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import read_source
 from keyheat.intake.suite import scenarios_among
@@ -48,7 +48,7 @@ def spec_of(path: Path, folder: Path) -> Any:
 def test_every_form_of_a_description_is_taken_by_all_that_read_one(name: str, tmp_path: Path) -> None:
     spec = spec_of(CASES / name, tmp_path)
     assert (spec.billing_mode, spec.partition_key) == ("PAY_PER_REQUEST", "pk")
-    facts, _missing = described_by(
+    facts, _missing = facts_from_file(
         CASES / name, TableFacts(name="orders"), window_of(NOON, NOON.replace(hour=13), NOON.replace(hour=14))
     )
     assert facts.billing_mode == "PAY_PER_REQUEST"

@@ -59,7 +59,7 @@ def test_dynamodbs_own_reason_needs_no_count_of_cloudwatch() -> None:
 def test_a_clients_throttles_weigh_less_where_cloudwatch_was_not_asked_for_events() -> None:
     verdict = of("client-only-no-events-series").verdict
     assert (verdict.constraint, verdict.confidence) == ("table", 0.651)
-    assert "CloudWatch was not asked for throttle events" in " ".join(verdict.because)
+    assert "CloudWatch's throttle events were not collected" in " ".join(verdict.because)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_requests_that_no_throttle_event_tells_of_were_most_likely_refused_for_a
     diagnosis = of(name)
     (label,) = diagnosis.labels
     assert (label.constraint, label.rule, label.throttles) == ("undetermined", WHOSE, 900)
-    assert "most likely an index refused them" in " ".join(diagnosis.verdict.because)
+    assert "most likely an index throttled them" in " ".join(diagnosis.verdict.because)
     assert "--index" in diagnosis.verdict.settled_by
     assert not any("counts no throttle." in one for one in diagnosis.verdict.because)
 
@@ -111,4 +111,4 @@ def test_no_limit_can_have_lasted_longer_than_its_minute(path: Path) -> None:
     lasted = [tuple(map(float, found)) for one in said for found in SECONDS_OF.findall(one)]
     assert said
     assert all(seconds <= period for seconds, period in lasted)
-    assert any("for all 60 s at most" in one for one in said)
+    assert any("for up to all 60 s" in one for one in said)

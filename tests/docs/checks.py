@@ -16,7 +16,7 @@ def check_csv(reader: Reader, page: str) -> None:
     files = list((reader.folder / "reports" / "out" / "hotkey-csv").glob("*.csv"))
     assert files
     assert [path.name for path in files if f"`{path.name}`" not in page] == []
-    columns = PAGES["notebook.md"].read_text(encoding="utf-8")
+    columns = PAGES["files.md"].read_text(encoding="utf-8")
     with (reader.folder / "reports" / "out" / "hotkey-csv" / "seconds.csv").open(newline="") as file:
         assert [name for name in next(csv.reader(file)) if f"`{name}`" not in columns] == []
 
@@ -34,7 +34,7 @@ def check_fix(reader: Reader, _page: str) -> None:
 
 def check_notebook(reader: Reader, page: str) -> None:
     """A question takes at most ten lines, and the numbers are those that the page says."""
-    assert max(text.count("\n") for text in code_of("notebook.md", "python")) <= 10
+    assert max(text.count("\n") for text in code_of("files.md", "python")) <= 10
     names = reader.names
     assert sum(names["figure"].data[0].y) == names["mine"]["refused_units"].sum() > 10_000
     assert f"`share` is {names['share']:.2f} in" in page
@@ -60,11 +60,12 @@ def check_simulate(reader: Reader, page: str) -> None:
     (first, *_) = sorted((reader.folder / "reports" / "out").glob("hotkey-*/run.json"))
     throttled = json.loads(first.read_bytes())["totals"]["throttled"]
     assert f"{throttled:,} throttles" in page
+    check_timeline(reader, page)
 
 
 def check_timeline(reader: Reader, page: str) -> None:
     """The story is the one that the simulator tells."""
-    (run,) = (reader.folder / "reports" / "out").iterdir()
+    (run,) = (reader.folder / "reports" / "out").glob("auto-scaling-late-*")
     (event,) = runfiles.read_json(run / "run.json", runfiles.RUN)["timeline"]
     request = f"auto scaling asks for {event['to']:,} WCU/s: {event['because']} |"
     assert f"| {event['at_s']:,.0f} | {request}" in page
@@ -78,12 +79,11 @@ def check_timeline(reader: Reader, page: str) -> None:
 
 CHECKS: dict[str, Callable[[Reader, str], None]] = {
     "fix.md": check_fix,
-    "notebook.md": check_notebook,
+    "files.md": check_notebook,
     "pytest.md": check_pytest,
     "regress.md": check_regress,
-    "report-in-detail.md": check_csv,
+    "report.md": check_csv,
     "simulate.md": check_simulate,
-    "timeline.md": check_timeline,
 }
 
 

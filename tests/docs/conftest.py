@@ -180,13 +180,13 @@ def heat(app: ServiceApp) -> None:
 
 
 @pytest.fixture
-def incident(repository: Reader) -> Reader:
-    """The files that somebody has after an incident, and no credentials."""
+def incident(insights: Reader) -> Reader:
+    """The files that somebody has after an incident, and Contributor Insights on a table."""
 
     def refused(_service: str) -> Any:
         raise NoCredentialsError
 
-    repository.patch.setattr(target, "boto3_clients", lambda **_options: refused)
+    insights.patch.setattr(target, "boto3_clients", lambda **_options: refused)
     shutil.copy(ROOT / "tests" / "evidence" / "logs" / "s3-export.log", "app.log")
     minutes = [f"2026-11-20T12:{minute:02}:00Z" for minute in range(10)]
     rows = [
@@ -197,7 +197,7 @@ def incident(repository: Reader) -> Reader:
     Path("table.json").write_text(json.dumps({"Table": described}))
     points = [{"Timestamp": at, "Sum": 3.0, "Unit": "Count"} for at in minutes]
     Path("w.json").write_text(json.dumps({"Label": "WriteThrottleEvents", "Datapoints": points}))
-    return repository
+    return insights
 
 
 @pytest.fixture
@@ -215,13 +215,13 @@ def history(repository: Reader) -> Reader:
 
 
 @pytest.fixture
-def suites(repository: Reader) -> Reader:
-    """A suite of the same name as ours, which takes a moment; the README's command runs ours."""
+def suites(history: Reader) -> Reader:
+    """A suite of the same name as ours, which takes a moment, and sessions of another one."""
     Path("suites").mkdir()
     Path("suites/smoke.toml").write_text(SMALL_SUITE)
-    repository.patch.setattr("keyheat.regression.suite.SUITES", Path("suites").absolute())
-    repository.patch.setenv("GITHUB_STEP_SUMMARY", "step.md")
-    return repository
+    history.patch.setattr("keyheat.regression.suite.SUITES", Path("suites").absolute())
+    history.patch.setenv("GITHUB_STEP_SUMMARY", "step.md")
+    return history
 
 
 @pytest.fixture

@@ -28,46 +28,51 @@ NEEDS: Mapping[str, Needs] = {
     "analyzers.md": Needs(files={"retry_cost.py": ("python", 0)}),
     "applications.md": Needs(world="local"),
     "clients.md": Needs(world="local"),
-    "contributor-insights.md": Needs(world="insights"),
-    "dynamic-sharding.md": Needs(world="local"),
-    "endpoint-state.md": Needs(files={"tables.json": ("json", 0), "orders.jsonl": ("json", 1)}),
-    "fault-injection.md": Needs(files={"faults.toml": ("toml", 0)}),
-    "guards.md": NIGHTLY,
-    "history.md": Needs(world="history"),
-    "key-designs.md": NIGHTLY,
-    "live-metrics.md": NIGHTLY,
-    "logs-and-metrics.md": Needs(
+    "evidence.md": Needs(
         world="incident",
         code={
             "keyheat diagnose --log app.log --out incident": 1,
             "keyheat diagnose orders --metrics export.csv --describe-json table.json --out seen": 1,
         },
     ),
-    "notebook.md": Needs(world="hot_run"),
-    "operations.md": NIGHTLY,
+    "faults.md": Needs(
+        files={"tables.json": ("json", 0), "orders.jsonl": ("json", 1), "faults.toml": ("toml", 0)}
+    ),
+    "files.md": Needs(world="hot_run"),
+    "init.md": Needs(world="your_table"),
+    "key-designs.md": NIGHTLY,
     "plan.md": Needs(world="account"),
     "pytest.md": Needs(world="project", code={"pytest --keyheat-report reports": 1}),
     "regress.md": Needs(world="suites"),
-    "replay.md": NIGHTLY,
     "schedules.md": Needs(world="team"),
+    "sharding.md": Needs(world="local"),
     "tables.md": Needs(world="orphans"),
-    "your-table.md": Needs(world="your_table"),
+    "watch.md": NIGHTLY,
 }
 
 RUN_BY = {
     "diagnose.md": ("tests/test_diagnose.py", "tests/test_diagnose_page.py"),
-    "dynamic-sharding.md": ("tests/sharding/test_dynamic_runs.py",),
-    "existing-tables.md": ("tests/load/existing/test_existing_run.py",),
-    "compare.md": ("tests/test_series.py",),
     "whatif.md": ("tests/test_whatif.py",),
 }
 """Pages whose commands another test runs, on tables that its other cases need as well."""
 
+DYNAMIC = "keyheat run dynamic-sharding-one dynamic-sharding dynamic-sharding-fixed --out reports/out/dynamic"
+COMPARE = "keyheat compare reports/out/cures/hotkey reports/out/cures/sharded --out reports/out/two.html"
+EXISTING = (
+    "keyheat run hotkey --target http://127.0.0.1:8000 --table orders --no-collect --out reports/out/mine"
+)
 AT = {
     "keyheat diagnose": "diagnose.md",
     "keyheat whatif hotkey shards": "whatif.md",
-    "keyheat whatif hotkey load": "whatif.md",
     "keyheat fix events-run --out events-fix": "tests/test_your_table.py",
+    DYNAMIC: "tests/sharding/test_dynamic_runs.py",
+    COMPARE: "tests/test_series.py",
+    "keyheat run hotkey sharded --out reports/out/cures": "tests/test_series.py",
+    EXISTING: "tests/load/existing/test_existing_run.py",
+    "keyheat clean reports/out/mine": "tests/load/existing/test_existing_run.py",
+    "locust -f loadtests/hotkey.py --headless --processes 2 -t 60s": "tests/test_deploy.py",
+    "locust -f loadtests/hotkey.py --master": "tests/test_deploy.py",
+    "locust -f loadtests/hotkey.py --worker --master-host 127.0.0.1": "tests/test_deploy.py",
     "pytest": "the next command",
 }
 """Commands that are run at another place."""
@@ -78,35 +83,26 @@ PROGRAMS = {
 }  # fmt: skip
 """Programs that reach an account or a cluster, need rights, or run these very tests."""
 NOT_HERE = {
-    "several-machines.md": "needs other machines; the commands are run in tests/load",
     "aws.md": "needs an account",
     "accuracy.md": "takes minutes: make accuracy",
-    "regression-statistics.md": "takes minutes: make month",
     "trial.md": "six loads of a minute: make trial",
 }
 """Pages none of whose commands can be run here. They are still read as the command line reads them."""
 NEVER = re.compile(
-    r"--target aws|^export AWS_PROFILE|^cp keyheat/schedules|/opt/keyheat|-m (pytest|tools)|--prometheus-host"
-    r"|^KEYHEAT_COMPILED|X-Keyheat-Token"
+    r"--target aws|^export AWS_PROFILE|^cp keyheat/schedules|/opt/keyheat|-m (pytest|tools|benchmarks)"
+    r"|--prometheus-host|^KEYHEAT_COMPILED|X-Keyheat-Token"
 )
 """What a command has in it that asks an account, or wants the reader's own words."""
 
 EXCERPTS = {
     "analyzers.md": "docs/analyzers.md",
-    "caching.md": "loadtests/read_cache.py",
-    "loadtests.md": "examples/own-loadtest/orders.py",
-    "reading-shards.md": "loadtests/read_shards.py",
+    "run.md": "examples/own-loadtest/orders.py",
 }
 """Pages that show a part of a file, or tell to write one."""
 ENGINE = "testcontainers"
 """What needs a container engine."""
-SCENARIO = {
-    "aggregation.md": "aggregate-stream",
-    "operations.md": "operations",
-    "replay.md": "replay",
-    "timeline.md": "country-index",
-}
-"""Pages whose parts of a scenario belong into another one than `hotkey`."""
+SCENARIO = {"simulate.md": "country-index"}
+"""Pages whose parts of a scenario belong into another one than `hotkey`, or than the load test they name."""
 
 
 def is_run(page: str, command: str) -> bool:

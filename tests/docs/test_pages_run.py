@@ -136,7 +136,8 @@ def check_toml(block: Block) -> None:
         whole = tomllib.loads((SUITES / "smoke.toml").read_text(encoding="utf-8"))
         assert suite_from_dict(whole | raw, SUITES / "page.toml").cases
     else:
-        name = SCENARIO.get(block.where.partition(":")[0], "hotkey")
+        tasks = "operations" if "tasks" in raw else None
+        name = raw.get("loadtest") or tasks or SCENARIO.get(block.page, "hotkey")
         whole = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json", exclude_defaults=True)
         fields = raw.get("load", {}).keys() | raw.keys()
         replaced = {"operations"} if "tasks" in fields else RATES if RATES & fields else set()
@@ -164,6 +165,7 @@ def test_the_lists_name_nothing_that_is_gone() -> None:
     assert programs >= PROGRAMS
     assert {*NEEDS, *NOT_HERE, *RUN_BY, *EXCERPTS} <= set(PAGES)
     assert set(AT) <= commands
+    assert {place for place in AT.values() if place.endswith(".py") and not (ROOT / place).exists()} == set()
     for needs, page in ((needs, page) for page, needs in NEEDS.items()):
         assert [command for command in needs.code if command not in commands_of(page)] == [], page
     for page, tests in RUN_BY.items():

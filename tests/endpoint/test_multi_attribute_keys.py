@@ -124,7 +124,7 @@ def test_a_schema_that_cannot_be_is_refused(
         create(service_app.ddb, keys)
 
 
-TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6)
+TEXT = st.text("ab\0\1é", min_size=1, max_size=4)
 SCHEMA = KeySchema(
     KeySchemaElement("a", "S"),
     KeySchemaElement("c", "S"),

@@ -10,7 +10,7 @@ import pytest
 
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.intake.description import table_of
-from keyheat.intake.tables import of_facts
+from keyheat.intake.tables import source_of_facts
 from keyheat.runs.formats import Evidence, HotKey, TableFacts, write_diagnosis, write_evidence
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.scenario import scenario_from_dict
@@ -104,7 +104,7 @@ def test_a_described_table_is_replayed_with_its_keys_and_projections() -> None:
         ],
     }  # fmt: skip
     facts = TableFacts.model_validate_json(table_facts(described).model_dump_json())
-    replayed = of_facts(facts)
+    replayed = source_of_facts(facts)
     assert replayed.remarks == ()
     assert table_of(replayed.description) == table_of(described)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.collection import from_cli_output
-from keyheat.evidence.request import described_by
+from keyheat.evidence.request import facts_from_file
 from keyheat.runfiles import FileProblem, parsed_json
 from keyheat.runs.formats import Diagnosis, Evidence, TableFacts, Window
 from keyheat.runs.plausibility import read_evidence, sound
@@ -52,7 +52,7 @@ def check(evidence: Evidence) -> None:
 def read_as_description(path: Path) -> None:
     """Either one clear message, or facts."""
     try:
-        described_by(path, TableFacts(name="orders"), WINDOW)
+        facts_from_file(path, TableFacts(name="orders"), WINDOW)
     except ValueError as problem:
         check_message(problem)
 

@@ -1,11 +1,8 @@
 """What a load test counted: in words, with units, what is wrong before anything else."""
 
-import json
-
 import pytest
 
 from keyheat.show.counts import counts_of, listed, shown, word_of
-from keyheat.show.report import write_report
 
 RIGHT = {"reads.checked": 400.0, "reads.items": 20_000.0, "reads.missing": 0.0, "reads.units": 1234.5}
 
@@ -79,17 +76,3 @@ def test_units_follow_numbers():
     assert shown("tables.totals.write_units", 12.0) == "12 WCU"
     assert word_of("cache.stale") == "Read-through cache: answers older than the last write"
     assert shown("reads.missing", None) == "–"
-
-
-@pytest.mark.slow
-def test_the_section_is_on_the_page_with_what_is_wrong_in_red(a_run, generated_at):
-    run_dir = a_run("sharded")
-    assert 'id="counted"' not in write_report(run_dir, generated_at).read_text()
-    manifest = json.loads((run_dir / "run.json").read_text())
-    manifest["counted"] = RIGHT | {"reads.missing": 2, "<b>.x": 1}
-    (run_dir / "run.json").write_text(json.dumps(manifest))
-    text = write_report(run_dir, generated_at).read_text()
-    section = text[text.index('<section id="counted">') :]
-    section = section[: section.index("</section>")]
-    assert section.index('class="wrong"') < section.index("<table")
-    assert "<b>" not in section

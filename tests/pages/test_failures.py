@@ -2,13 +2,10 @@
 
 import json
 
-import pytest
-
 from keyheat.analysis.report.run import load_run
 from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
 from keyheat.numbers import percent
 from keyheat.show.counts import MEANINGS, failure_table
-from keyheat.show.report import write_report
 
 
 def with_failures(run_dir, kinds):
@@ -35,10 +32,3 @@ def test_kinds_are_rows_with_what_they_mean(a_run):
 def test_every_kind_of_a_transport_has_words():
     kinds = {kind for _type, kind in KINDS} | {BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, RESET}
     assert kinds <= set(MEANINGS)
-
-
-@pytest.mark.slow
-def test_the_table_is_on_the_page(a_run, generated_at):
-    page = write_report(with_failures(a_run(), {"connection_reset": 7}), generated_at).read_text()
-    assert "Requests that failed for another reason than a throttle" in page
-    assert "a write may or may not have been done" in page

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from keyheat.plan.plan import ScenarioPlan, planned
+from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.quotas import quotas_of, unknown_quotas
 from keyheat.scenario.scenario import load_scenario, scenario_from_dict
@@ -37,7 +37,7 @@ def plan_of(name: str = "hotkey", fields: dict[str, Any] | None = None, **wanted
             place = place[part]
         place[last] = value
     scenario = scenario_from_dict(raw, name)
-    return planned(scenario, load_prices(), margin=1.5, folder=SCENARIOS, **wanted)
+    return plan_run(scenario, load_prices(), margin=1.5, folder=SCENARIOS, **wanted)
 
 
 def on_paper(plan: ScenarioPlan) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keyheat.plan.plan import ThrottleForecast, foretold, provisioned_per_s, spent_at
+from keyheat.plan.plan import ThrottleForecast, predict_throttles, provisioned_per_s, spent_at
 from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas, unknown_quotas
-from keyheat.plan.totals import ResourceSide, expected
+from keyheat.plan.totals import ResourceSide, total_load
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.simulator.simulate import simulate
 from keyheat.words import Capacity, Direction
@@ -22,9 +22,9 @@ def told(
     scenario: Scenario, quotas: Quotas = DEFAULT_QUOTAS, scale: float | None = None
 ) -> list[ThrottleForecast]:
     scale = scenario.local.scale if scale is None else scale
-    sent = expected(scenario, folder=SCENARIOS, scale=scale)
+    sent = total_load(scenario, folder=SCENARIOS, scale=scale)
     assert sent is not None
-    return list(foretold(scenario, sent, quotas=quotas, scale=scale))
+    return list(predict_throttles(scenario, sent, quotas=quotas, scale=scale))
 
 
 def shipped(name: str, **table: Any) -> Scenario:

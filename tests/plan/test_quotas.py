@@ -31,9 +31,9 @@ def test_an_answer_of_aws_is_read() -> None:
 
 def test_a_table_counts_together_with_its_indexes() -> None:
     (table, account) = over_quota(load_scenario(SCENARIOS / "country-index.toml"), quotas_of(ANSWER))
-    assert table.startswith("table keyheat-country-index with its indexes is to have 8,000 WCU/s")
+    assert table.startswith("table keyheat-country-index with its indexes needs 8,000 WCU/s")
     assert "the quota of a table is 3,000" in table
-    assert "tables are to have 8,000 WCU/s, and the quota of the account is 5,000" in account
+    assert "tables need 8,000 WCU/s, and the quota of the account is 5,000" in account
 
 
 def test_the_account_counts_all_tables_of_the_scenario() -> None:

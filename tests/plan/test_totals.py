@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.plan import totals as module
-from keyheat.plan.totals import LoadTotals, ResourceSide, SideTotals, expected
+from keyheat.plan.totals import LoadTotals, ResourceSide, SideTotals, total_load
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
@@ -17,7 +17,7 @@ W, R = Direction.WRITE, Direction.READ
 
 def sent(name: str, *, scale: float = 1.0) -> LoadTotals:
     scenario = load_scenario(SCENARIOS / f"{name}.toml")
-    found = expected(scenario, folder=SCENARIOS, scale=scale)
+    found = total_load(scenario, folder=SCENARIOS, scale=scale)
     assert found is not None
     return found
 
@@ -114,11 +114,11 @@ def test_a_load_of_days_goes_on_as_its_first_hour_does(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "LONGEST_S", 49)
     monkeypatch.setattr(module, "FIRST_S", 20)
     scenario = load_scenario(SCENARIOS / "hotkey.toml")  # 50 s
-    found = expected(scenario)
+    found = total_load(scenario)
     assert found is not None
     (asked,) = found.sides.values()
     assert (found.duration_s, len(asked.per_s), asked.total()) == (50.0, 50, pytest.approx(100_000))
     assert sum(one.requests for one in found.operations) == pytest.approx(12_500)
     changing = load_scenario(SCENARIOS / "auto-scaling-late.toml")
     assert changing.load.shape is not None
-    assert expected(changing) is None
+    assert total_load(changing) is None

@@ -8,7 +8,7 @@ import pytest
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.compare import judge
 from keyheat.regression.outcome import Gate, GateFinding
-from keyheat.regression.phrases import changed
+from keyheat.regression.phrases import change_phrase
 from tests.make import MEASURES, PARTITION, SETUP, SIMULATED, a_summary, summaries
 
 WRITES = "accepted_units_per_s.write"
@@ -223,7 +223,7 @@ def test_service_times_of_a_local_endpoint_are_the_machines_unless_runs_took_tur
     assert of_measure("p99_ms", times, slower, setup=here).decision == "undecided"
     alone = of_measure("p99_ms", times, slower)
     assert alone.decision == "undecided"
-    assert alone.because.endswith("that may be the machine: paired = true reruns the baseline beside it.")
+    assert alone.because.endswith("may differ by its machine; paired = true reruns the baseline beside it.")
     aws = SETUP.model_copy(update={"target": "aws"})
     assert of_measure("p99_ms", times, slower, setup=aws).decision == "worse"
     gate = Gate(measure="p99_ms", least_effect=0.25)
@@ -235,14 +235,14 @@ def test_noise_is_undecided_and_says_how_many_repetitions_would_do() -> None:
     noisy: list[float | None] = [700.0, 1_400.0, 900.0, 1_200.0, 800.0]
     finding = of_measure(WRITES, noisy, [*noisy[1:], noisy[0]])
     assert finding.decision == "undecided"
-    assert finding.because.endswith("; too noisy to tell 5 % with 5 repetitions: 461 would do.")
+    assert finding.because.endswith("; too noisy to tell 5 % with 5 repetitions: 461 are enough.")
 
 
 def test_an_interval_that_says_nothing_is_not_written_out() -> None:
     wild: list[float | None] = [0.2, 1.7]
     finding = of_measure("p50_ms", wild, wild[::-1])
     assert finding.decision == "undecided"
-    assert changed(finding) == "cannot be told"
+    assert change_phrase(finding) == "cannot be told"
     assert "the size of the change is unknown" in finding.because
     assert "over x" not in finding.because
 
@@ -268,8 +268,11 @@ def test_no_throttles_against_some_is_worse_and_not_a_division_by_zero() -> None
     some: list[float | None] = [0.1, 0.11, 0.1, 0.09, 0.1]
     assert of_measure("throttle_share", [0.0] * 5, some).decision == "worse"
     better = of_measure("throttle_share", some, [0.0] * 5)
-    assert (better.decision, changed(better)) == ("better", better.because.partition(": ")[2].rstrip("."))
-    assert changed(better).endswith(" points")  # not a ratio to nothing
+    assert (better.decision, change_phrase(better)) == (
+        "better",
+        better.because.partition(": ")[2].rstrip("."),
+    )
+    assert change_phrase(better).endswith(" points")  # not a ratio to nothing
     assert of_measure("throttle_share", [0.0] * 5, [0.0, 0.001, 0.0, 0.0, 0.0]).decision == "same"
 
 

@@ -68,9 +68,9 @@ def test_words_and_what_is_only_judged_are_no_change(setting: str) -> None:
         (changed(scale=0.1), "scale 1 → 0.1"),
         (changed(region="eu-west-1"), "region us-east-1 → eu-west-1"),
         (changed(machine="8 cores"), "machine 2 cores, 24 GiB → 8 cores"),
-        (changed(machine=None), "machine 2 cores, 24 GiB → not known"),
+        (changed(machine=None), "machine 2 cores, 24 GiB → unknown"),
         (changed(found={"name": "events"}), "table.name none → events"),
-        (changed(scenario=None), "scenario known → not known"),
+        (changed(scenario=None), "scenario known → unknown"),
     ],
 )
 def test_each_difference_that_forbids_is_named_by_its_path(other: Setup, said: str) -> None:

@@ -136,7 +136,7 @@ def test_every_mistake_of_its_scenarios_is_said_at_once(tmp_path: Path) -> None:
         "$.keys of $.cases[1].scenario", "$.load.operations of $.cases[1].scenario", "$.cases[2].set",
         "$.keys.shards of $.cases[2].set",
     ]  # fmt: skip
-    assert found[0].startswith("no scenario 'hotkeys'; there are aggregate-scan, ")
+    assert found[0].startswith("no scenario 'hotkeys'; use one of aggregate-scan, ")
     assert " hotkey, " in found[0]
 
 

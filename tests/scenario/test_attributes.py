@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from keyheat.load.users.items import ItemTemplate
-from keyheat.plan.plan import ScenarioPlan, planned
+from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.words import Direction
@@ -59,7 +59,7 @@ def raw() -> dict[str, Any]:
 
 
 def plan_of(raw: dict[str, Any]) -> ScenarioPlan:
-    return planned(scenario_from_dict(raw, "events.toml"), load_prices(), margin=1.5, folder=Path())
+    return plan_run(scenario_from_dict(raw, "events.toml"), load_prices(), margin=1.5, folder=Path())
 
 
 def items_of(raw: dict[str, Any]) -> list[dict[str, dict[str, str]]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.plan.plan import planned
+from keyheat.plan.plan import plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 
@@ -61,7 +61,7 @@ def test_tasks_are_sent_as_often_as_they_say(raw: dict[str, Any]) -> None:
     scenario = scenario_from_dict(raw, "orders.toml")
     assert scenario.load.requests_per_s == 345
     assert scenario.loadtest == "operations"
-    sent = planned(scenario, load_prices(), margin=1.5, folder=Path()).sent
+    sent = plan_run(scenario, load_prices(), margin=1.5, folder=Path()).sent
     assert sent is not None
     per_s = {(one.name, one.index): one.requests / sent.duration_s for one in sent.operations}
     assert per_s == pytest.approx(

@@ -1,4 +1,4 @@
-"""The runs of docs/dynamic-sharding.md, at a twentieth of the size for a few seconds."""
+"""The runs of docs/sharding.md, at a twentieth of the size for a few seconds."""
 
 import json
 import re

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.plan.totals import ResourceSide, expected
+from keyheat.plan.totals import ResourceSide, total_load
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.simulator.dryrun.combinations import with_combinations
 from keyheat.simulator.folder import keys_of
@@ -82,7 +82,7 @@ def test_the_tables_own_key_has_one_attribute_of_each_kind(field: str) -> None:
 
 
 def test_a_plan_has_the_hottest_combination() -> None:
-    sent = expected(scenario())
+    sent = total_load(scenario())
     assert sent is not None
     hottest = sent.sides[ResourceSide("keyheat-multi", "by-both", WRITE)].hottest
     assert hottest is not None

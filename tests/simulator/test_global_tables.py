@@ -15,7 +15,7 @@ from keyheat.intake.sources import read_source
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.charges import Tariff
 from keyheat.plan.prices import load_prices
-from keyheat.plan.totals import ResourceSide, expected
+from keyheat.plan.totals import ResourceSide, total_load
 from keyheat.runs.formats import Series
 from keyheat.runs.metrics import REPLICATED, REPLICATION_LATENCY, consumed
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
@@ -76,7 +76,7 @@ def test_provisioned_capacity_is_paid_for_in_each_region_too() -> None:
 
 
 def test_writes_of_other_regions_are_asked_of_the_table_and_its_index() -> None:
-    sent = expected(scenario({"replicated_per_write": 1.5}))
+    sent = total_load(scenario({"replicated_per_write": 1.5}))
     assert sent is not None
     table = sent.sides[ResourceSide("carts", None, WRITE)]
     assert table.demand(60).peak_per_s == pytest.approx(1_000)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from keyheat.model.resources import Cause
 from keyheat.plan.charges import monthly
-from keyheat.plan.limit_use import used_by
+from keyheat.plan.limit_use import limit_uses
 from keyheat.plan.prices import MONTH_S, load_prices
 from keyheat.scenario.scenario import FORMAT, Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.variants import overridden, with_demand
@@ -408,14 +408,14 @@ def test_a_simulated_knee_is_where_arithmetic_puts_it(
     assert left is not None
     assert (left.cause.constraint, label_of(left.index), left.direction) == limit
     assert answer(found) == pytest.approx(arithmetic, rel=0.08)
-    first, *_others = used_by(found.answer.scenario, scale=found.answer.scenario.local.scale)
+    first, *_others = limit_uses(found.answer.scenario, scale=found.answer.scenario.local.scale)
     assert (first.constraint, first.resource, first.direction) == limit
     assert first.share == pytest.approx(1.0, abs=PRECISION)
 
 
 @pytest.mark.slow
 def test_a_mix_of_reads_and_writes_is_held_to_its_most_used_limit() -> None:
-    first, *_ = used_by(with_demand(scenario_of("operations"), 400, 60))
+    first, *_ = limit_uses(with_demand(scenario_of("operations"), 400, 60))
     edge = 400 / first.share
     found = simulated_search(load_question(scenario_of("operations"), start=edge * 0.95, most=edge * 1.1))
     assert answer(found) == pytest.approx(edge, rel=PRECISION)
@@ -427,8 +427,8 @@ def test_a_mix_of_reads_and_writes_is_held_to_its_most_used_limit() -> None:
 
 
 def test_shards_that_are_divided_on_their_way_have_no_arithmetic() -> None:
-    assert used_by(scenario_of("hotkey", ("keys.shards=8",))) == ()
-    assert used_by(scenario_of("sharded"))[0].constraint == "partition"
+    assert limit_uses(scenario_of("hotkey", ("keys.shards=8",))) == ()
+    assert limit_uses(scenario_of("sharded"))[0].constraint == "partition"
 
 
 def test_a_demand_outlasts_what_a_partition_gives_in_an_instant_and_ends_before_it_splits() -> None:

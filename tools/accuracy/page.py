@@ -9,7 +9,7 @@ from tools.accuracy.tally import ANSWERS, CONSTRAINTS, NOTHING, SURE, GradeScore
 from tools.accuracy.worlds import WORLDS, WorldsName, worlds_of
 
 PLACES: Final = ("table read", "table write", "index read", "index write")
-INTRODUCTION: Final = """# How right the labels are
+INTRODUCTION: Final = """# Know how often labels are right
 
 Random tables are simulated with random loads, and the labels are held against what the model of the table
 really decided, span by span. Then the best evidence is hidden, grade after grade, as it would be lacking in

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from keyheat.analysis.advice import capacity
 from keyheat.numbers import some, span, units
-from keyheat.plan.totals import ResourceSide, expected
+from keyheat.plan.totals import ResourceSide, total_load
 from keyheat.runs.formats import Recommendation
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.part import MOST_UNITS, CacheSpec
@@ -321,7 +321,7 @@ def _sharded(
 
 def _reads_per_s(scenario: Scenario, index: str | None) -> float:
     """Read units that its load test asks for in the busiest second, of a table at scale 1."""
-    sent = expected(scenario, scale=scenario.local.scale)
+    sent = total_load(scenario, scale=scenario.local.scale)
     asked = sent.sides.get(ResourceSide(scenario.table.name, index, READ)) if sent else None
     return float(asked.per_s.max()) / scenario.local.scale if asked else 0.0
 

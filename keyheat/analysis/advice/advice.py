@@ -25,7 +25,7 @@ from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.verdict import LabelGroup, groups
 from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing
-from keyheat.plan.totals import expected
+from keyheat.plan.totals import total_load
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Cure, Demand, Evidence, Label, Recommendation
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
@@ -142,7 +142,7 @@ def _limit_of(group: LabelGroup) -> Limit:
 def scheduled(scenario: Scenario) -> Schedule:
     """What the load asks of the table and of each index, as a plan has it."""
     scale = scenario.local.scale
-    sent = expected(scenario, scale=scale)
+    sent = total_load(scenario, scale=scale)
     return {
         (label_of(side.index), side.direction): Scheduled(
             per_s=float(asked.per_s.max()) / scale,

@@ -24,7 +24,7 @@ from keyheat.analysis.report.latency import ACCEPTED, OperationLatency, read_lat
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.plan.charges import pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices, consumed_dollars
-from keyheat.plan.quotas import given_to
+from keyheat.plan.quotas import capacities_of
 from keyheat.runfiles import DIAGNOSIS, FILES, LATENCY, SECONDS, FileProblem
 from keyheat.runs.formats import HARDLY, Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
@@ -147,7 +147,9 @@ def dollars_per_month(scenario: Scenario, numbers: RunResult, scale: float, bill
 
 def once_dollars(scenario: Scenario, prices: Prices) -> float | None:
     """What pre-warming is paid once; None where it is not done, or has no price."""
-    lines = list(pre_warming([one for one in given_to(scenario) if one.table == scenario.table.name], prices))
+    lines = list(
+        pre_warming([one for one in capacities_of(scenario) if one.table == scenario.table.name], prices)
+    )
     if not lines or any(line.each_dollars is None for line in lines):
         return None
     return sum(line.quantity * (line.each_dollars or 0.0) for line in lines)

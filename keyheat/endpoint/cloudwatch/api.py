@@ -40,7 +40,9 @@ OPERATIONS: Final[dict[str, Operation]] = {
 }
 
 
-def answer(metrics: Callable[[], Metrics], name: str, headers: Headers, body: bytes, id: bytes) -> bytes:
+def answer(
+    metrics: Callable[[], Metrics], name: str, headers: Headers, body: bytes, request_id: bytes
+) -> bytes:
     """The whole response to one request; `metrics` gives those of its Region, or raises `ServiceError`."""
     extra = b""
     try:
@@ -51,7 +53,9 @@ def answer(metrics: Callable[[], Metrics], name: str, headers: Headers, body: by
         kind = b"Sender" if status < 500 else b"Receiver"
         extra = b"x-amzn-query-error: %b;%b\r\n" % (code.encode(), kind)
     raw = orjson.dumps(out, default=datetime.timestamp, option=orjson.OPT_PASSTHROUGH_DATETIME)
-    return response(status, raw, content_type=b"application/x-amz-json-1.0", request_id=id, extra=extra)
+    return response(
+        status, raw, content_type=b"application/x-amz-json-1.0", request_id=request_id, extra=extra
+    )
 
 
 def _answer(metrics: Callable[[], Metrics], name: str, headers: Headers, body: bytes) -> Answer:

@@ -112,6 +112,6 @@ def _announce(callers: Callers, web_ui: Any, path: str) -> None:
     elif not web_ui.web_login:
         callers.say(
             f"whoever reaches port {web_ui.port} of this machine can start loads that cost money: "
-            "--web-login asks who it is, docs/live-page.md says how"
+            "--web-login asks who it is, docs/watch.md says how"
         )
     callers.say(f"a program that starts and stops loads there sends the header {HEADER}: {callers.token}")
