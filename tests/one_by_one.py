@@ -19,7 +19,6 @@ from keyheat.model.keyspace import HASH_BYTES, position
 from keyheat.model.nodes import Caller
 from keyheat.model.resources import Refusal
 from keyheat.model.table import IndexWrite, Op, TableModel
-from keyheat.scenario.keys import random_suffix
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer, sent_together
@@ -221,14 +220,11 @@ class _Sender:
         return Place(self._key(keys, at_s - SIMULATED_START_S), within)
 
     def _key(self, keys: Masses, elapsed_s: float) -> str:
-        """As a load test draws it, where these are the scenario's own keys or their shards."""
+        """As a load test draws it, where these are the scenario's own keys."""
         if isinstance(self._traffic, Sending):
             setting = self._traffic.setting
             if keys.shares is setting.keys.shares and len(keys.shares):
                 return self._pattern.draw(self._rng, elapsed_s)
-            if keys.shares is setting.sharded.shares and len(keys.shares):
-                key = self._pattern.draw(self._rng, elapsed_s)
-                return random_suffix(key, setting.shards, self._rng)
         if self._rng.random() < keys.even:
             return self._rng.randbytes(HASH_BYTES).hex()
         sums = self._sums.setdefault(id(keys.shares), (keys, np.cumsum(keys.shares)))[1]

@@ -15,7 +15,7 @@ Verb = Callable[..., Any]
 
 
 def test_each_is_listed_with_its_question_and_its_scenarios(verb: Verb) -> None:
-    told = {one["name"]: one for one in json.loads(verb("loadtests", "--json").out)}
+    told = {one["name"]: one for one in json.loads(verb("loadtests", "--json").out)["data"]["loadtests"]}
     assert sorted(told) == NAMES
     shown = verb("loadtests")
     for one in told.values():
@@ -31,7 +31,7 @@ def test_each_is_listed_with_its_question_and_its_scenarios(verb: Verb) -> None:
 @pytest.mark.parametrize("name", ["hotkey", "replay", "table-per-period"])
 def test_a_copy_is_whole_and_replaces_nothing(verb: Verb, tmp_path: Path, name: str) -> None:
     """A scenario's trace comes with it."""
-    written = json.loads(verb("loadtests", "copy", name, tmp_path / "mine", "--json").out)
+    written = json.loads(verb("loadtests", "copy", name, tmp_path / "mine", "--json").out)["data"]["files"]
     copies = {Path(path) for path in written}
     assert copies == set((tmp_path / "mine").iterdir())
     code = tmp_path / "mine" / f"{name.replace('-', '_')}.py"

@@ -1,12 +1,12 @@
-"""Analyzers: modules that are loaded by their path and asked what they find in a run.
+"""Load analyzers by path and run them.
 
-One is a Python file, or a folder with an `__init__.py`, with one public function:
+An analyzer is a Python file, or a folder with an `__init__.py`, with one public function:
 
     def analyze(run: Run) -> Iterable[Finding]
-    def analyze(run: Run, numbers: Thresholds) -> Iterable[Finding]      # going by configs/thresholds.toml
+    def analyze(run: Run, numbers: Thresholds) -> Iterable[Finding]      # with configs/thresholds.toml
 
-Those that ship are in `analyzers/`, loaded once, and trusted. A user's own may fail in any way: then it says
-nothing, and why is said with its file and line.
+The shipped ones are in `analyzers/`, loaded once, and trusted. A user's analyzer may fail in any way; the
+diagnosis then reports the error with its file and line.
 """
 
 import inspect
@@ -37,134 +37,138 @@ from keyheat.validation import mistakes
 
 FUNCTION: Final = "analyze"
 ACCEPTED: Final = "a list of keyheat.Finding, or an iterator over them"
-MOST_FINDINGS: Final = 1_000  # of one analyzer: more are no answer
-MOST_LETTERS: Final = 500  # of what an error says
+MOST_FINDINGS: Final = 1_000  # of one analyzer
+MOST_LETTERS: Final = 500  # of an error message
 LABELS: Final = "partition_or_table"
 GENERATOR: Final = "was_it_the_generator"
 PLACED: Final = (LABELS, GENERATOR)
-"""Analyzers whose findings have a place of their own in a diagnosis."""
+"""Analyzers whose findings have their own fields in a diagnosis."""
 _BRIEFLY: Final = Repr()
 
 
 class AnalyzerProblem(ValueError):
-    """An analyzer that cannot be loaded or asked; the text says which, where, and what would be accepted."""
+    """An analyzer that cannot be loaded or run; the message names it, the place, and what is accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Analyzer:
-    """One question that can be put to the evidence."""
+    """One loaded analyzer."""
 
     name: str
     path: Path
-    place: str  # the file and the line of its function
-    ask: Callable[[Run, Thresholds], Iterable[Finding]]
+    place: str  # file and line of its function
+    run: Callable[[Run, Thresholds], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
 class AnalyzerAnswers:
-    """What analyzers of a user found, and those that could not say anything, with the reason."""
+    """Findings of a user's analyzers, and the errors of those that failed."""
 
     findings: tuple[Finding, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def labels_of(run: Run, numbers: Thresholds) -> tuple[Label, ...]:
-    """What limited each resource, span by span: `analyzers/partition_or_table`."""
-    return tuple(_label(found) for found in our_own(LABELS).ask(run, numbers))
+    """Label each resource, span by span, with `analyzers/partition_or_table`."""
+    return tuple(_label(finding) for finding in shipped_analyzer(LABELS).run(run, numbers))
 
 
 def generator_of(run: Run, numbers: Thresholds) -> GeneratorFacts:
     """Whether the load generator was the limit: `analyzers/was_it_the_generator.py`."""
-    (found,) = our_own(GENERATOR).ask(run, numbers)
+    (finding,) = shipped_analyzer(GENERATOR).run(run, numbers)
     health = run.client.manifest.generator if run.client and run.client.manifest else None
     return GeneratorFacts(
-        bound=found.label == "generator-bound",
-        checks=found.because,
+        bound=finding.label == "generator-bound",
+        checks=finding.because,
         shortfall=shortfall(health) if health and health.fell_behind else "",
     )
 
 
 def shortfall(health: GeneratorHealth) -> str:
-    """What throttles are worth that a generator which fell behind met."""
-    asked, sent = (f"{value or 0:,.0f}" for value in (health.asked_per_s, health.achieved_per_s))
-    if (health.achieved_per_s or 0) < (health.asked_per_s or 0) and sent != asked:
-        short = f"The generator sent only {sent} of {asked} {health.target_unit}/s"
+    """Say how reliable the throttles of a generator that fell behind are."""
+    target, sent = (f"{value or 0:,.0f}" for value in (health.asked_per_s, health.achieved_per_s))
+    if (health.achieved_per_s or 0) < (health.asked_per_s or 0) and sent != target:
+        short = f"The generator sent only {sent} of {target} {health.target_unit}/s"
         return f"{short}, so the real load throttles at least this much."
     return "The generator sent requests late and in bursts: the throttles are certain, their number is not."
 
 
 def further_findings(run: Run, numbers: Thresholds) -> tuple[Finding, ...]:
-    """What the other analyzers that ship find."""
+    """Return the findings of the other shipped analyzers."""
     return tuple(
-        found.model_copy(update={"analyzer": one.name})
-        for one in _further()
-        for found in one.ask(run, numbers)
+        finding.model_copy(update={"analyzer": analyzer.name})
+        for analyzer in _further()
+        for finding in analyzer.run(run, numbers)
     )
 
 
 def answers(paths: Sequence[Path], run: Run, numbers: Thresholds) -> AnalyzerAnswers:
-    """What a user's own analyzers find in a run; a folder without an `__init__.py` holds several."""
+    """Run a user's analyzers; a folder without an `__init__.py` holds several."""
     findings: list[Finding] = []
     problems: list[str] = []
     for path in paths:
         try:
-            asked = analyzers_in(path)
+            analyzers = analyzers_in(path)
         except AnalyzerProblem as problem:
             problems.append(str(problem))
             continue
-        for one in asked:
+        for analyzer in analyzers:
             try:
-                findings += _answer(load(one), run, numbers)
+                findings += _answer(load(analyzer), run, numbers)
             except AnalyzerProblem as problem:
                 problems.append(str(problem))
     return AnalyzerAnswers(tuple(findings), tuple(problems))
 
 
 def analyzers_in(path: Path) -> Sequence[Path]:
-    """The analyzers that a path names. Raises `AnalyzerProblem` where it names none."""
+    """Return the analyzers that a path names. Raises `AnalyzerProblem` if it names none."""
     accepted = "an analyzer is a Python file, or a folder of them"
     if not path.exists():
-        raise AnalyzerProblem(f"{path}: there is no such file or folder; {accepted}")
+        raise AnalyzerProblem(f"{path}: no such file or folder; {accepted}")
     if path.is_dir() and not (path / "__init__.py").is_file():
-        found = _within(path)
-        if not found:
-            raise AnalyzerProblem(f"{path}: no Python file is in this folder; {accepted}")
-        return found
+        analyzers = _within(path)
+        if not analyzers:
+            raise AnalyzerProblem(f"{path}: no Python file in this folder; {accepted}")
+        return analyzers
     if not path.is_dir() and path.suffix != ".py":
-        raise AnalyzerProblem(f"{path}: this is no Python file; {accepted}")
+        raise AnalyzerProblem(f"{path}: not a Python file; {accepted}")
     return [path]
 
 
 @cache
-def our_own(name: str) -> Analyzer:
-    """An analyzer that ships, loaded when it is first asked."""
+def shipped_analyzer(name: str) -> Analyzer:
+    """Load a shipped analyzer, once."""
     folder = shipped("analyzers")
     path = folder / name if (folder / name).is_dir() else folder / f"{name}.py"
-    return _asked(_module(path, f"keyheat_analyzer_{name}"), path)
+    return _analyzer(_module(path, f"keyheat_analyzer_{name}"), path)
 
 
 @cache
 def _further() -> tuple[Analyzer, ...]:
-    """Those that ship and have no place of their own in a diagnosis."""
+    """Shipped analyzers without their own fields in a diagnosis."""
     names = map(_name, _within(shipped("analyzers")))
-    return tuple(our_own(name) for name in names if name not in PLACED)
+    return tuple(shipped_analyzer(name) for name in names if name not in PLACED)
 
 
 def load(path: Path) -> Analyzer:
-    """A user's analyzer. Raises `AnalyzerProblem`."""
+    """Load a user's analyzer. Raises `AnalyzerProblem`."""
     name = f"keyheat_with_{re.sub(r'[^0-9a-zA-Z]', '_', str(path.resolve()))}"
     with _failures_of(path):
         module = _module(path, name)
-    return _asked(module, path)
+    return _analyzer(module, path)
 
 
 def _module(path: Path, name: str) -> ModuleType:
-    """A file, or a folder with an `__init__.py`, as a module, in which relative imports work."""
+    """Import a file or a folder with an `__init__.py`, so that relative imports work."""
     inside = [str(path)] if path.is_dir() else None
     spec = spec_from_file_location(name, _file(path), submodule_search_locations=inside)
     assert spec is not None, "a Python file has a loader"
     assert spec.loader is not None, "a Python file has a loader"
-    for stale in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+    for stale in [
+        module_name
+        for module_name in sys.modules
+        if module_name == name or module_name.startswith(f"{name}.")
+    ]:
         del sys.modules[stale]
     module = sys.modules[name] = module_from_spec(spec)
     try:
@@ -175,7 +179,7 @@ def _module(path: Path, name: str) -> ModuleType:
     return module
 
 
-def _asked(module: ModuleType, path: Path) -> Analyzer:
+def _analyzer(module: ModuleType, path: Path) -> Analyzer:
     function = getattr(module, FUNCTION, None)
     if not callable(function):
         raise AnalyzerProblem(f"{_file(path)} has no function analyze(run){_instead(module)}")
@@ -185,24 +189,27 @@ def _asked(module: ModuleType, path: Path) -> Analyzer:
 
 
 def _instead(module: ModuleType) -> str:
-    """What an analyzer without `analyze` has in its place, and where."""
-    own = {n: f for n, f in vars(module).items() if inspect.isfunction(f) and f.__module__ == module.__name__}
-    close = get_close_matches(FUNCTION, own, 1)
-    if close:
-        return f"; line {own[close[0]].__code__.co_firstlineno} has {close[0]}: was that meant?"
-    return f"; it has {', '.join(own)}" if own else "; it has no function at all"
+    """Name the functions of a module without `analyze`, the most similar one with its line."""
+    defined = {
+        name: function
+        for name, function in vars(module).items()
+        if inspect.isfunction(function) and function.__module__ == module.__name__
+    }
+    if close := get_close_matches(FUNCTION, defined, 1):
+        return f"; did you mean {close[0]} in line {defined[close[0]].__code__.co_firstlineno}?"
+    return f"; it has {', '.join(defined)}" if defined else "; it has no functions"
 
 
 def _with_numbers(function: Any, place: str) -> Callable[[Run, Thresholds], Iterable[Finding]]:
-    """The function, called with the run, and with the thresholds where it takes them."""
+    """Return the function as one of run and thresholds, with or without the latter."""
     signature = inspect.signature(function)
     if _takes(signature, 2):
         return function  # type: ignore[no-any-return]
     if _takes(signature, 1):
         return lambda run, _numbers: function(run)
     raise AnalyzerProblem(
-        f"{place}: analyze{signature} cannot be asked: it is called with the run, "
-        "or with the run and the thresholds"
+        f"{place}: analyze{signature} has the wrong parameters; "
+        "accepted: the run, or the run and the thresholds"
     )
 
 
@@ -215,35 +222,41 @@ def _takes(signature: inspect.Signature, arguments: int) -> bool:
 
 
 def _answer(analyzer: Analyzer, run: Run, numbers: Thresholds) -> list[Finding]:
-    """The findings of a user's analyzer. Raises `AnalyzerProblem`."""
+    """Run a user's analyzer. Raises `AnalyzerProblem`."""
     with _failures_of(analyzer.path):
-        given: object = analyzer.ask(run, numbers)
-        listed = None
-        if isinstance(given, Iterable) and not isinstance(given, str | BaseModel):
-            listed = list(islice(given, MOST_FINDINGS + 1))
-    if listed is None or not all(isinstance(one, Finding) for one in listed):
-        other = given if listed is None else next(one for one in listed if not isinstance(one, Finding))
-        raise AnalyzerProblem(f"{analyzer.place}: analyze gave {_BRIEFLY.repr(other)}; accepted: {ACCEPTED}")
-    if len(listed) > MOST_FINDINGS:
-        raise AnalyzerProblem(f"{analyzer.place}: analyze gave more than {MOST_FINDINGS:,} findings")
-    return [found.model_copy(update={"analyzer": analyzer.name}) for found in listed]
+        result: object = analyzer.run(run, numbers)
+        findings = None
+        if isinstance(result, Iterable) and not isinstance(result, str | BaseModel):
+            findings = list(islice(result, MOST_FINDINGS + 1))
+    if findings is None or not all(isinstance(item, Finding) for item in findings):
+        other = (
+            result if findings is None else next(item for item in findings if not isinstance(item, Finding))
+        )
+        raise AnalyzerProblem(
+            f"{analyzer.place}: analyze returned {_BRIEFLY.repr(other)}; accepted: {ACCEPTED}"
+        )
+    if len(findings) > MOST_FINDINGS:
+        raise AnalyzerProblem(f"{analyzer.place}: analyze returned more than {MOST_FINDINGS:,} findings")
+    return [finding.model_copy(update={"analyzer": analyzer.name}) for finding in findings]
 
 
 @contextmanager
 def _failures_of(path: Path) -> Iterator[None]:
-    """Whatever a user's code raises as an `AnalyzerProblem`; what it prints goes to stderr."""
+    """Raise any error of a user's code as `AnalyzerProblem`, and redirect its output to stderr."""
     try:
         with redirect_stdout(sys.stderr):
             yield
     except (Exception, SystemExit) as error:
         line = _line_of(error, path)
-        said = "; ".join(mistakes(error)) if isinstance(error, ValidationError) else str(error)
-        words = f"{type(error).__name__}: {masked(said)[:MOST_LETTERS]}" if said else type(error).__name__
-        raise AnalyzerProblem(f"{line}: {words}") from error
+        details = "; ".join(mistakes(error)) if isinstance(error, ValidationError) else str(error)
+        message = (
+            f"{type(error).__name__}: {masked(details)[:MOST_LETTERS]}" if details else type(error).__name__
+        )
+        raise AnalyzerProblem(f"{line}: {message}") from error
 
 
 def _line_of(error: BaseException, path: Path) -> str:
-    """The file and the line of a user's own code at which an error came up, the deepest."""
+    """Return the deepest file and line of a user's code in an error."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}, line {error.lineno}"
     inside = [
@@ -255,7 +268,7 @@ def _line_of(error: BaseException, path: Path) -> str:
 
 
 def _file(path: Path) -> Path:
-    """The file of an analyzer in which its function is."""
+    """Return the file that holds an analyzer's function."""
     return path / "__init__.py" if path.is_dir() else path
 
 
@@ -264,11 +277,11 @@ def _name(path: Path) -> str:
 
 
 def _within(folder: Path) -> list[Path]:
-    """The analyzers of a folder, by name; what begins with `_` is none."""
+    """List the analyzers of a folder, by name, without those that begin with `_`."""
     files = [path for path in folder.glob("[!_.]*.py") if path.is_file()]
     return sorted((*files, *(path.parent for path in folder.glob("[!_.]*/__init__.py"))), key=_name)
 
 
-def _label(found: Finding) -> Label:
-    said = found.model_dump(exclude={"label", "numbers", "analyzer"})
-    return Label(constraint=found.label, throttles=found.numbers["throttles"][0], **said)
+def _label(finding: Finding) -> Label:
+    fields = finding.model_dump(exclude={"label", "numbers", "analyzer"})
+    return Label(constraint=finding.label, throttles=finding.numbers["throttles"][0], **fields)

@@ -1,7 +1,7 @@
-"""Blind spans: time in which attempts failed before they met the table's limits.
+"""Blind spans: time in which attempts failed before they reached the table's limits.
 
-Expired credentials, refused connections or timeouts make a table look calm. A verdict is of the time that was
-seen, and it is not `none` where a blind span could hold throttles that no other time shows.
+Expired credentials, refused connections or timeouts make a table look calm. A verdict covers the observed
+time only, and is not `none` if a blind span could hide throttles that no other time shows.
 """
 
 from collections import Counter
@@ -21,19 +21,19 @@ from keyheat.runs.manifest import Keys
 from keyheat.words import CONTENTION_ERRORS, Direction, whose
 
 NEIGHBOURS_S: Final = 10
-"""Seconds before and after a blind span whose load is compared."""
+"""Seconds before and after a blind span whose load must be level."""
 LEVEL: Final = 0.25
-"""Share by which the load around a span may differ and still count as level."""
+"""Greatest relative difference of a level load around a span."""
 LEAST_S: Final = 2
-"""Blind seconds of a run that are worth a sentence."""
+"""Least blind seconds of a run to mention."""
 
 Seconds = Mapping[int, SecondCount]
-"""What the client counted on the table, by epoch second."""
+"""The client's counts on the table, by epoch second."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlindSpan:
-    """Seconds from `start_s` up to `end_s` (epoch) in which one direction was not seen."""
+    """Seconds from `start_s` up to `end_s` (epoch) in which one direction was not observed."""
 
     direction: Direction
     start_s: int
@@ -43,15 +43,14 @@ class BlindSpan:
 
     @property
     def seconds(self) -> range:
-        """Its epoch seconds."""
         return range(self.start_s, self.end_s)
 
 
 def blind_spans(direction: Direction, seconds: Seconds, blind_share: float) -> Iterator[BlindSpan]:
-    """The blind spans of one direction, in order.
+    """Yield the blind spans of one direction, in order.
 
-    A second is blind if at least `blind_share` of its attempts failed before they met the table. A span lasts
-    until the next second that was seen: while all users wait for a timeout, no attempt begins.
+    A second is blind if at least `blind_share` of its attempts failed before the table. A span lasts until
+    the next second that is not blind: while all users wait for a timeout, no attempt begins.
     """
     blind: list[SecondCount] = []
     start_s = last_s = 0
@@ -74,9 +73,9 @@ def _span(direction: Direction, start_s: int, end_s: int, blind: Sequence[Second
 def with_blind_spans(
     verdict: Verdict, evidence: Evidence, client: ClientFiles | None, numbers: Failures
 ) -> Verdict:
-    """The verdict, with when it was blind; `none` becomes undetermined if a blind span could hide throttles.
+    """Add the blind time; `none` becomes undetermined if a blind span could hide throttles.
 
-    Failed attempts that make no blind span are stated from `mention_share` of all attempts on.
+    Failed attempts outside blind spans are mentioned from `mention_share` of all attempts on.
     """
     seen = _seconds(evidence)
     spans = [
@@ -96,11 +95,11 @@ def with_blind_spans(
 
 
 def _seconds(evidence: Evidence) -> dict[Direction, dict[int, SecondCount]]:
-    found: dict[Direction, dict[int, SecondCount]] = {}
+    by_direction: dict[Direction, dict[int, SecondCount]] = {}
     for row in evidence.seconds or ():
         if row.index is None:
-            found.setdefault(row.direction, {})[int(row.second.timestamp())] = row
-    return found
+            by_direction.setdefault(row.direction, {})[int(row.second.timestamp())] = row
+    return by_direction
 
 
 def _failed(seen: Mapping[Direction, Seconds], mention_share: float) -> tuple[str, ...]:
@@ -117,7 +116,7 @@ def _blind_s(spans: Sequence[BlindSpan]) -> int:
 
 
 def _describe(spans: Sequence[BlindSpan], client: ClientFiles | None) -> str:
-    """When the run was blind, and the most frequent error."""
+    """Describe when the run was blind, and its most frequent error."""
     start_s, end_s = min(span.start_s for span in spans), max(span.end_s for span in spans)
     attempts, unmet = sum(span.attempts for span in spans), sum(span.unmet for span in spans)
     blind_s = _blind_s(spans)
@@ -142,7 +141,7 @@ def _could_hide(
     arranged: EvidenceTimeline,
     client: ClientFiles | None,
 ) -> str | None:
-    """Why throttles could lie in a blind span and nowhere else; None if the time around it speaks for it."""
+    """Say why throttles could lie in a blind span only; None if the time around represents it."""
     for direction, seconds in seen.items():
         within = [span for span in spans if span.direction == direction]
         blind = {second for span in within for second in span.seconds}
@@ -169,7 +168,7 @@ def _load_differs(spans: Sequence[BlindSpan], attempts: Mapping[int, int]) -> st
 
 
 def _runs_on_burst(arranged: EvidenceTimeline, keys: Keys | None) -> str | None:
-    """That the table, an index or a key consumed more than is sustained, which burst carries for a while."""
+    """Name a table, index or key whose consumption only burst could serve."""
     for track in arranged.tracks:
         for second, row in (track.seconds or {}).items():
             capacity = track.provisioned.at(second)

@@ -1,4 +1,4 @@
-"""What is different while a table throttles from the time before, as far as CloudWatch holds it."""
+"""Differences between the time of throttles and the time before, from CloudWatch."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,45 +12,44 @@ from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Label
 from keyheat.words import Direction, Resource
 
-NOTABLE: Final = 0.2  # part by which a rate has to differ, so that it rose or fell
-NOTABLE_SHARE: Final = 0.1  # of all requests, by which the part of an operation has to differ
-LEAST_CALM: Final = 5  # cells before the first throttle from which they come before earlier windows
+NOTABLE: Final = 0.2  # least relative change of a rate
+NOTABLE_SHARE: Final = 0.1  # least change of an operation's share of all requests
+LEAST_CALM: Final = 5  # cells before the first throttle that outrank earlier windows
 Span = tuple[float, float]
-"""From an epoch second up to another."""
+"""From an epoch second up to another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """What was asked of one resource in one direction over a time, and what it had. None is unknown."""
+    """Demand and capacity of one resource in one direction over a time; None is unknown."""
 
     name: str
     start_s: float
     end_s: float
-    demand_per_s: float | None = (
-        None  # units consumed and throttled, in the busiest throttled minute, else the median one
-    )
-    at_least: bool = False  # whether nobody knows how many units a throttled request asked for
+    # Units consumed and throttled, in the busiest throttled minute, else in the median one.
+    demand_per_s: float | None = None
+    at_least: bool = False  # the units of throttled requests are unknown
     throttles: float | None = None
     provisioned_per_s: float | None = None
     maximum_per_s: float | None = None
-    per_operation: Mapping[str, float]  # requests per second, of operations that were called
-    indexes: frozenset[str] = frozenset()  # those that something was published of
-    brief: bool = False  # whether it is too short to tell a new index or another mix of operations
+    per_operation: Mapping[str, float]  # requests per second
+    indexes: frozenset[str] = frozenset()  # with published metrics
+    brief: bool = False  # too short to show a new index or another mix of operations
 
     @property
     def is_known(self) -> bool:
-        """Whether CloudWatch holds anything of the demand."""
+        """Whether CloudWatch has data on the demand."""
         return self.demand_per_s is not None
 
     def share(self, operation: str) -> float | None:
-        """The part of the requests that an operation has; None without requests."""
+        """An operation's share of the requests; None without requests."""
         total = sum(self.per_operation.values())
         return self.per_operation.get(operation, 0.0) / total if total else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """The time of the throttles beside the times before, the one that they are compared with first."""
+    """The time of the throttles and the times before, the preferred one first."""
 
     resource: Resource
     now: Period
@@ -58,19 +57,19 @@ class Changes:
 
     @property
     def reference(self) -> Period | None:
-        """The nearest time before of which something is known."""
+        """The nearest earlier period with data."""
         return next((period for period in self.before if period.is_known), None)
 
     @property
     def new_indexes(self) -> tuple[str, ...]:
-        """Indexes of which nothing was published at the time of the reference."""
+        """Indexes without published metrics in the reference period."""
         reference = self.reference
         if reference is None or reference.brief:
             return ()
         return tuple(sorted(self.now.indexes - reference.indexes))
 
     def shifted(self) -> Iterator[tuple[str, float, float]]:
-        """Operations whose part of all requests is another one, with the parts before and now."""
+        """Operations whose share of requests changed, with the shares before and now."""
         reference = self.reference
         if reference is None or reference.brief:
             return
@@ -83,16 +82,16 @@ class Changes:
 def changes(
     evidence: Evidence, labels: Sequence[Label], resource: Resource, earlier: Sequence[tuple[str, Evidence]]
 ) -> Changes | None:
-    """The changes of a resource that throttled; None where nothing is known of its demand."""
+    """Return the changes of a throttled resource; None if its demand is unknown."""
     spans = [(label.start.timestamp(), label.end.timestamp()) for label in labels]
     now = _period("while throttled", evidence, resource, spans) if spans else None
     if now is None or not now.is_known:
         return None
     calm = _calm(evidence, resource, min(start for start, _end in spans))
     before = []
-    for name, one in earlier:
-        whole = [(one.window.start.timestamp(), one.window.end.timestamp())]
-        if (period := _period(name, one, resource, whole)) is not None:
+    for name, window_evidence in earlier:
+        whole = [(window_evidence.window.start.timestamp(), window_evidence.window.end.timestamp())]
+        if (period := _period(name, window_evidence, resource, whole)) is not None:
             before.append(period)
     if calm is not None:
         before.insert(len(before) if calm.brief else 0, calm)
@@ -100,7 +99,7 @@ def changes(
 
 
 def _calm(evidence: Evidence, resource: Resource, first_s: float) -> Period | None:
-    """The part of the window before the first throttle; None without a whole cell."""
+    """Return the window's part before the first throttle; None without a whole cell."""
     start_s, step_s = evidence.window.start.timestamp(), timeline(evidence).step_s
     first_s = first_s // step_s * step_s  # the period of the first throttle is no longer calm
     if first_s - start_s < step_s:
@@ -142,13 +141,13 @@ def _within(cell: float, step_s: float, spans: Sequence[Span]) -> bool:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None and value < inf]
-    return fmean(known) if known else None
+    values_ = [value for value in values if value is not None and value < inf]
+    return fmean(values_) if values_ else None
 
 
 def _per_operation(evidence: Evidence, direction: Direction, spans: Sequence[Span]) -> dict[str, float]:
-    """Requests per second by operation, of those that were called."""
-    found: dict[str, float] = {}
+    """Requests per second by operation."""
+    rates: dict[str, float] = {}
     for series in evidence.series:
         kind = (series.metric, series.statistic)
         if kind != (metrics.LATENCY, "SampleCount") or series.operation is None:
@@ -158,11 +157,11 @@ def _per_operation(evidence: Evidence, direction: Direction, spans: Sequence[Spa
         count = sum(value for at, value in series.points if _within(at.timestamp(), series.period_s, spans))
         if count:
             per_s = count / _covered_s(spans, series.period_s)
-            found[series.operation] = found.get(series.operation, 0.0) + per_s
-    return found
+            rates[series.operation] = rates.get(series.operation, 0.0) + per_s
+    return rates
 
 
 def _covered_s(spans: Sequence[Span], period_s: int) -> int:
-    """How long the periods are that overlap the spans; one that overlaps only in part counts whole."""
+    """Total length of the periods that overlap the spans, even partly."""
     periods = {at for start, end in spans for at in range(int(start // period_s), ceil(end / period_s))}
     return len(periods) * period_s

@@ -1,7 +1,7 @@
-"""A scenario's thresholds held against what was measured. What was not measured has not been met.
+"""Check a scenario's thresholds against the measurements; an unmeasured threshold is broken.
 
-But a simulated run has no latencies and no items, and an endpoint without a capacity model no throttles:
-what only those can tell is left undecided.
+Except: a simulated run has no latencies or items, and an endpoint without a capacity model has no throttles,
+so that thresholds on those stay undecided.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,10 +31,10 @@ def check(
     *,
     bound: bool = False,
 ) -> tuple[ThresholdResult, ...]:
-    """One result for each threshold that the scenario states.
+    """Return one result for each threshold of the scenario.
 
-    `bound`: the generator was the limit. Then throttles that are few are so for lack of demand, and latencies
-    are the generator's own.
+    `bound`: the generator was the limit. Then few throttles may mean too little demand, and latencies are the
+    generator's.
     """
     return tuple(_results(spec, verdict, evidence, client, bound))
 
@@ -70,7 +70,7 @@ def _results(
 
 
 def throttle_share(evidence: Evidence, client: ClientFiles | None) -> float | None:
-    """Throttled attempts per attempt of the client; None where it kept no count."""
+    """Throttled attempts per attempt of the client; None if not counted."""
     totals = client.manifest.totals if client and client.manifest else None
     if totals is not None:
         return totals.throttled / totals.attempts if totals.attempts else None
@@ -80,7 +80,7 @@ def throttle_share(evidence: Evidence, client: ClientFiles | None) -> float | No
 
 
 def error_share(client: ClientFiles | None) -> float | None:
-    """Attempts that failed for another reason than a throttle, per attempt; None where nobody counted."""
+    """Share of attempts that failed without a throttle; None if not counted."""
     totals = client.manifest.totals if client and client.manifest else None
     return totals.errors / totals.attempts if totals and totals.attempts else None
 
@@ -93,42 +93,40 @@ def _at_most(
     *,
     open_by: str | None = None,
 ) -> ThresholdResult:
-    """A threshold that is not measured is broken, unless `open_by` says why nobody could measure it."""
-    said, decided = (
-        "not measured" if measured is None else form(measured),
-        measured is not None or not open_by,
-    )
+    """Check an upper limit; unmeasured is broken, unless `open_by` says why it cannot be measured."""
+    value = "not measured" if measured is None else form(measured)
+    decided = measured is not None or not open_by
     return ThresholdResult(
         name=name,
         allowed=f"at most {form(allowed)}",
-        measured=said if decided else str(open_by),
+        measured=value if decided else str(open_by),
         broken=decided and (measured is None or measured > allowed),
         decided=decided,
     )
 
 
 def wrong_reads(client: ClientFiles | None) -> int | None:
-    """Missing, duplicate and misordered items of all checked reads; None where no read was checked."""
-    counted = _counted(client)
+    """Missing, duplicate and misordered items of all checked reads; None without checked reads."""
+    counted = _counters(client)
     if not counted.get("reads.checked"):
         return None
     return sum(round(counted.get(name, 0)) for name in WRONG)
 
 
-def with_reads(made: Verdict, client: ClientFiles | None) -> Verdict:
-    """The verdict, which begins with what was wrong about reads, if anything was."""
+def with_reads(verdict: Verdict, client: ClientFiles | None) -> Verdict:
+    """Put wrong reads, if any, at the front of the verdict."""
     if not wrong_reads(client):
-        return made
-    counted = _counted(client)
-    found = [
-        f"{number:,} {one if number == 1 else several}"
-        for name, (one, several) in WRONG.items()
+        return verdict
+    counted = _counters(client)
+    errors = [
+        f"{number:,} {singular if number == 1 else plural}"
+        for name, (singular, plural) in WRONG.items()
         if (number := round(counted.get(name, 0)))
     ]
     checked = some(round(counted["reads.checked"]), "checked read")
-    said = f"Reads were wrong: of what {checked} should have got, {', '.join(found)}."
-    return made.model_copy(update={"because": (said, *made.because)})
+    message = f"Reads were wrong: of the items that {checked} should have returned, {', '.join(errors)}."
+    return verdict.model_copy(update={"because": (message, *verdict.because)})
 
 
-def _counted(client: ClientFiles | None) -> Mapping[str, float]:
+def _counters(client: ClientFiles | None) -> Mapping[str, float]:
     return client.manifest.counted if client and client.manifest else {}

@@ -1,4 +1,4 @@
-"""The analyzer's answer: evidence in; labels, verdict, hot keys, recommendations and coverage out."""
+"""Diagnose evidence: labels, verdict, hot keys, recommendations and coverage."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,13 +30,12 @@ def analyze_run(
     further: Sequence[Path] = (),
     billing: Billing | None = None,
 ) -> Diagnosis:
-    """The diagnosis of a run directory, from the files that are there; `coverage.missing` lists the others.
+    """Diagnose a run directory; `coverage.missing` lists the files that it lacks.
 
-    `further` are analyzers of the user's own: what they find stands in `findings`, what is wrong with them in
-    `problems`. `billing` says what a month costs; the
-    price list that we ship, around the clock, if it is None. Without `evidence.json` the
-    client's records alone are the evidence. Raises `FileProblem` where neither it nor the manifest can be
-    read, or where the labelling numbers are wrong.
+    `further` are the user's analyzers: their findings are in `findings`, their errors in `problems`.
+    `billing` prices a month; None means the shipped price list, 24 hours a day. Without `evidence.json` the
+    client's records are the only evidence. Raises `FileProblem` if neither it nor the manifest is readable,
+    or if the thresholds are invalid.
     """
     require("report", RUN_FILES)
     client = read_client_files(run_dir)
@@ -65,10 +64,10 @@ def analyze_run(
 
 
 def load_run(path: "Path | str") -> Run:
-    """A run directory, or an evidence file alone, as pandas frames. Raises `FileProblem`.
+    """Load a run directory or an evidence file as pandas frames. Raises `FileProblem`.
 
-    One that was not diagnosed yet is diagnosed now; nothing is written. Raises `ModuleNotFoundError`, which
-    says what to install, where only the base of Keyheat is.
+    A run without a diagnosis is diagnosed now; nothing is written. Raises `ModuleNotFoundError`, with what to
+    install, if the extra is missing.
     """
     require("report", RUN_FILES)
     folder, file = place_of(Path(path))
@@ -90,7 +89,7 @@ def diagnosed(
     simulate: bool = True,
     scaling: AutoScaling = NOT_SCALED,
 ) -> Diagnosis:
-    """The diagnosis of evidence alone, whoever sent the load. Without `simulate`, advice is by formula."""
+    """Diagnose evidence of any load; without `simulate`, advice is by formula."""
     thresholds = numbers or load_thresholds()
     return diagnose(
         evidence, client=None, thresholds=thresholds, scenario=None, further=further,
@@ -110,19 +109,17 @@ def diagnose(
     simulate: bool = True,
     scaling: AutoScaling = NOT_SCALED,
 ) -> Diagnosis:
-    """Ask the analyzers, judge and advise. `client` is None where the load was not ours."""
+    """Run the analyzers, judge and advise; `client` is None if the load was not ours."""
     run = Run(evidence, directory, client=client)
     heats, index_heats = heats_of(evidence, client), index_heats_of(evidence, client)
     labels = labels_of(run, thresholds)
     generator = generator_of(run, thresholds)
-    told = answers(further, run, thresholds)
+    further_answers = answers(further, run, thresholds)
     judged = verdict(labels, evidence, client=client, generator=generator, numbers=thresholds)
     judged = with_company(with_reads(with_replicas(judged, evidence), client), client)
     advice = Advice()
     notable = labels if judged.constraint != "none" else ()
-    if (
-        notable or judged.constraint == "none"
-    ) and not generator.bound:  # else how much it takes is not known
+    if (notable or judged.constraint == "none") and not generator.bound:  # else the demand is unknown
         advice = advise(
             notable,
             evidence,
@@ -137,9 +134,9 @@ def diagnose(
     return Diagnosis(
         verdict=judged,
         labels=labels,
-        hot_keys=tuple(key for one in _first(judged.direction, heats) for key in one.hottest),
+        hot_keys=tuple(key for heat in _verdict_first(judged.direction, heats) for key in heat.hottest),
         hot_index_keys=tuple(
-            key.model_copy(update={"index": one.index}) for one in index_heats for key in one.hottest[:1]
+            key.model_copy(update={"index": heat.index}) for heat in index_heats for key in heat.hottest[:1]
         ),
         recommendations=advice.recommendations,
         cure=advice.cure,
@@ -151,16 +148,16 @@ def diagnose(
         thresholds=check(scenario.thresholds, judged, evidence, client, bound=generator.bound)
         if scenario
         else (),
-        findings=(*further_findings(run, thresholds), *told.findings),
-        problems=told.problems,
+        findings=(*further_findings(run, thresholds), *further_answers.findings),
+        problems=further_answers.problems,
     )
 
 
 def _evidence_of_client(run_dir: Path, client: ClientFiles, problem: FileProblem | None = None) -> Evidence:
-    """Evidence without CloudWatch, for a run whose `collect` never happened."""
+    """Build evidence without CloudWatch, for a run that was never collected."""
     if client.manifest is None:
-        said = () if problem is None else (str(problem),)
-        raise FileProblem("\n".join(("nothing to analyze", *said, *client.missing))) from problem
+        reason = () if problem is None else (str(problem),)
+        raise FileProblem("\n".join(("nothing to analyze", *reason, *client.missing))) from problem
     records = read_records(run_dir, client.manifest.rows_ahead_s)
     moments = [row.second for row in records.throttles or ()]
     moments += [row.second for row in records.seconds or ()]
@@ -188,9 +185,8 @@ def _scenario(client: ClientFiles) -> tuple[Scenario | None, tuple[str, ...]]:
         return None, (f"the scenario and its thresholds: {error}",)
 
 
-def _first(direction: str | None, heats: Sequence[RunHeat]) -> list[RunHeat]:
-    """The heat of the verdict's direction before that of the other."""
-    return sorted(heats, key=lambda one: one.direction != direction)
+def _verdict_first(direction: str | None, heats: Sequence[RunHeat]) -> list[RunHeat]:
+    return sorted(heats, key=lambda heat: heat.direction != direction)
 
 
 def _coverage(evidence: Evidence, client: ClientFiles | None) -> Coverage:

@@ -1,6 +1,6 @@
-"""What troubled an application although none of its reads and writes was throttled.
+"""Problems of an application whose reads and writes were not throttled.
 
-Requests of other operations that were throttled, errors inside DynamoDB, and requests that it answered late:
+Throttled requests of other operations, errors inside DynamoDB, and slow responses:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
 """
 
@@ -14,13 +14,13 @@ from keyheat.numbers import milliseconds, some
 from keyheat.runs.formats import Evidence, Series
 from keyheat.runs.metrics import GET_RECORDS, LATENCY, SYSTEM_ERRORS
 
-SLOW_RATIO: Final = 3.0  # of a minute's mean latency to the median minute, from which it was slow
-SLOW_MS: Final = 20.0  # and at least so much above it
+SLOW_RATIO: Final = 3.0  # least ratio of a slow minute's mean latency to the median minute's
+SLOW_MS: Final = 20.0  # and least difference
 LEAST_SLOW: Final = 3  # minutes in a row
 
 
 def other_causes(evidence: Evidence) -> tuple[str, ...]:
-    """Clauses that follow `Nothing was throttled, but`, the gravest first."""
+    """Return clauses that follow `Nothing was throttled, but`, the gravest first."""
     return (*_streams(evidence), *_errors(evidence), *_late(evidence))
 
 
@@ -61,9 +61,9 @@ def _late(evidence: Evidence) -> Iterator[str]:
 
 
 def usual_latency_ms(evidence: Evidence) -> float | None:
-    """The most that an operation took in the mean of a period; None if it is not known, or was late once."""
-    known = [value for series in _latencies(evidence) for _at, value in series.points]
-    return None if any(_late(evidence)) else max(known, default=None)
+    """Return the highest mean latency of an operation; None if unknown, or slow at some time."""
+    values = [value for series in _latencies(evidence) for _at, value in series.points]
+    return None if any(_late(evidence)) else max(values, default=None)
 
 
 def _latencies(evidence: Evidence) -> Iterator[Series]:
@@ -73,7 +73,7 @@ def _latencies(evidence: Evidence) -> Iterator[Series]:
 
 
 def _longest(series: Series, beyond_ms: float) -> Sequence[tuple[datetime, float]]:
-    """The longest run of periods whose mean is beyond a limit."""
+    """Return the longest run of periods whose mean exceeds a limit."""
     best: list[tuple[datetime, float]] = []
     run: list[tuple[datetime, float]] = []
     for at, value in series.points:

@@ -1,7 +1,7 @@
-"""Run directories below a folder: where they are, and how far each has come.
+"""Find run directories below a folder, with the state of each.
 
-A directory is a run if it holds a manifest or a diagnosis; nothing is looked for below one. What cannot be
-read is a problem with its place, and never the end of the search.
+A directory is a run if it holds a manifest or a diagnosis; the search does not descend into runs. A directory
+that cannot be read is reported, and the search goes on.
 """
 
 import os
@@ -56,9 +56,9 @@ class FoundRun:
 def find_runs(
     folders: Sequence[Path], tell: Callable[[Sequence[Path]], Iterable[Path]] = iter
 ) -> tuple[list[FoundRun], list[UnreadPlace]]:
-    """Every run below the folders once, and what could not be read.
+    """Return every run below the folders once, and what could not be read.
 
-    `tell` gives the places one by one, and shows how far that is.
+    `tell` iterates over the paths and shows progress.
     """
     problems: list[UnreadPlace] = []
     runs: list[FoundRun] = []

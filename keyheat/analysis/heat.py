@@ -1,6 +1,6 @@
-"""The hottest keys of a run, whether the heat stays on one key or moves on, and where the throttles fall.
+"""The hottest keys of a run: whether the heat moves between keys, and how throttles are spread.
 
-The client counts keys by itself; where it did not, Contributor Insights names them.
+The keys are from the client's own counts, else from Contributor Insights.
 """
 
 from collections import defaultdict
@@ -20,18 +20,17 @@ from keyheat.runs.formats import Contributors, Evidence, HotKey
 from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
 from keyheat.words import READ, WRITE, WRITES_FIRST, Direction
 
-LEADS: Final = 0.5  # share of the units of a window's top keys from which its first key leads alone
-# A key must lead this many windows in a row before the heat is said to have been on it.
-HELD_WINDOWS: Final = 2
-FEWEST: Final = 20  # throttles, below which their keys are a matter of chance
-ONE_SHARE: Final = 0.5  # of all throttles: from here on one key explains them
-EVEN_SHARE: Final = 0.1  # no key of an even spread has more
-EVEN_LISTED: Final = 0.5  # and the keys that the report lists, 25 at most, do not make up half of it
-CLEAR_SHARE: Final = 0.9  # of the traffic in one direction: from here on a key's is taken to be in it
+LEADS: Final = 0.5  # least share of a window's top keys at which the first key leads alone
+LEAD_WINDOWS: Final = 2  # windows in a row that a key must lead to count as hot
+FEWEST: Final = 20  # throttles; with fewer, their keys are random
+ONE_SHARE: Final = 0.5  # least share of all throttles at which one key explains them
+EVEN_SHARE: Final = 0.1  # greatest share of a key in an even spread
+EVEN_LISTED: Final = 0.5  # the report's keys, 25 at most, have less than this in an even spread
+CLEAR_SHARE: Final = 0.9  # least share of traffic in one direction at which all keys count as in it
 
 INDEX_NOT_COUNTED: Final = (
-    "The index's keys were not counted, so whether one of them is hot, or the index has not grown yet, is "
-    "not known."
+    "The index's keys were not counted, so it is unknown whether one of them is hot, or the index has not "
+    "grown yet."
 )
 
 Times = Mapping[datetime, float]
@@ -43,31 +42,31 @@ WEIGHTS: Final[dict[Direction, float]] = {READ: 1.0, WRITE: float(INSIGHT_WRITE_
 
 @dataclass(frozen=True, slots=True)
 class RunHeat:
-    """Where the demand of one direction went."""
+    """The keys that the demand of one direction went to."""
 
     direction: Direction
     hottest: tuple[HotKey, ...]
-    moved_over: tuple[str, ...]  # the keys that led one after the other, where there were several
-    index: str | None = None  # whose keys; None: the table's
-    pinned: str | None = None  # the key with most throttles, where Contributor Insights says that it has half
+    moved_over: tuple[str, ...]  # keys that led one after the other, if several did
+    index: str | None = None  # None: the table's keys
+    pinned: str | None = None  # the key with at least half of the throttles, by Contributor Insights
 
     @property
     def moves(self) -> bool:
-        """Whether one key after the other was the hot one."""
+        """Whether several keys were hot, one after the other."""
         return len(self.moved_over) > 1
 
     def unscaled(self, scale: float) -> "RunHeat":
-        """The same heat for a table at scale 1."""
+        """Convert to a table at scale 1."""
         keys = (key.model_copy(update={"units_per_s": key.units_per_s / scale}) for key in self.hottest)
         return replace(self, hottest=tuple(keys))
 
     def per_s(self) -> float | None:
-        """What the hottest key asked for while it was hot, units/s; None without keys."""
+        """Demand on the hottest key while it was hot, units/s; None without keys."""
         return max((key.units_per_s for key in self.hottest), default=None)
 
 
 def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[RunHeat, ...]:
-    """The hot keys that the client counted, else those that Contributor Insights names."""
+    """Return the hot keys by the client's counts, else by Contributor Insights."""
     if client is None or client.keys is None:
         return insight_heats(evidence)
     duration_s = _duration_s(evidence, client)
@@ -75,12 +74,16 @@ def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[RunHeat, .
 
 
 def index_heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[RunHeat, ...]:
-    """The heat of each index whose own keys the client counted, else those that Contributor Insights names.
+    """Return each index's hot keys by the client's counts, else by Contributor Insights.
 
-    One without keys has too many to name.
+    An index without keys has too many to name.
     """
     if client is None or client.keys is None:
-        return tuple(one for index in evidence.table.indexes for one in insight_heats(evidence, index.name))
+        return tuple(
+            insight_heat
+            for index in evidence.table.indexes
+            for insight_heat in insight_heats(evidence, index.name)
+        )
     duration_s = _duration_s(evidence, client)
     return tuple(
         replace(heat(keys, direction, duration_s), index=index)
@@ -96,7 +99,7 @@ def _duration_s(evidence: Evidence, client: ClientFiles) -> float:
 
 
 def heat(keys: Keys, direction: Direction, duration_s: float) -> RunHeat:
-    """The hottest keys of one direction. `duration_s`: length of the run, for keys that no window lists."""
+    """Return the hottest keys of one direction; `duration_s` is for keys that no window lists."""
     windows = [window for window in keys.windows if window.direction == direction]
     rates = _rates_while_hot(windows)
     hottest = tuple(
@@ -114,20 +117,22 @@ def heat(keys: Keys, direction: Direction, duration_s: float) -> RunHeat:
 
 
 def _rates_while_hot(windows: Sequence[KeyWindow]) -> dict[str, float]:
-    """Units/s of each key: the median window of those in which it did at least half of its own best."""
+    """Units/s of each key: the median of the windows with at least half of its maximum."""
     rates: defaultdict[str, list[float]] = defaultdict(list)
     for window in windows:
         for top in window.top:
             rates[top.key].append(top.units / window.seconds)
-    hot = {key: [rate for rate in found if rate >= max(found) / 2] for key, found in rates.items()}
-    return {key: median_high(found) for key, found in hot.items()}
+    return {
+        key: median_high([rate for rate in values if rate >= max(values) / 2])
+        for key, values in rates.items()
+    }
 
 
 def _leaders(windows: Sequence[KeyWindow]) -> tuple[str, ...]:
-    """The keys that led for a while, in order of time."""
-    led = [_leader(window) for window in sorted(windows, key=lambda w: w.start)]
-    held = [key for key, run in groupby(led) if key is not None and len(list(run)) >= HELD_WINDOWS]
-    return tuple(dict.fromkeys(held))
+    """Keys that led for at least `LEAD_WINDOWS` in a row, in order of time."""
+    leaders = [_leader(window) for window in sorted(windows, key=lambda w: w.start)]
+    lasting = [key for key, run in groupby(leaders) if key is not None and len(list(run)) >= LEAD_WINDOWS]
+    return tuple(dict.fromkeys(lasting))
 
 
 def _leader(window: KeyWindow) -> str | None:
@@ -138,10 +143,10 @@ def _leader(window: KeyWindow) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class KeySpread:
-    """How one resource's throttled requests are spread over its partition keys.
+    """Distribution of one resource's throttled requests over its partition keys.
 
-    `one_key`: one key has at least half of them, which speaks for a hot key.
-    `even`: no key has a tenth, and the 25 first together not half, which speaks against one.
+    `one_key`: one key has at least half of them, a sign of a hot key.
+    `even`: no key has a tenth, and the first 25 together have less than half, a sign against one.
     `few_keys`: neither.
     """
 
@@ -153,10 +158,10 @@ class KeySpread:
 
 
 def key_spread(evidence: Evidence, index: str | None = None) -> KeySpread | None:
-    """The spread of the throttles of the table (None) or of an index.
+    """Return the spread of throttles of the table (None) or of an index.
 
-    None where Contributor Insights did not count them, or too few to tell. Writes refused for an index's
-    capacity are never among them.
+    None if Contributor Insights counted none, or too few. It never counts writes that an index's capacity
+    throttled.
     """
     counted = _rule(evidence, index, "throttled")
     if counted is None or counted.total < FEWEST or not counted.keys:
@@ -173,10 +178,10 @@ def key_spread(evidence: Evidence, index: str | None = None) -> KeySpread | None
 
 
 def insight_heats(evidence: Evidence, index: str | None = None) -> tuple[RunHeat, ...]:
-    """The heat of the table's keys, or an index's, where no client's record says more; empty if not known.
+    """Return the heat of a resource's keys by Contributor Insights; empty if unknown.
 
-    Keys have no direction in Contributor Insights, so there is a heat only where the throttles of the
-    resource, or its traffic, have one.
+    Keys have no direction in Contributor Insights, so there is a heat only if the throttles or the traffic of
+    the resource have one.
     """
     keys = insight_keys(evidence, index)
     if keys is None:
@@ -184,14 +189,14 @@ def insight_heats(evidence: Evidence, index: str | None = None) -> tuple[RunHeat
     spread = key_spread(evidence, index)
     pinned = spread.top if spread is not None and spread.spread == "one_key" else None
     duration_s = (evidence.window.end - evidence.window.start).total_seconds()
-    return tuple(replace(heat(keys, one, duration_s), pinned=pinned, index=index) for one in keys.overall)
+    return tuple(replace(heat(keys, side, duration_s), pinned=pinned, index=index) for side in keys.overall)
 
 
 def insight_keys(evidence: Evidence, index: str | None = None) -> Keys | None:
-    """The hottest keys of the table, or of an index, as a run's own record has them; None if not known.
+    """Return the hottest keys of a resource in the form of a run's record; None if unknown.
 
-    What a key asked for is what it consumed and the units of its throttled requests, in the periods in which
-    its resource throttled, if there are any. Writes refused for an index's capacity are counted for no key.
+    A key's demand is its consumption and the units of its throttled requests, in the periods in which the
+    resource throttled, if any. Writes throttled by an index's capacity count for no key.
     """
     accessed, throttled = _rule(evidence, index, "accessed"), _rule(evidence, index, "throttled")
     named = throttled is not None and bool(throttled.keys)
@@ -220,10 +225,10 @@ def insight_keys(evidence: Evidence, index: str | None = None) -> Keys | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyDemand:
-    """What single keys asked of a table or an index, period by period, by what Contributor Insights counted.
+    """Demand on single keys of a table or index, period by period, by Contributor Insights.
 
-    Where it counts throttles alone, a key that has some share of them has the same share of what was
-    consumed, up to what one partition sustains; where it counts none of them, the other way round.
+    With counts of throttles only, a key's share of the consumption equals its share of the throttles, up to
+    one partition's ceiling; with counts of accesses only, the other way round.
     """
 
     track: EvidenceTrack
@@ -234,21 +239,21 @@ class KeyDemand:
 
     @property
     def moments(self) -> Sequence[datetime]:
-        """The starts of all periods in which a key was counted."""
+        """Starts of all periods in which a key was counted."""
         counted = (*self.refused.values(), *(self.used or {}).values())
         return sorted({at for times in counted for at in times})
 
     @property
     def hot(self) -> Sequence[datetime]:
-        """Those in which the resource throttled; all of them if it did not."""
+        """Periods in which the resource throttled; all periods if it never did."""
         return [at for at in self.moments if self._throttled(at)] or self.moments
 
     def of_all(self, at: datetime) -> float:
-        """Units that all keys asked for in the period that begins then."""
+        """Demand on all keys in the period that starts at `at`, units."""
         return self._consumed(at) + self._each * self._throttled(at)
 
     def of(self, key: str, at: datetime) -> float:
-        """Units that one key asked for in the period that begins then."""
+        """Demand on one key in the period that starts at `at`, units."""
         refused = self.refused.get(key, {}).get(at, 0.0)
         if self.used is not None:
             used, consumed = self.used.get(key, {}).get(at, 0.0), self._consumed(at)
@@ -261,7 +266,7 @@ class KeyDemand:
         return refused / self._throttled(at) * most + self._each * refused
 
     def use(self, key: str, shown: str | None, total: float) -> KeyUse:
-        """One key as a run's own record has it; `total`: units of all keys in the hot periods."""
+        """Return one key in the form of a run's record; `total`: units of all keys in the hot periods."""
         units = sum(self.of(key, at) for at in self.hot)
         consumed = None if self.used is None else sum(self.used.get(key, {}).values())
         return KeyUse(
@@ -283,11 +288,11 @@ class KeyDemand:
         return tuple(dict.fromkeys(map(self.track.cell_of, seconds)))
 
     def _consumed(self, at: datetime) -> float:
-        known = [rate for cell in self._cells(at) if (rate := self.track.consumed_per_s(cell)) is not None]
-        return self.period_s * fmean(known) if known else 0.0
+        rates = [rate for cell in self._cells(at) if (rate := self.track.consumed_per_s(cell)) is not None]
+        return self.period_s * fmean(rates) if rates else 0.0
 
     def _throttled(self, at: datetime) -> float:
-        """Throttled requests: as CloudWatch counts them, at least as many as the listed keys have."""
+        """Throttled requests by CloudWatch, at least the sum of the listed keys."""
         rates = [self.track.refused(cell) / self.track.step_s for cell in self._cells(at)]
         listed = sum(times.get(at, 0.0) for times in self.refused.values())
         return max(self.period_s * fmean(rates), listed)
@@ -299,15 +304,15 @@ def _rule(evidence: Evidence, index: str | None, counts: Counted) -> Contributor
 
 
 def _direction(evidence: Evidence, metric: Callable[[Direction], str], index: str | None) -> Direction | None:
-    """The direction that nearly all traffic has; None where it has both, or nobody knows."""
+    """Return the direction of nearly all traffic; None if it has both, or is unknown."""
     sums = {direction: evidence.total(metric(direction), index) for direction in Direction}
-    total = sum(found or 0.0 for found in sums.values())
-    clear = (direction for direction, found in sums.items() if found and found >= CLEAR_SHARE * total)
+    total = sum(units or 0.0 for units in sums.values())
+    clear = (direction for direction, units in sums.items() if units and units >= CLEAR_SHARE * total)
     return next(clear, None)
 
 
 def _by_time(rule: Contributors | None, weight: float) -> dict[str, Times]:
-    """Each key's values, over the weight, by the start of their period."""
+    """Each key's values divided by the weight, by the start of their period."""
     return {key.key: {at: value / weight for at, value in key.points} for key in (rule.keys if rule else ())}
 
 

@@ -21,7 +21,7 @@ from keyheat.simulator.whatif import Search, searched
 from keyheat.words import Direction, index_of, label_of
 
 Burst = tuple[str, Direction, str]
-"""A resource that consumed more than it has, and that in words."""
+"""A resource that consumed more than its capacity, and a sentence about it."""
 
 
 def loaded_search(
@@ -83,8 +83,8 @@ def loaded_step(question: Question, value: float, scenario: Scenario, folder: Pa
     manifest, diagnosis = read_manifest(folder), read_diagnosis(folder / FILES[DIAGNOSIS])
     rows = second_counts(folder / FILES[SECONDS], manifest.rows_ahead_s)
     traffic = traffic_of(manifest, seconds_of(rows))
-    attempts = {side: one.attempts for side, one in traffic.items()}
-    throttled = {side: one.throttled for side, one in traffic.items()}
+    attempts = {side: side_traffic.attempts for side, side_traffic in traffic.items()}
+    throttled = {side: side_traffic.throttled for side, side_traffic in traffic.items()}
     share = _share(attempts, throttled, question.direction)
     throttles = diagnosis.verdict.constraint != "none" and share > question.share_most
     on_burst = beyond_provisioned(rows, most_provisioned(manifest, scenario))
@@ -93,12 +93,12 @@ def loaded_step(question: Question, value: float, scenario: Scenario, folder: Pa
     return Step(
         value=value, scenario=scenario, state=state, share=share, on_burst=burst is not None,
         verdict=diagnosis.verdict, folder=folder,
-        attempts_per_s=sum(one.attempts_per_s or 0.0 for one in traffic.values()),
-        throttled_per_s=sum(one.throttled_per_s or 0.0 for one in traffic.values()),
+        attempts_per_s=sum(side_traffic.attempts_per_s or 0.0 for side_traffic in traffic.values()),
+        throttled_per_s=sum(side_traffic.throttled_per_s or 0.0 for side_traffic in traffic.values()),
         outcome=SimulationOutcome(
             seed=scenario.seed, seconds=scenario.load.duration_s, loaded_s=round(scenario.load.duration_s),
             attempts=attempts, throttled=throttled, accepted_per_s=_accepted_per_s(traffic),
-            left=_left(diagnosis.verdict, burst, sum(throttled.values())) if state == "limited" else (),
+            left=_limits_of(diagnosis.verdict, burst, sum(throttled.values())) if state == "limited" else (),
         ),
     )  # fmt: skip
 
@@ -114,13 +114,13 @@ def _share(
 def _accepted_per_s(traffic: Mapping[Direction, RunTraffic]) -> dict[tuple[str | None, Direction], float]:
     return {
         (index_of(resource), side): per_s
-        for side, one in traffic.items()
-        for resource, per_s in one.units_per_s_of.items()
+        for side, side_traffic in traffic.items()
+        for resource, per_s in side_traffic.units_per_s_of.items()
     }
 
 
 def state_of(diagnosis: Diagnosis, *, throttles: bool, on_burst: bool) -> State:
-    """Whether a run was carried, and if not, whether that says something about its table."""
+    """Judge whether the table served a run, and if not, whether the table was the limit."""
     verdict = diagnosis.verdict
     if diagnosis.generator.bound and not (throttles and verdict.valid):
         return "generator"
@@ -131,8 +131,8 @@ def state_of(diagnosis: Diagnosis, *, throttles: bool, on_burst: bool) -> State:
     return "limited" if on_burst else "carried"
 
 
-def _left(verdict: Verdict, burst: Burst | None, events: int) -> tuple[Left, ...]:
-    """The limit of a run; nothing where it is not determined."""
+def _limits_of(verdict: Verdict, burst: Burst | None, events: int) -> tuple[Left, ...]:
+    """Return the limit of a run; empty if undetermined."""
     if burst is not None:
         resource, direction, _words = burst
         return (Left(index=index_of(resource), direction=direction, cause=Cause.PROVISIONED, events=0),)
@@ -146,9 +146,9 @@ def _left(verdict: Verdict, burst: Burst | None, events: int) -> tuple[Left, ...
 def beyond_provisioned(
     rows: Iterable[SecondCount], most: Mapping[tuple[str, Direction], float]
 ) -> tuple[str, Direction, str] | None:
-    """The resource that consumed most beyond what it has at `most` in the second half, and that in words.
+    """Return the resource that exceeded its capacity in `most` the furthest in the second half.
 
-    None if nothing did, by more than `BEYOND`.
+    With a sentence about it; None if no resource exceeded it by more than `BEYOND`.
     """
     listed = sorted(rows, key=lambda row: row.second)
     if not listed:

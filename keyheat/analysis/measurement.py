@@ -1,14 +1,13 @@
-"""How each measure of a run is taken, from the files of the run directory.
+"""Take each measure of a run from the files of the run directory.
 
     attempts/s   |  ________________       rates are means over the whole seconds of the load, see
                  | |  whole seconds |      `run_result`
                  |_|________________|_
     throttles/s  |    x xx  x   xx          first_throttle_s: from the first second with an attempt
-                 |    |          |..........| ten seconds of load without a throttle: it has recovered
+                 |    |          |..........| ten seconds of load without a throttle: recovered
                  +--->|<-------->|          recovery_s: from the first throttle to the end of the last one
 
-Every function here gives a number, or an `Absence`. That nothing throttled in a second without a row proves
-no recovery.
+Every function returns a number, or an `Absence`. A second without a row is no proof of recovery.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,13 +39,13 @@ if TYPE_CHECKING:
 
 Measured = float | Absence
 
-QUIET_S: Final = 10  # seconds of load without a throttle that are a recovery; width of the knee's window
-SAME: Final = 1e-9  # relative difference of two numbers that are the same
+QUIET_S: Final = 10  # seconds of load without a throttle for a recovery; width of the knee's window
+SAME: Final = 1e-9  # greatest relative difference of two equal numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMeasured:
-    """What measures are taken from, or why it is not there."""
+    """The sources of the measures, or why one is missing."""
 
     manifest: Manifest
     scenario: Scenario | Absence
@@ -55,67 +54,67 @@ class RunMeasured:
 
     @property
     def counts_wrongly(self) -> bool:
-        """Whether the endpoint may count other units than DynamoDB."""
+        """Whether the endpoint's units may differ from DynamoDB's."""
         return not has_capacity_model(self.manifest.endpoint)
 
 
 def measures_of(folder: Path, manifest: Manifest) -> tuple[dict[str, float], dict[str, Absence]]:
-    """Every measure in the catalogue, by name: those that the run has, and why it lacks the others."""
+    """Return the run's measures by name, and why the others are missing."""
     run = RunMeasured(
         manifest=manifest,
         scenario=_scenario(manifest),
         traffic=_traffic(folder, manifest),
         accepted=_accepted(folder / runfiles.FILES[runfiles.LATENCY], manifest),
     )
-    taken = {name: take(run) for name, take in TAKEN.items()}
+    values = {name: measure(run) for name, measure in TAKEN.items()}
     return (
-        {name: round(value, 9) for name, value in taken.items() if not isinstance(value, str)},
-        {name: value for name, value in taken.items() if isinstance(value, str)},
+        {name: round(value, 9) for name, value in values.items() if not isinstance(value, str)},
+        {name: value for name, value in values.items() if isinstance(value, str)},
     )
 
 
-def _counted(run: RunMeasured, side: Direction) -> RunTraffic | Absence:
-    """One side of the load, where the units that its endpoint counts are DynamoDB's."""
+def _trusted_traffic(run: RunMeasured, side: Direction) -> RunTraffic | Absence:
+    """Return one side of the load, if the endpoint counts units as DynamoDB does."""
     if isinstance(run.traffic, str):
         return run.traffic
     return "wrong_units" if run.counts_wrongly else run.traffic[side]
 
 
 def exact_units(run: RunMeasured, side: Direction) -> Measured:
-    """Units for each accepted operation, if each second of the run gives the same.
+    """Units per accepted operation, if every second of the run agrees.
 
-    Of a simulated run it is the mean over the run, for nothing in it is left to chance.
+    For a simulated run, the mean over the run: nothing in it is random.
     """
-    one = _counted(run, side)
-    if isinstance(one, str):
-        return one
-    if not one.accepted:
+    side_traffic = _trusted_traffic(run, side)
+    if isinstance(side_traffic, str):
+        return side_traffic
+    if not side_traffic.accepted:
         return "none_accepted"
-    each = one.by_second
-    return _exactly(each.units, each.accepted, simulated=run.manifest.simulated)
+    seconds = side_traffic.by_second
+    return _exactly(seconds.units, seconds.accepted, simulated=run.manifest.simulated)
 
 
 def mean_units(run: RunMeasured, side: Direction) -> Measured:
-    """Units for each accepted operation, of the table and its indexes, over the whole run."""
-    one = _counted(run, side)
-    if isinstance(one, str):
-        return one
-    return one.units / one.accepted if one.accepted else "none_accepted"
+    """Units per accepted operation, of the table and its indexes, over the whole run."""
+    side_traffic = _trusted_traffic(run, side)
+    if isinstance(side_traffic, str):
+        return side_traffic
+    return side_traffic.units / side_traffic.accepted if side_traffic.accepted else "none_accepted"
 
 
 def write_amplification(run: RunMeasured) -> Measured:
-    """Write units of the table and its indexes over those of the table; 1 without indexes."""
-    one = _counted(run, WRITE)
-    if isinstance(one, str):
-        return one
-    each = one.by_second
-    if not each.own_units.any():
+    """Write units of the table and its indexes per write unit of the table; 1 without indexes."""
+    side_traffic = _trusted_traffic(run, WRITE)
+    if isinstance(side_traffic, str):
+        return side_traffic
+    seconds = side_traffic.by_second
+    if not seconds.own_units.any():
         return "none_accepted"
-    return _exactly(each.units, each.own_units, simulated=run.manifest.simulated)
+    return _exactly(seconds.units, seconds.own_units, simulated=run.manifest.simulated)
 
 
 def _exactly(of: Numbers, per: Numbers, *, simulated: bool) -> Measured:
-    """One amount over another, if it is the same in every second that has any."""
+    """Divide one amount by another, if the ratio is the same in every second."""
     mean = float(of.sum() / per.sum())
     if simulated or np.allclose(of, per * mean, rtol=SAME, atol=SAME):
         return mean
@@ -123,38 +122,38 @@ def _exactly(of: Numbers, per: Numbers, *, simulated: bool) -> Measured:
 
 
 def shards_needed(run: RunMeasured) -> Measured:
-    """The smallest number of shards of every hot key with which the simulator hardly throttles (0.1 %).
+    """Smallest number of shards per hot key with at most 0.1 % simulated throttles.
 
-    By the scenario alone, on a table that has saved up nothing. A load that stays the same is simulated for a
-    minute; one that changes, whole, if that is at most ten minutes.
+    Simulated from the scenario, on a table without burst. A constant load is simulated for a minute, a
+    changing one as a whole, if that is at most ten minutes.
     """
     if isinstance(run.scenario, str):
         return run.scenario
-    found = shards_enough(run.scenario)
-    if found is None:
+    shards = shards_enough(run.scenario)
+    if shards is None:
         return "no_number"
-    return found if isinstance(found, str) else float(found)
+    return shards if isinstance(shards, str) else float(shards)
 
 
 def accepted_units_per_s(run: RunMeasured, side: Direction) -> Measured:
-    """Units per second over the whole seconds of the load: of writes the table's own, of reads with indexes.
+    """Units/s over the whole seconds of the load: for writes the table's, for reads with indexes.
 
-    A write is accepted once, however many indexes it is copied to: with one more, no more was accepted.
+    A write is accepted once, whatever the number of indexes that copy it.
     """
-    one = _counted(run, side)
-    if isinstance(one, str):
-        return one
-    if not one.attempts:
+    side_traffic = _trusted_traffic(run, side)
+    if isinstance(side_traffic, str):
+        return side_traffic
+    if not side_traffic.attempts:
         return "not_sent"
-    if one.units_per_s is None or one.own_units_per_s is None:
+    if side_traffic.units_per_s is None or side_traffic.own_units_per_s is None:
         return "too_short"
-    return one.own_units_per_s if side is WRITE else one.units_per_s
+    return side_traffic.own_units_per_s if side is WRITE else side_traffic.units_per_s
 
 
 def knee_units_per_s(run: RunMeasured) -> Measured:
-    """The most units per second in any ten whole seconds on end before the first throttle.
+    """Highest units/s in any ten consecutive whole seconds before the first throttle.
 
-    Of the direction that throttled most, of writes the table's own. Without throttles it was not reached.
+    In the direction that throttled most, for writes the table's. Without throttles the knee was not reached.
     """
     if isinstance(run.traffic, str):
         return run.traffic
@@ -164,27 +163,31 @@ def knee_units_per_s(run: RunMeasured) -> Measured:
     worst: Direction = max(traffic, key=lambda side: traffic[side].throttled)
     if run.counts_wrongly:
         return "wrong_units"
-    each = traffic[worst].by_second
-    units = each.own_units if worst is WRITE else each.units
-    before = units[: throttled[0]][each.whole[: throttled[0]]]
+    seconds = traffic[worst].by_second
+    units = seconds.own_units if worst is WRITE else seconds.units
+    before = units[: throttled[0]][seconds.whole[: throttled[0]]]
     if len(before) < QUIET_S:
         return "throttled_at_once"
     return float(np.convolve(before, np.ones(QUIET_S), mode="valid").max() / QUIET_S)
 
 
 def throttle_share(run: RunMeasured) -> Measured:
-    """Throttled attempts over all attempts, of both directions, over the whole run."""
+    """Share of throttled attempts, of both directions, over the whole run."""
     if isinstance(run.traffic, str):
         return run.traffic
-    attempts = sum(one.attempts for one in run.traffic.values())
-    return sum(one.throttled for one in run.traffic.values()) / attempts if attempts else "not_sent"
+    attempts = sum(side_traffic.attempts for side_traffic in run.traffic.values())
+    return (
+        sum(side_traffic.throttled for side_traffic in run.traffic.values()) / attempts
+        if attempts
+        else "not_sent"
+    )
 
 
 def capacity_used(run: RunMeasured) -> Measured:
-    """The largest part that the table, or an index, consumed of what it has at most in a direction.
+    """Largest share of its capacity that the table or an index consumed in a direction.
 
-    That is what is provisioned, or the maximum of its auto scaling. Over 1 it runs on burst capacity: a load
-    that goes on will be throttled. 0 if nothing is provisioned.
+    The capacity is the provisioned one, or the maximum of auto scaling. Above 1 the load runs on burst
+    capacity and will be throttled if it continues. 0 if nothing is provisioned.
     """
     if isinstance(run.traffic, str):
         return run.traffic
@@ -193,7 +196,7 @@ def capacity_used(run: RunMeasured) -> Measured:
         return "varies"
     if run.counts_wrongly:
         return "wrong_units"
-    if all(one.units_per_s is None for one in run.traffic.values()):
+    if all(side_traffic.units_per_s is None for side_traffic in run.traffic.values()):
         return "too_short"
     most = most_provisioned(run.manifest, scenario)
     used = (
@@ -203,7 +206,7 @@ def capacity_used(run: RunMeasured) -> Measured:
 
 
 def percentile_ms(run: RunMeasured, percentile: float) -> Measured:
-    """A percentile of the service time of all accepted requests together, milliseconds."""
+    """Percentile of the service time of all accepted requests, milliseconds."""
     if isinstance(run.accepted, str):
         return cast(Absence, run.accepted)
     return float(run.accepted.get_value_at_percentile(percentile)) / US_PER_MS
@@ -218,13 +221,13 @@ def first_throttle_s(run: RunMeasured) -> Measured:
 
 
 def recovery_s(run: RunMeasured) -> Measured:
-    """Seconds from the first throttle to the end of the last one before ten seconds of load without any."""
+    """Seconds from the first throttle to the last one before ten throttle-free seconds of load."""
     if isinstance(run.traffic, str):
         return run.traffic
     throttled = throttled_seconds(run.traffic)
     if not len(throttled):
         return "no_throttles"
-    attempts = sum(one.by_second.attempts for one in run.traffic.values())
+    attempts = sum(side_traffic.by_second.attempts for side_traffic in run.traffic.values())
     loaded = np.cumsum(attempts > 0)  # seconds with attempts so far
     nexts = np.append(throttled[1:], len(loaded))
     quiet = loaded[nexts - 1] - loaded[throttled]
@@ -265,7 +268,7 @@ def _traffic(folder: Path, manifest: Manifest) -> dict[Direction, RunTraffic] | 
         traffic = traffic_of(manifest, read_seconds(folder, manifest.rows_ahead_s))
     except FileProblem:
         return "no_file"
-    return traffic if any(one.attempts for one in traffic.values()) else "not_sent"
+    return traffic if any(side_traffic.attempts for side_traffic in traffic.values()) else "not_sent"
 
 
 def _accepted(path: Path, manifest: Manifest) -> "HdrHistogram | Absence":

@@ -1,9 +1,9 @@
-"""What of a run can be compared with another: each measure once, with its unit and which way is better.
+"""The measures that compare two runs: each with its unit and its better direction.
 
 Exact measures have no noise: the same scenario and code give the same number. Statistical ones differ from
 run to run, and are compared over several repetitions. `measurement` says how each is taken.
 
-A run that lacks a measure says why, with one of `ABSENCES`. Some of these say more than "unknown": a table
+A run without a measure states the reason, one of `ABSENCES`. Some reasons are more than "unknown": a table
 that never throttled beats every number of seconds before the first throttle.
 """
 
@@ -30,7 +30,7 @@ Absence = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One number about a run; `floor` is the smallest value that a ratio of it means something above."""
+    """One number about a run; ratios are meaningful only above `floor`."""
 
     name: str
     unit: str
@@ -42,10 +42,10 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lacking:
-    """Why a run has no such number. `than_any`: how such a run stands beside one that has a number."""
+    """Why a run has no such number; `than_any`: how it compares with any number."""
 
     says: str
-    than_any: Literal["better", "worse"] | None = None  # None: the two cannot be compared
+    than_any: Literal["better", "worse"] | None = None  # None: not comparable
 
 
 ABSENCES: Final[dict[Absence, Lacking]] = {

@@ -1,11 +1,11 @@
-"""What one run came to: admitted, throttled, and what it cost. Whoever shows such a number has it from here.
+"""The result of one run: accepted, throttled, and its cost. Every view takes these numbers from here.
 
     attempts/s   |  ________________      A load begins and ends within a second: rates are means over the
                  | |  whole seconds |     whole seconds of the load. A second without a row is one in which
                  |_|________________|_    the client got no answer: nothing was accepted, and time has passed.
 
-A simulated load begins on a whole second, so that its burst is in the mean. Nothing here judges;
-`keyheat.analysis.loaded_step` does, and the labels are the diagnosis's.
+A simulated load begins on a whole second, so that its burst is in the mean. Nothing here judges: see
+`keyheat.analysis.loaded_step` and the diagnosis.
 """
 
 from collections.abc import Mapping
@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 
 LEAST_WHOLE_S: Final = 3
-STILL_S = 2.0  # a throttle this close to the end of a run: the throttling had not ended
+STILL_S = 2.0  # seconds before the run's end; a later throttle means that throttling had not ended
 
 
 def most_provisioned(manifest: Manifest, scenario: Scenario | None) -> dict[tuple[str, Direction], float]:
-    """Units/s that each side of a table and its indexes has at most: provisioned, or by auto scaling."""
+    """Return the capacity of each side of a table and its indexes, units/s: provisioned, or auto-scaled."""
     table, scaled = manifest.table, _scaling_maxima(manifest, scenario)
-    owners = ((None, table.provisioned), *((one.name, one.provisioned) for one in table.indexes))
+    owners = (
+        (None, table.provisioned),
+        *((index_facts.name, index_facts.provisioned) for index_facts in table.indexes),
+    )
     return {
         (label_of(index), side): max(units, scaled.get((index, side), 0.0)) * manifest.scale
         for index, pair in owners
@@ -48,12 +51,15 @@ def most_provisioned(manifest: Manifest, scenario: Scenario | None) -> dict[tupl
 def _scaling_maxima(
     manifest: Manifest, scenario: Scenario | None
 ) -> dict[tuple[str | None, Direction], float]:
-    """The maxima of auto scaling: of an existing table, else of the scenario, which a simulation plays."""
+    """Return the maxima of auto scaling: an existing table's, else the scenario's, which is simulated."""
     if scenario is None or manifest.auto_scaling is not None:
-        noted = manifest.auto_scaling.scaled if manifest.auto_scaling else ()
-        return {(one.index, one.side): one.max for one in noted}
+        policies_ = manifest.auto_scaling.scaled if manifest.auto_scaling else ()
+        return {(policy_.index, policy_.side): policy_.max for policy_ in policies_}
     table = scenario.table
-    policies = ((None, table.auto_scaling), *((one.name, one.auto_scaling) for one in table.indexes))
+    policies = (
+        (None, table.auto_scaling),
+        *((policy_.name, policy_.auto_scaling) for policy_ in table.indexes),
+    )
     return {
         (index, Direction(side)): policy.max
         for index, scaling in policies
@@ -66,8 +72,8 @@ def _scaling_maxima(
 class RunTraffic:
     """One direction of a run: attempts on the table, units of the table and its indexes.
 
-    `by_second` has them second by second, from the first second with an attempt of either direction to the
-    last. Rates are None where the load lasted less than three whole seconds.
+    `by_second` covers the first to the last second with an attempt in either direction. Rates are None if the
+    load lasted less than three whole seconds.
     """
 
     attempts: int
@@ -79,11 +85,11 @@ class RunTraffic:
     attempts_per_s: float | None
     throttled_per_s: float | None
     by_second: "RunSide"
-    units_per_s_of: Mapping[str, float] = field(default_factory=dict)  # of each resource, as labels call it
+    units_per_s_of: Mapping[str, float] = field(default_factory=dict)  # by resource, as in labels
 
     @property
     def throttled_share(self) -> float | None:
-        """Throttled attempts over all attempts; None where none was made."""
+        """Share of throttled attempts; None without attempts."""
         return self.throttled / self.attempts if self.attempts else None
 
 
@@ -93,15 +99,15 @@ class RunSide:
 
     attempts: Numbers
     accepted: Numbers
-    throttled: Numbers  # attempts that were, whoever refused them
+    throttled: Numbers  # attempts, throttled by any limit
     own_units: Numbers  # of the table
     units: Numbers  # of the table and its indexes
-    whole: NDArray[np.bool_]  # seconds in which the load went on from beginning to end
+    whole: NDArray[np.bool_]  # seconds with load from beginning to end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunThrottling:
-    """When throttling began and ended, in seconds of the run; not `ended`: it went on to the run's end."""
+    """First and last throttle, in seconds of the run; `ended` is false if it lasted to the run's end."""
 
     first_s: float
     last_s: float
@@ -118,8 +124,8 @@ class RunResult:
     throttling: RunThrottling | None  # None: no throttles
     shards: int | None
     counted: Mapping[str, float]
-    on_demand_dollars: float | None  # for a million accepted writes, by their units
-    provisioned_dollars: float | None  # for a million accepted writes, by what was provisioned meanwhile
+    on_demand_dollars: float | None  # per million accepted writes, by their units
+    provisioned_dollars: float | None  # per million accepted writes, by the capacity provisioned meanwhile
 
     @property
     def attempts(self) -> int:
@@ -127,42 +133,41 @@ class RunResult:
 
     @property
     def throttled(self) -> int:
-        """Attempts that were throttled."""
         return self.write.throttled + self.read.throttled
 
     @property
     def throttled_share(self) -> float | None:
-        """Throttled attempts over all attempts, of both directions; None where none was made."""
+        """Share of throttled attempts, of both directions; None without attempts."""
         return self.throttled / self.attempts if self.attempts else None
 
     @property
     def units_per_read(self) -> float | None:
-        """Read units of one checked, or simulated, read of a whole collection."""
+        """Read units per checked, or simulated, read of a whole collection."""
         checked = self.ratio("reads.units", "reads.checked")
         return checked or self.ratio("simulated.read_units", "simulated.reads")
 
     @property
     def units_per_order(self) -> float | None:
-        """All units spent for one order."""
+        """Units per order."""
         return self.ratio("orders.units", "orders.placed")
 
     def ratio(self, name: str, by: str) -> float | None:
-        """One counted number over another; None where either was not counted."""
+        """Ratio of two counters; None if either was not counted."""
         if name not in self.counted or not self.counted.get(by):
             return None
         return self.counted[name] / self.counted[by]
 
 
 def measure(manifest: Manifest, seconds: "pd.DataFrame", prices: Prices) -> RunResult:
-    """The numbers of a run from its manifest and its frame of seconds."""
+    """Compute the numbers of a run from its manifest and its frame of seconds."""
     started_s = manifest.started_at.timestamp()
     last_s = seconds["second"].max().timestamp() + 1 if len(seconds) else started_s
     ended_s = manifest.ended_at.timestamp() if manifest.ended_at else last_s
     duration_s = max(1.0, ended_s - started_s)
     traffic = traffic_of(manifest, seconds)
     write, read = traffic[Direction.WRITE], traffic[Direction.READ]
-    beside = sum(units for name, units in manifest.counted.items() if _written_beside(name))
-    on_demand = consumed_dollars(prices.on_demand, write_units=write.units + beside)
+    other_units = sum(units for name, units in manifest.counted.items() if _written_beside(name))
+    on_demand = consumed_dollars(prices.on_demand, write_units=write.units + other_units)
     counted = has_capacity_model(manifest.endpoint)
     paid_per_s = _provisioned(manifest.table, WRITE) * manifest.scale  # of what a smaller table admits
     reserved = provisioned_dollars(prices.provisioned, duration_s, write_per_s=paid_per_s)
@@ -179,7 +184,7 @@ def measure(manifest: Manifest, seconds: "pd.DataFrame", prices: Prices) -> RunR
 
 
 def traffic_of(manifest: Manifest, seconds: "pd.DataFrame") -> dict[Direction, RunTraffic]:
-    """Both directions of a run, from its frame of seconds."""
+    """Compute both directions of a run from its frame of seconds."""
     attempted = seconds.loc[seconds["attempts"] > 0, "second"]
     epoch_s = attempted.astype("int64")
     span = _seconds(epoch_s.min(), epoch_s.max() + 1) if len(epoch_s) else _seconds(0, 0)
@@ -188,9 +193,9 @@ def traffic_of(manifest: Manifest, seconds: "pd.DataFrame") -> dict[Direction, R
 
 
 def whole_seconds(manifest: Manifest, last: int | None) -> tuple[int, int]:
-    """The first second that lies in the load from beginning to end, and the one after the last such.
+    """Return the first whole second of the load, and the one after the last.
 
-    They are epoch seconds by the clock of the frames; `last` is the last with an attempt.
+    Epoch seconds by the clock of the frames; `last` is the last second with an attempt.
     """
     ahead_s = manifest.rows_ahead_s - manifest.clock_skew_s  # rows are moved by whole seconds
     first = ceil(round(manifest.started_at.timestamp() + ahead_s, 3))
@@ -200,15 +205,15 @@ def whole_seconds(manifest: Manifest, last: int | None) -> tuple[int, int]:
 
 
 def _seconds(first: int, after: int) -> "pd.DatetimeIndex":
-    """The seconds from one epoch second up to another, as a frame's `second` has them."""
+    """Return the seconds of a range in the form of a frame's `second`."""
     import pandas as pd
 
     return pd.DatetimeIndex(np.arange(first, after).astype("datetime64[s]"), tz="UTC")
 
 
 def _traffic(rows: "pd.DataFrame", span: "pd.DatetimeIndex", whole: "pd.DatetimeIndex") -> RunTraffic:
-    own = rows[rows["resource"] == TABLE]
-    counts = own.groupby("second")[["attempts", "accepted", "throttled", "consumed_units"]].sum()
+    of_table = rows[rows["resource"] == TABLE]
+    counts = of_table.groupby("second")[["attempts", "accepted", "throttled", "consumed_units"]].sum()
     units = rows.groupby("second")["consumed_units"].sum()
 
     def at(moments: "pd.DatetimeIndex", column: "pd.Series[float]") -> Numbers:
@@ -218,9 +223,9 @@ def _traffic(rows: "pd.DataFrame", span: "pd.DatetimeIndex", whole: "pd.Datetime
         return float(at(whole, column).mean()) if len(whole) >= LEAST_WHOLE_S else None
 
     return RunTraffic(
-        attempts=int(own["attempts"].sum()),
-        accepted=int(own["accepted"].sum()),
-        throttled=int(own["throttled"].sum()),
+        attempts=int(of_table["attempts"].sum()),
+        accepted=int(of_table["accepted"].sum()),
+        throttled=int(of_table["throttled"].sum()),
         units=float(rows["consumed_units"].sum()),
         units_per_s=rate(units),
         own_units_per_s=rate(counts["consumed_units"]),
@@ -242,13 +247,13 @@ def _traffic(rows: "pd.DataFrame", span: "pd.DatetimeIndex", whole: "pd.Datetime
 
 
 def _written_beside(name: str) -> bool:
-    """Whether a counted number is the write units of a table beside the judged one."""
+    """Whether a counter holds the write units of a second table."""
     return name.startswith("tables.") and name.endswith(".write_units")
 
 
 def throttled_seconds(traffic: Mapping[Direction, RunTraffic]) -> NDArray[np.int64]:
-    """The seconds with a throttle, counted from the first second of the load."""
-    return np.flatnonzero(sum(one.by_second.throttled for one in traffic.values()))
+    """Return the seconds with a throttle, counted from the first second of the load."""
+    return np.flatnonzero(sum(side.by_second.throttled for side in traffic.values()))
 
 
 def _throttling(seconds: "pd.DataFrame", started_s: float, ended_s: float) -> RunThrottling | None:
@@ -262,7 +267,7 @@ def _throttling(seconds: "pd.DataFrame", started_s: float, ended_s: float) -> Ru
 
 
 def _provisioned(table: TableFacts, direction: Direction) -> float:
-    """Units per second that are paid for: the table's and its indexes'; 0 where nothing is provisioned."""
+    """Units/s that are paid for, of the table and its indexes; 0 if nothing is provisioned."""
     owners: tuple[TableFacts | IndexFacts, ...] = (table, *table.indexes)
     return sum(owner.provisioned.of(direction) or 0.0 for owner in owners if owner.provisioned)
 

@@ -1,4 +1,4 @@
-"""What a run was measured on: target, machine, scenario, and what surrounds an existing table."""
+"""The setup of a run: target, machine, scenario, and the settings of an existing table."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -18,7 +18,7 @@ WARM: Final = "warm"
 
 
 class Setup(BaseModel):
-    """What a run was measured on. The scenario of a run on an existing table has that table's capacity."""
+    """What a run was measured on; on an existing table, the scenario has that table's capacity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,10 +26,10 @@ class Setup(BaseModel):
     region: str | None = None
     machine: str | None = None  # "2 cores, 24 GiB, Intel Xeon"; None for a simulated run
     scale: float = 1.0
-    scenario: Mapping[str, Any] | None = None  # without defaults; None: the run does not say it
-    found: Mapping[str, Any] | None = None  # what no scenario says of an existing table
-    transport: str | None = None  # with which the requests were sent; None for a simulated run
-    processes: int | None = None  # that sent them
+    scenario: Mapping[str, Any] | None = None  # without defaults; None: not recorded
+    found: Mapping[str, Any] | None = None  # an existing table's settings that no scenario has
+    transport: str | None = None  # of the requests; None for a simulated run
+    processes: int | None = None  # that sent requests
     versions: Mapping[str, str | None] = {}  # keyheat, python, botocore, locust
 
 
@@ -41,7 +41,7 @@ def setup_of(manifest: Manifest) -> Setup:
         machine=None if manifest.simulated or manifest.machine is None else in_words(manifest.machine),
         scale=manifest.scale,
         scenario=None if manifest.scenario is None else _without_defaults(manifest.scenario),
-        found=dict(_found(manifest)) if manifest.existing else None,
+        found=dict(_existing_settings(manifest)) if manifest.existing else None,
         transport=manifest.transport,
         processes=manifest.processes,
         versions=manifest.versions,
@@ -49,38 +49,38 @@ def setup_of(manifest: Manifest) -> Setup:
 
 
 def target_of(manifest: Manifest) -> str:
-    """Where the run was made: simulated, local, aws, or the URL of another endpoint."""
+    """Return the run's target: simulated, local, aws, or the URL of another endpoint."""
     target = manifest.target or manifest.endpoint_url or "unknown"
     return AWS if in_aws(urlsplit(target).hostname or "") else target
 
 
 def in_words(machine: Machine) -> str:
-    """A machine in words; memory in whole GiB, since a few pages less are no other machine."""
+    """Describe a machine; memory in whole GiB, since it differs by a few pages between boots."""
     cores = f"{machine.cores} core{'s' if machine.cores != 1 else ''}"
     return f"{cores}, {round(machine.memory_bytes / GIB)} GiB, {machine.cpu}"
 
 
 def kept_form(scenario: Scenario) -> dict[str, Any]:
-    """A scenario as a summary keeps it; what it says and what is the default anyway are the same."""
+    """Return a scenario as a summary stores it: a stated default equals an omitted one."""
     return scenario.model_dump(mode="json", exclude_defaults=True)
 
 
 def _without_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The scenario of a manifest; one that this version does not read is kept as it is."""
+    """Drop a manifest's scenario defaults; keep a scenario that this version cannot read."""
     try:
         return kept_form(scenario_from_dict(dict(raw), "run.json"))
     except ScenarioError:
         return dict(raw)
 
 
-def _found(manifest: Manifest) -> Iterator[tuple[str, Any]]:
-    """What surrounds an existing table: its class, warm throughput, auto scaling policies."""
+def _existing_settings(manifest: Manifest) -> Iterator[tuple[str, Any]]:
+    """Yield an existing table's settings: class, warm throughput, auto scaling policies."""
     table = manifest.table
     yield "name", table.name
     if table.table_class not in (None, STANDARD):
         yield "table_class", table.table_class
     if table.warm is not None and table.billing_mode == "PAY_PER_REQUEST":
         yield WARM, asdict(table.warm)
-    for one in manifest.auto_scaling.scaled if manifest.auto_scaling else ():
-        place = f"auto_scaling.{one.index or 'table'}.{one.side}"
-        yield place, {"min": one.min, "max": one.max, "target": one.target}
+    for policy in manifest.auto_scaling.scaled if manifest.auto_scaling else ():
+        name = f"auto_scaling.{policy.index or 'table'}.{policy.side}"
+        yield name, {"min": policy.min, "max": policy.max, "target": policy.target}

@@ -1,4 +1,4 @@
-"""A run directory summed up: its `summary.json`, written, and read or made again where it is out of date."""
+"""Write and read a run's `summary.json`, and remake it when it is out of date."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -14,19 +14,19 @@ from keyheat.runs.formats import Diagnosis, Label, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 
 NOTABLE_SHARE: Final = 0.02
-"""Of all throttles, from which a constraint is among the labels: the stray ones differ from run to run."""
+"""Least share of all throttles for a constraint among the labels: stray ones differ from run to run."""
 
 
 def summarize(folder: Path) -> RunSummary:
-    """A run directory that holds a manifest and a diagnosis, in a few numbers. Raises `FileProblem`.
+    """Summarize a run directory with a manifest and a diagnosis. Raises `FileProblem`.
 
-    No account, no key of an item and no ARN is in it.
+    The summary has no account, item key or ARN.
     """
     diagnosis = read_diagnosis(folder / runfiles.FILES[runfiles.DIAGNOSIS])
     manifest = read_manifest(folder)
     verdict, totals = diagnosis.verdict, manifest.totals
     measures, absent = measures_of(folder, manifest)
-    made = RunSummary(
+    summary = RunSummary(
         run_id=manifest.run_id or folder.name,
         scenario=manifest.name or folder.name,
         question=manifest.question or "",
@@ -47,40 +47,42 @@ def summarize(folder: Path) -> RunSummary:
         attempts=totals.attempts if totals else None,
         throttled=totals.throttled if totals else None,
         broken=tuple(
-            f"{one.name}: {one.measured}, allowed {one.allowed}" for one in diagnosis.thresholds if one.broken
+            f"{check.name}: {check.measured}, allowed {check.allowed}"
+            for check in diagnosis.thresholds
+            if check.broken
         ),
         measures=measures,
         absent=absent,
     )
-    return RunSummary.model_validate_json(masked(made.model_dump_json()))
+    return RunSummary.model_validate_json(masked(summary.model_dump_json()))
 
 
 def labels_of(diagnosis: Diagnosis) -> tuple[str, ...]:
-    """What was limited, each as `resource direction constraint`, sorted.
+    """Return each limit as `resource direction constraint`, sorted.
 
-    A constraint counts from 2 % of the run's throttles on, and none does where the verdict is that throttles
-    were too few to speak of: a stray one comes and goes from run to run.
+    A constraint counts from 2 % of the run's throttles on, and none counts if the verdict calls the throttles
+    a sprinkle: stray ones come and go from run to run.
     """
     if diagnosis.verdict.constraint == "none":
         return ()
     throttles: dict[str, int] = {}
     for label in diagnosis.labels:
-        throttles[_named(label)] = throttles.get(_named(label), 0) + label.throttles
+        throttles[_label_name(label)] = throttles.get(_label_name(label), 0) + label.throttles
     least = NOTABLE_SHARE * sum(throttles.values())
     return tuple(sorted(name for name, count in throttles.items() if count >= least))
 
 
 def write_summary(folder: Path) -> RunSummary:
-    """Write `summary.json` into a run directory and give it. Raises `FileProblem`."""
+    """Write `summary.json` into a run directory and return it. Raises `FileProblem`."""
     summary = summarize(folder)
     runfiles.write_json(folder / NAME, SUMMARY, summary.model_dump(mode="json"))
     return summary
 
 
 def keep_summary(folder: Path) -> RunSummary | None:
-    """`write_summary`, where the run can have one; what an earlier diagnosis left does not stay.
+    """Write the summary if the manifest is readable; otherwise delete an older summary.
 
-    Without a readable manifest nothing can be compared, and the diagnosis says what is missing.
+    A run without a manifest cannot be compared, and its diagnosis lists what is missing.
     """
     try:
         read_manifest(folder)
@@ -91,21 +93,21 @@ def keep_summary(folder: Path) -> RunSummary | None:
 
 
 def read_summary(folder: Path) -> RunSummary:
-    """The summary of a run directory; made from its files where there is none. Raises `FileProblem`.
+    """Return a run directory's summary, made from its files if there is none. Raises `FileProblem`.
 
-    One that is older than the diagnosis, damaged or of another version is made again, and kept where the
-    folder can be written.
+    A summary that is older than the diagnosis, damaged or of another version is made again, and stored if
+    the folder is writable.
     """
-    if (kept := _kept(folder)) is not None:
-        return kept
+    if (stored := _stored(folder)) is not None:
+        return stored
     summary = summarize(folder)
     with suppress(CannotWrite):
         runfiles.write_json(folder / NAME, SUMMARY, summary.model_dump(mode="json"))
     return summary
 
 
-def _kept(folder: Path) -> RunSummary | None:
-    """The summary that is there; None where it has to be made."""
+def _stored(folder: Path) -> RunSummary | None:
+    """Return the stored summary; None if it has to be made."""
     path, diagnosis = folder / NAME, folder / runfiles.FILES[runfiles.DIAGNOSIS]
     try:
         if path.stat().st_mtime_ns < diagnosis.stat().st_mtime_ns:
@@ -115,7 +117,7 @@ def _kept(folder: Path) -> RunSummary | None:
         return None
 
 
-def _named(label: Label) -> str:
+def _label_name(label: Label) -> str:
     return f"{label.resource} {label.direction} {label.constraint}"
 
 
@@ -132,6 +134,6 @@ def _rule(diagnosis: Diagnosis) -> str | None:
 
 
 def _duration_s(manifest: Manifest, diagnosis: Diagnosis) -> float:
-    """How long the run lasted; of one that was killed, the minutes that its evidence speaks of."""
+    """Return the run's duration; for a killed run, the minutes that its evidence covers."""
     lasted_s = manifest.duration_s
     return diagnosis.coverage.minutes * 60.0 if lasted_s is None else lasted_s

@@ -1,4 +1,4 @@
-"""A run in a few numbers, as it is kept, searched and compared: `summary.json` beside its other files."""
+"""The summary of a run in a few numbers: `summary.json`, for search and comparison."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ NAME = runfiles.FILES[SUMMARY]
 
 
 class RunSummary(BaseModel):
-    """One run in a few numbers. What is not known is absent, and never zero."""
+    """One run in a few numbers; unknown values are absent, never zero."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -32,32 +32,32 @@ class RunSummary(BaseModel):
     valid: bool
     generator_bound: bool = False
     constraint: Constraint
-    resource: str | None = None  # None: nothing constrained it
+    resource: str | None = None  # None: no constraint
     direction: Direction | None = None
     grade: Grade
     confidence: Confidence
     rule: str | None = None
-    labels: tuple[str, ...] = ()  # "table write partition" ..., sorted: what was limited, see `labels_of`
+    labels: tuple[str, ...] = ()  # "table write partition" ..., sorted, see `labels_of`
     attempts: int | None = None
     throttled: int | None = None
-    broken: tuple[str, ...] = ()  # thresholds that did not hold, in words
+    broken: tuple[str, ...] = ()  # violated thresholds, in words
     measures: Mapping[str, float] = {}  # by name in `keyheat.analysis.measures.MEASURES`
-    absent: Mapping[str, Absence] = {}  # why it lacks the others of the catalogue
+    absent: Mapping[str, Absence] = {}  # why the other measures are missing
 
     @property
     def comparable(self) -> bool:
-        """Whether its numbers are the table's: those of a generator that was the limit are its own."""
+        """Whether the numbers describe the table, not a generator that was the limit."""
         return self.valid and not self.generator_bound
 
     @property
     def on_burst(self) -> bool:
-        """Whether nothing throttled only because saved burst carried it."""
+        """Whether burst capacity alone prevented throttles."""
         used = self.measures.get("capacity_used", 0.0)
         return self.valid and self.constraint == "none" and used > 1 + BEYOND
 
 
 def parsed(body: bytes) -> RunSummary:
-    """A summary from the content of its file. Raises `ValueError`."""
+    """Parse the content of a summary file. Raises `ValueError`."""
     raw = parsed_json(body)
     if not isinstance(raw, dict) or raw.pop("format", None) != SUMMARY:
         raise ValueError(f"this version reads {SUMMARY!r}")

@@ -1,4 +1,4 @@
-"""The labelling numbers of configs/thresholds.toml as a frozen value, checked once, all mistakes at once."""
+"""The thresholds of configs/thresholds.toml as a frozen value; all errors are reported at once."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -14,28 +14,28 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class NoiseThresholds(Part):
-    """Below both numbers, throttles are a sprinkle and make no verdict."""
+    """Below both numbers, throttles are a sprinkle and form no verdict."""
 
     throttles: Annotated[int, Field(ge=0)]
     share: Share
 
 
 class Failures(Part):
-    """Shares of attempts that failed before they met the table: worth a sentence, and of a blind second."""
+    """Shares of attempts that failed before the table: to mention, and to call a second blind."""
 
     mention_share: Share
     blind_share: Share
 
 
 class Spans(Part):
-    """How throttled moments become spans."""
+    """How throttled moments form spans."""
 
     gap_s: Annotated[float, Field(ge=0, le=86_400)]
     skew_s: Annotated[float, Field(ge=0, le=60)]
 
 
 class Inferred(Part):
-    """Consumed against provisioned: shares of the capacity, and how much must agree."""
+    """Consumed against provisioned: shares of the capacity, and least agreement."""
 
     at_provisioned_low: Annotated[float, Field(gt=0, le=1)]
     at_provisioned_high: Annotated[float, Field(ge=1, le=10)]
@@ -68,9 +68,9 @@ class ConfidenceNumbers(Part):
     def _each_rule_once(cls, rules: dict[str, float]) -> dict[str, float]:
         unknown, lacking = sorted(rules.keys() - set(MEASURED)), sorted(set(MEASURED) - rules.keys())
         if unknown or lacking:
-            said = [f"no rules: {', '.join(unknown)}"] * bool(unknown)
-            said += [f"rules without a number: {', '.join(lacking)}"] * bool(lacking)
-            raise ValueError("; ".join(said))
+            problems = [f"unknown rules: {', '.join(unknown)}"] * bool(unknown)
+            problems += [f"rules without a number: {', '.join(lacking)}"] * bool(lacking)
+            raise ValueError("; ".join(problems))
         return rules
 
 
@@ -83,7 +83,7 @@ class Recommend(Part):
 
 
 class Thresholds(Part):
-    """Every number that the labelling rests on."""
+    """Every number that labelling uses."""
 
     format: Literal["keyheat.thresholds/1"]
     noise: NoiseThresholds
@@ -95,5 +95,5 @@ class Thresholds(Part):
 
 
 def load_thresholds(path: Path = DEFAULT) -> Thresholds:
-    """The labelling numbers. Raises `FileProblem` with every mistake as `message @ $.path`."""
+    """Load the thresholds. Raises `FileProblem` with every error as `message @ $.path`."""
     return checked_toml(path, Thresholds)

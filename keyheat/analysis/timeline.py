@@ -1,7 +1,7 @@
-"""Evidence arranged for looking at: a track for each resource and direction, by cell and by second.
+"""Evidence arranged as one track for each resource and direction, by cell and by second.
 
-A cell is the period of the consumption and throttle series: a minute, or longer for old windows. What is
-absent stays absent: a lookup says None where CloudWatch was not asked or did not answer.
+A cell is the period of the consumption and throttle series: a minute, or longer for old windows. Missing data
+stays missing: a lookup returns None if CloudWatch was not queried or had no data.
 """
 
 from collections import Counter, defaultdict
@@ -21,42 +21,42 @@ from keyheat.runs.formats import AccountFacts, Evidence, IndexFacts, SecondCount
 from keyheat.words import Capacity, Constraint, Direction, has_capacity_model, label_of
 
 EXTREMES: Final = ("Minimum", "Maximum")
-UNNAMED_INDEX: Final = "(an index)"  # a reason spoke of an index, and nothing says which of several
+UNNAMED_INDEX: Final = "(an index)"  # a reason names an index, but not which of several
 
 Cells = Mapping[int, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceTrack:
-    """All that is known of one resource in one direction."""
+    """The evidence on one resource in one direction."""
 
     index: str | None
     direction: Direction
     step_s: int
-    reasons: Mapping[int, Mapping[str | None, int]]  # by epoch second: throttles the client saw, by reason
-    seconds: Mapping[int, SecondCount] | None  # by epoch second: what the client sent and got
+    reasons: Mapping[int, Mapping[str | None, int]]  # by epoch second: the client's throttles by reason
+    seconds: Mapping[int, SecondCount] | None  # by epoch second: the client's requests and responses
     consumed: Cells | None  # units by cell
     events: Cells | None  # throttle events by cell, whatever the cause
-    causes: Mapping[Constraint, Cells]  # throttle events by cell, for each cause that was asked for
+    causes: Mapping[Constraint, Cells]  # throttle events by cell, for each collected cause
     provisioned: Steps
     maximum: Steps
-    maximum_asked: bool  # whether CloudWatch was asked for it: an empty answer then means that none is set
+    maximum_asked: bool  # whether it was collected: if so, no data means no maximum
     warm: float | None
     on_demand: bool | None
-    units_per_request: float | None = None  # of an accepted one in the mean, by CloudWatch
+    units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
 
     @property
     def resource(self) -> str:
-        """How labels name it: `table`, or the name of the index."""
+        """Its name in labels: `table`, or the name of the index."""
         return label_of(self.index)
 
     @property
     def cell_name(self) -> str:
-        """What a sentence calls a cell: `minute`, or `period of 5 min`."""
+        """The name of a cell in sentences: `minute`, or `period of 5 min`."""
         return "minute" if self.step_s == limits.MINUTE_S else f"period of {span(self.step_s)}"
 
     def on_demand_at(self, second: float) -> bool | None:
-        """Whether it paid per request then; a switch of the mode shows in what was published."""
+        """Whether it was on-demand then; a switch of the mode shows in the published metrics."""
         if self.on_demand and self.provisioned.starts_s:
             return not self.provisioned.published(second)
         if self.on_demand is False and self.provisioned.begins_late(second):
@@ -68,17 +68,17 @@ class EvidenceTrack:
         return bool(self.events and self.events.get(cell))
 
     def cell_of(self, second: float) -> int:
-        """The start of the cell that an epoch second falls in."""
+        """Start of the cell that contains an epoch second."""
         return int(second // self.step_s) * self.step_s
 
     def known_zero(self, cells: Cells | None, cell: int) -> bool:
-        """Whether a throttle series says zero: asked for, without a point, while consumption has one."""
+        """Whether a series is a measured zero: collected, without a point where consumption has one."""
         return (
             cells is not None and not cells.get(cell) and self.consumed is not None and cell in self.consumed
         )
 
     def refused(self, cell: int) -> float:
-        """Throttles in a cell: CloudWatch's count, by cause if nothing else counts them, or the client's."""
+        """Throttles in a cell: the largest of events, events by cause, and the client's count."""
         events = (self.events or {}).get(cell, 0.0)
         by_cause = sum(cells.get(cell, 0.0) for cells in self.causes.values())
         seconds = range(cell, cell + self.step_s) if self.reasons else ()
@@ -86,31 +86,31 @@ class EvidenceTrack:
         return max(events, by_cause, float(by_client))
 
     def refused_units(self, cell: int) -> float:
-        """Units that were throttled in a cell; one for each throttle if nobody knows what requests take."""
+        """Throttled units in a cell; one per throttle if the units of a request are unknown."""
         return self.refused(cell) * (self.units_per_request or 1.0)
 
     def asked_per_s(self, cells: Iterable[int]) -> float | None:
-        """Units per second consumed or throttled: in the busiest throttled cell, else in the median one.
+        """Units/s consumed or throttled: in the busiest throttled cell, else in the median one.
 
-        The median of an incident would have the cells in which it began and ended. None without a cell.
+        The median of an incident would include the cells in which it began and ended. None without a cell.
         """
-        asked = {cell: (self.consumed or {})[cell] + self.refused_units(cell) for cell in cells}
-        throttled = [units for cell, units in asked.items() if self.refused(cell)]
-        return (max(throttled) if throttled else median(asked.values())) / self.step_s if asked else None
+        demand = {cell: (self.consumed or {})[cell] + self.refused_units(cell) for cell in cells}
+        throttled = [units for cell, units in demand.items() if self.refused(cell)]
+        return (max(throttled) if throttled else median(demand.values())) / self.step_s if demand else None
 
     @cached_property
     def client_alone(self) -> bool:
-        """Whether only the client counts throttles, without reasons: CloudWatch was not asked for events."""
+        """Whether only the client counts throttles, without reasons: no events were collected."""
         return self.events is None and any(None in reasons for reasons in self.reasons.values())
 
     @cached_property
     def busiest_throttled_per_s(self) -> float | None:
-        """The most consumed in any throttled cell, units/s; None where that is not known of any."""
+        """Highest consumption of a throttled cell, units/s; None if unknown."""
         cells = (cell for cell, events in (self.events or {}).items() if events)
         return max((rate for cell in cells if (rate := self.consumed_per_s(cell)) is not None), default=None)
 
     def consumed_per_s(self, cell: int) -> float | None:
-        """Mean units per second over a cell, None where CloudWatch has no point."""
+        """Mean units/s over a cell; None if CloudWatch has no point."""
         if self.consumed is None or cell not in self.consumed:
             return None
         return self.consumed[cell] / self.step_s
@@ -118,40 +118,41 @@ class EvidenceTrack:
 
 @dataclass(frozen=True)
 class EvidenceTimeline:
-    """The whole evidence: tracks, and the account's quota for the table with its indexes."""
+    """All tracks, and the account's quota for the table with its indexes."""
 
     tracks: tuple[EvidenceTrack, ...]
     quota: Capacity
     step_s: int
-    scale: float  # of a local table whose every limit is multiplied; settings here are multiplied already
-    requests: Mapping[Direction, Cells]  # throttled requests by cell, of the table and its indexes together
+    scale: float  # of a local table; the settings here are multiplied already
+    requests: Mapping[Direction, Cells]  # throttled requests by cell, of the table with its indexes
 
     def track(self, index: str | None, direction: Direction) -> EvidenceTrack | None:
         """The track of one resource and direction."""
-        return self._by_whose.get((index, direction))
+        return self._by_key.get((index, direction))
 
     @cached_property
-    def _by_whose(self) -> "Mapping[Whose, EvidenceTrack]":
+    def _by_key(self) -> "Mapping[TrackKey, EvidenceTrack]":
         return {(track.index, track.direction): track for track in self.tracks}
 
     @cached_property
     def unattributed(self) -> Mapping[Direction, Cells]:
-        """Throttled requests in cells where neither a throttle event nor the client tells whose they were.
+        """Throttled requests in cells where no throttle event and no client record names the resource.
 
-        Events of a minute may be counted in the next one.
+        CloudWatch may count events of a minute in the next one.
         """
-        found = {}
+        requests = {}
         for direction, cells in self.requests.items():
             tracks = [track for track in self.tracks if track.direction == direction]
-            told = {track.cell_of(second) for track in tracks for second in track.reasons}
-            for events in (one for track in tracks for one in (track.events or {}, *track.causes.values())):
-                told.update(cell for cell, count in events.items() if count)
-            found[direction] = {
+            attributed = {track.cell_of(second) for track in tracks for second in track.reasons}
+            sources = [cells for track in tracks for cells in (track.events, *track.causes.values()) if cells]
+            for events in sources:
+                attributed.update(cell for cell, count in events.items() if count)
+            requests[direction] = {
                 cell: count
                 for cell, count in cells.items()
-                if count and told.isdisjoint((cell, cell + self.step_s))
+                if count and attributed.isdisjoint((cell, cell + self.step_s))
             }
-        return found
+        return requests
 
     def indexes(self, direction: Direction) -> tuple[EvidenceTrack, ...]:
         """The tracks of the global secondary indexes."""
@@ -160,7 +161,7 @@ class EvidenceTimeline:
 
 @dataclass(frozen=True, eq=False)
 class _Same:
-    """Evidence as a key: the same object, for to compare its rows would take longer than to arrange them."""
+    """Evidence as a cache key by identity: comparing its rows takes longer than arranging them."""
 
     evidence: Evidence
 
@@ -172,7 +173,7 @@ class _Same:
 
 
 def timeline(evidence: Evidence) -> EvidenceTimeline:
-    """Evidence by resource and direction; every part of a diagnosis asks for it, and it is arranged once."""
+    """Arrange evidence by resource and direction; cached, since every step of a diagnosis needs it."""
     return _arranged(_Same(evidence))
 
 
@@ -196,7 +197,7 @@ def _arranged(same: _Same) -> EvidenceTimeline:
     return EvidenceTimeline(tracks, quota, step_s, evidence.scale, _requests(evidence, step_s))
 
 
-Whose = tuple[str | None, Direction]
+TrackKey = tuple[str | None, Direction]
 SeriesName = tuple[str, str | None, str]  # metric, index, and which extreme
 
 
@@ -207,8 +208,8 @@ def _track(
     direction: Direction,
     step_s: int,
     by_key: Mapping[SeriesName, Series],
-    reasons: Mapping[Whose, Mapping[int, Mapping[str | None, int]]],
-    seconds: Mapping[Whose, Mapping[int, SecondCount]] | None,
+    reasons: Mapping[TrackKey, Mapping[int, Mapping[str | None, int]]],
+    seconds: Mapping[TrackKey, Mapping[int, SecondCount]] | None,
 ) -> EvidenceTrack:
     def cells(name: str) -> Cells | None:
         series = by_key.get((name, index, ""))
@@ -220,7 +221,7 @@ def _track(
 
     provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
     counted = has_capacity_model(evidence.endpoint)
-    asked = {cause.constraint: cells(metrics.cause_events(direction, cause)) for cause in Cause}
+    causes = {cause.constraint: cells(metrics.cause_events(direction, cause)) for cause in Cause}
     return EvidenceTrack(
         index=index,
         direction=direction,
@@ -229,7 +230,7 @@ def _track(
         seconds=None if seconds is None or not counted else seconds.get((index, direction), {}),
         consumed=cells(metrics.consumed(direction)) if counted else None,
         events=cells(metrics.throttle_events(direction)),
-        causes={constraint: found for constraint, found in asked.items() if found is not None},
+        causes={constraint: counts for constraint, counts in causes.items() if counts is not None},
         provisioned=provisioned,
         maximum=setting(metrics.on_demand_maximum(direction), facts.max_on_demand if facts else None),
         maximum_asked=(metrics.on_demand_maximum(direction), index, "") in by_key,
@@ -240,27 +241,27 @@ def _track(
 
 
 def units_per_request(series: Iterable[Series], direction: Direction, index: str | None) -> float | None:
-    """Units that an accepted request took in the mean.
+    """Return the mean units of an accepted request.
 
-    None if requests of some operation were not counted, or if batches or transactions, whose parts CloudWatch
-    does not count, are among them. A read of an index is one request; a write is one of the table and of each
-    index.
+    None if some operation's requests were not counted, or if they include batches or transactions, whose
+    parts CloudWatch does not count. A read of an index is one request; a write is one of the table and of
+    each index.
     """
     units = requests = 0.0
     uncounted = {*metrics.SINGLE_REQUESTS[direction]}
-    for one in series:
-        total = sum(value for _at, value in one.points)
-        if (one.metric, one.statistic) == (metrics.LATENCY, "SampleCount"):
-            operation = (one.operation, one.dimension)
+    for item in series:
+        total = sum(value for _at, value in item.points)
+        if (item.metric, item.statistic) == (metrics.LATENCY, "SampleCount"):
+            operation = (item.operation, item.dimension)
             if operation in metrics.REQUESTS_OF_PARTS[direction] and total:
                 return None
             if operation in metrics.SINGLE_REQUESTS[direction]:
                 uncounted.discard(operation)
                 requests += total
-        elif one.whole and one.metric == metrics.consumed(direction) and one.statistic == "Sum":
-            units += total if direction == "read" or one.index == index else 0.0
-        elif one.metric == metrics.FAILED_CONDITIONS and direction == "write":
-            requests += total  # these take units as well
+        elif item.whole and item.metric == metrics.consumed(direction) and item.statistic == "Sum":
+            units += total if direction == "read" or item.index == index else 0.0
+        elif item.metric == metrics.FAILED_CONDITIONS and direction == "write":
+            requests += total  # these consume units as well
     return units / requests if units and requests and not uncounted else None
 
 
@@ -270,37 +271,37 @@ def _warm(warm: Capacity, direction: Direction, scale: float) -> float | None:
 
 
 def _scaled(account: AccountFacts | None, scale: float) -> Capacity:
-    """The account's quota for the table and its indexes."""
+    """Return the account's quota for the table with its indexes."""
     rates = (account.table_read, account.table_write) if account else (None, None)
     read, write = (None if rate is None else min(rate, LARGEST) * scale for rate in rates)
     return Capacity(read=read, write=write)
 
 
 def _on_demand(evidence: Evidence, provisioned: Steps) -> bool | None:
-    """Whether the table pays per request; None where neither facts nor series tell."""
+    """Whether the table is on-demand; None if neither facts nor series show it."""
     if evidence.table.billing_mode is not None:
         return evidence.table.billing_mode == "PAY_PER_REQUEST"
     return False if any(provisioned.values) or provisioned.always else None
 
 
 def _requests(evidence: Evidence, step_s: int) -> dict[Direction, Cells]:
-    """Throttled requests by direction and cell, of all operations."""
-    found: defaultdict[Direction, Counter[int]] = defaultdict(Counter)
+    """Throttled requests of all operations, by direction and cell."""
+    by_direction: defaultdict[Direction, Counter[int]] = defaultdict(Counter)
     for series in evidence.series:
         direction = metrics.direction_of(series.operation, series.dimension)
         if series.metric == metrics.THROTTLED_REQUESTS and direction is not None:
-            found[direction].update(_cells(series, step_s))
-    return dict(found)
+            by_direction[direction].update(_cells(series, step_s))
+    return dict(by_direction)
 
 
 def _step_s(series: Iterable[Series]) -> int:
-    """The coarsest period among the series that are added up per cell."""
+    """Return the coarsest period of the series that are summed per cell."""
     added = [s.period_s for s in series if s.statistic == "Sum" and s.whole]
     return min(max(added, default=limits.MINUTE_S), metrics.LONGEST_PERIOD_S)
 
 
 def _by_key(series: Iterable[Series]) -> dict[SeriesName, Series]:
-    """Series of the table and its indexes; extremes of a setting stand beside its average, not for it."""
+    """Series of the table and its indexes by name; a setting's extremes do not replace its average."""
     return {(s.metric, s.index, s.statistic if s.statistic in EXTREMES else ""): s for s in series if s.whole}
 
 
@@ -311,21 +312,21 @@ def _cells(series: Series, step_s: int) -> Cells:
     return dict(cells)
 
 
-def _index_names(evidence: Evidence, reasons: Iterable[Whose]) -> tuple[str, ...]:
-    """Every index that anything speaks of, in the order of the table's description."""
+def _index_names(evidence: Evidence, reasons: Iterable[TrackKey]) -> tuple[str, ...]:
+    """Every index that the evidence names, in the order of the table's description."""
     names = dict.fromkeys(index.name for index in evidence.table.indexes)
     parts = (evidence.series, evidence.seconds or ())
-    spoken_of = [*(index for index, _ in reasons), *(row.index for rows in parts for row in rows)]
-    names.update(dict.fromkeys(index for index in spoken_of if index is not None))
+    mentioned = [*(index for index, _ in reasons), *(row.index for rows in parts for row in rows)]
+    names.update(dict.fromkeys(index for index in mentioned if index is not None))
     return tuple(names)
 
 
-def _reasons(evidence: Evidence) -> dict[Whose, dict[int, dict[str | None, int]]]:
-    """Throttles by second and reason. Where no rows were kept, the seconds' own counts, without a reason."""
-    found: dict[Whose, dict[int, dict[str | None, int]]] = {}
+def _reasons(evidence: Evidence) -> dict[TrackKey, dict[int, dict[str | None, int]]]:
+    """Throttles by second and reason; without rows, the seconds' counts, without a reason."""
+    by_track: dict[TrackKey, dict[int, dict[str | None, int]]] = {}
 
     def add(index: str | None, direction: Direction, second: int, reason: str | None, count: int) -> None:
-        at = found.setdefault((index, direction), {}).setdefault(second, {})
+        at = by_track.setdefault((index, direction), {}).setdefault(second, {})
         at[reason] = at.get(reason, 0) + min(count, int(LARGEST))
 
     sole = evidence.table.indexes[0].name if len(evidence.table.indexes) == 1 else UNNAMED_INDEX
@@ -333,34 +334,34 @@ def _reasons(evidence: Evidence) -> dict[Whose, dict[int, dict[str | None, int]]
         if row.count:
             index = sole if row.index is None and _index_says(row.reason) else row.index
             add(index, row.direction, int(row.second.timestamp()), row.reason, row.count)
-    explained = {direction for _, direction in found}
+    explained = {direction for _, direction in by_track}
     bare = [s for s in evidence.seconds or () if s.throttled and s.direction not in explained]
     of_indexes = Counter[tuple[datetime, Direction]]()
     for second in bare:
         if second.index is not None:
             of_indexes[second.second, second.direction] += second.throttled
     for second in bare:
-        # The client counts a write that an index refused on the table's row as well.
+        # The client counts a write that an index throttled on the table's row as well.
         also = of_indexes[second.second, second.direction] if second.index is None else 0
         if second.throttled > also:
             moment = int(second.second.timestamp())
             add(second.index, second.direction, moment, None, second.throttled - also)
-    return found
+    return by_track
 
 
 def _index_says(reason: str | None) -> bool:
-    """Whether the reason is an index's, for clients that kept the reason but not the resource."""
+    """Whether a reason is of an index, for clients that recorded the reason without the resource."""
     parsed = parse_reason(reason) if reason else None
     return parsed is not None and parsed[0]
 
 
-def _seconds(evidence: Evidence) -> dict[Whose, dict[int, SecondCount]] | None:
+def _seconds(evidence: Evidence) -> dict[TrackKey, dict[int, SecondCount]] | None:
     if evidence.seconds is None:
         return None
-    found: dict[Whose, dict[int, SecondCount]] = {}
+    by_track: dict[TrackKey, dict[int, SecondCount]] = {}
     for row in evidence.seconds:
-        found.setdefault((row.index, row.direction), {})[int(row.second.timestamp())] = _bounded(row)
-    return found
+        by_track.setdefault((row.index, row.direction), {})[int(row.second.timestamp())] = _bounded(row)
+    return by_track
 
 
 def _bounded(row: SecondCount) -> SecondCount:

@@ -1,4 +1,4 @@
-"""The run in one label: the constraint that dominates by throttles, or why there is none to name."""
+"""The verdict of a run: its dominant constraint by throttles, or why no constraint can be named."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -22,18 +22,18 @@ from keyheat.runs.metrics import (
 )
 from keyheat.words import Constraint, Direction, has_capacity_model, index_of, whose
 
-WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled: both sides say so, or one of them
+WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled, by both sides or by one of them
 MOST_CELLS = 1_000_000  # nearly two years of minutes, more than CloudWatch keeps
 REFUSED: Final[dict[Constraint, str]] = {
-    "partition": "refused for a partition's limit",
-    "table": "refused because its provisioned throughput was used up",
-    "max_on_demand": "refused because its on-demand maximum was reached",
-    "account": "refused because the account's quota for one table was reached",
-    "undetermined": "refused for a limit that the evidence does not tell",
+    "partition": "throttled by a partition's limit",
+    "table": "throttled because its provisioned throughput was used up",
+    "max_on_demand": "throttled because its on-demand maximum was reached",
+    "account": "throttled because the account's quota for one table was reached",
+    "undetermined": "throttled by a limit that the evidence does not show",
 }
-LARGE_UNITS = 10.0  # units of one request, where nobody counted requests: few are larger
-LEAST_UNSTATED = 0.01  # part of the throttles from which those are named of which nobody says the limit
-NOTABLE = 0.2  # share of the dominating throttles from which another constraint is named, too
+LARGE_UNITS = 10.0  # units of one request if requests were not counted: few are larger
+LEAST_UNSTATED = 0.01  # least share of throttles without a stated limit that the verdict mentions
+NOTABLE = 0.2  # least share of the dominant throttles at which another constraint is named, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,16 @@ class LabelGroup:
         return sum(label.throttles for label in self.labels)
 
     @property
-    def said(self) -> str:
-        """What its throttles were, in words that follow their number."""
-        one, way = self.throttles == 1, "to" if self.direction == "write" else "of"
-        what = f"a {self.direction}" if one else f"{self.direction}s"
-        what = f"{what} {way} {whose(self.resource)}"
+    def predicate(self) -> str:
+        """Describe the throttles in words that follow their number."""
+        single, preposition = self.throttles == 1, "to" if self.direction == "write" else "of"
+        requests = f"a {self.direction}" if single else f"{self.direction}s"
+        requests = f"{requests} {preposition} {whose(self.resource)}"
         if self.heaviest.rule == WHOSE:
-            what = f"counted for {what}, and what refused {'it' if one else 'them'} is not known"
+            fate = f"counted for {requests}; what throttled {'it' if single else 'them'} is unknown"
         else:
-            what = f"{what}, {REFUSED[self.constraint]}"
-        return f"{'was' if one else 'were'} {what}."
+            fate = f"{requests}, {REFUSED[self.constraint]}"
+        return f"{'was' if single else 'were'} {fate}."
 
     @property
     def heaviest(self) -> Label:
@@ -67,18 +67,18 @@ class LabelGroup:
 
     @property
     def confidence(self) -> float:
-        """Of its labels, by their throttles."""
+        """Mean confidence of the labels, weighted by throttles."""
         total = max(1, self.throttles)
         return min(1.0, sum(label.confidence * label.throttles / total for label in self.labels))
 
 
 def groups(labels: Sequence[Label]) -> tuple[LabelGroup, ...]:
-    """Labels by constraint, resource and direction; the one with most throttles first."""
-    found: defaultdict[tuple[Constraint, str, Direction], list[Label]] = defaultdict(list)
+    """Group labels by constraint, resource and direction; most throttles first."""
+    by_key: defaultdict[tuple[Constraint, str, Direction], list[Label]] = defaultdict(list)
     for label in labels:
-        found[label.constraint, label.resource, label.direction].append(label)
-    made = [LabelGroup(*key, tuple(own)) for key, own in found.items()]
-    return tuple(sorted(made, key=lambda group: -group.throttles))
+        by_key[label.constraint, label.resource, label.direction].append(label)
+    result = [LabelGroup(*key, tuple(members)) for key, members in by_key.items()]
+    return tuple(sorted(result, key=lambda group: -group.throttles))
 
 
 def verdict(
@@ -89,80 +89,82 @@ def verdict(
     generator: GeneratorFacts,
     numbers: Thresholds,
 ) -> Verdict:
-    """What dominated. Not valid where the generator was the limit or the evidence does not decide."""
-    found = groups(labels)
-    sprinkle = _sprinkle(found, evidence, numbers)
-    unstated = _unstated(found, client)
+    """Name what dominated; invalid if the generator was the limit or the evidence does not decide."""
+    by_limit = groups(labels)
+    sprinkle = _sprinkle(by_limit, evidence, numbers)
+    unstated = _unstated(by_limit, client)
     counted = "labelled throttle" if unstated else "throttle"
-    if not found or sprinkle:
-        made = _without_throttles(evidence, labels, sprinkle)
+    if not by_limit or sprinkle:
+        result = _without_throttles(evidence, labels, sprinkle)
     else:
-        made = _of_groups(found, counted)
-    made = with_directions(made, labels, evidence, counted)
-    if unstated:
-        made = made.model_copy(update={"because": (*made.because, unstated)})
+        result = _of_groups(by_limit, counted)
+    result = with_directions(result, labels, evidence, counted)
+    notes = [unstated] if unstated else []
     if elsewhere := throttled_elsewhere(evidence):
-        said = f"CloudWatch counts {some(sum(elsewhere.values()), 'throttled request')} of "
-        said += f"{' and '.join(elsewhere)}: no reads or writes of the table (GetRecords reads its stream)."
-        made = made.model_copy(update={"because": (*made.because, said)})
-    if found and not has_capacity_model(evidence.endpoint):
-        made = made.model_copy(update={"because": (*made.because, FOREIGN_UNITS)})
-    made = with_blind_spans(made, evidence, client, numbers.failures)
-    return _with_generator(made, generator) if generator.bound else made
+        requests = some(sum(elsewhere.values()), "throttled request")
+        notes.append(
+            f"CloudWatch counts {requests} of {' and '.join(elsewhere)}, which neither read nor write "
+            "the table (GetRecords reads its stream)."
+        )
+    if by_limit and not has_capacity_model(evidence.endpoint):
+        notes.append(FOREIGN_UNITS)
+    result = result.model_copy(update={"because": (*result.because, *notes)})
+    result = with_blind_spans(result, evidence, client, numbers.failures)
+    return _with_generator(result, generator) if generator.bound else result
 
 
-def _with_generator(made: Verdict, generator: GeneratorFacts) -> Verdict:
-    """The verdict of a run whose generator was the limit: throttles that DynamoDB names stay what they are.
+def _with_generator(result: Verdict, generator: GeneratorFacts) -> Verdict:
+    """Mark a run whose generator was the limit as invalid, unless DynamoDB named its throttles.
 
-    "No throttles" may be for lack of demand, and what is inferred rests on when requests were sent.
+    "No throttles" may be for lack of demand, and an inference rests on the times of requests.
     """
-    if generator.shortfall and made.grade in ("reason", "cause_metric"):
-        return made.model_copy(update={"because": (generator.shortfall, *made.because)})
-    confession = (
-        "The load generator was the limit: this says something about the generator, not about the table."
+    if generator.shortfall and result.grade in ("reason", "cause_metric"):
+        return result.model_copy(update={"because": (generator.shortfall, *result.because)})
+    warning = "The load generator was the limit: this run shows nothing about the table."
+    return result.model_copy(
+        update={"valid": False, "because": (warning, *generator.checks, *result.because)}
     )
-    return made.model_copy(update={"valid": False, "because": (confession, *generator.checks, *made.because)})
 
 
 def throttled_elsewhere(evidence: Evidence) -> dict[str, int]:
-    """Throttled requests by operation, of those that neither read nor write the table, such as GetRecords."""
-    found = Counter[str]()
-    for one in evidence.series:
-        if one.metric == THROTTLED_REQUESTS and one.operation and one.operation not in OPERATIONS:
-            found[one.operation] += round(sum(value for _at, value in one.points))
-    return dict(+found)
+    """Count throttled requests by operation that neither read nor write the table, such as GetRecords."""
+    counts = Counter[str]()
+    for series in evidence.series:
+        if series.metric == THROTTLED_REQUESTS and series.operation and series.operation not in OPERATIONS:
+            counts[series.operation] += round(sum(value for _at, value in series.points))
+    return dict(+counts)
 
 
-def with_company(made: Verdict, client: ClientFiles | None) -> Verdict:
-    """The verdict, which begins with the runs that loaded the same tables meanwhile, if there were any."""
-    said = client.manifest.company if client and client.manifest else None
-    return made if said is None else made.model_copy(update={"because": (said, *made.because)})
+def with_company(result: Verdict, client: ClientFiles | None) -> Verdict:
+    """Put other runs that loaded the same tables meanwhile at the front of the verdict."""
+    company = client.manifest.company if client and client.manifest else None
+    return result if company is None else result.model_copy(update={"because": (company, *result.because)})
 
 
-def with_replicas(made: Verdict, evidence: Evidence) -> Verdict:
-    """The verdict of a global table, which says what part of it that is, and what came in from the others.
+def with_replicas(result: Verdict, evidence: Evidence) -> Verdict:
+    """Add a global table's Regions, and its replicated writes, to the verdict.
 
     Source: `ReplicationLatency`, and the write units with `Source=GlobalTable`:
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
     """
     table = evidence.table
     if not table.replicas:
-        return made
+        return result
     where = f"in {table.region}, " if table.region else "in one Region, "
-    said = [f"It is a global table: this is of its part {where}and not of that in {_listed(table.replicas)}."]
+    notes = [f"A global table: this covers its replica {where}not those in {_listed(table.replicas)}."]
     units = consumed(Direction.WRITE)
     copied, all_units = _sum(evidence, units, REPLICATED), evidence.total(units)
     if copied is not None and all_units:
-        said.append(f"{percent(copied / all_units)} of its write units were writes of the other Regions.")
+        notes.append(f"{percent(copied / all_units)} of its write units were writes of the other Regions.")
     late = [
-        (max(value for _at, value in one.points), one.dimension.partition("=")[2])
-        for one in evidence.series
-        if one.metric == REPLICATION_LATENCY and one.dimension and one.points
+        (max(value for _at, value in series.points), series.dimension.partition("=")[2])
+        for series in evidence.series
+        if series.metric == REPLICATION_LATENCY and series.dimension and series.points
     ]
     if late:
         worst_ms, region = max(late)
-        said.append(f"Copies to {region} took {whole(worst_ms)} ms in the mean of the slowest 5 minutes.")
-    return made.model_copy(update={"because": (*made.because, *said)})
+        notes.append(f"Copies to {region} took {whole(worst_ms)} ms in the mean of the slowest 5 minutes.")
+    return result.model_copy(update={"because": (*result.because, *notes)})
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -170,33 +172,33 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _sum(evidence: Evidence, metric: str, dimension: str) -> float | None:
-    """A series of the table with one more dimension added up; None where it has no points."""
-    for one in evidence.series:
-        if (one.metric, one.index, one.dimension) == (metric, None, dimension) and one.points:
-            return sum(value for _at, value in one.points)
+    """Add up the table's series with one more dimension; None without points."""
+    for series in evidence.series:
+        if (series.metric, series.index, series.dimension) == (metric, None, dimension) and series.points:
+            return sum(value for _at, value in series.points)
     return None
 
 
-def _unstated(found: Sequence[LabelGroup], client: ClientFiles | None) -> str | None:
-    """That more attempts were throttled than labels have: of a part of a request nobody says why."""
+def _unstated(by_limit: Sequence[LabelGroup], client: ClientFiles | None) -> str | None:
+    """Mention throttled attempts without a label: partly failed batches carry no reason."""
     totals = client.manifest.totals if client and client.manifest else None
-    more = totals.throttled - sum(group.throttles for group in found) if totals and found else 0
+    more = totals.throttled - sum(group.throttles for group in by_limit) if totals and by_limit else 0
     if totals is None or more < LEAST_UNSTATED * totals.throttled or not more:
         return None
     return (
-        f"{more:,} more throttled attempts were parts of batches or transactions, whose answers do not say "
-        "which limit refused them."
+        f"{more:,} more throttled attempts were parts of batches or transactions, whose responses do not "
+        "name the limit."
     )
 
 
-def _of_groups(found: Sequence[LabelGroup], counted: str) -> Verdict:
-    first, *others = found
-    total = sum(group.throttles for group in found)
+def _of_groups(by_limit: Sequence[LabelGroup], counted: str) -> Verdict:
+    first, *others = by_limit
+    total = sum(group.throttles for group in by_limit)
     also = [
         line
         for group in others
         if group.throttles >= NOTABLE * first.throttles
-        for line in (f"Beside them, {group.throttles:,} {group.said}", *group.heaviest.because)
+        for line in (f"Beside them, {group.throttles:,} {group.predicate}", *group.heaviest.because)
     ]
     return Verdict(
         constraint=first.constraint,
@@ -212,44 +214,47 @@ def _of_groups(found: Sequence[LabelGroup], counted: str) -> Verdict:
 
 
 def _share_of(group: LabelGroup, total: int, counted: str) -> str:
-    """What the throttles of the heaviest labels are a share of: of those that have a label, `counted` so."""
+    """State the heaviest group's share of all labelled throttles; `counted` is their noun."""
     if group.throttles < total:
         share = percent(group.throttles / total)
-        return f"{group.throttles:,} of {total:,} {counted}s ({share}) {group.said}"
-    return f"All {total:,} {counted}s {group.said}" if total > 1 else f"The only {counted} {group.said}"
+        return f"{group.throttles:,} of {total:,} {counted}s ({share}) {group.predicate}"
+    subject = f"All {total:,} {counted}s" if total > 1 else f"The only {counted}"
+    return f"{subject} {group.predicate}"
 
 
-def _sprinkle(found: Sequence[LabelGroup], evidence: Evidence, numbers: Thresholds) -> str | None:
-    """Throttles that are few, rare wherever they were, and of no stated cause, in words; else None."""
-    throttles = sum(group.throttles for group in found)
+def _sprinkle(by_limit: Sequence[LabelGroup], evidence: Evidence, numbers: Thresholds) -> str | None:
+    """Describe throttles that are few, rare on each resource and without a reason; else None."""
+    throttles = sum(group.throttles for group in by_limit)
     if not throttles or throttles > numbers.noise.throttles:
         return None
-    if any(label.grade == "reason" for group in found for label in group.labels):
-        return None  # DynamoDB said why
-    of_whose: Counter[Whose] = Counter()
-    for group in found:
-        of_whose[group.resource, group.direction] += group.throttles
-    attempts = {one: _attempts(one, evidence) for one in of_whose}
-    known = {one: count for one, count in attempts.items() if count is not None}
-    if len(known) < len(of_whose) or any(
-        of_whose[one] > numbers.noise.share * max(count, of_whose[one]) for one, count in known.items()
+    if any(label.grade == "reason" for group in by_limit for label in group.labels):
+        return None  # DynamoDB named the cause
+    by_key: Counter[ResourceKey] = Counter()
+    for group in by_limit:
+        by_key[group.resource, group.direction] += group.throttles
+    attempts = {key: _attempts(key, evidence) for key in by_key}
+    counts = {key: max(count, by_key[key]) for key, count in attempts.items() if count is not None}
+    if len(counts) < len(by_key) or any(
+        by_key[key] > numbers.noise.share * count for key, count in counts.items()
     ):
         return None
-    few = f"more than {numbers.noise.throttles:,} throttles or {percent(numbers.noise.share)} of the attempts"
-    share = percent(throttles / sum(max(count, of_whose[one]) for one, count in known.items()))
-    where = "" if len(of_whose) > 1 else f" on {whose(found[0].resource)}"
+    least = (
+        f"more than {numbers.noise.throttles:,} throttles or {percent(numbers.noise.share)} of the attempts"
+    )
+    share = percent(throttles / sum(counts.values()))
+    where = "" if len(by_key) > 1 else f" on {whose(by_limit[0].resource)}"
     return (
-        f"{some(throttles, 'throttle')}, {share} of all attempts{where}: a sprinkle. A verdict takes {few}."
+        f"{some(throttles, 'throttle')}, {share} of all attempts{where}: a sprinkle. A verdict needs {least}."
     )
 
 
-Whose = tuple[str, Direction]
+ResourceKey = tuple[str, Direction]
 """A resource, `table` or the name of an index, and a direction."""
 
 
-def _attempts(one: Whose, evidence: Evidence) -> float | None:
-    """Attempts on a resource in a direction, by the client or by units; None where neither tells."""
-    resource, direction = one
+def _attempts(key: ResourceKey, evidence: Evidence) -> float | None:
+    """Count attempts on a resource, by the client or by units; None if neither was measured."""
+    resource, direction = key
     index = index_of(resource)
     rows = [row for row in evidence.seconds or () if (row.index, row.direction) == (index, direction)]
     counted = sum(row.attempts for row in rows)
@@ -258,38 +263,36 @@ def _attempts(one: Whose, evidence: Evidence) -> float | None:
     track = timeline(evidence).track(index, direction)
     if track is None or track.consumed is None:
         return None
-    # CloudWatch counts units, so that requests are taken to be large.
+    # CloudWatch counts units, so requests are assumed to be large.
     return sum(track.consumed.values()) / LARGE_UNITS
 
 
 def _without_throttles(evidence: Evidence, labels: Sequence[Label], sprinkle: str | None) -> Verdict:
-    """`none` where the evidence of a direction would have shown throttles, else `undetermined`."""
+    """Return `none` if the evidence of a direction would show throttles, else `undetermined`."""
     arranged = timeline(evidence)
     by_client, by_cloudwatch = _client_says(evidence), _cloudwatch_says(arranged, evidence)
-    if sprinkle is None and (made := without_a_model(evidence, by_client)):
-        return made
+    if sprinkle is None and (no_model := without_a_model(evidence, by_client)):
+        return no_model
     directions = _directions(evidence, labels)
     clean = [one for one in directions if one.constraint == "none"]
-    said = () if by_client and by_cloudwatch else tuple(one.said for one in directions)
-    because = tuple(said for said in (sprinkle, by_client, by_cloudwatch, *said) if said)
+    sides = () if by_client and by_cloudwatch else tuple(side.said for side in directions)
+    because = tuple(filter(None, (sprinkle, by_client, by_cloudwatch, *sides)))
     if not clean and sprinkle is None:
-        lacking = (
-            "No throttles were seen, but the evidence is not complete enough to say that there were none."
-        )
+        lacking = "No throttles were seen, but the evidence is too incomplete to exclude them."
         return Verdict(
-            constraint="undetermined", grade="none", confidence=0, valid=False, because=(lacking, *said)
+            constraint="undetermined", grade="none", confidence=0, valid=False, because=(lacking, *sides)
         )
     confidence = WHOLLY if by_client and by_cloudwatch else BY_ONE_SIDE
     return Verdict(constraint="none", grade="none", confidence=confidence, valid=True, because=because)
 
 
 def with_directions(
-    made: Verdict, labels: Sequence[Label], evidence: Evidence, counted: str = "throttle"
+    result: Verdict, labels: Sequence[Label], evidence: Evidence, counted: str = "throttle"
 ) -> Verdict:
-    """The verdict with what was looked at in each direction; of the other one it says so, too."""
+    """Add what each direction showed, and mention the direction that did not dominate."""
     directions = _directions(evidence, labels, counted)
-    beside = [one.said for one in directions if made.direction not in (None, one.direction)]
-    return made.model_copy(update={"directions": directions, "because": (*made.because, *beside)})
+    beside = [side.said for side in directions if result.direction not in (None, side.direction)]
+    return result.model_copy(update={"directions": directions, "because": (*result.because, *beside)})
 
 
 def _directions(
@@ -301,35 +304,35 @@ def _directions(
 def _direction(
     direction: Direction, evidence: Evidence, labels: Sequence[Label], counted: str
 ) -> DirectionVerdict:
-    """What is known of one direction: what another lacks is no veto, and what nobody asked is not zero."""
+    """Judge one direction; gaps in the other one do not matter, and a missing metric is not zero."""
     name = f"{direction.title()}s"
-    own = groups([label for label in labels if label.direction == direction])
-    if own:
-        throttles = sum(group.throttles for group in own)
+    by_limit = groups([label for label in labels if label.direction == direction])
+    if by_limit:
+        throttles = sum(group.throttles for group in by_limit)
         most = "" if throttles == 1 else "most of them "
-        said = f"{name}: {some(throttles, counted)}, {most}{REFUSED[own[0].constraint]}."
-        return DirectionVerdict(direction=direction, constraint=own[0].constraint, said=said)
+        message = f"{name}: {some(throttles, counted)}, {most}{REFUSED[by_limit[0].constraint]}."
+        return DirectionVerdict(direction=direction, constraint=by_limit[0].constraint, said=message)
     attempts = sum(row.attempts for row in evidence.seconds or () if row.direction == direction)
     if attempts:
-        said = f"{name}: none of the client's {some(attempts, 'attempt')} throttled."
-        return DirectionVerdict(direction=direction, constraint="none", said=said)
+        message = f"{name}: none of the client's {some(attempts, 'attempt')} throttled."
+        return DirectionVerdict(direction=direction, constraint="none", said=message)
     arranged = timeline(evidence)
     tracks = [track for track in arranged.tracks if track.direction == direction]
     if all(track.consumed is None and track.events is None for track in tracks):
-        return DirectionVerdict(direction=direction, constraint=None, said=f"{name}: not asked.")
+        return DirectionVerdict(direction=direction, constraint=None, said=f"{name}: not collected.")
     cells = _cells(arranged, evidence)
     lacking = [track for track in tracks if cells is None or not _complete(track, cells)]
     if not lacking:
-        known = some(len(cells or ()), arranged.tracks[0].cell_name)
-        said = f"{name}: CloudWatch published {known}, and counts no throttled {direction}."
-        return DirectionVerdict(direction=direction, constraint="none", said=said)
+        cell_count = some(len(cells or ()), arranged.tracks[0].cell_name)
+        message = f"{name}: CloudWatch published {cell_count}, and counts no throttled {direction}."
+        return DirectionVerdict(direction=direction, constraint="none", said=message)
     where = " and ".join(whose(track.resource) for track in lacking)
-    said = f"{name}: not known of {where}, whose minutes CloudWatch did not publish, or was not asked for."
-    return DirectionVerdict(direction=direction, constraint="undetermined", said=said)
+    message = f"{name}: unknown for {where}, whose minutes CloudWatch did not publish or were not collected."
+    return DirectionVerdict(direction=direction, constraint="undetermined", said=message)
 
 
 def _complete(track: EvidenceTrack, cells: range) -> bool:
-    """Whether every minute of consumption is there, and throttle events were asked for."""
+    """Whether consumption has every minute, and throttle events were collected."""
     return (
         track.events is not None
         and track.consumed is not None
@@ -338,7 +341,7 @@ def _complete(track: EvidenceTrack, cells: range) -> bool:
 
 
 def _client_says(evidence: Evidence) -> str | None:
-    """That the client's own record is there and shows traffic."""
+    """Summarize the client's own record, if it shows traffic."""
     rows = [row for row in evidence.seconds or () if row.index is None]
     attempts = sum(row.attempts for row in rows)
     if not attempts:
@@ -350,7 +353,7 @@ def _client_says(evidence: Evidence) -> str | None:
 
 
 def _cloudwatch_says(arranged: EvidenceTimeline, evidence: Evidence) -> str | None:
-    """That CloudWatch published every minute of the table and of each index, and counts no throttles."""
+    """Summarize CloudWatch's data, if complete for the table and each index."""
     cells = _cells(arranged, evidence)
     if cells is None:
         return None
@@ -362,7 +365,7 @@ def _cloudwatch_says(arranged: EvidenceTimeline, evidence: Evidence) -> str | No
 
 
 def _cells(arranged: EvidenceTimeline, evidence: Evidence) -> range | None:
-    """The cells of the window; None where there are more than any answer can have."""
+    """Return the cells of the window; None if CloudWatch cannot have so many."""
     window, step_s = evidence.window, arranged.step_s
     start_s = int(window.start.timestamp() // step_s) * step_s
     cells = range(start_s, int(window.end.timestamp()), step_s)

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import IO
 
 import click
-from rich.console import Group, RenderableType
-from rich.text import Text
 
+from keyheat.cli.answers import give
 from keyheat.cli.options import in_json
-from keyheat.intake.loadtests import ShippedLoadTest, find_load_test, load_tests
+from keyheat.intake.loadtests import find_load_test, load_tests
+from keyheat.numbers import some
 from keyheat.runfiles import write_atomically
-from keyheat.show.console import answer, print_json
+from keyheat.show.answer import Answer
+from keyheat.show.console import print_json
 from keyheat.words import DONE
 
 
@@ -47,19 +48,21 @@ def schema(what: str) -> int:
 @click.pass_context
 def loadtests(context: click.Context) -> int:
     """List the shipped load tests: name, question, scenarios. `loadtests copy NAME` copies one."""
-    if context.invoked_subcommand is None:
-        tests = list(load_tests())
-        answer(lambda: tests, lambda: _listed(tests))
-    return DONE
-
-
-def _listed(tests: list[ShippedLoadTest]) -> RenderableType:
-    lines: list[Text] = []
-    for test in tests:
-        names = ", ".join(path.stem for path in test.scenarios)
-        lines.append(Text(test.name, style="bold"))
-        lines.append(Text(f"  {test.question}\n  scenarios: {names or 'none of its own'}"))
-    return Group(*lines, Text("\nA copy to edit: keyheat loadtests copy NAME"))
+    if context.invoked_subcommand is not None:
+        return DONE
+    tests = list(load_tests())
+    parts = tuple(
+        Answer(
+            title=test.name, sentence=test.question, tone="none",
+            context=f"scenarios: {', '.join(path.stem for path in test.scenarios) or 'none of its own'}",
+        )
+        for test in tests
+    )  # fmt: skip
+    listed = Answer(
+        title="Load tests", sentence=f"{some(len(tests), 'load test')}; copy one to edit it.", tone="none",
+        parts=parts, commands=("keyheat loadtests copy NAME",), data={"loadtests": tests},
+    )  # fmt: skip
+    return give(listed, DONE)
 
 
 @loadtests.command()
@@ -74,8 +77,11 @@ def copy(name: str, folder: Path) -> int:
         raise click.UsageError(f"files exist: {', '.join(there)}; choose another folder")
     for file, text in copies.items():
         write_atomically(folder / file, partial(_write, text))
-    answer(lambda: files, lambda: "\n".join(files))
-    return DONE
+    copied = Answer(
+        title=name, label="Copied", tone="none", sentence=f"{some(len(files), 'file')} to edit.",
+        notes=tuple(files), data={"files": files},
+    )  # fmt: skip
+    return give(copied, DONE)
 
 
 def _write(text: str, file: IO[bytes]) -> None:

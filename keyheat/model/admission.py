@@ -207,10 +207,10 @@ class ResourceModel:
         if rates.on_demand:
             refusal = Refusal(self.index, direction, Cause.ACCOUNT)
             gates.append(LimitGate(self.around.account[direction], refusal))
-            own, cause = rates.max_on_demand, Cause.MAX_ON_DEMAND
+            limit, cause = rates.max_on_demand, Cause.MAX_ON_DEMAND
         else:
-            own, cause = rates.provisioned, Cause.PROVISIONED
-        rate = (own or NO_THROUGHPUT).of(direction)
+            limit, cause = rates.provisioned, Cause.PROVISIONED
+        rate = (limit or NO_THROUGHPUT).of(direction)
         if rate is not None:
             bucket = self._bucket(direction, rate, kept.get(cause), now_s)
             gates.append(LimitGate(bucket, Refusal(self.index, direction, cause)))

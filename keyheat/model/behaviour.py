@@ -133,13 +133,13 @@ DEFAULT = Behaviour()
 
 def behaving(settings: Sequence[str]) -> Behaviour:
     """The default with other parameters, `burst_s=120` or `node_grant_s=2,9`. Raises `ValueError`."""
-    known = {field.name: field.type for field in fields(Behaviour)}
+    kinds = {field.name: field.type for field in fields(Behaviour)}
     changed: dict[str, Any] = {}
     for setting in settings:
         name, _, text = setting.partition("=")
-        if name not in known:
-            raise ValueError(f"there is no parameter {name!r} of behaviour; there are {', '.join(known)}")
-        changed[name] = _value(name, text, known[name])
+        if name not in kinds:
+            raise ValueError(f"there is no parameter {name!r} of behaviour; there are {', '.join(kinds)}")
+        changed[name] = _value(name, text, kinds[name])
     return replace(DEFAULT, **changed)
 
 
@@ -147,10 +147,10 @@ def _value(name: str, text: str, kind: object) -> Any:
     """What is said of one parameter: a whole number, a number, or the two ends of a span."""
     takes = {int: "a whole number from 1", float: "a number"}.get(kind, "two numbers such as 2,9")  # type: ignore[call-overload]
     try:
-        found = [int(part) if kind is int else float(part) for part in text.split(",")]
+        numbers = [int(piece) if kind is int else float(piece) for piece in text.split(",")]
     except ValueError:
-        found = []
-    right = len(found) == (1 if kind in (int, float) else 2) and found == sorted(found)
-    if not (right and all(isfinite(one) and one >= (kind is int) for one in found)):
+        numbers = []
+    right = len(numbers) == (1 if kind in (int, float) else 2) and numbers == sorted(numbers)
+    if not (right and all(isfinite(number) and number >= (kind is int) for number in numbers)):
         raise ValueError(f"{name} takes {takes}, got {text!r}")
-    return found[0] if len(found) == 1 else tuple(found)
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)

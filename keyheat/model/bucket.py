@@ -29,8 +29,8 @@ TOLERANCE_UNITS: Final = 1e-6
 
 def refilled(tokens: float, *, rate: float, depth: float, elapsed_s: float) -> float:
     """Units held after `elapsed_s` of refill, never above `depth`; time gone backwards earns none."""
-    held = tokens + rate * elapsed_s if elapsed_s > 0 else tokens
-    return held if held < depth else depth
+    filled = tokens + rate * elapsed_s if elapsed_s > 0 else tokens
+    return filled if filled < depth else depth
 
 
 class Bucket(Protocol):
@@ -195,8 +195,8 @@ class Backlog:
 
     def room(self, now_s: float, span_s: float) -> float:
         """Units that a demand spread evenly over the span that begins now could spend at most."""
-        held = self.bucket.held(now_s + span_s)
-        return 0.0 if self._rests(held) else self.bucket.room(now_s, span_s)
+        balance = self.bucket.held(now_s + span_s)
+        return 0.0 if self._rests(balance) else self.bucket.room(now_s, span_s)
 
     def drain(self, units: float, now_s: float, span_s: float) -> None:
         """Take `units` that were spent evenly over the span that begins now."""
@@ -210,8 +210,8 @@ class Backlog:
         bucket = self.bucket.resized(rate=rate, depth=depth, now_s=now_s)
         return Backlog(bucket=bucket, rest=self.rest, rng=self.rng, until_units=self.until_units)
 
-    def _rests(self, held: float) -> bool:
-        return held + TOLERANCE_UNITS < min(self.until_units, self.bucket.depth)
+    def _rests(self, balance: float) -> bool:
+        return balance + TOLERANCE_UNITS < min(self.until_units, self.bucket.depth)
 
     def _left(self, tokens: float, a_write_units: float = LEAST_UNITS) -> None:
         least = min(max(LEAST_UNITS, a_write_units), self.bucket.depth)

@@ -35,7 +35,7 @@ def point(at: bytes) -> int:
 
 def even_boundaries(count: int) -> list[bytes]:
     """The `count` - 1 positions that divide the line into `count` equal ranges."""
-    return [(WHOLE * part // count).to_bytes(HASH_BYTES, "big") for part in range(1, count)]
+    return [(WHOLE * number // count).to_bytes(HASH_BYTES, "big") for number in range(1, count)]
 
 
 def middle(start: bytes, end: bytes | None) -> bytes | None:

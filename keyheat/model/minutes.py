@@ -147,12 +147,12 @@ class Minutes:
         """Every series with a datapoint from the minute of `start_s` up to, not including, `end_s`."""
         first = int(start_s // limits.MINUTE_S)
         past = -int(-end_s // limits.MINUTE_S)
-        found = [
+        listed = [
             *_capacity_series(self._records, table_name, range(first, past)),
             *_setting_series(self._records, table_name, range(first, past)),
             *_request_series(self._requests, table_name, range(first, past)),
         ]
-        return [series for series in found if series.points]
+        return [series for series in listed if series.points]
 
     def _count(self, metric: str, operation: str | None, value: float, now_s: float) -> None:
         self._track(metric, operation).add(value, now_s)
@@ -242,7 +242,7 @@ def _request_series(
         dimensions: Dimensions = () if metric == "UserErrors" else _resource(table, None)
         if operation is not None:
             name, *further = operation.split(",")
-            dimensions = (*dimensions, ("Operation", name), *(_dimension(one) for one in further))
+            dimensions = (*dimensions, ("Operation", name), *(_dimension(pair) for pair in further))
         yield MetricSeries(metric, unit, dimensions, limits.MINUTE_S, _points(track.tallies, minutes))
 
 

@@ -97,19 +97,21 @@ class NodeBucket:
         for node in self.nodes:
             self._settle(node, now_s)
         for node in sorted(self.nodes, key=lambda node: -node.tokens):
-            part = min(units, max(0.0, node.tokens))
-            if part:
-                self._spend(node, part, now_s)
-                units -= part
+            taken = min(units, max(0.0, node.tokens))
+            if taken:
+                self._spend(node, taken, now_s)
+                units -= taken
         for node in self.nodes if units > 0 else ():
             self._spend(node, units / len(self.nodes), now_s)
 
     def room(self, now_s: float, span_s: float) -> float:
         """Units that callers on all nodes could spend in the span that begins now, its grants included."""
-        left, room = max(0.0, self.reserve.room(now_s, span_s)), 0.0
+        reserve_units, room = max(0.0, self.reserve.room(now_s, span_s)), 0.0
         for node in self.nodes:
-            granted = min(self.chunk_units - node.tokens, left) if node.due_s < now_s + span_s else 0.0
-            left -= granted
+            granted = (
+                min(self.chunk_units - node.tokens, reserve_units) if node.due_s < now_s + span_s else 0.0
+            )
+            reserve_units -= granted
             room += max(0.0, node.tokens + granted)
         return room
 
@@ -141,14 +143,14 @@ class NodeBucket:
         """What a node holds now, with the grant that is due."""
         if now_s < node.due_s:
             return node.tokens
-        wanted = self.chunk_units - node.tokens
-        return node.tokens + min(wanted, max(0.0, self.reserve.held(now_s)))
+        missing = self.chunk_units - node.tokens
+        return node.tokens + min(missing, max(0.0, self.reserve.held(now_s)))
 
     def _handed_out(self, now_s: float) -> Iterator[float]:
-        left = max(0.0, self.reserve.held(now_s))
+        reserve_units = max(0.0, self.reserve.held(now_s))
         for node in self.nodes:
-            granted = min(self.chunk_units - node.tokens, left) if now_s >= node.due_s else 0.0
-            left -= granted
+            granted = min(self.chunk_units - node.tokens, reserve_units) if now_s >= node.due_s else 0.0
+            reserve_units -= granted
             yield node.tokens + granted
 
     def _settle(self, node: Node, now_s: float) -> None:

@@ -100,15 +100,15 @@ class PartitionLog:
         """Make two steps one."""
         merged = self._merged(2)
         self.step_s *= 2
-        self._cells = array("d", (value for place, counts in merged.items() for value in (*place, *counts)))
+        self._cells = array("d", (value for cell, counts in merged.items() for value in (*cell, *counts)))
 
     def _merged(self, steps: int) -> dict[tuple[int, int], Counts]:
         """The counts by step and number, so many steps in one."""
         merged: dict[tuple[int, int], Counts] = {}
         for step, number, *counts in zip(*[iter(self._cells)] * WIDTH, strict=True):
-            place = (int(step) // steps, int(number))
-            a, b, c, d = merged.get(place, NOTHING)
-            merged[place] = (a + counts[0], b + counts[1], c + counts[2], d + counts[3])
+            cell = (int(step) // steps, int(number))
+            a, b, c, d = merged.get(cell, NOTHING)
+            merged[cell] = (a + counts[0], b + counts[1], c + counts[2], d + counts[3])
         return merged
 
 
@@ -117,7 +117,7 @@ def plain(log: PartitionLog, partitions: "Iterable[Partition]") -> dict[str, Any
     rows = list(log.rows(partitions))
     return {
         "step_s": log.step_s,
-        "born": [[one.since_s, one.parent, one.from_share] for one in log.born],
+        "born": [[partition.since_s, partition.parent, partition.from_share] for partition in log.born],
         "rows": [[second, number, *counts] for second, number, counts in rows],
     }
 

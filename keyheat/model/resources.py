@@ -86,12 +86,12 @@ CAPACITIES: Final = {
 
 def capacities_from_aws(owner: Mapping[str, Any]) -> dict[str, Capacity | None]:
     """Those that DescribeTable tells. A rate that is not there is -1 in one place, and 0 in another."""
-    found: dict[str, Capacity | None] = {}
+    capacities: dict[str, Capacity | None] = {}
     for name, (member, *sides) in CAPACITIES.items():
         pair = owner.get(member) or {}
         rates = [value if (value := pair.get(side)) and value > 0 else None for side in sides]
-        found[name] = Capacity(*rates) if any(rates) else None
-    return found
+        capacities[name] = Capacity(*rates) if any(rates) else None
+    return capacities
 
 
 def capacities_to_aws(owner: Any) -> dict[str, dict[str, int]]:
@@ -152,10 +152,10 @@ def highest(one: Capacity, other: Capacity) -> Capacity:
     return Capacity(_higher(one.read, other.read), _higher(one.write, other.write))
 
 
-def _higher(one: float | None, other: float | None) -> float | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return max(one, other)
+def _higher(rate: float | None, other_rate: float | None) -> float | None:
+    if rate is None or other_rate is None:
+        return other_rate if rate is None else rate
+    return max(rate, other_rate)
 
 
 DAY_S: Final = 86_400
@@ -227,11 +227,11 @@ def provisioned_changes(
     before: TableCapacity, after: TableCapacity
 ) -> list[tuple[str | None, Capacity, Capacity]]:
     """The resources that have provisioned throughput before and after, with both."""
-    old = {index: part.provisioned for index, part in before.parts.items()}
+    old = {index: resource.provisioned for index, resource in before.parts.items()}
     return [
-        (index, was, part.provisioned)
-        for index, part in after.parts.items()
-        if part.provisioned is not None and (was := old.get(index)) is not None
+        (index, was, resource.provisioned)
+        for index, resource in after.parts.items()
+        if resource.provisioned is not None and (was := old.get(index)) is not None
     ]
 
 

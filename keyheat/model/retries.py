@@ -106,12 +106,12 @@ HOLDS_BACK: Final = "in adaptive mode the client also holds back what it sends"
 
 def _shared(name: str, says: str, *, adaptive: str = "", **older: Any) -> dict[Mode, RetryPolicy]:
     """The standard mode that the SDKs share since November 2026, and its adaptive one."""
-    one = RetryPolicy(name=name, says=says, **{"attempts": 4, **older})
-    return {"standard": one, "adaptive": _adaptive(one, name=adaptive or f"{name}-adaptive")}
+    policy = RetryPolicy(name=name, says=says, **{"attempts": 4, **older})
+    return {"standard": policy, "adaptive": _adaptive(policy, name=adaptive or f"{name}-adaptive")}
 
 
-def _adaptive(one: RetryPolicy, **other: Any) -> RetryPolicy:
-    return replace(one, says=f"{one.says}; {HOLDS_BACK}", limits_rate=True, **other)
+def _adaptive(policy: RetryPolicy, **other: Any) -> RetryPolicy:
+    return replace(policy, says=f"{policy.says}; {HOLDS_BACK}", limits_rate=True, **other)
 
 
 SHARED: Final = "four attempts, pauses of up to 1, 2 and 4 s, a quota of 500 tokens"
@@ -232,8 +232,8 @@ def policy_of(
     return policy
 
 
-def _set(policy: RetryPolicy, said: str, **fields: Any) -> RetryPolicy:
-    return replace(policy, name=f"{policy.name}, {said}", says=f"{policy.says}; here {said}", **fields)
+def _set(policy: RetryPolicy, change: str, **fields: Any) -> RetryPolicy:
+    return replace(policy, name=f"{policy.name}, {change}", says=f"{policy.says}; here {change}", **fields)
 
 
 @dataclass(slots=True)

@@ -73,8 +73,8 @@ def split_point(positions: Sequence[bytes], *, has_lsi: bool, behaviour: Behavio
     """
     ordered = sorted(positions)
     best, best_share = None, behaviour.split_least_share
-    for place, at in _candidates(ordered, _undivided(positions, has_lsi, behaviour)):
-        share = min(place, len(ordered) - place) / len(ordered)
+    for index, at in _candidates(ordered, _undivided(positions, has_lsi, behaviour)):
+        share = min(index, len(ordered) - index) / len(ordered)
         if share > best_share or (best is None and share == best_share):
             best, best_share = at, share
     return best
@@ -82,16 +82,16 @@ def split_point(positions: Sequence[bytes], *, has_lsi: bool, behaviour: Behavio
 
 def _candidates(ordered: Sequence[bytes], undivided: set[bytes]) -> Iterator[tuple[int, bytes]]:
     """Every boundary between two different observed positions, but none inside an undivided collection."""
-    for place in range(1, len(ordered)):
-        below, at = ordered[place - 1], ordered[place]
+    for index in range(1, len(ordered)):
+        below, at = ordered[index - 1], ordered[index]
         if below == at:
             continue
         if collection_of(below) == collection_of(at):
             if collection_of(at) not in undivided:
-                yield place, at
+                yield index, at
         else:
             # Between two collections the whole upper collection moves, wherever it was observed.
-            yield place, collection_of(at)
+            yield index, collection_of(at)
 
 
 def _undivided(positions: Sequence[bytes], has_lsi: bool, behaviour: Behaviour) -> set[bytes]:

@@ -121,8 +121,8 @@ class TableModel:
             for direction, bucket in account_buckets(
                 capacity.account, self._around.behaviour, self._around.scale, now_s
             ).items():
-                held = self._around.account[direction]
-                held.rate, held.depth = bucket.rate, bucket.depth
+                account_bucket = self._around.account[direction]
+                account_bucket.rate, account_bucket.depth = bucket.rate, bucket.depth
         self.capacity = capacity
         self._table.set(_rates(capacity, capacity), now_s)
         for name in self._indexes.keys() - {index.name for index in capacity.indexes}:
@@ -170,7 +170,7 @@ class TableModel:
         return tuple(self._indexes)
 
     def _new_resource(
-        self, index: str | None, own: TableCapacity | IndexCapacity, now_s: float
+        self, index: str | None, capacity: TableCapacity | IndexCapacity, now_s: float
     ) -> ResourceModel:
         record = self._records.get(index)
         if record is not None:
@@ -178,7 +178,7 @@ class TableModel:
                 meter.until_s = inf
         resource = ResourceModel.new(
             index,
-            _rates(self.capacity, own),
+            _rates(self.capacity, capacity),
             self._around,
             now_s=now_s,
             has_lsi=index is None and self.capacity.has_lsi,
@@ -194,11 +194,11 @@ class TableModel:
             resource.advance(now_s)
 
 
-def _rates(table: TableCapacity, own: TableCapacity | IndexCapacity) -> CapacityRates:
+def _rates(table: TableCapacity, resource: TableCapacity | IndexCapacity) -> CapacityRates:
     return CapacityRates(
         on_demand=table.on_demand,
-        provisioned=own.provisioned,
-        max_on_demand=own.max_on_demand,
-        warm=own.warm or NO_THROUGHPUT,
+        provisioned=resource.provisioned,
+        max_on_demand=resource.max_on_demand,
+        warm=resource.warm or NO_THROUGHPUT,
         account=table.account,
     )

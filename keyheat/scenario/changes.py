@@ -16,15 +16,15 @@ AUTO_SCALING: Final = "auto scaling"
 def applied(before: TableCapacity, steps: Sequence[ChangeSpec]) -> TableCapacity:
     """The capacity after one UpdateTable of these steps; what they do not name stays as it is."""
     mode = next((step.billing_mode for step in steps if step.billing_mode), before.billing_mode)
-    asked = {step.index: step for step in steps}
-    provisioned, maximum, warm = _pairs(before, asked.get(None), mode)
+    step_of = {step.index: step for step in steps}
+    provisioned, maximum, warm = _pairs(before, step_of.get(None), mode)
     return replace(
         before,
         billing_mode=mode,
         provisioned=provisioned,
         max_on_demand=maximum,
         warm=warm,
-        indexes=tuple(_applied_to(index, asked.get(index.name), mode) for index in before.indexes),
+        indexes=tuple(_applied_to(index, step_of.get(index.name), mode) for index in before.indexes),
     )
 
 
@@ -34,25 +34,25 @@ def _applied_to(before: IndexCapacity, step: ChangeSpec | None, mode: BillingMod
 
 
 def _pairs(
-    own: TableCapacity | IndexCapacity, step: ChangeSpec | None, mode: BillingMode
+    before: TableCapacity | IndexCapacity, step: ChangeSpec | None, mode: BillingMode
 ) -> tuple[Capacity | None, Capacity | None, Capacity | None]:
     """Provisioned throughput, on-demand maximum and warm throughput after a step."""
-    provisioned = _merged(own.provisioned, step.provisioned if step else None)
-    maximum = _merged(own.max_on_demand, step.max_on_demand if step else None)
+    provisioned = _merged(before.provisioned, step.provisioned if step else None)
+    maximum = _merged(before.max_on_demand, step.max_on_demand if step else None)
     warm = _merged(None, step.warm if step else None)
     return (
         provisioned if mode == "PROVISIONED" else None,
         maximum if mode == "PAY_PER_REQUEST" else None,
-        own.warm if warm is None else highest(own.warm or NO_THROUGHPUT, warm),
+        before.warm if warm is None else highest(before.warm or NO_THROUGHPUT, warm),
     )
 
 
-def _merged(before: Capacity | None, asked: CapacityPair | None) -> Capacity | None:
-    if asked is None:
+def _merged(before: Capacity | None, change: CapacityPair | None) -> Capacity | None:
+    if change is None:
         return before
     was = before or NO_THROUGHPUT
     return Capacity(
-        was.read if asked.read is None else asked.read, was.write if asked.write is None else asked.write
+        was.read if change.read is None else change.read, was.write if change.write is None else change.write
     )
 
 

@@ -26,22 +26,22 @@ def located(errors: list[str], text: str) -> list[str]:
 def marked(text: str, mark: str) -> Iterator[str]:
     """The fields of a TOML file on whose line a comment has the mark, as `keys.exponent = 0.8`."""
     lines = text.splitlines()
-    for place, number in _lines(text):
-        said, _, comment = lines[number - 1].partition(" #")
-        if mark in comment and "=" in said:
-            steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
-            yield f"{''.join(steps).lstrip('.')} = {said.partition('=')[2].strip()}"
+    for path, number in _lines(text):
+        setting, _, comment = lines[number - 1].partition(" #")
+        if mark in comment and "=" in setting:
+            steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+            yield f"{''.join(steps).lstrip('.')} = {setting.partition('=')[2].strip()}"
 
 
 def _with_line(error: str, lines: Mapping[Place, int]) -> str:
-    found = POINTS_TO.match(error)
-    if found is None:
+    match = POINTS_TO.match(error)
+    if match is None:
         return error
-    steps = (name or int(number) for name, number in STEP.findall(found[2]))
-    place: Place = tuple(steps)
-    while place and place not in lines:
-        place = place[:-1]
-    return f"{error} (line {lines[place]})" if place else error
+    steps = (name or int(number) for name, number in STEP.findall(match[2]))
+    path: Place = tuple(steps)
+    while path and path not in lines:
+        path = path[:-1]
+    return f"{error} (line {lines[path]})" if path else error
 
 
 def _lines(text: str) -> Iterator[tuple[Place, int]]:
@@ -82,9 +82,9 @@ def _parts(name: str) -> tuple[str, ...]:
 
 def _within(parts: tuple[str, ...], counts: Mapping[Place, int]) -> Place:
     """A table's place; within an array of tables it is in the last one so far."""
-    place: Place = ()
+    path: Place = ()
     for number, part in enumerate(parts, start=1):
-        place = (*place, part)
-        if place in counts and number < len(parts):
-            place = (*place, counts[place])
-    return place
+        path = (*path, part)
+        if path in counts and number < len(parts):
+            path = (*path, counts[path])
+    return path

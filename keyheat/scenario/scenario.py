@@ -62,8 +62,10 @@ class NoSuchScenario(ScenarioError):
         file = f"{named}.toml"
         near = file if Path(file).is_file() else " or ".join(get_close_matches(named, names, n=2))
         meant = f"did you mean {near}? " if near else ""
-        said = f"SCENARIO {named!r} is neither a file nor one of ours: {meant}`keyheat loadtests` lists them"
-        super().__init__(named, [said])
+        message = (
+            f"SCENARIO {named!r} is neither a file nor one of ours: {meant}`keyheat loadtests` lists them"
+        )
+        super().__init__(named, [message])
 
     def __str__(self) -> str:
         return self.errors[0]
@@ -161,7 +163,9 @@ class Scenario(ScenarioPart):
         if self.tasks or self.load.operations is None:
             return self.tasks
         weights = self.load.operations.weights()
-        return tuple(TaskSpec.model_validate({"operation": one, "weight": n}) for one, n in weights.items())
+        return tuple(
+            TaskSpec.model_validate({"operation": operation, "weight": n}) for operation, n in weights.items()
+        )
 
     @property
     def is_changing(self) -> bool:
@@ -192,12 +196,12 @@ class Scenario(ScenarioPart):
 
     def locustfile(self, folder: Path) -> Path:
         """The load test's file; `folder` is the scenario's. Raises `FileNotFoundError`."""
-        own = self.loadtest.endswith(".py")
-        path = (folder / self.loadtest).resolve() if own else shipped("loadtests") / f"{self.loadtest}.py"
+        is_file = self.loadtest.endswith(".py")
+        path = (folder / self.loadtest).resolve() if is_file else shipped("loadtests") / f"{self.loadtest}.py"
         if not path.is_file():
-            shown = sorted(file.stem for file in shipped("loadtests").glob("[!_]*.py"))
-            there = "" if own else f"; there are {shown}, and ./FILE.py is one of your own"
-            name = path if own else path.name
+            names = sorted(file.stem for file in shipped("loadtests").glob("[!_]*.py"))
+            there = "" if is_file else f"; there are {names}, and ./FILE.py is one of your own"
+            name = path if is_file else path.name
             raise FileNotFoundError(f"loadtest = {self.loadtest!r}: there is no {name}{there}")
         return path
 
@@ -213,8 +217,8 @@ def scenario_file(named: str | PathLike[str]) -> Path:
     if not path.exists():
         raise NoSuchScenario(fspath(named))
     if path.suffix == ".py":
-        said = f'a load test is no scenario: write loadtest = "./{path.name}" in one, and name that'
-        raise ScenarioError(str(path), [f"{said} @ file"])
+        message = f'a load test is no scenario: write loadtest = "./{path.name}" in one, and name that'
+        raise ScenarioError(str(path), [f"{message} @ file"])
     return path
 
 
@@ -230,9 +234,9 @@ def load_scenario(path: Path) -> Scenario:
         raise ScenarioError(str(path), [f"{reason or error} @ file"]) from error
     raw = _json(text, str(path)) if path.suffix == ".json" else _toml(text, str(path))
     try:
-        found = scenario_from_dict(raw, str(path))
-        found._assumed = () if path.suffix == ".json" else tuple(marked(text, ASSUMED))
-        return found
+        scenario = scenario_from_dict(raw, str(path))
+        scenario._assumed = () if path.suffix == ".json" else tuple(marked(text, ASSUMED))
+        return scenario
     except ScenarioError as error:
         errors = error.errors if path.suffix == ".json" else located(error.errors, text)
         raise ScenarioError(error.source, errors + _trace_mistakes(raw, path.parent)) from error
@@ -288,7 +292,9 @@ def _did_you_mean(error: str) -> str:
     """A mistake; of a field that nobody knows, with the field that may have been meant."""
     if not error.startswith("unknown field @ "):
         return error
-    fields = {name for one in json_schema()["$defs"].values() for name in one.get("properties", ())}
+    fields = {
+        name for definition in json_schema()["$defs"].values() for name in definition.get("properties", ())
+    }
     near = get_close_matches(error.rpartition(".")[2], sorted({*fields, *Scenario.model_fields}), n=1)
     return error.replace("unknown field", f"unknown field, did you mean {near[0]}?") if near else error
 
@@ -304,6 +310,6 @@ def json_schema() -> dict[str, Any]:
             "minItems": 1,
             "maxItems": MOST_KEY_ATTRIBUTES,
         }
-        one = {name: of_index.pop(name) for name in ("type", "minLength", "maxLength") if name in of_index}
-        of_index["anyOf"] = [*([one] if one else of_index.get("anyOf", ())), several]
+        single = {name: of_index.pop(name) for name in ("type", "minLength", "maxLength") if name in of_index}
+        of_index["anyOf"] = [*([single] if single else of_index.get("anyOf", ())), several]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT, **schema}

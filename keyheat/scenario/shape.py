@@ -59,11 +59,14 @@ class LoadShape:
     @classmethod
     def of(cls, pieces: Iterable[Piece]) -> "LoadShape":
         """The shape that these pieces make; each begins where the one before it ends, the first at 0."""
-        made = tuple(pieces)
-        lasting = (piece.total(piece.end_s - piece.start_s) for piece in made)
-        totals, starts_s = tuple(accumulate(lasting, initial=0.0)), tuple(piece.start_s for piece in made)
-        flat = len(made) == 1 and made[0].from_per_s == made[0].to_per_s
-        return cls(made, totals, starts_s, made[0].from_per_s if flat else 0.0)
+        all_pieces = tuple(pieces)
+        lasting = (piece.total(piece.end_s - piece.start_s) for piece in all_pieces)
+        totals, starts_s = (
+            tuple(accumulate(lasting, initial=0.0)),
+            tuple(piece.start_s for piece in all_pieces),
+        )
+        flat = len(all_pieces) == 1 and all_pieces[0].from_per_s == all_pieces[0].to_per_s
+        return cls(all_pieces, totals, starts_s, all_pieces[0].from_per_s if flat else 0.0)
 
     @property
     def end_s(self) -> float:
@@ -95,8 +98,8 @@ class LoadShape:
             return self.flat_per_s * t_s
         if t_s > self.end_s:
             return self.totals[-1] + (t_s - self.end_s) * self.pieces[-1].to_per_s
-        place = bisect_right(self.starts_s, t_s) - 1
-        return self.totals[place] + self.pieces[place].total(t_s - self.starts_s[place])
+        number = bisect_right(self.starts_s, t_s) - 1
+        return self.totals[number] + self.pieces[number].total(t_s - self.starts_s[number])
 
     def at(self, total: float) -> float:
         """The first moment by which so many have been asked for; infinity where that never happens."""
@@ -107,11 +110,11 @@ class LoadShape:
         if total > self.totals[-1]:
             last_per_s = self.pieces[-1].to_per_s
             return self.end_s + (total - self.totals[-1]) / last_per_s if last_per_s else inf
-        place = bisect_right(self.totals, total) - 1
-        while self.totals[place] >= total:  # a pause asks for nothing: the moment is the one before it
-            place -= 1
-        piece = self.pieces[place]
-        return min(piece.end_s, piece.start_s + piece.after_s(total - self.totals[place]))
+        number = bisect_right(self.totals, total) - 1
+        while self.totals[number] >= total:  # a pause asks for nothing: the moment is the one before it
+            number -= 1
+        piece = self.pieces[number]
+        return min(piece.end_s, piece.start_s + piece.after_s(total - self.totals[number]))
 
     def _piece(self, t_s: float) -> Piece:
         return self.pieces[bisect_right(self.starts_s, t_s) - 1]
@@ -127,12 +130,13 @@ def ramp(from_per_s: float, to_per_s: float, *, duration_s: float) -> LoadShape:
     return LoadShape.of([Piece(0.0, duration_s, from_per_s, to_per_s)])
 
 
-def steps(each: Iterable[tuple[float, float]]) -> LoadShape:
+def steps(rates: Iterable[tuple[float, float]]) -> LoadShape:
     """One rate after the other: (per_s, for_s) of each."""
-    made = list(each)
-    ends_s = list(accumulate(for_s for _, for_s in made))
+    listed = list(rates)
+    ends_s = list(accumulate(for_s for _, for_s in listed))
     return LoadShape.of(
-        Piece(end_s - for_s, end_s, per_s, per_s) for (per_s, for_s), end_s in zip(made, ends_s, strict=True)
+        Piece(end_s - for_s, end_s, per_s, per_s)
+        for (per_s, for_s), end_s in zip(listed, ends_s, strict=True)
     )
 
 

@@ -68,70 +68,70 @@ class Parser:
 
     def row(self, number: int, values: Mapping[str, Any]) -> TraceRow | None:
         """One row, or None where it is wrong."""
-        found: list[str] = []
-        at_s = self._time(values["time"], found)
+        problems: list[str] = []
+        at_s = self._time(values["time"], problems)
         operation = NAMES.get(str(values["operation"]).strip())
         if operation is None:
-            found.append(f"operation {values['operation']!r} is none of {', '.join(OPERATIONS)}")
-        key = _text(values["key"], "key", LONGEST_KEY_BYTES, found)
-        sort_key = self._sort_key(values.get(SORT_KEY), found)
-        size = self._size(values["size_bytes"], operation, key, sort_key, found)
-        if found:
+            problems.append(f"operation {values['operation']!r} is none of {', '.join(OPERATIONS)}")
+        key = _text(values["key"], "key", LONGEST_KEY_BYTES, problems)
+        sort_key = self._sort_key(values.get(SORT_KEY), problems)
+        size = self._size(values["size_bytes"], operation, key, sort_key, problems)
+        if problems:
             self.wrong += 1
             if len(self.errors) < MOST_SHOWN:
-                self.errors += [f"row {number}: {problem}" for problem in found]
+                self.errors += [f"row {number}: {problem}" for problem in problems]
             return None
         assert operation is not None, "or it had been found wrong"
         return TraceRow(at_s, operation, key, sort_key, size)
 
-    def _time(self, value: Any, found: list[str]) -> float:
+    def _time(self, value: Any, problems: list[str]) -> float:
         at_s, dated = _seconds(value)
         if at_s is None:
-            found.append(f"time {value!r} is neither a number of seconds from 0 on nor an ISO date")
+            problems.append(f"time {value!r} is neither a number of seconds from 0 on nor an ISO date")
             return self._last_s
         if self._start_s is None:
             self._start_s = at_s if dated else 0.0
             if not dated and at_s > LATEST_START_S:
-                found.append(
+                problems.append(
                     f"time {value!r}: a number is seconds from the start, a date is 2026-11-20T12:00Z"
                 )
         if dated != (self._start_s != 0.0):
-            found.append(f"time {value!r}: some times are dates and others numbers")
+            problems.append(f"time {value!r}: some times are dates and others numbers")
             return self._last_s
         at_s -= self._start_s
         if at_s < self._last_s:
-            found.append(f"time {value!r} is before that of an earlier row")
+            problems.append(f"time {value!r} is before that of an earlier row")
         self._last_s = max(self._last_s, at_s)
         return at_s
 
-    def _sort_key(self, value: Any, found: list[str]) -> str | None:
+    def _sort_key(self, value: Any, problems: list[str]) -> str | None:
         if value is None or value == "":
             return None
         if not self.has_sort_key:
-            found.append("it has a sort_key, and the table has none")
+            problems.append("it has a sort_key, and the table has none")
             return None
-        return _text(value, SORT_KEY, LONGEST_SORT_KEY_BYTES, found)
+        return _text(value, SORT_KEY, LONGEST_SORT_KEY_BYTES, problems)
 
     def _size(
-        self, value: Any, operation: str | None, key: str, sort_key: str | None, found: list[str]
+        self, value: Any, operation: str | None, key: str, sort_key: str | None, problems: list[str]
     ) -> int | None:
         writes = operation in ("PutItem", "UpdateItem")
         if value is None or value == "":
             if writes:
-                found.append(f"{operation} needs size_bytes")
+                problems.append(f"{operation} needs size_bytes")
             return None
         try:
             number = float(value)
         except ValueError:
             number = float("nan")
         if not number.is_integer():
-            found.append(f"size_bytes {value!r} is not a whole number")
+            problems.append(f"size_bytes {value!r} is not a whole number")
             return None
         if not 0 <= number <= MAX_ITEM_BYTES:
-            found.append(f"size_bytes {value!r} is not between 0 and {MAX_ITEM_BYTES:,}")
+            problems.append(f"size_bytes {value!r} is not between 0 and {MAX_ITEM_BYTES:,}")
             return None
         if writes and key and number < (needed := self.least(key, sort_key)):
-            found.append(f"size_bytes {value!r} has no room for the item's own keys, which need {needed}")
+            problems.append(f"size_bytes {value!r} has no room for the item's own keys, which need {needed}")
         return int(number)
 
 
@@ -204,7 +204,7 @@ def _of_csv(path: Path) -> Iterator[dict[str, Any]]:
             places = {name: names.index(name) for name in _columns(names)}
             for cells in lines:
                 if len(cells) == len(names):
-                    yield {name: cells[place] for name, place in places.items()}
+                    yield {name: cells[column] for name, column in places.items()}
                 elif cells:  # an empty line is no row
                     raise TraceError(
                         [f"line {lines.line_num}: Expected {len(names)} columns, got {len(cells)}"]
@@ -254,10 +254,10 @@ def _seconds(value: Any) -> tuple[float | None, bool]:
     return (number if isfinite(number) and number >= 0 else None), False
 
 
-def _text(value: Any, name: str, most_bytes: int, found: list[str]) -> str:
+def _text(value: Any, name: str, most_bytes: int, problems: list[str]) -> str:
     if not isinstance(value, str) or not value:
-        found.append(f"{name} is missing" if value in (None, "") else f"{name} {value!r} is not text")
+        problems.append(f"{name} is missing" if value in (None, "") else f"{name} {value!r} is not text")
         return ""
     if len(value.encode()) > most_bytes:
-        found.append(f"{name} is longer than {most_bytes:,} bytes")
+        problems.append(f"{name} is longer than {most_bytes:,} bytes")
     return value

@@ -52,9 +52,9 @@ def with_index_shards(scenario: Scenario, index: str, shards: int) -> Scenario |
 
     By the attribute that the scenario describes, else by a load test that does it; None where neither is.
     """
-    names = next((one.partition_keys for one in scenario.table.indexes if one.name == index), ())
+    names = next((item.partition_keys for item in scenario.table.indexes if item.name == index), ())
     described = (name for name in names if name in scenario.attributes)
-    name = next((one for one in described if scenario.attributes[one].copy_of is None), None)
+    name = next((item for item in described if scenario.attributes[item].copy_of is None), None)
     if name is not None:
         changed = {name: scenario.attributes[name].model_copy(update={"shards": shards})}
         return scenario.model_copy(update={"attributes": {**scenario.attributes, **changed}})
@@ -63,9 +63,9 @@ def with_index_shards(scenario: Scenario, index: str, shards: int) -> Scenario |
         return scenario.model_copy(update={"keys": keys})
     if scenario.loadtest not in INDEX_TWINS:
         return None
-    loadtest, own = INDEX_TWINS[scenario.loadtest]
+    loadtest, update = INDEX_TWINS[scenario.loadtest]
     indexes = tuple(
-        one.model_copy(update=own) if one.name == index else one for one in scenario.table.indexes
+        item.model_copy(update=update) if item.name == index else item for item in scenario.table.indexes
     )
     table = scenario.table.model_copy(update={"indexes": indexes})
     return scenario.model_copy(update={"keys": keys, "loadtest": loadtest, "table": table})
@@ -79,15 +79,15 @@ def at_scale(scenario: Scenario, scale: float) -> Scenario:
     return scenario_from_dict(raw, f"{scenario.name} at scale {scale:g}")
 
 
-def rates_times(scale: float, part: Any) -> Any:
+def rates_times(scale: float, raw: Any) -> Any:
     """A part of a raw scenario, with every rate in it multiplied."""
-    if isinstance(part, list):
-        return [rates_times(scale, one) for one in part]
-    if not isinstance(part, dict):
-        return part
+    if isinstance(raw, list):
+        return [rates_times(scale, one) for one in raw]
+    if not isinstance(raw, dict):
+        return raw
     return {
         name: value * scale if name.endswith("per_s") and value is not None else rates_times(scale, value)
-        for name, value in part.items()
+        for name, value in raw.items()
     }
 
 
@@ -109,7 +109,7 @@ def with_capacity(scenario: Scenario, direction: Direction, units: int, index: s
 def scaled_fields(scenario: Scenario) -> list[str]:
     """The fields of a scenario that say how its table and indexes are scaled: `table.auto_scaling`, ..."""
     owners = [("table", scenario.table.auto_scaling)]
-    owners += [(f"table.indexes[{n}]", one.auto_scaling) for n, one in enumerate(scenario.table.indexes)]
+    owners += [(f"table.indexes[{n}]", index.auto_scaling) for n, index in enumerate(scenario.table.indexes)]
     return [f"{path}.auto_scaling" for path, spec in owners if spec is not None]
 
 
@@ -196,8 +196,8 @@ def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scen
     mistakes = []
     for setting in settings:
         made = deepcopy(raw)
-        if found := _make(made, setting):
-            mistakes.append(found)
+        if problem := _make(made, setting):
+            mistakes.append(problem)
         else:
             raw = made
     try:
@@ -232,42 +232,42 @@ def _make(raw: dict[str, Any], setting: str) -> str | None:
         return (
             f'{_BRIEFLY.repr(text)} is not a TOML value ({error}); text needs quotes: {path}="..." @ $.{path}'
         )
-    place: Any = raw
+    node: Any = raw
     for number, step in enumerate(way):
-        place = _into(place, step, [] if isinstance([*way, last][number + 1], int) else {})
-        if place is None:
+        node = _into(node, step, [] if isinstance([*way, last][number + 1], int) else {})
+        if node is None:
             return f"there is no such place @ $.{path}"
-    return _put(place, last, value, path)
+    return _put(node, last, value, path)
 
 
-def _into(place: Any, step: str | int, new: Any) -> Any:
+def _into(node: Any, step: str | int, new: Any) -> Any:
     """What is found one step further, made where a field was not said; None where there is no way."""
-    if isinstance(place, dict) and isinstance(step, str):
-        if place.get(step) is None:
-            place[step] = new
-        return place[step]
-    if isinstance(place, list) and isinstance(step, int):
-        if step == len(place):
-            place.append(new)
-        return place[step] if step < len(place) else None
+    if isinstance(node, dict) and isinstance(step, str):
+        if node.get(step) is None:
+            node[step] = new
+        return node[step]
+    if isinstance(node, list) and isinstance(step, int):
+        if step == len(node):
+            node.append(new)
+        return node[step] if step < len(node) else None
     return None
 
 
-def _put(place: Any, last: str | int, value: Any, path: str) -> str | None:
-    fits = (isinstance(place, dict) and isinstance(last, str)) or (
-        isinstance(place, list) and isinstance(last, int) and last <= len(place)
+def _put(node: Any, last: str | int, value: Any, path: str) -> str | None:
+    fits = (isinstance(node, dict) and isinstance(last, str)) or (
+        isinstance(node, list) and isinstance(last, int) and last <= len(node)
     )
     if not fits:
         return f"there is no such place @ $.{path}"
     if value is not _TAKEN_OUT:
-        if last == len(place) and isinstance(place, list):
-            place.append(value)
+        if last == len(node) and isinstance(node, list):
+            node.append(value)
         else:
-            place[last] = value
-    elif isinstance(place, dict):
-        place.pop(last, None)
-    elif isinstance(last, int) and last < len(place):
-        del place[last]
+            node[last] = value
+    elif isinstance(node, dict):
+        node.pop(last, None)
+    elif isinstance(last, int) and last < len(node):
+        del node[last]
     return None
 
 
@@ -290,17 +290,19 @@ class FieldChange:
 
 def changes(before: Scenario, after: Scenario) -> tuple[FieldChange, ...]:
     """Every field with another value, in the order of the file; names and words are not among them."""
-    return changes_of(*(one.model_dump(mode="json", exclude=set(ONLY_NAMES)) for one in (before, after)))
+    return changes_of(
+        *(scenario.model_dump(mode="json", exclude=set(ONLY_NAMES)) for scenario in (before, after))
+    )
 
 
 def changes_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
     """Every field of two scenarios, or parts of them, with another value; its path is as `--set` names it."""
-    left, right = _flat(before), _flat(after)
-    paths = dict.fromkeys([*left, *right])
+    old, new = _flat(before), _flat(after)
+    paths = dict.fromkeys([*old, *new])
     return tuple(
-        FieldChange(path, left.get(path, ABSENT), right.get(path, ABSENT))
+        FieldChange(path, old.get(path, ABSENT), new.get(path, ABSENT))
         for path in paths
-        if left.get(path, ABSENT) != right.get(path, ABSENT)
+        if old.get(path, ABSENT) != new.get(path, ABSENT)
     )
 
 
@@ -309,10 +311,10 @@ def _flat(value: Any, path: str = "") -> dict[str, str]:
     if isinstance(value, Mapping):
         parts = [(f"{path}.{name}" if path else name, inner) for name, inner in value.items()]
     elif isinstance(value, list):
-        parts = [(f"{path}[{place}]", inner) for place, inner in enumerate(value)]
+        parts = [(f"{path}[{number}]", inner) for number, inner in enumerate(value)]
     else:
         return {} if value is None else {path: _said(value)}
-    return {name: said for part, inner in parts for name, said in _flat(inner, part).items()}
+    return {name: leaf for inner_path, inner in parts for name, leaf in _flat(inner, inner_path).items()}
 
 
 def _said(value: object) -> str:

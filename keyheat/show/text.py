@@ -55,10 +55,9 @@ def text_of(answer: Answer) -> RenderableType:
 
 
 def _lines(answer: Answer, indent: str = "") -> Iterator[RenderableType]:
-    yield Text.assemble(
-        indent, (answer.title, "bold"), "  ", (answer.label, f"bold {COLOURS[answer.tone]}"),
-        f"  {answer.remark}" if answer.remark else "",
-    )  # fmt: skip
+    label = ("  ", (answer.label, f"bold {COLOURS[answer.tone]}")) if answer.label else ()
+    remark = f"  {answer.remark}" if answer.remark else ""
+    yield Text.assemble(indent, (answer.title, "bold"), *label, remark)
     if answer.context:
         yield Paragraph(answer.context, indent, indent, "dim")
     yield Paragraph(answer.sentence, indent, indent, "bold")

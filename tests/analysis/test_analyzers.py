@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.analyzers import PLACED, answers, our_own
+from keyheat.analysis.analyzers import PLACED, answers, shipped_analyzer
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Finding, read_diagnosis
@@ -32,13 +32,13 @@ BAD: list[tuple[str, str, str]] = [
     ("it is no Python", "\ndef analyze(:\n", ", line 2: SyntaxError: invalid syntax (one.py, line 2)"),
     (
         "it has another function", "x = 1\ndef analyse(run):\n    return []\n",
-        f"{NONE}; line 2 has analyse: was that meant?",
+        f"{NONE}; did you mean analyse in line 2?",
     ),
     ("it has functions of other names", "def rate():\n    return 1\n", f"{NONE}; it has rate"),
-    ("it has no function", "analyze = 3\n", f"{NONE}; it has no function at all"),
+    ("it has no function", "analyze = 3\n", f"{NONE}; it has no functions"),
     (
         "it takes nothing", "def analyze():\n    return []\n",
-        ", line 1: analyze() cannot be asked: it is called with the run, or with the run and the thresholds",
+        ", line 1: analyze() has the wrong parameters; accepted: the run, or the run and the thresholds",
     ),
     (
         "it raises", "def analyze(run):\n    x = 1\n    return x / 0\n",
@@ -49,13 +49,17 @@ BAD: list[tuple[str, str, str]] = [
         ", line 3: KeyError: 'x'",
     ),
     ("it ends the program", "import sys\ndef analyze(run):\n    sys.exit(4)\n", ", line 3: SystemExit: 4"),
-    ("it gives nothing", "def analyze(run):\n    pass\n", f", line 1: analyze gave None; {ACCEPTED}"),
-    ("it gives words", "def analyze(run):\n    return ['a']\n", f", line 1: analyze gave 'a'; {ACCEPTED}"),
+    ("it gives nothing", "def analyze(run):\n    pass\n", f", line 1: analyze returned None; {ACCEPTED}"),
+    (
+        "it gives words",
+        "def analyze(run):\n    return ['a']\n",
+        f", line 1: analyze returned 'a'; {ACCEPTED}",
+    ),
     (
         "it never ends",
         "from itertools import repeat\nfrom keyheat import Finding\ndef analyze(run):\n"
         "    return repeat(Finding(label='a', because=()))\n",
-        ", line 3: analyze gave more than 1,000 findings",
+        ", line 3: analyze returned more than 1,000 findings",
     ),
     (
         "its finding is none",
@@ -72,7 +76,7 @@ def found_by(
     name: str, numbers: Thresholds, *, client: ClientFiles | None = None, **what: Any
 ) -> list[Finding]:
     found = what.pop("found", None) or evidence(*what.pop("series", ()), **what)
-    return list(our_own(name).ask(Run(found, client=client), numbers))
+    return list(shipped_analyzer(name).run(Run(found, client=client), numbers))
 
 
 def saved(folder: Path, name: str, text: str) -> Path:
@@ -89,10 +93,10 @@ def test_every_analyzer_that_ships_asks_one_question() -> None:
     }
     assert names > set(PLACED)
     for name in names:
-        doc = sys.modules[our_own(name).ask.__module__].__doc__ or ""
+        doc = sys.modules[shipped_analyzer(name).run.__module__].__doc__ or ""
         if name not in PLACED or name == "partition_or_table":
-            assert our_own(name) is our_own(name), "loaded once"
-        path = our_own(name).path
+            assert shipped_analyzer(name) is shipped_analyzer(name), "loaded once"
+        path = shipped_analyzer(name).path
         text = (path / "__init__.py" if path.is_dir() else path).read_text()
         assert re.match(r'""".*\?', text), f"{name} begins with its question: {doc}"
     page = (ROOT / "docs" / "analyzers.md").read_text()
@@ -131,9 +135,9 @@ def test_a_path_that_holds_no_analyzer_is_said(tmp_path: Path, numbers: Threshol
     heard = answers([tmp_path / "empty", text, tmp_path / "nosuch.py"], Run(HOT), numbers)
     accepted = "an analyzer is a Python file, or a folder of them"
     assert heard.problems == (
-        f"{tmp_path}/empty: no Python file is in this folder; {accepted}",
-        f"{text}: this is no Python file; {accepted}",
-        f"{tmp_path}/nosuch.py: there is no such file or folder; {accepted}",
+        f"{tmp_path}/empty: no Python file in this folder; {accepted}",
+        f"{text}: not a Python file; {accepted}",
+        f"{tmp_path}/nosuch.py: no such file or folder; {accepted}",
     )
 
 

@@ -84,7 +84,7 @@ def test_threshold(spec: dict[str, Any], client: ClientFiles | None, measured: s
 def test_wrong_reads_are_the_first_thing_said() -> None:
     judged = with_reads(VERDICT, ClientFiles(manifest=READS))
     assert judged.because == (
-        "Reads were wrong: of what 90 checked reads should have got, "
+        "Reads were wrong: of the items that 90 checked reads should have returned, "
         "3 items were not found, 1 was found twice, 2 came out of order.",
         "x",
     )
@@ -116,4 +116,6 @@ def test_every_measured_rule_has_its_number_and_no_other(tmp_path: Path) -> None
     path.write_text(DEFAULT.read_text().replace("minutes-burst-spent =", "minutes-fully-spent ="))
     with pytest.raises(FileProblem) as problem:
         load_thresholds(path)
-    assert "no rules: minutes-fully-spent; rules without a number: minutes-burst-spent" in str(problem.value)
+    assert "unknown rules: minutes-fully-spent; rules without a number: minutes-burst-spent" in str(
+        problem.value
+    )

@@ -23,9 +23,8 @@ from keyheat.load.clock import (
     SteadyClock,
     align,
     jump_words,
-    measure_ahead_s,
 )
-from keyheat.load.observation import Observation
+from keyheat.load.observation import Observation, measure_ahead_s
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at

@@ -1,4 +1,4 @@
-"""Advice for a diagnosis: what to do about each constraint, with what the simulator says would come of it."""
+"""Advice for a diagnosis: what to do about each constraint, with the simulated outcome."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ MOST_INDEXES: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do: all that is recommended, the cure if the simulator found one, and the demand it is for."""
+    """All recommendations, the cure if the simulator found one, and the demand that they are for."""
 
     recommendations: tuple[Recommendation, ...] = ()
     cure: Cure | None = None
@@ -63,53 +63,53 @@ def advise(
     of the table's keys and of each index's. `billing` says what a month costs. Without `simulate`, which
     takes seconds, no change is tried, and numbers are by formula. `scaling` is that of a table in AWS.
     """
-    arranged, found = timeline(evidence), groups(labels)
-    if not found:
+    arranged, by_limit = timeline(evidence), groups(labels)
+    if not by_limit:
         return _foresight(arranged, evidence, heats, numbers, scenario)
     rerun = None
     if simulate and len(evidence.table.indexes) <= MOST_INDEXES and has_capacity_model(evidence.endpoint):
         rerun = rerun_of(
-            evidence, arranged, found[0].heaviest, client=client, scenario=scenario, heats=heats,
+            evidence, arranged, by_limit[0].heaviest, client=client, scenario=scenario, heats=heats,
             billing=billing,
         )  # fmt: skip
-    asked = scheduled(scenario) if scenario and rerun and rerun.by_schedule else {}
+    demands = scheduled(scenario) if scenario and rerun and rerun.by_schedule else {}
     on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"
     cost = client.manifest.retry_cost if client and client.manifest else None
-    measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, asked, cost, scaling)
+    measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, demands, cost, scaling)
     cases = [
         measured.case(_limit_of(group), group.labels)
-        for group in _certain(found)
+        for group in _certain(by_limit)
         if evidence.table.on_demand_since is None or group.constraint != "table"  # that capacity is gone
     ]
-    cure, carried = None, on_burst(scenario, asked) if scenario else ()
+    cure, carried = None, on_burst(scenario, demands) if scenario else ()
     if rerun is None:
-        advice = [one for case in cases for one in advice_for(case)]
+        advice = [item for case in cases for item in advice_for(case)]
     else:
-        limits = [one.limit for one in carried]
-        advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, found[0].labels), limits)
+        limits = [item.limit for item in carried]
+        advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, by_limit[0].labels), limits)
         retries = client_setting(rerun, labels, _ended_s(client, evidence))
         if retries is not None:  # more than the word that waiting helps
-            advice = [retries, *(one for one in advice if one.action not in WAITING)]
-    return Advice(_in_order(advice), cure, tuple(_demands(asked, evidence.scale, carried)))
+            advice = [retries, *(item for item in advice if item.action not in WAITING)]
+    return Advice(_in_order(advice), cure, tuple(_demands(demands, evidence.scale, carried)))
 
 
-def _certain(found: Sequence[LabelGroup]) -> Iterator[LabelGroup]:
-    """Groups without a partition that was inferred of a resource of which more throttles are undetermined.
+def _certain(by_limit: Sequence[LabelGroup]) -> Iterator[LabelGroup]:
+    """Drop an inferred partition on a resource whose heavier throttles are undetermined.
 
     Advice would state it as a fact, and say that more capacity does not help.
     """
     doubted: set[tuple[str, str]] = set()
-    for group in found:  # the heaviest first
-        whose = group.resource, group.direction
+    for group in by_limit:  # the heaviest first
+        key = group.resource, group.direction
         if group.constraint == "undetermined":
-            doubted.add(whose)
+            doubted.add(key)
         inferred = group.constraint == "partition" and group.heaviest.grade == "inferred"
-        if not (inferred and whose in doubted):
+        if not (inferred and key in doubted):
             yield group
 
 
 def _ended_s(client: ClientFiles | None, evidence: Evidence) -> float:
-    """When the load ended; the minutes that were asked for go on beyond it."""
+    """Return when the load ended; the collected minutes continue beyond it."""
     manifest = client.manifest if client else None
     ended_at = manifest.ended_at if manifest else None
     return (ended_at or evidence.window.end).timestamp()
@@ -122,17 +122,17 @@ def _foresight(
     numbers: Thresholds,
     scenario: Scenario | None,
 ) -> Advice:
-    """Advice for what saved burst kept from throttling, of a run in which nothing did."""
+    """Advise on limits that only burst kept from throttling, in a run without throttles."""
     if scenario is None or scenario.load.arrivals == "trace":
         return Advice()
-    asked = scheduled(scenario)
-    carried = on_burst(scenario, asked)
+    demands = scheduled(scenario)
+    carried = on_burst(scenario, demands)
     if not carried:
         return Advice()
     on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"
-    measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, asked)
-    advice = [one for excess in carried for one in advice_for(measured.case(excess.limit, ()))]
-    return Advice(_in_order(advice), None, tuple(_demands(asked, evidence.scale, carried)))
+    measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, demands)
+    advice = [item for excess in carried for item in advice_for(measured.case(excess.limit, ()))]
+    return Advice(_in_order(advice), None, tuple(_demands(demands, evidence.scale, carried)))
 
 
 def _limit_of(group: LabelGroup) -> Limit:
@@ -140,20 +140,20 @@ def _limit_of(group: LabelGroup) -> Limit:
 
 
 def scheduled(scenario: Scenario) -> Schedule:
-    """What the load asks of the table and of each index, as a plan has it."""
+    """Return the load's demand on the table and on each index, as in a plan."""
     scale = scenario.local.scale
     sent = total_load(scenario, scale=scale)
     return {
         (label_of(side.index), side.direction): Scheduled(
-            per_s=float(asked.per_s.max()) / scale,
-            partition_per_s=asked.hottest.ceiling_per_s / scale,
-            partitions=asked.hottest.partitions,
-            mean_per_s=float(asked.per_s.mean()) / scale,
-            buffer_full_s=asked.buffer_full_s,
-            key_per_s=asked.hottest.key_per_s / scale,
+            per_s=float(needs.per_s.max()) / scale,
+            partition_per_s=needs.hottest.ceiling_per_s / scale,
+            partitions=needs.hottest.partitions,
+            mean_per_s=float(needs.per_s.mean()) / scale,
+            buffer_full_s=needs.buffer_full_s,
+            key_per_s=needs.hottest.key_per_s / scale,
         )
-        for side, asked in (sent.sides if sent else {}).items()
-        if side.table == scenario.table.name and asked.hottest is not None
+        for side, needs in (sent.sides if sent else {}).items()
+        if side.table == scenario.table.name and needs.hottest is not None
     }
 
 
@@ -162,53 +162,57 @@ class Excess:
     """A limit that a constant load exceeds, while burst or an index's write buffer serves the rest."""
 
     limit: Limit
-    share: float  # of the limit that is asked for
-    carried_s: float  # until what was saved is used up; infinity: only the peak is beyond the limit
+    share: float  # demand over the limit
+    carried_s: float  # until the burst is used up; infinity: only the peak exceeds the limit
 
 
-def on_burst(scenario: Scenario, asked: Schedule) -> tuple[Excess, ...]:
-    """What a constant load asks for beyond its limits, though it may not throttle for minutes.
+def on_burst(scenario: Scenario, demands: Schedule) -> tuple[Excess, ...]:
+    """Return the limits that a constant load exceeds, though it may not throttle for minutes.
 
-    What is furthest beyond its limit comes first.
+    The limit that is exceeded the furthest comes first.
     """
     if scenario.is_changing:
         return ()
-    found = [one for one in _saving(scenario, asked) if one.share > 1]
-    return tuple(sorted(found, key=lambda one: -one.share))
+    excesses = [excess for excess in _saving(scenario, demands) if excess.share > 1]
+    return tuple(sorted(excesses, key=lambda excess: -excess.share))
 
 
-def _saving(scenario: Scenario, asked: Schedule) -> Iterator[Excess]:
-    """The limits before which capacity is saved up, with what is asked of them."""
+def _saving(scenario: Scenario, demands: Schedule) -> Iterator[Excess]:
+    """Yield the limits with burst or a write buffer, with the demand on them."""
     owners, on_demand = owners_of(scenario), scenario.table.billing_mode == "PAY_PER_REQUEST"
-    for (resource, direction), one in asked.items():
+    for (resource, direction), needs in demands.items():
         owner, buffered = owners[resource], is_buffered(resource, direction)
-        if not on_demand and (has := provisioned_in_time(owner, direction, one.per_s)):
+        if not on_demand and (has := provisioned_in_time(owner, direction, needs.per_s)):
             saved = DEFAULT.saved_units(has, index_writes=buffered)
-            yield Excess(("table", resource, direction), one.per_s / has, one.carried_s(has, saved))
+            yield Excess(("table", resource, direction), needs.per_s / has, needs.carried_s(has, saved))
         if buffered:
-            share, full_s = one.key_per_s / one.partition_per_s, one.buffer_full_s
+            share, full_s = needs.key_per_s / needs.partition_per_s, needs.buffer_full_s
             yield Excess(("partition", resource, direction), share, inf if full_s is None else full_s)
         if buffered and on_demand and owner.max_on_demand and (most := owner.max_on_demand.write):
             saved = DEFAULT.saved_units(most, index_writes=True, on_demand=True)
-            yield Excess(("max_on_demand", resource, direction), one.per_s / most, one.carried_s(most, saved))
+            yield Excess(
+                ("max_on_demand", resource, direction),
+                needs.per_s / most,
+                needs.carried_s(most, saved),
+            )
 
 
-def _demands(asked: Schedule, scale: float, carried: Sequence[Excess]) -> Iterator[Demand]:
-    for (resource, direction), asked_of in asked.items():
+def _demands(demands: Schedule, scale: float, carried: Sequence[Excess]) -> Iterator[Demand]:
+    for (resource, direction), needs in demands.items():
         side = resource, direction
-        lasts_s = min((one.carried_s for one in carried if one.limit[1:] == side), default=inf)
+        lasts_s = min((excess.carried_s for excess in carried if excess.limit[1:] == side), default=inf)
         yield Demand(
             resource=resource,
             direction=direction,
-            units_per_s=asked_of.per_s * scale,
-            partition_per_s=asked_of.partition_per_s * scale,
+            units_per_s=needs.per_s * scale,
+            partition_per_s=needs.partition_per_s * scale,
             carried_s=None if lasts_s == inf else lasts_s,
         )
 
 
 def _in_order(advice: Iterable[Recommendation]) -> tuple[Recommendation, ...]:
-    """Mitigations first; what would be said of several limits in the same words is said of the heaviest."""
+    """Sort mitigations first; of equal advice for several limits keep the heaviest limit's."""
     once: dict[Recommendation, Recommendation] = {}
-    for one in advice:
-        once.setdefault(one.model_copy(update={"resource": None, "direction": None}), one)
-    return tuple(sorted(once.values(), key=lambda one: one.kind == "cure"))
+    for item in advice:
+        once.setdefault(item.model_copy(update={"resource": None, "direction": None}), item)
+    return tuple(sorted(once.values(), key=lambda item: item.kind == "cure"))

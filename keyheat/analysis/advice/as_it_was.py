@@ -1,4 +1,4 @@
-"""The table of an incident as it was, as a scenario, and what is assumed where its demand is played again."""
+"""The table of an incident as a scenario, and the assumptions for replaying its demand."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from keyheat.words import READ, WRITE, Capacity, Direction, Resource, index_of
 
 
 def as_it_was(table: TableFacts, arranged: EvidenceTimeline, second: float) -> TableFacts:
-    """The table with the mode and the capacity that CloudWatch published for a time, where it did."""
+    """Return the table with the mode and the capacity that CloudWatch published for a time."""
     capacity = _capacity_at(arranged, None, second, table.provisioned)
     indexes = tuple(
         index.model_copy(
@@ -42,7 +42,7 @@ def _capacity_at(
 def heats_known(
     evidence: Evidence, client: ClientFiles | None, diagnosis: Diagnosis, direction: Direction
 ) -> tuple[RunHeat, ...]:
-    """The hot keys of evidence, else those that its diagnosis names; `direction` is of keys without one."""
+    """Return the hot keys of evidence, else of its diagnosis; `direction` is for keys without one."""
     heats = (*heats_of(evidence, client), *index_heats_of(evidence, client))
     if any(heat.hottest for heat in heats):
         return heats
@@ -53,7 +53,7 @@ def heats_known(
 
 
 def assumed_share(arranged: EvidenceTimeline, label: Label) -> float | None:
-    """The share of one key that throttles a partition as much as a label says; None for another limit."""
+    """Return the key share that would throttle a partition as in a label; None for another limit."""
     track = arranged.track(index_of(label.resource), label.direction)
     if track is None or label.constraint != "partition":
         return None
@@ -68,18 +68,14 @@ def assumed_share(arranged: EvidenceTimeline, label: Label) -> float | None:
 def assumptions(
     arranged: EvidenceTimeline, heats: Sequence[RunHeat], label: Label, first_s: int, seconds: int
 ) -> Iterator[str]:
-    """What is assumed where the demand that evidence shows is sent again, in sentences."""
+    """State the assumptions for replaying the demand in the evidence, in sentences."""
     first, end = (datetime.fromtimestamp(at, UTC) for at in (first_s, first_s + seconds))
     track = arranged.track(None, label.direction)
     even = "" if track and track.seconds else f", each {track.cell_name if track else 'minute'}'s evenly"
     yield f"Assumed: the demand of {first:%F %R} to {end:%R} UTC{even}; each throttled request was sent once."
-    whose = label.direction, index_of(label.resource)
+    side = label.direction, index_of(label.resource)
     hot = [
-        key
-        for heat in heats
-        if (heat.direction, heat.index) == whose
-        for key in heat.hottest
-        if key.share > 0
+        key for heat in heats if (heat.direction, heat.index) == side for key in heat.hottest if key.share > 0
     ]
     share = percent(sum(key.share for key in hot))
     rest = "keys are used evenly"
@@ -91,7 +87,7 @@ def assumptions(
 
 
 def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) -> Scenario | None:
-    """A table that was described, as a scenario; None where its capacity is not known."""
+    """Turn a described table into a scenario; None if its capacity is unknown."""
     if table.billing_mode is None:
         return None
     capacities = [table.provisioned, *(index.provisioned for index in table.indexes)]
@@ -123,6 +119,6 @@ def _capacities(facts: TableFacts | IndexFacts) -> dict[str, Any]:
 
 
 def _whole(pair: Capacity) -> dict[str, int]:
-    """Units as a table is given them: whole ones, one at least."""
+    """Round units to whole ones, at least one."""
     sides = {"read": pair.read, "write": pair.write}
     return {side: max(1, round(rate)) for side, rate in sides.items() if rate is not None}

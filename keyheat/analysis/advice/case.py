@@ -1,4 +1,4 @@
-"""A constraint with everything that was measured about it: what was asked for, what was given, which keys."""
+"""A constraint with all its measurements: demand, capacity and keys."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,14 +28,14 @@ CAUSES: Final[Mapping[Constraint, Cause]] = {
     "max_on_demand": Cause.MAX_ON_DEMAND,
     "account": Cause.ACCOUNT,
 }
-"""What the model calls the constraints that throttle."""
+"""The model's names of the constraints."""
 Limit = tuple[Constraint, str, Direction]
-"""What throttles: the constraint, the resource as labels name it, and what is sent to it."""
+"""A limit: the constraint, the resource as labels name it, and the direction."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredDemand:
-    """Units per second asked of a resource while it throttled.
+    """Demand on a resource while it throttled, units/s.
 
     By the `schedule` it is what the scenario's load asks for at its peak, without the retries that throttles
     make of it; by the `client`, what it counted, retries among them; by `cloudwatch`, what was consumed and
@@ -68,30 +68,30 @@ class MeasuredDemand:
 
 
 def demand(track: EvidenceTrack, labels: Sequence[Label]) -> MeasuredDemand | None:
-    """The demand within the spans of labels: the client's own, else CloudWatch's lower bound."""
+    """Return the demand within the spans of labels: the client's, else CloudWatch's lower bound."""
     spans = [(label.start.timestamp(), label.end.timestamp()) for label in labels]
-    own = _by_client(track, spans)
-    if own is not None:
-        return MeasuredDemand(own)
+    client_per_s = _by_client(track, spans)
+    if client_per_s is not None:
+        return MeasuredDemand(client_per_s)
     cells = [
         cell for cell in track.consumed or {}
         if any(start_s - track.step_s < cell < end_s for start_s, end_s in spans)
     ]  # fmt: skip
-    asked = track.asked_per_s(cells)
-    return None if asked is None else MeasuredDemand(asked, by="cloudwatch")
+    cloudwatch_per_s = track.asked_per_s(cells)
+    return None if cloudwatch_per_s is None else MeasuredDemand(cloudwatch_per_s, by="cloudwatch")
 
 
 def demand_of_all(tracks: Sequence[EvidenceTrack], labels: Sequence[Label]) -> MeasuredDemand | None:
-    """The demand of a table and its indexes together, which share the account's quota; a lower bound."""
-    known = [found for track in tracks if (found := demand(track, labels)) is not None]
-    if len(known) == 1:
-        return known[0]
-    total = sum(found.units_per_s for found in known)
-    return MeasuredDemand(total, by="cloudwatch", together=True) if known else None
+    """Return the demand on a table with its indexes, which share the account's quota; a lower bound."""
+    demands = [measured for track in tracks if (measured := demand(track, labels)) is not None]
+    if len(demands) == 1:
+        return demands[0]
+    total = sum(measured.units_per_s for measured in demands)
+    return MeasuredDemand(total, by="cloudwatch", together=True) if demands else None
 
 
 def _by_client(track: EvidenceTrack, spans: Sequence[tuple[float, float]]) -> float | None:
-    """The demand that nine in ten seconds stay below: attempts times the units of an accepted one."""
+    """Return the 90th percentile of demand by second: attempts times the units of an accepted one."""
     rows = [
         row for second, row in (track.seconds or {}).items()
         if row.attempts and any(start_s <= second < end_s for start_s, end_s in spans)
@@ -100,8 +100,8 @@ def _by_client(track: EvidenceTrack, spans: Sequence[tuple[float, float]]) -> fl
     if not accepted:
         return None
     units = sum(row.consumed for row in rows) / accepted
-    asked = sorted(row.attempts * units for row in rows)
-    return asked[int(0.9 * (len(asked) - 1))]
+    rates = sorted(row.attempts * units for row in rows)
+    return rates[int(0.9 * (len(rates) - 1))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,22 +113,22 @@ class AdviceCase:
     direction: Direction
     rule: str | None
     demand: MeasuredDemand | None
-    limit: float | None  # what the constraint allows: what is provisioned, a maximum, a quota
+    limit: float | None  # provisioned capacity, a maximum or a quota
     warm: float | None
     heat: RunHeat | None
-    ceiling: float  # what one partition sustains
+    ceiling: float  # of one partition
     numbers: Recommend
-    partitions_then: int | None = None  # as a plan counts them; None: nobody says what was sent
+    partitions_then: int | None = None  # as in a plan; None: the load is unknown
     on_demand: bool = False
-    scaled_most: float | None = None  # the maximum of its auto scaling; None: not known to be on
-    index_key: str | None = None  # the attribute that the index is keyed by, where the scenario says it
-    carried_s: float | None = None  # how long saved capacity serves what is beyond the limit; None: not known
-    counted: bool = True  # whether anything says how an index's keys share its load
+    scaled_most: float | None = None  # the maximum of its auto scaling; None: off or unknown
+    index_key: str | None = None  # the index's key attribute, by the scenario
+    carried_s: float | None = None  # how long burst serves the demand beyond the limit; None: unknown
+    counted: bool = True  # whether an index's keys were counted
     shards_now: int = 1  # of each key, while this was measured
-    enough_shards: int | None = None  # of each key, in all: what the simulator found, where it was asked
-    enough_units: float | None = None  # the same of units
-    retries: bool = False  # whether its client is known to send again what is throttled
-    given_up: float | None = None  # the part of its requests that such a client gave up, where it was counted
+    enough_shards: int | None = None  # of each key, in total, by simulation
+    enough_units: float | None = None  # by simulation
+    retries: bool = False  # whether its client retries throttled requests
+    given_up: float | None = None  # share of requests that such a client gave up, if counted
 
     @property
     def whose(self) -> str:
@@ -137,7 +137,7 @@ class AdviceCase:
 
     @property
     def hottest(self) -> HotKey | None:
-        """The key that is hot enough to be named: one of the resource's own with a notable demand."""
+        """The resource's hottest key with a notable demand."""
         keys = self.heat.hottest if self.heat else ()
         if pinned := [key for key in keys if self.heat and key.key == self.heat.pinned]:
             return pinned[0]
@@ -146,7 +146,7 @@ class AdviceCase:
 
     @property
     def alone(self) -> bool:
-        """Whether one key at a time fills a partition, rather than several that share one."""
+        """Whether one key at a time fills a partition, not several together."""
         if self.heat is None or self.hottest is None:
             return False
         fills = self.hottest.units_per_s >= self.numbers.target_utilisation * self.ceiling
@@ -161,7 +161,7 @@ class AdviceCase:
 
     @property
     def carried(self) -> str:
-        """How long burst and write buffer carry the demand, as a sentence; empty if that is not known."""
+        """How long burst and write buffer serve the demand, as a sentence; empty if unknown."""
         if self.carried_s is None or self.carried_s == inf:
             return ""
         saved = (
@@ -171,52 +171,51 @@ class AdviceCase:
 
     @property
     def sustained(self) -> str:
-        """What one partition sustains, in words."""
+        """One partition's ceiling, in words."""
         return units(self.ceiling, self.direction)
 
     @property
     def with_headroom(self) -> float | None:
-        """Capacity of which the demand uses the target utilisation.
+        """Capacity at which the demand is the target utilisation.
 
-        The limit was reached, so at least as much was asked for, even if the demand is known only from below.
+        The limit was reached, so the demand is at least the limit, even if only a lower bound was measured.
         """
         if self.enough_units is not None:
             return self.enough_units
         if self.demand is None:
             return None
-        asked = max(self.demand.units_per_s, self.limit or 0.0)
-        return float(ceil(round(asked / self.numbers.target_utilisation, 6)))  # 1,400 / 0.7 is 2,000
+        needed = max(self.demand.units_per_s, self.limit or 0.0)
+        return float(ceil(round(needed / self.numbers.target_utilisation, 6)))  # 1,400 / 0.7 is 2,000
 
     @property
     def is_pinned(self) -> bool:
-        """Whether the demand is beyond the maximum of its auto scaling, which can go no higher then."""
+        """Whether the demand exceeds the maximum of its auto scaling."""
         most = self.scaled_most
         return most is not None and self.demand is not None and self.demand.units_per_s > most
 
     @property
     def max_units(self) -> float | None:
-        """The maximum that its auto scaling needs for that; None if the present one is enough."""
+        """The auto scaling maximum that the demand needs; None if the present one is enough."""
         target, most = self.with_headroom, self.scaled_most
         return target if target is not None and most is not None and target > most else None
 
     def shards(self, units_per_s: float) -> int:
-        """How many keys share a demand so that each, times the margin, stays below a partition's ceiling.
+        """Return the number of shards at which each, times the margin, stays below a partition's ceiling.
 
-        The demand is rounded to whole units/s, as it is shown.
+        The demand is rounded to whole units/s, as shown.
         """
         return shards_needed(units_per_s, self.ceiling, self.numbers.shard_margin)
 
     @property
     def partitions(self) -> int | None:
-        """About how many partitions there are: as planned, else by its warm throughput, the best public lower
-        bound."""
+        """Estimated partitions: as planned, else by warm throughput, the best public lower bound."""
         if self.partitions_then is not None:
             return self.partitions_then
         return max(1, round(self.warm / self.ceiling)) if self.warm else None
 
 
 def meeting_chance(count: int, partitions: int) -> float:
-    """The chance that at least two of `count` keys fall on one of so many equal partitions."""
+    """Return the chance that at least two of `count` keys are on the same of equal partitions."""
     if count > partitions:
         return 1.0
     return 1.0 - prod((partitions - n) / partitions for n in range(count))
@@ -224,17 +223,17 @@ def meeting_chance(count: int, partitions: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """What a load asks of one side at its peak, and what that meets, units/s of an unscaled table."""
+    """A load's peak demand on one side, and the side's limits, units/s of an unscaled table."""
 
     per_s: float
-    partition_per_s: float  # what one partition sustains of such requests
+    partition_per_s: float  # one partition's ceiling for such requests
     partitions: int
     mean_per_s: float
     key_per_s: float  # of the most used key of the hottest partition; 0 if keys are too many to name
     buffer_full_s: float | None  # when the write buffer before a partition of an index is full; None: never
 
     def carried_s(self, has: float, saved_units: float) -> float:
-        """Seconds for which saved units serve what is beyond a limit, as in a plan; infinity: for ever."""
+        """Seconds for which saved units serve the demand beyond a limit; infinity: for ever."""
         return saved_units / (self.mean_per_s - has) if self.mean_per_s > has else inf
 
 
@@ -242,15 +241,15 @@ Schedule = Mapping[tuple[str, Direction], Scheduled]
 
 
 def owners_of(scenario: Scenario) -> Mapping[str, TableSpec | IndexSpec]:
-    """What has capacity of its own, by the names that labels give it."""
+    """Return the table and its indexes by their names in labels."""
     return {TABLE: scenario.table, **{label_of(index.name): index for index in scenario.table.indexes}}
 
 
 SCALED_S: Final = (
     (limits.SCALE_OUT_MINUTES + 1) * limits.MINUTE_S + DEFAULT.alarm_delay_s[1] + DEFAULT.update_s[1]
 )
-"""Seconds after which auto scaling has surely followed a load that began at once: the minutes that its alarm
-looks at, the alarm's delay, and the update."""
+"""Seconds after which auto scaling has certainly followed a sudden load: its alarm's minutes, the
+alarm's delay, and the update."""
 
 
 def is_buffered(resource: str, direction: Direction) -> bool:
@@ -259,7 +258,7 @@ def is_buffered(resource: str, direction: Direction) -> bool:
 
 
 def provisioned_in_time(owner: TableSpec | IndexSpec, direction: Direction, per_s: float) -> float | None:
-    """Units/s that a constant demand meets once what was saved is spent: auto scaling may come too late."""
+    """Return the capacity when a constant demand has spent the burst: auto scaling may be too late."""
     has: int | None = getattr(owner.provisioned, direction, None)
     policy: ScalingSpec | None = getattr(owner.auto_scaling, direction, None)
     if not has or policy is None:
@@ -271,29 +270,29 @@ def provisioned_in_time(owner: TableSpec | IndexSpec, direction: Direction, per_
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """Everything that was measured in a run, from which the case of any of its limits is made."""
+    """All measurements of a run, from which the case of any limit is built."""
 
     arranged: EvidenceTimeline
     heats: Sequence[RunHeat]
     numbers: Thresholds
     scenario: Scenario | None
     on_demand: bool
-    asked: Schedule  # of the load; empty where nobody says it
-    cost: RetryCost | None = None  # of the client's retries; None: it made none, or nobody counted them
-    scaling: AutoScaling = NOT_SCALED  # of a table that no scenario made
+    asked: Schedule  # of the load; empty if unknown
+    cost: RetryCost | None = None  # of the client's retries; None: no retries, or not counted
+    scaling: AutoScaling = NOT_SCALED  # of an existing table
 
     def case(self, limit: Limit, labels: Sequence[Label]) -> AdviceCase:
-        """What was measured about a limit, in the units of a table at scale 1.
+        """Build the case of a limit, in units of a table at scale 1.
 
-        `labels` are its own, or others of the run that throttled while this limit did not show.
+        `labels` are the limit's own, or others of the run while this limit was hidden.
         """
         label = max(labels, key=lambda one: one.throttles, default=None)
         constraint, resource, direction = limit
         index, scale, scenario = index_of(resource), self.arranged.scale, self.scenario
-        track, own = self.arranged.track(index, direction), (index, direction)
+        track, side = self.arranged.track(index, direction), (index, direction)
         allowed = _allowed(limit, label, self.arranged, track) if track else None
-        told = label is not None and (label.constraint, label.resource) == (constraint, resource)
-        heat = next((one for one in self.heats if (one.index, one.direction) == own), None)
+        is_own = label is not None and (label.constraint, label.resource) == (constraint, resource)
+        heat = next((one for one in self.heats if (one.index, one.direction) == side), None)
         planned = self.asked.get((resource, direction))
         keyed_by = (
             {one.name: " + ".join(one.partition_keys) for one in scenario.table.indexes} if scenario else {}
@@ -307,7 +306,7 @@ class MeasuredRun:
             constraint=constraint,
             resource=resource,
             direction=direction,
-            rule=label.rule if label is not None and told else None,
+            rule=label.rule if label is not None and is_own else None,
             demand=self._demand(limit, labels, track),
             limit=has,
             carried_s=carried_s,
@@ -326,15 +325,15 @@ class MeasuredRun:
         )
 
     def _scaled_most(self, resource: Resource) -> float | None:
-        """The maximum of its auto scaling, by AWS, else by the scenario; None if it is not known to be on."""
-        if (found := self.scaling.of(resource)) is not None:
-            return found.max
+        """Return the maximum of its auto scaling, by AWS, else by the scenario; None if off or unknown."""
+        if (policy_in_aws := self.scaling.of(resource)) is not None:
+            return policy_in_aws.max
         owner = owners_of(self.scenario).get(resource.label_name) if self.scenario else None
         policy: ScalingSpec | None = getattr(owner.auto_scaling, resource.direction, None) if owner else None
         return policy.max if policy else None
 
     def _retries(self, constraint: Constraint) -> bool:
-        """Whether the client sends again what this refuses: the scenario's, else the one of this run."""
+        """Whether the client retries throttles of this constraint: the scenario's client, else the run's."""
         if self.scenario is None or self.scenario.client.sdk == "none":
             return self.cost is not None and self.cost.again > 0
         cause = CAUSES.get(constraint)
@@ -343,23 +342,23 @@ class MeasuredRun:
     def _demand(
         self, limit: Limit, labels: Sequence[Label], track: EvidenceTrack | None
     ) -> MeasuredDemand | None:
-        """By the schedule, else as it was measured; of the account, that of the table and its indexes."""
+        """Return the demand by the schedule, else as measured; for the account, of all resources."""
         constraint, resource, direction = limit
         planned = self.asked.get((resource, direction))
         if constraint != "account" and planned is not None:
             return MeasuredDemand(planned.per_s, by="schedule", scale=self.arranged.scale)
         if constraint == "account":
-            tracks = [one for one in self.arranged.tracks if one.direction == direction]
-            found = demand_of_all(tracks, labels)
+            tracks = [candidate for candidate in self.arranged.tracks if candidate.direction == direction]
+            measured = demand_of_all(tracks, labels)
         else:
-            found = demand(track, labels) if track else None
-        return found.unscaled(self.arranged.scale) if found else None
+            measured = demand(track, labels) if track else None
+        return measured.unscaled(self.arranged.scale) if measured else None
 
 
 def _allowed(
     limit: Limit, label: Label | None, arranged: EvidenceTimeline, track: EvidenceTrack
 ) -> float | None:
-    """What the constraint allows, units/s as they were measured; None where it is not known."""
+    """Return the constraint's limit, units/s as measured; None if unknown."""
     constraint, _, direction = limit
     at_s = label.start.timestamp() if label is not None else float(min(track.consumed or (0,)))
     match constraint:
@@ -375,6 +374,6 @@ def _allowed(
 
 
 def _provisioned(track: EvidenceTrack, at_s: float) -> float | None:
-    """What was provisioned; where it was changed around then, the lower of both values, which throttled."""
-    ways = track.provisioned.readings or (track.provisioned,)
-    return min((rate for way in ways if (rate := way.at(at_s)) is not None), default=None)
+    """Return the provisioned rate; after a change around then, the lower value, which throttled."""
+    readings = track.provisioned.readings or (track.provisioned,)
+    return min((rate for reading in readings if (rate := reading.at(at_s)) is not None), default=None)

@@ -1,4 +1,4 @@
-"""AWS CLI commands that do what a recommendation says, to paste; and what a month costs before and after.
+"""AWS CLI commands for a recommendation, to paste, and the monthly cost before and after.
 
 Keyheat runs none of them. https://docs.aws.amazon.com/cli/latest/reference/dynamodb/update-table.html
 """
@@ -20,16 +20,16 @@ SETTINGS: Final = {
     "raise_minimum": ("provisioned-throughput", "ReadCapacityUnits", "WriteCapacityUnits"),
     "raise_max_on_demand": ("on-demand-throughput", "MaxReadRequestUnits", "MaxWriteRequestUnits"),
 }
-"""What changes a capacity: the option, and what it calls reads and writes."""
+"""The CLI option for a capacity, and its names of reads and writes."""
 
 
 def command_of(
     advice: Recommendation, table: TableFacts, where: str, scaled: AutoScaling = NOT_SCALED
 ) -> str | None:
-    """The command, on two lines; None where no command does it, or the present capacity is not known.
+    """Return the command, on two lines; None if no command exists or the present capacity is unknown.
 
-    `where` are the options that lead to the table's Region or endpoint. What is `scaled` automatically gets
-    another range: a capacity that is set would be undone.
+    `where` has the options for the table's Region or endpoint. For `scaled` resources it changes the range,
+    since auto scaling would undo a fixed capacity.
     """
     if (command := _scaling(advice, table, where, scaled)) is not None:
         return command
@@ -40,31 +40,31 @@ def command_of(
 
 
 def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: AutoScaling) -> str | None:
-    """The command that sets the range of auto scaling; None where it is off."""
+    """Return the command that sets the range of auto scaling; None if it is off."""
     if advice.action not in RAISED or advice.units is None or advice.direction is None:
         return None
     index = index_of(advice.resource)
-    found = scaled.of(Resource(index, advice.direction))
-    if found is None:
+    range_now = scaled.of(Resource(index, advice.direction))
+    if range_now is None:
         return None
-    wanted, kind = ceil(advice.units), "index" if index else "table"
-    least = found.min if advice.action == "raise_maximum" else wanted
+    needed, kind = ceil(advice.units), "index" if index else "table"
+    least = range_now.min if advice.action == "raise_maximum" else needed
     resource = f"table/{table.name}" + (f"/index/{index}" if index else "")
     return (
         f"aws application-autoscaling register-scalable-target --service-namespace dynamodb {where} \\\n"
         f"  --resource-id {shlex.quote(resource)} "
         f"--scalable-dimension dynamodb:{kind}:{advice.direction.title()}CapacityUnits "
-        f"--min-capacity {least} --max-capacity {max(wanted, found.max)}"
+        f"--min-capacity {least} --max-capacity {max(needed, range_now.max)}"
     )
 
 
 def needs_accesses(resource: Resource) -> bool:
-    """Whether accesses alone name its keys: writes refused for an index are counted for no key."""
+    """Whether only accesses name its keys: writes that an index throttles count for no key."""
     return resource.index is not None and resource.direction == WRITE
 
 
 def insights_command(table: TableFacts, resource: Resource, where: str) -> str:
-    """The command that has Contributor Insights name the keys of what comes."""
+    """Return the command that enables Contributor Insights for future requests."""
     index, mode = resource.index, "ACCESSED_AND_THROTTLED" if needs_accesses(resource) else "THROTTLED"
     name, of_index = shlex.quote(table.name), f" --index-name {shlex.quote(index)}" if index else ""
     return (
@@ -74,7 +74,7 @@ def insights_command(table: TableFacts, resource: Resource, where: str) -> str:
 
 
 def _capacity(advice: Recommendation, table: TableFacts) -> str | None:
-    """The option that raises one rate of the table or an index, and leaves the other as it is."""
+    """Return the option that raises one rate of the table or an index, and keeps the other."""
     setting = SETTINGS.get(advice.action)
     index = index_of(advice.resource)
     owner = _owner(table, index)
@@ -93,11 +93,11 @@ def _capacity(advice: Recommendation, table: TableFacts) -> str | None:
 
 
 def _owner(table: TableFacts, index: str | None) -> TableFacts | IndexFacts | None:
-    return table if index is None else next((one for one in table.indexes if one.name == index), None)
+    return table if index is None else next((facts for facts in table.indexes if facts.name == index), None)
 
 
 def bill_of(advice: Recommendation, table: TableFacts, billing: Billing) -> MonthlyBill | None:
-    """What provisioned capacity costs a month before and after a raise; None where it is not all known."""
+    """Return the monthly cost of provisioned capacity before and after a raise; None if unknown."""
     raised, direction = _owner(table, index_of(advice.resource)), advice.direction
     owners: tuple[TableFacts | IndexFacts, ...] = (table, *table.indexes)
     pairs = [owner.provisioned for owner in owners if owner.provisioned is not None]

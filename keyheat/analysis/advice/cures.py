@@ -1,11 +1,11 @@
-"""The cure of a run: the fewest changes that, taken together, leave hardly a throttle when it is simulated.
+"""The cure of a run: the fewest changes that together leave hardly a throttle in simulation.
 
-    simulate the run --> which limit throttles most? --> of its advice, what works is taken, with its number
-           ^                                                            |
-           +------------------------ with that ------------------------+     until hardly a throttle is left
+    simulate the run --> which limit throttles most? --> take the advice that works, with its number
+           ^                                                    |
+           +----------------- with that change -----------------+     until hardly a throttle is left
 
-Where one limit hides another (an index that holds back its table, a hot key on a table that is too small),
-the second shows once the first is cured, and the cure has two steps.
+If one limit hides another (an index that throttles its table, a hot key on a table that is too small), the
+second shows once the first is cured, and the cure has two steps.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,33 +37,33 @@ from keyheat.simulator.outcome import SimulationOutcome
 from keyheat.words import Direction, index_of, label_of
 
 NEAR_RATIO: Final = 0.75
-"""Of the simulated and the measured throttle share, the smaller is at least so much of the larger."""
+"""Least ratio of the smaller to the larger of the simulated and the measured throttle share."""
 MOST_ROUNDS: Final = 6
-"""Limits that are cured one after the other: a few, and some of them once more."""
+"""Most limits that are cured one after the other, repetitions included."""
 MOST_SHOWN: Final = 10
-"""Advice whose whole run is simulated anew, the heaviest limit first; of a long run less."""
+"""Most recommendations that are simulated, the heaviest limit first; fewer for a long run."""
 MOST_SHOWN_S: Final = 2_000.0
-"""Simulated seconds of all that together; four are shown of any run."""
+"""Most simulated seconds for all of them; at least four recommendations are simulated."""
 MANY: Final = 2
-"""Times fewer shards, from where more partitions beside them are worth their price."""
+"""Least factor of saved shards at which additional partitions are worth their price."""
 
 CaseOf = Callable[[Limit], AdviceCase | None]
-"""The case of a limit that shows only once another is cured; None where too little is known of it."""
+"""Builds the case of a limit that shows only after another is cured; None if too little is known."""
 
 
 @dataclass(slots=True, kw_only=True)
 class CureSearch:
-    """The search for what cures a run, limit by limit."""
+    """The search for a cure, limit by limit."""
 
     rerun: Rerun
-    cases: dict[Limit, AdviceCase]  # the heaviest first; those that show once others are cured join them
+    cases: dict[Limit, AdviceCase]  # heaviest first; limits that others hid are added
     case_of: CaseOf
-    on_burst: Sequence[Limit] = ()  # what is asked for more than it has, whether or not it throttles yet
+    on_burst: Sequence[Limit] = ()  # limits that the demand exceeds, even if they do not throttle yet
     taken: dict[Limit, Trial] = field(default_factory=dict)
     _tried: dict[tuple[Limit, str, tuple[Limit, ...]], Trial | None] = field(default_factory=dict)
 
     def search(self) -> None:
-        """Take what is needed so that hardly a throttle is left, if it is found; nothing needless stays."""
+        """Take changes until hardly a throttle is left, then drop those that are not needed."""
         for limit in self.on_burst:
             self._take(limit)
         for _ in range(MOST_ROUNDS):
@@ -78,13 +78,13 @@ class CureSearch:
                 return
 
     def _carried(self, scenario: Scenario, outcome: SimulationOutcome) -> list[Limit]:
-        """What consumes more than it has only once the rest is cured, as copies do whose every write is paid.
+        """Find limits that are exceeded only after the cure, as with copies that multiply writes.
 
-        Saved burst carries that for minutes: it is part of a cure that lasts.
+        Burst would serve them for minutes only, so a lasting cure includes them.
         """
         if not self.rerun.by_schedule or scenario.is_changing or scenario.table.billing_mode != "PROVISIONED":
             return []
-        found, scale = [], scenario.local.scale
+        limits, scale = [], scenario.local.scale
         for resource, owner in owners_of(scenario).items():
             for direction in Direction:
                 limit: Limit = ("table", resource, direction)
@@ -95,11 +95,11 @@ class CureSearch:
                 if (case := self.case_of(limit)) is not None:
                     self.cases[limit] = replace(case, demand=MeasuredDemand(per_s, by="cure"), limit=has)
                     self.on_burst = (*self.on_burst, limit)
-                    found.append(limit)
-        return found
+                    limits.append(limit)
+        return limits
 
     def _take(self, limit: Limit) -> bool:
-        """Take what works against a limit, if something does that is not taken yet."""
+        """Take a change that works against a limit, unless it is taken already."""
         case = self.cases.get(limit) or self.case_of(limit)
         if case is None:
             return False
@@ -123,7 +123,7 @@ class CureSearch:
                 self.taken = rest
 
     def _best(self, case: AdviceCase) -> Trial | None:
-        """What works: the cheapest where all have a price, else the usual one; None: nothing does."""
+        """Return the change that works: the cheapest if all have a price, else the preferred one."""
         context = self.context(case)
         options = [one for one in advice_for(case) if taken(case, one, self.rerun) is not None]
         works = [trial for one in options if (trial := self.tried(case, one)) and trial.works]
@@ -140,29 +140,29 @@ class CureSearch:
         return pair if pair is not None and (best is None or MANY * pair.shards <= best.shards) else best
 
     def context(self, case: AdviceCase) -> Rerun:
-        """The run in which what else throttles is cured."""
-        own = _limit(case)
-        return _with(self.rerun, (one for limit, one in self.taken.items() if limit != own))
+        """Return the run with the other limits cured."""
+        own_limit = _limit(case)
+        return _with(self.rerun, (one for limit, one in self.taken.items() if limit != own_limit))
 
     def tried(self, case: AdviceCase, advice: Recommendation) -> Trial | None:
-        """The advice with the number that works, if one does, where what else throttles is cured.
+        """Try the advice, with the number that works, in the run with the other limits cured.
 
-        None if the simulator cannot show it.
+        None if it cannot be simulated.
         """
-        own = _limit(case)
-        known = own, advice.action, tuple(limit for limit in self.taken if limit != own)
-        if known not in self._tried:
-            self._tried[known] = trial_of(case, advice, self.context(case))
-        return self._tried[known]
+        own_limit = _limit(case)
+        key = own_limit, advice.action, tuple(limit for limit in self.taken if limit != own_limit)
+        if key not in self._tried:
+            self._tried[key] = trial_of(case, advice, self.context(case))
+        return self._tried[key]
 
 
 def cured(
     cases: Sequence[AdviceCase], rerun: Rerun, case_of: CaseOf, on_burst: Sequence[Limit] = ()
 ) -> tuple[list[Recommendation], Cure | None]:
-    """The advice for each case, what the simulator says of it and its cost; and the cure, if one is found.
+    """Return the advice for each case with its simulated outcome and cost, and the cure, if found.
 
-    A cure lasts: limits that only burst or a write buffer hides, `on_burst`, are cured with the others.
-    Where the simulator does not repeat the run, nothing is said of what is simulated.
+    A cure lasts: limits that only burst or a write buffer hides, `on_burst`, are cured with the others. If
+    the simulation does not reproduce the run, no simulated outcome is reported.
     """
     if not any(taken(case, one, rerun) for case in cases for one in advice_for(case)):
         return [one for case in cases for one in advice_for(case)], None
@@ -181,7 +181,7 @@ def cured(
 
 
 def _advice(search: CureSearch, before: SimulationOutcome) -> Iterator[Recommendation]:
-    """Every advice; what is taken with the number that it is taken with."""
+    """Yield all advice; taken advice has the number that it was taken with."""
     shown, lasts_s = 0, search.rerun.scenario.load.duration_s
     most = min(MOST_SHOWN, max(4, int(MOST_SHOWN_S / lasts_s)))
     for limit, case in search.cases.items():
@@ -205,13 +205,13 @@ def _limit(case: AdviceCase) -> Limit:
 
 
 def _limits(outcome: SimulationOutcome) -> list[Limit]:
-    """The limits that throttle, the one that does most first."""
+    """Return the limits that throttle, the heaviest first."""
     named = {cause: constraint for constraint, cause in CAUSES.items()}
     return [(named[one.cause], label_of(one.index), one.direction) for one in outcome.left]
 
 
 def _last(trial: Trial) -> bool:
-    """Whether it asks something of the application that not every one can bear."""
+    """Whether it demands a change that not every application can accept."""
     return trial.of("read_eventually_consistent") is not None
 
 
@@ -220,7 +220,7 @@ class DoNotGoTogether(ValueError):
 
 
 def _with(rerun: Rerun, trials: Iterable[Trial]) -> Rerun:
-    """The run with all of that. Raises `DoNotGoTogether`."""
+    """Apply all trials to a run. Raises `DoNotGoTogether`."""
     for trial in trials:
         then = all_taken(trial.case, trial.advice, rerun)
         if then is None:
@@ -232,13 +232,13 @@ def _with(rerun: Rerun, trials: Iterable[Trial]) -> Rerun:
 def _foreseen(
     trial: Trial, formula: Recommendation, rerun: Rerun, before: SimulationOutcome, *, in_cure: bool
 ) -> Recommendation:
-    """The advice as it was tried, with what it brings alone, and what the formula's number would have."""
-    found = trial.of(formula.action) or formula
-    alone = taken(trial.case, found, rerun)
+    """Return the advice as tried, with its outcome alone, and that of the formula's number."""
+    best = trial.of(formula.action) or formula
+    alone = taken(trial.case, best, rerun)
     if alone is None:
-        return found
+        return best
     by_formula = None
-    if formula.shards not in (None, found.shards):
+    if formula.shards not in (None, best.shards):
         by_formula = taken(trial.case, formula, rerun)
     after = alone.simulated()
     foreseen = Foreseen(
@@ -250,17 +250,17 @@ def _foreseen(
         formula_share_after=by_formula.simulated().share() if by_formula else None,
     )
     said = {"foreseen": foreseen, "bill": _bill(rerun, alone, before, after)}
-    return found.model_copy(update=said if trial.works else {**said, "kind": "insufficient"})
+    return best.model_copy(update=said if trial.works else {**said, "kind": "insufficient"})
 
 
 def _is_so_already(advice: Recommendation) -> bool:
-    """Whether the reads that it would make eventually consistent are so already: then it changes nothing."""
-    said = advice.foreseen if advice.action == "read_eventually_consistent" else None
-    return said is not None and said.throttle_share_before == said.throttle_share_after
+    """Whether the reads are eventually consistent already, so that the advice changes nothing."""
+    foreseen = advice.foreseen if advice.action == "read_eventually_consistent" else None
+    return foreseen is not None and foreseen.throttle_share_before == foreseen.throttle_share_after
 
 
 def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:
-    """Whether the simulator repeats what was measured, nearly: with the retries that there were."""
+    """Whether the simulation, with the run's retries, nearly reproduces the measurement."""
     measured, repeated = rerun.measured, rerun.as_it_was_sent(before)
     share = repeated.share() if repeated is not None else 0.0
     if not measured or not share:
@@ -269,7 +269,7 @@ def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:
 
 
 def _cure(search: CureSearch, before: SimulationOutcome) -> Cure | None:
-    """What was taken, if it leaves hardly a throttle: first what throttled, then what did not yet."""
+    """Return the taken changes, if they leave hardly a throttle: limits that throttled come first."""
     throttled = _limits(before)
     then = _with(search.rerun, search.taken.values())
     after = then.simulated()
@@ -299,15 +299,15 @@ def _cure(search: CureSearch, before: SimulationOutcome) -> Cure | None:
 
 
 def _billed(rerun: Rerun, case: AdviceCase, advice: Recommendation) -> Recommendation:
-    """The advice with what is provisioned then, which nobody needs to simulate."""
+    """Add the monthly bill of the advice, which needs no simulation."""
     then = taken(case, advice, rerun)
     return advice.model_copy(update={"bill": _bill(rerun, then)}) if then else advice
 
 
 def _bill(rerun: Rerun, then: Rerun, *outcomes: SimulationOutcome) -> MonthlyBill | None:
-    """Dollars a month before and after, if this demand went on; None where capacity changes on the way.
+    """Return dollars a month before and after, if this demand continues; None if capacity changes.
 
-    What is paid by request is known only with the outcomes of both.
+    Without the outcomes of both, only provisioned capacity has a price.
     """
     before, after = (dollars(one, outcome) for one, outcome in zip_longest((rerun, then), outcomes))
     if before is None or after is None:

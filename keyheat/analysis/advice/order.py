@@ -1,4 +1,4 @@
-"""Which of several recommendations is tried first: by `keyheat fix`, by a search, and on the first screen."""
+"""The order in which recommendations are tried: by `keyheat fix`, by a search, and on the first screen."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,18 +11,20 @@ PREFERRED: Final = (
     "raise_max_on_demand", "pre_warm", "cache_reads", "replicate_reads", "on_demand", "auto_scaling",
     "read_eventually_consistent",
 )  # fmt: skip
-"""Actions in the order in which one is chosen, where dollars do not decide."""
+"""Actions in the order of preference, if dollars do not decide."""
 
 
 def rank(action: str) -> int:
-    """The place of an action; behind all for one that no rerun shows."""
+    """Return the rank of an action; the last one if no rerun can show it."""
     return PREFERRED.index(action) if action in PREFERRED else len(PREFERRED)
 
 
 def in_order(advised: Sequence[Recommendation], diagnosis: Diagnosis) -> list[Recommendation]:
-    """Advice as it is tried: of the verdict's own limit first, and of that what lasts."""
+    """Sort advice: the verdict's own limit first, then by preference."""
     verdict = diagnosis.verdict
-    whose = {"resource": verdict.resource or TABLE, "direction": verdict.direction or WRITE}
-    known = [one if one.resource else one.model_copy(update=whose) for one in advised]
-    own = tuple(whose.values())
-    return sorted(known, key=lambda one: ((one.resource, one.direction) != own, rank(one.action)))
+    side = {"resource": verdict.resource or TABLE, "direction": verdict.direction or WRITE}
+    sided = [advice if advice.resource else advice.model_copy(update=side) for advice in advised]
+    own_side = tuple(side.values())
+    return sorted(
+        sided, key=lambda advice: ((advice.resource, advice.direction) != own_side, rank(advice.action))
+    )

@@ -1,4 +1,4 @@
-"""A run that the simulator can repeat: by its scenario, else by the demand that the evidence shows."""
+"""A run that the simulator can repeat, from its scenario, else from the demand in the evidence."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
@@ -31,7 +31,7 @@ OPERATIONS: dict[Direction, str] = {READ: "Query", WRITE: "PutItem"}
 
 @dataclass(frozen=True, slots=True)
 class Demanded:
-    """A load that was seen, second by second. What becomes of it changes nothing about it."""
+    """A recorded load, second by second, which does not react to responses."""
 
     seconds: Sequence[Sequence[Flow]]
 
@@ -43,7 +43,7 @@ class Demanded:
         return None
 
     def peak_per_s(self) -> float:
-        """Units that the table, or one of its indexes, is asked for within a second, at most."""
+        """Highest demand on the table or one of its indexes within a second, units."""
         return max((_most_units(flow) for flows in self.seconds for flow in flows), default=0.0)
 
 
@@ -53,7 +53,7 @@ def _most_units(flow: Flow) -> float:
 
 
 def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Demanded:
-    """What was asked of the table and its indexes in so many seconds from `first_s` on."""
+    """Return the demand on the table and its indexes in `seconds` from `first_s` on."""
     kinds = [
         (arranged, track, _keys(heats, track.direction, track.index), _entries(arranged, track, heats))
         for track in arranged.tracks
@@ -89,7 +89,7 @@ def _flow(
 
 
 def _asked(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tuple[float, float]:
-    """Requests within a second, and the units of each: what was throttled is asked for again."""
+    """Return the requests within a second, throttled ones included, and the units of each."""
     row = (track.seconds or {}).get(second)
     if track.seconds:
         if row is None:
@@ -97,23 +97,26 @@ def _asked(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tup
         accepted = max(0, row.attempts - row.throttled)
         return float(row.attempts), row.consumed / accepted if accepted and row.consumed else 1.0
     cell = track.cell_of(second)
-    each = track.units_per_request or 1.0
-    units = (track.consumed or {}).get(cell, 0.0) + each * _throttled(arranged, track, cell)
-    return units / track.step_s / each, each
+    units_per_request = track.units_per_request or 1.0
+    units = (track.consumed or {}).get(cell, 0.0) + units_per_request * _throttled(arranged, track, cell)
+    return units / track.step_s / units_per_request, units_per_request
 
 
 def _throttled(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
-    """Requests that were throttled in a cell; those of writes that an index refused are the table's, too.
+    """Return throttled requests in a cell; writes that an index throttled are the table's, too.
 
-    Each index that refuses a write counts it, so the one that refused most counts.
+    Each index that throttles a write counts it, so only the index with the most counts.
     """
     of_indexes = arranged.indexes(WRITE) if track.index is None and track.direction == WRITE else ()
     return track.refused(cell) + max((index.refused(cell) for index in of_indexes), default=0.0)
 
 
 def _keys(heats: Sequence[RunHeat], direction: Direction, index: str | None) -> Masses:
-    """The hottest keys with their shares of the requests; of an index, where its keys were counted."""
-    heat = next((one for one in heats if (one.direction, one.index) == (direction, index)), None)
+    """Return the hottest keys with their shares of the requests; of an index if its keys were counted."""
+    heat = next(
+        (candidate for candidate in heats if (candidate.direction, candidate.index) == (direction, index)),
+        None,
+    )
     shares = {key.key: key.share for key in heat.hottest if key.share > 0} if heat else {}
     if not shares:
         return even_masses()
@@ -123,69 +126,69 @@ def _keys(heats: Sequence[RunHeat], direction: Direction, index: str | None) -> 
 def _entries(
     arranged: EvidenceTimeline, track: EvidenceTrack, heats: Sequence[RunHeat]
 ) -> tuple[IndexFlow, ...]:
-    """What the table's writes put into each index: its units for each of their units, over all."""
-    own = sum((track.consumed or {}).values())
-    if track.index is not None or track.direction != "write" or not own:
+    """Return what the table's writes put into each index: index units per table unit, over all."""
+    table_units = sum((track.consumed or {}).values())
+    if track.index is not None or track.direction != "write" or not table_units:
         return ()
-    found = []
+    flows = []
     for index in arranged.indexes(WRITE):
-        units = sum((index.consumed or {}).values()) / own
+        units = sum((index.consumed or {}).values()) / table_units
         if index.index is not None and units > 0:
             keys = _keys(heats, WRITE, index.index)
-            found.append(IndexFlow(index=index.index, units=units, keys=keys))
-    return tuple(found)
+            flows.append(IndexFlow(index=index.index, units=units, keys=keys))
+    return tuple(flows)
 
 
 MOST_S: Final = 3_600
-"""Seconds of a run that are simulated: the simulator plays so many in a few, and waits are short."""
+"""Most seconds of a run that are simulated, which takes a few seconds."""
 MOST_RETRIED: Final = 200_000
-"""Requests of a client that retries, each of which is asked by itself: some seconds of work."""
+"""Most requests of a retrying client, which are simulated one by one: some seconds of work."""
 BRIEF_S: Final = 180.0
-"""Seconds of a load that stays the same, in which what it throttles on shows."""
+"""Seconds in which a constant load shows its limits."""
 BEFORE_S: Final = 300
-"""Seconds before the throttles from which evidence is repeated: as long as burst is saved."""
+"""Seconds before the throttles at which a repetition starts: the time for which burst is saved."""
 
 
 MOST_KEPT: Final = 256
-"""Outcomes, of some kilobytes each: those of a diagnosis are a dozen or two."""
+"""Most stored outcomes, of some kilobytes each; a diagnosis has about twenty."""
 
 
 @dataclass(slots=True)
 class KnownOutcomes:
-    """What was simulated, by all that it follows from: the same seed gives the same outcome. Bounded."""
+    """A bounded cache of simulated outcomes by all their inputs: the same seed gives the same outcome."""
 
     _known: OrderedDict[Hashable, SimulationOutcome] = field(default_factory=OrderedDict)
 
-    def of(self, asked: Hashable, simulated: Callable[[], SimulationOutcome]) -> SimulationOutcome:
-        """The outcome as it was, else as it is `simulated` now."""
-        found = self._known.pop(asked, None)
-        found = self._known[asked] = simulated() if found is None else found
+    def of(self, key: Hashable, simulate_now: Callable[[], SimulationOutcome]) -> SimulationOutcome:
+        """Return the stored outcome, else simulate it now."""
+        outcome = self._known.pop(key, None)
+        outcome = self._known[key] = simulate_now() if outcome is None else outcome
         while len(self._known) > MOST_KEPT:
             self._known.popitem(last=False)
-        return found
+        return outcome
 
 
 def altered(traffic: Traffic, alters: Sequence[Alteration]) -> Traffic:
-    """Requests, each changed on its way."""
+    """Apply alterations to each request."""
     for make, arguments in alters:
         traffic = Altered(traffic, make(*arguments))
     return traffic
 
 
 _by_schedule = KnownOutcomes()
-"""Of runs by their scenarios: both sides of a fix, and the repetitions of a scenario, are asked the same."""
+"""Outcomes of runs by scenario: shared by both sides of a fix, and by repetitions of a scenario."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioTraffic:
-    """What the load test of a scenario sends; equal to another one that sends the same."""
+    """The requests of a scenario's load test; equal to another value with the same requests."""
 
     scenario: Scenario = field(compare=False)
     sent: Hashable
 
     @classmethod
     def of(cls, scenario: Scenario) -> "ScenarioTraffic":
-        """By the scenario, and the files that it names as they are now."""
+        """Identify the traffic by the scenario and the present content of its files."""
         return cls(scenario, (scenario_fingerprint(scenario), files_fingerprint(scenario)))
 
     def __call__(self) -> Traffic:
@@ -194,7 +197,7 @@ class ScenarioTraffic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerun:
-    """A run that can be repeated on the simulator, and what share of its attempts was throttled, measured."""
+    """A run that can be repeated on the simulator, and its measured share of throttled attempts."""
 
     scenario: Scenario  # whose table it meets
     traffic: Callable[[], Traffic]  # made anew for each simulation, since it remembers what was answered
@@ -232,11 +235,11 @@ class Rerun:
             traffic = altered(self.traffic(), self.alters)
             return outcome_of(simulate(scenario, traffic=traffic, behaviour=behaviour, counts_only=True))
 
-        asked = scenario_fingerprint(scenario), self.traffic, self.alters, behaviour
-        return self.known.of(asked, anew)
+        key = scenario_fingerprint(scenario), self.traffic, self.alters, behaviour
+        return self.known.of(key, anew)
 
     def brief(self) -> "Rerun":
-        """A run whose load stays the same, as long as tells: bursts are spent, and hot partitions split."""
+        """Shorten a constant load to the time in which bursts are spent and hot partitions split."""
         scenario = self.scenario
         changes = scenario.is_changing or scenario.table.scaled
         if not self.by_schedule or changes or scenario.load.duration_s <= BRIEF_S:
@@ -244,7 +247,7 @@ class Rerun:
         return replace(self, scenario=lasting(scenario, BRIEF_S))
 
     def taking(self, applied: Applied) -> "Rerun":
-        """The same run with actions taken, which were applied to its scenario."""
+        """Return the run with actions that were applied to its scenario."""
         return replace(
             self, scenario=applied.scenario, alters=(*self.alters, *applied.alters),
             traffic=ScenarioTraffic.of(applied.scenario) if self.by_schedule else self.traffic,
@@ -297,7 +300,7 @@ def rerun_of(
 
 
 def _with_burst(arranged: EvidenceTimeline, heaviest: Label, first_s: int) -> Behaviour:
-    """The table's behaviour with as much burst at first as was spent until it throttled for its capacity."""
+    """Return the table's behaviour, starting with the burst that was spent until it throttled."""
     track = arranged.track(index_of(heaviest.resource), heaviest.direction)
     has_per_s = track.provisioned.at(first_s) if track else None
     if track is None or not has_per_s or heaviest.constraint != "table":
@@ -310,7 +313,7 @@ def _with_burst(arranged: EvidenceTimeline, heaviest: Label, first_s: int) -> Be
 
 
 def _consumed_until(track: EvidenceTrack, first_s: int, last_s: int) -> list[tuple[float, int]]:
-    """Units per second and for how many seconds, up to `last_s`: by the client's seconds, else by cells."""
+    """Return (units/s, seconds) up to `last_s`: by the client's seconds, else by cells."""
     if track.seconds:
         rows = (track.seconds.get(second) for second in range(first_s, last_s + 1))
         return [(row.consumed if row else 0.0, 1) for row in rows]
@@ -324,7 +327,7 @@ def _retried(client: ClientFiles | None) -> int:
 
 
 def _is_known(scenario: Scenario) -> bool:
-    """Whether the simulator knows what its load test sends: not one of somebody's own."""
+    """Whether the simulator can play the scenario's load test."""
     try:
         traffic_of(scenario, seed=scenario.seed)
     except ScenarioError:
@@ -333,7 +336,7 @@ def _is_known(scenario: Scenario) -> bool:
 
 
 def _measured(arranged: EvidenceTimeline, seconds: range) -> float | None:
-    """Throttles per attempt in a stretch of time, by the client, else by CloudWatch."""
+    """Return throttles per attempt in a stretch of time, by the client, else by CloudWatch."""
     attempts = throttled = 0.0
     for track in arranged.tracks:
         if track.seconds:

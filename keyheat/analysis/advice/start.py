@@ -1,4 +1,4 @@
-"""A throttled run that a fix starts from: its scenario, its diagnosis, and how to send its demand again."""
+"""The throttled run that a fix starts from: scenario, diagnosis, and how to resend its demand."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ LOCAL = "local"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """A run that was throttled. `sent` makes its demand again, where no scenario says what was sent."""
+    """A throttled run; `sent` replays its demand if no scenario describes it."""
 
     scenario: Scenario
     diagnosis: Diagnosis
@@ -39,25 +39,25 @@ class Start:
     assumed: tuple[str, ...] = ()  # of a demand that evidence shows
 
     def sent_with(self, applied: Applied, scenario: Scenario) -> Callable[[], Traffic] | None:
-        """The demand with actions applied, where the scenario alone does not say it."""
+        """Return the demand with actions applied; None if the scenario alone describes it."""
         if not applied.alters:
             return self.sent
         sent = self.sent or partial(traffic_of, scenario, scenario.seed)
         return lambda: altered(sent(), applied.alters)
 
     def limit_of(self, applied: Applied) -> Limit:
-        """The limit that the first action is for."""
+        """Return the limit that the first action is for."""
         about = applied.resource, applied.direction
-        found = groups(self.diagnosis.labels)
-        of = next((one for one in found if (one.resource, one.direction) == about), None)
-        return (of.constraint if of else self.diagnosis.verdict.constraint, *about)
+        by_limit = groups(self.diagnosis.labels)
+        match = next((group for group in by_limit if (group.resource, group.direction) == about), None)
+        return (match.constraint if match else self.diagnosis.verdict.constraint, *about)
 
 
 def start_of(folder: Path, target: str | None) -> Start:
-    """What to fix, on the given target or that of the run.
+    """Load the run to fix, on the given target or its own.
 
-    Raises `FileProblem` where the run says nothing, `UnknownEndpoint` where its file alone says whom to load,
-    and `ValueError` where there is nothing to fix or where it cannot be run again there.
+    Raises `FileProblem` if the run is invalid, `UnknownEndpoint` if only its file names the endpoint, and
+    `ValueError` if there is nothing to fix or it cannot be repeated there.
     """
     diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
     if not diagnosis.verdict.valid:
@@ -82,19 +82,19 @@ def start_of(folder: Path, target: str | None) -> Start:
 
 
 def _target_in(folder: Path, named: str) -> str:
-    """The target that a run's file names."""
+    """Return the target that a run's file names."""
     if named in (LOCAL, SIMULATED, "aws"):
         return named
     return endpoint_of(named, None, file=f"{folder}/{FILES[RUN]}", option="--target") or LOCAL
 
 
 def _manifest(folder: Path) -> Manifest | None:
-    """The manifest; None for a table that others load, of which there is only evidence."""
+    """Return the manifest; None for evidence only, of a table that others load."""
     return read_manifest(folder) if (folder / FILES[RUN]).exists() else None
 
 
 def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Start:
-    """The demand that the evidence shows, on the simulator: nobody else can send it again."""
+    """Replay the demand in the evidence on the simulator, the only possible target."""
     if target not in (None, SIMULATED):
         raise ValueError(
             f"{folder} has evidence and no scenario: its demand can be sent with --target simulated only, "

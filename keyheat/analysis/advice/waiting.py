@@ -1,4 +1,4 @@
-"""What requests gain by waiting for a limit: by retries where there are none yet, else in a queue."""
+"""Advice to wait for a limit: by retries, or by a queue if the client retries already."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,9 +12,9 @@ WAITING: Final = frozenset(("back_off", "queue_writes"))
 
 
 def send_later(case: AdviceCase, *, why: str, expected: str) -> Iterator[Recommendation]:
-    """Retries, for a client that is not known to make them; of one that does, what writes it gives up.
+    """Advise retries, or for a retrying client a queue for the writes that it gives up.
 
-    Reads that are given up have somebody who waits for their answer: they stand in no queue.
+    Reads cannot queue: their caller waits for the response.
     """
     if not case.retries:
         yield Recommendation(action="back_off", kind="mitigation", why=why, expected=expected)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from keyheat.simulator.dryrun.ask import ADAPTER, LONGEST_S
+from keyheat.simulator.dryrun.ask import ADAPTER, MOST_WAIT_S
 from keyheat.simulator.dryrun.requests import DryRun
 
 NETWORK: Final = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo"})
@@ -34,7 +34,7 @@ def main() -> None:
     from keyheat.simulator.dryrun.combinations import with_combinations
 
     for line in lines:
-        faulthandler.dump_traceback_later(2 * LONGEST_S, exit=True)
+        faulthandler.dump_traceback_later(2 * MOST_WAIT_S, exit=True)
         path, raw, folder = orjson.loads(line)
         scenario = with_combinations(scenario_from_dict(raw, "the scenario"))
         try:

@@ -18,10 +18,10 @@ import gevent
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.clock import NOTABLE_S, SteadyClock, align, jump_words, skew_words
+from keyheat.load.clock import SteadyClock, align, jump_words
 from keyheat.load.guard.budget import Caps, Spending
 from keyheat.load.guard.watch import LoadWatch, Rules
-from keyheat.load.observation import Observation
+from keyheat.load.observation import NOTABLE_S, Observation, skew_words
 from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import PIECES_ARRIVE_S, Record
 from keyheat.load.record.rows import ATTEMPTS

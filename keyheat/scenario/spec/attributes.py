@@ -99,13 +99,15 @@ def broken_attributes(raw: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(attributes, Mapping):
         return
     owner = table if isinstance(table, Mapping) else {}
-    indexes = [one for one in owner.get("indexes") or () if isinstance(one, Mapping)]
+    indexes = [index for index in owner.get("indexes") or () if isinstance(index, Mapping)]
     heads = [
         name
-        for one in indexes
-        for name in (one.get("partition_key"), *(one.get("more_partition_keys") or ()))
+        for index in indexes
+        for name in (index.get("partition_key"), *(index.get("more_partition_keys") or ()))
     ]
-    tails = [name for one in indexes for name in (one.get("sort_key"), *(one.get("more_sort_keys") or ()))]
+    tails = [
+        name for index in indexes for name in (index.get("sort_key"), *(index.get("more_sort_keys") or ()))
+    ]
     open_names = {str(name) for name in (*heads, *tails) if name} - attributes.keys()
     for name, spec in attributes.items():
         path = f"$.attributes.{name}"
@@ -118,9 +120,9 @@ def broken_attributes(raw: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _broken(spec: Mapping[str, Any], path: str, *, head: bool, sorts: bool) -> Iterator[str]:
-    said = [field for field in KINDS if spec.get(field) is not None]
-    if len(said) != 1:
-        given = f"; {' and '.join(said)} are said" if said else ""
+    kinds = [field for field in KINDS if spec.get(field) is not None]
+    if len(kinds) != 1:
+        given = f"; {' and '.join(kinds)} are said" if kinds else ""
         yield f"say exactly one of {', '.join(KINDS)}{given} @ {path}"
     if spec.get("exponent") is not None and spec.get("count") is None:
         yield f"an exponent goes with a count of values @ {path}.exponent"

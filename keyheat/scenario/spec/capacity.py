@@ -31,9 +31,9 @@ class ResourceCapacity:
 
     @classmethod
     def of(cls, raw: Raw) -> "ResourceCapacity":
-        made = cls(raw, pair_of(raw, "provisioned"), pair_of(raw, "warm"))
-        made.raise_warm(made.provisioned)
-        return made
+        capacity = cls(raw, pair_of(raw, "provisioned"), pair_of(raw, "warm"))
+        capacity.raise_warm(capacity.provisioned)
+        return capacity
 
     @property
     def scaled(self) -> bool:
@@ -65,39 +65,41 @@ class Walk:
         """The table as it is created."""
         listed = table.get("indexes")
         indexes = (
-            [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list | tuple) else []
+            [index for index in listed if isinstance(index, Mapping)]
+            if isinstance(listed, list | tuple)
+            else []
         )
-        named = {one["name"]: one for one in indexes if isinstance(one.get("name"), str)}
+        named = {index["name"]: index for index in indexes if isinstance(index.get("name"), str)}
         mode = str(table.get("billing_mode", "PROVISIONED"))
-        made = cls(
+        walk = cls(
             mode=mode,
             resources={
                 None: ResourceCapacity.of(table),
                 **{
-                    name: ResourceCapacity.of(one)
-                    for name, one in named.items()
-                    if one.get("local") is not True
+                    name: ResourceCapacity.of(index)
+                    for name, index in named.items()
+                    if index.get("local") is not True
                 },
             },
-            local=frozenset(name for name, one in named.items() if one.get("local") is True),
+            local=frozenset(name for name, index in named.items() if index.get("local") is True),
             was_provisioned=mode != ON_DEMAND,
         )
         if mode == ON_DEMAND:
-            made._start_on_demand()
-            made.to_on_demand_s.append(0.0)  # making it on demand counts
-        return made
+            walk._start_on_demand()
+            walk.to_on_demand_s.append(0.0)  # making it on demand counts
+        return walk
 
     def request(self, at_s: Any, placed: Sequence[Placed]) -> Iterator[str]:
         """What is wrong with the steps of one moment; after that, they have been made."""
         yield from self._mode(at_s, placed)
-        asked: dict[str | None, str] = {}
+        path_of: dict[str | None, str] = {}
         for path, step in placed:
             index = step.get("index")
             if not isinstance(index, str | None):
                 continue
-            if index in asked:
-                yield f"{asked[index]} is of the same moment: say both in one step @ {path}"
-            asked[index] = path
+            if index in path_of:
+                yield f"{path_of[index]} is of the same moment: say both in one step @ {path}"
+            path_of[index] = path
             if all(not step.get(name) for name in CHANGES):
                 yield f"say what to change: {', '.join(CHANGES)} @ {path}"
             elif index not in self.resources:
@@ -146,8 +148,8 @@ class Walk:
         for name in self.resources:
             lacking = [side for side in SIDES if side not in stated.get(name, {})]
             if lacking:
-                whose = "" if name is None else f" of index {name!r}, in a step of the same at_s"
-                yield f"PROVISIONED mode needs provisioned.{' and .'.join(lacking)}{whose} @ {path}"
+                where = "" if name is None else f" of index {name!r}, in a step of the same at_s"
+                yield f"PROVISIONED mode needs provisioned.{' and .'.join(lacking)}{where} @ {path}"
 
     def _step(self, path: str, step: Raw, resource: ResourceCapacity) -> Iterator[str]:
         provisioned, warm = pair_of(step, "provisioned"), pair_of(step, "warm")
@@ -172,7 +174,7 @@ class Walk:
     def _no_index(self, name: str | None) -> str:
         if name in self.local:
             return f"{name!r} is a local index, which shares the table's capacity"
-        there = ", ".join(repr(one) for one in self.resources if one is not None)
+        there = ", ".join(repr(index) for index in self.resources if index is not None)
         return f"there is no global index {name!r}; there {f'are {there}' if there else 'is none'}"
 
 

@@ -241,7 +241,7 @@ def _metadata_table(name: Any, companions: Any) -> Iterator[str]:
     if not isinstance(name, str):
         return
     listed = companions if isinstance(companions, list | tuple) else ()
-    named = [one for one in listed if isinstance(one, Mapping) and one.get("name") == name]
+    named = [table for table in listed if isinstance(table, Mapping) and table.get("name") == name]
     if not named:
         yield f"there is no companion named {name!r} @ $.dynamic_sharding.table"
     for companion in named:

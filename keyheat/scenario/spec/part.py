@@ -52,8 +52,8 @@ class ScenarioPart(BaseModel):
 def _takes(annotation: Any, *kinds: type) -> bool:
     """Whether a field may be of one of these kinds itself."""
     if get_origin(annotation) is Literal:
-        return any(type(one) in kinds for one in get_args(annotation))
-    return annotation in kinds or any(_takes(one, *kinds) for one in get_args(annotation))
+        return any(type(kind) in kinds for kind in get_args(annotation))
+    return annotation in kinds or any(_takes(kind, *kinds) for kind in get_args(annotation))
 
 
 def is_number(value: Any) -> TypeGuard[float]:

@@ -60,7 +60,10 @@ def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The table and those beside it, each with its path."""
     companions = raw.get("companions")
     listed = companions if isinstance(companions, list | tuple) else ()
-    named = [("$.table", raw.get("table")), *((f"$.companions[{n}]", one) for n, one in enumerate(listed))]
+    named = [
+        ("$.table", raw.get("table")),
+        *((f"$.companions[{n}]", companion) for n, companion in enumerate(listed)),
+    ]
     yield from ((path, table) for path, table in named if isinstance(table, Mapping))
 
 

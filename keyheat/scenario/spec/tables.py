@@ -36,8 +36,8 @@ def broken_types(
                 if kind != "S":
                     yield f"{IN_WORDS[kind]} needs a {key} that it is the type of @ {where}.{key}_type"
             elif isinstance(name, str) and types.setdefault(name, kind) != kind:
-                said = f"{name!r} is {IN_WORDS[types[name]]} where it is another key"
-                yield f"{said}, and {IN_WORDS[kind]} here @ {where}.{key}_type"
+                conflict = f"{name!r} is {IN_WORDS[types[name]]} where it is another key"
+                yield f"{conflict}, and {IN_WORDS[kind]} here @ {where}.{key}_type"
 
 
 LEAST, MOST = limits.SCALING_TARGETS
@@ -164,12 +164,12 @@ def with_key_lists(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _split(index: Mapping[str, Any]) -> dict[str, Any]:
-    found = dict(index)
+    fields = dict(index)
     for field in ("partition_key", "sort_key"):
-        names = found.get(field)
+        names = fields.get(field)
         if isinstance(names, list | tuple) and names:
-            found |= {field: names[0], f"more_{field}s": list(names[1:])}
-    return found
+            fields |= {field: names[0], f"more_{field}s": list(names[1:])}
+    return fields
 
 
 def broken_key_lists(path: str, index: Mapping[str, Any]) -> Iterator[str]:
@@ -191,8 +191,8 @@ def broken_table_key(path: str, table: Mapping[str, Any]) -> Iterator[str]:
     """Several attributes where a table's own key has one."""
     for field in ("partition_key", "sort_key"):
         if isinstance(table.get(field), list | tuple):
-            said = "a table's own key has one attribute of each kind, that of a global index up to four"
-            yield f"{said} @ {path}.{field}"
+            message = "a table's own key has one attribute of each kind, that of a global index up to four"
+            yield f"{message} @ {path}.{field}"
 
 
 def broken_regions(raw: Mapping[str, Any]) -> Iterator[str]:
@@ -209,8 +209,8 @@ def broken_regions(raw: Mapping[str, Any]) -> Iterator[str]:
     for region in sorted({one for one in regions if regions.count(one) > 1}):
         yield f"{region} is named twice @ $.table.regions"
     if not regions and isinstance(load, Mapping) and load.get("replicated_per_write"):
-        said = "writes come in from other Regions of a global table only: name them in [table] regions"
-        yield f"{said} @ $.load.replicated_per_write"
+        message = "writes come in from other Regions of a global table only: name them in [table] regions"
+        yield f"{message} @ $.load.replicated_per_write"
 
 
 class TableSpec(ScenarioPart):
@@ -261,18 +261,21 @@ class TableSpec(ScenarioPart):
     @property
     def index_attributes(self) -> list[str]:
         """The attributes that only indexes are keyed by, and that items are put with."""
-        keys = ((*one.partition_keys, *(one.sort_keys if one.enters_items else ())) for one in self.indexes)
+        keys = (
+            (*index.partition_keys, *(index.sort_keys if index.enters_items else ()))
+            for index in self.indexes
+        )
         return sorted({name for names in keys for name in names} - {self.partition_key, self.sort_key})
 
     def key_types(self) -> dict[str, KeyType]:
         """The type of every attribute that is a key of the table or of an index."""
-        found: dict[str, KeyType] = {self.partition_key: self.partition_key_type}
+        types: dict[str, KeyType] = {self.partition_key: self.partition_key_type}
         if self.sort_key is not None:
-            found[self.sort_key] = self.sort_key_type
+            types[self.sort_key] = self.sort_key_type
         for index in self.indexes:
-            found |= dict.fromkeys(index.partition_keys, index.partition_key_type)
-            found |= dict.fromkeys(index.sort_keys, index.sort_key_type)
-        return found
+            types |= dict.fromkeys(index.partition_keys, index.partition_key_type)
+            types |= dict.fromkeys(index.sort_keys, index.sort_key_type)
+        return types
 
 
 Mode = Literal["PROVISIONED", "PAY_PER_REQUEST"]
@@ -309,7 +312,7 @@ def broken_timeline(raw: Mapping[str, Any], default_duration_s: float) -> Iterat
     if not isinstance(table, Mapping):
         return
     walk = Walk.of(table)
-    for at_s, same in groupby(placed, key=lambda one: one[1].get("at_s")):
+    for at_s, same in groupby(placed, key=lambda entry: entry[1].get("at_s")):
         yield from walk.request(at_s, list(same))
     yield from walk.unused_scaling()
 

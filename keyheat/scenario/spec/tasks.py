@@ -90,8 +90,8 @@ def without_total_rate(raw: Mapping[str, Any]) -> dict[str, Any]:
 def _total_of_tasks(raw: Mapping[str, Any]) -> float | None:
     """How often all tasks together are sent; None where one does not say it, or there is none."""
     rates = [_number(task.get("per_s")) for task in _listed(raw)]
-    known = [one for one in rates if one is not None]
-    return sum(known) if known and len(known) == len(rates) else None
+    stated = [rate for rate in rates if rate is not None]
+    return sum(stated) if stated and len(stated) == len(rates) else None
 
 
 def broken_tasks(raw: Mapping[str, Any]) -> Iterator[str]:
@@ -130,10 +130,14 @@ def _fields(task: Mapping[str, Any], path: str, table: Mapping[str, Any]) -> Ite
     if not isinstance(named, str) or operation != "query":
         return
     listed = table.get("indexes")
-    indexes = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list | tuple) else []
-    index = next((one for one in indexes if one.get("name") == named), None)
+    indexes = (
+        [candidate for candidate in listed if isinstance(candidate, Mapping)]
+        if isinstance(listed, list | tuple)
+        else []
+    )
+    index = next((candidate for candidate in indexes if candidate.get("name") == named), None)
     if index is None:
-        there = ", ".join(str(one.get("name")) for one in indexes) or "none"
+        there = ", ".join(str(candidate.get("name")) for candidate in indexes) or "none"
         yield f"the table has no index {named!r}; it has: {there} @ {path}.index"
     elif task.get("consistent") and not index.get("local"):
         yield f"a global index is never read strongly consistent @ {path}.consistent"
@@ -141,7 +145,7 @@ def _fields(task: Mapping[str, Any], path: str, table: Mapping[str, Any]) -> Ite
 
 def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     tasks = raw.get("tasks")
-    return [one for one in tasks if isinstance(one, Mapping)] if isinstance(tasks, list | tuple) else []
+    return [task for task in tasks if isinstance(task, Mapping)] if isinstance(tasks, list | tuple) else []
 
 
 def _number(value: object) -> float | None:

@@ -15,9 +15,11 @@ from functools import lru_cache
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
+from time import monotonic
 from typing import IO, Any, Final
 
 import orjson
+import psutil
 from pydantic import TypeAdapter
 
 from keyheat.scenario.scenario import Scenario, ScenarioError
@@ -26,7 +28,9 @@ from keyheat.simulator.dryrun.combinations import with_combinations
 from keyheat.simulator.dryrun.requests import DryRun, LoadTest
 from keyheat.simulator.dryrun.stated import stated_loadtest
 
-LONGEST_S: Final = 60.0
+MOST_CPU_S: Final = 60.0  # of one dry run, which takes some seconds: a load test that never ends takes more
+MOST_WAIT_S: Final = 600.0  # of one that does nothing, or of a machine with many others at work
+LOOK_S: Final = 1.0
 ASSUMED: Final = (
     "Assumed: {name} has {count:,} values, each as often as the others. An index is keyed by it, so say "
     "which it has under [attributes.{name}]."
@@ -172,12 +176,25 @@ class _Process:
         try:
             self.child.stdin.write(job + b"\n")
             self.child.stdin.flush()
-            answer = self._lines.get(timeout=LONGEST_S)
         except OSError:
-            answer = b""
-        except Empty:
-            return f"its dry run did not end within {LONGEST_S:.0f} s"
-        return answer or self._last_words()
+            return self._last_words()
+        return self._answer()
+
+    def _answer(self) -> bytes | str:
+        """Its answer. CPU time bounds it, so that no other program on the machine decides."""
+        begun_s, most_cpu_s = monotonic(), self._cpu_s() + MOST_CPU_S
+        while monotonic() < begun_s + MOST_WAIT_S and self._cpu_s() < most_cpu_s:
+            with suppress(Empty):
+                return self._lines.get(timeout=LOOK_S) or self._last_words()
+        return f"its dry run did not end within {MOST_CPU_S:.0f} s of CPU time"
+
+    def _cpu_s(self) -> float:
+        """CPU time of the process; 0 if it is gone, which its answer tells."""
+        try:
+            times = psutil.Process(self.child.pid).cpu_times()
+        except psutil.Error:
+            return 0.0
+        return float(times.user + times.system)
 
     def end(self) -> None:
         """End it, whatever it does."""
