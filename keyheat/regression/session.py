@@ -39,7 +39,7 @@ class Baseline:
 def baseline_of(
     history: History, suite: Suite, named: str | None, *, settled: bool = False
 ) -> Baseline | None:
-    """The named or pinned session, else the last good one; None if there is none.
+    """The named or pinned session, else the last good one; None if there is no session.
 
     Cases without a good session use the last session that is not accepted yet, unless `settled`. Raises
     `ValueError` if the name is not a session to compare with.
