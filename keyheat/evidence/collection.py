@@ -74,7 +74,7 @@ def collect(
     window = run_window(run, there_s())
     answers = has_capacity_model(run.endpoint)
     evidence = _gather(
-        source, run.table, window, _of_run(run_dir, run, window), _unsure(run), run.scale,
+        source, run.table, window, _of_run(run_dir, run, window), _time_problems(run), run.scale,
         fetch=(fetch_local if local else fetch_published) if answers else fetch_once,
         seen=partitions.observed_by(run),
     )  # fmt: skip
@@ -90,7 +90,9 @@ def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) ->
     evidence = from_cli_output(pages, table=table, window=window, records=records)
     seen, unseen = partitions.observed_by(run)
     from_run = {"scale": run.scale, "endpoint": run.endpoint, "source": run.source, "partitions": seen}
-    return evidence.model_copy(update={**from_run, "missing": (*_unsure(run), *evidence.missing, *unseen)})
+    return evidence.model_copy(
+        update={**from_run, "missing": (*_time_problems(run), *evidence.missing, *unseen)}
+    )
 
 
 def collect_table(
@@ -160,11 +162,11 @@ def from_cli_output(
         throttles=records.throttles,
         seconds=records.seconds,
         partitions=partitions.estimate(table),
-        missing=(*answers.problems(), *_cut_off(pages), *records.missing),
+        missing=(*answers.problems(), *_cut_off_problem(pages), *records.missing),
     )
 
 
-def _cut_off(pages: Sequence[object]) -> tuple[str, ...]:
+def _cut_off_problem(pages: Sequence[object]) -> tuple[str, ...]:
     """Report a response that every page leaves unfinished, as after `--max-items`."""
     tokens = [page.get("NextToken") for page in pages if isinstance(page, Mapping)]
     problem = "CloudWatch: the response is cut off, it ends with a NextToken: leave out --max-items"
@@ -261,7 +263,7 @@ def _ahead_s(run: Manifest) -> float:
     return run.clock_skew_s - run.clock_jump_s
 
 
-def _unsure(run: Manifest) -> tuple[str, ...]:
+def _time_problems(run: Manifest) -> tuple[str, ...]:
     """Uncertainties about the run's time."""
     unsure = []
     if run.ended_at is None:

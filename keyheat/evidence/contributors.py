@@ -101,7 +101,7 @@ class ContributorsReader:
             self._note(f"rule {rule.name} counts since {rule.created:%FT%TZ} only")
         if rule.counts == "accessed" and not any(page["Contributors"] for page in pages):
             self._note(f"rule {rule.name} counted nothing in the window")
-        return _merged(rule, pages, period_s, show_keys=self.show_keys)
+        return _merge(rule, pages, period_s, show_keys=self.show_keys)
 
     def _report(
         self, client: Any, rule: ContributorsRule, start: datetime, end: datetime, period_s: int
@@ -133,7 +133,7 @@ def _days(window: Window) -> Iterator[tuple[datetime, datetime]]:
         start = end
 
 
-def _merged(rule: ContributorsRule, pages: list[Any], period_s: int, *, show_keys: bool) -> Contributors:
+def _merge(rule: ContributorsRule, pages: list[Any], period_s: int, *, show_keys: bool) -> Contributors:
     """Merge the pages into one report, adding up each key's values."""
     points: dict[str, list[tuple[datetime, float]]] = {}
     values: dict[str, float] = {}

@@ -80,12 +80,12 @@ def _records(file: "io.BufferedReader[Any]", zone: tzinfo | None) -> Iterator[Lo
     encoding = encoding_of(head)
     first = next((line for line in head.decode(encoding, "replace").splitlines() if line.strip()), "")
     if _is_document(first):
-        yield from _exported(bounds.parsed_json(_body(file)), zone)
+        yield from _parse_export(bounds.parsed_json(_body(file)), zone)
         return
     lines = _lines(file, encoding)
     if "@message" in first and "@timestamp" in first and not first.startswith("{"):
         rows = csv.DictReader(lines)
-        yield from (_insight(row.get("@timestamp"), row.get("@message")) for row in rows)
+        yield from (_insight_record(row.get("@timestamp"), row.get("@message")) for row in rows)
         return
     yield from _of_lines(lines, zone)
 
@@ -124,7 +124,7 @@ def _lines(file: "io.BufferedReader[Any]", encoding: str) -> Iterator[str]:
         text.detach()  # the file is its opener's to close
 
 
-def _exported(content: Any, zone: tzinfo | None) -> Iterator[LogRecord]:
+def _parse_export(content: Any, zone: tzinfo | None) -> Iterator[LogRecord]:
     """Events of filter-log-events, get-log-events and get-query-results, or a list of objects."""
     events = content if isinstance(content, list) else content.get("events", content.get("results", ()))
     if not isinstance(events, list):
@@ -133,15 +133,17 @@ def _exported(content: Any, zone: tzinfo | None) -> Iterator[LogRecord]:
     for event in events:
         if isinstance(event, list):  # of get-query-results: a list of fields
             row = {cell.get("field"): cell.get("value") for cell in event if isinstance(cell, Mapping)}
-            yield _insight(row.get("@timestamp"), row.get("@message"))
+            yield _insight_record(row.get("@timestamp"), row.get("@message"))
         elif isinstance(event, Mapping):
             message = event.get("message", event.get("@message"))
             text = message if isinstance(message, str) else json.dumps(event, default=str)
-            yield from grouped.take(text, _first(event), _continues(text), str(event.get("logStreamName")))
+            yield from grouped.take(
+                text, _first_time(event), _continues(text), str(event.get("logStreamName"))
+            )
     yield from grouped.rest()
 
 
-def _insight(at: object, message: object) -> LogRecord:
+def _insight_record(at: object, message: object) -> LogRecord:
     """A row of Logs Insights; its times without a zone are UTC."""
     return LogRecord(str(message or ""), at, UTC)
 
@@ -150,7 +152,7 @@ def _of_lines(lines: Iterator[str], zone: tzinfo | None) -> Iterator[LogRecord]:
     grouped = _Grouped(zone)
     for line in lines:
         if line.startswith("{") and line.rstrip().endswith("}"):
-            yield from grouped.take(line, _first(_fields(line)) if is_marked(line) else None)
+            yield from grouped.take(line, _first_time(_fields(line)) if is_marked(line) else None)
         elif (head := _HEAD.match(line)) is not None:
             text = line[head.end() :]
             yield from grouped.take(text, head["time"], _continues(text))
@@ -213,7 +215,7 @@ def _fields(line: str) -> Mapping[str, Any]:
     return content if isinstance(content, Mapping) else {}
 
 
-def _first(fields: Mapping[str, Any]) -> object:
+def _first_time(fields: Mapping[str, Any]) -> object:
     lowered = {str(name).lower(): value for name, value in fields.items()}
     return next((lowered[name] for name in _TIME_KEYS if lowered.get(name) is not None), None)
 
@@ -231,10 +233,10 @@ def time_of(value: object, zone: tzinfo | None) -> tuple[datetime | None, bool]:
                 return datetime.fromtimestamp(value, UTC), True
             value /= 1000
         return None, True
-    return _parsed(value, zone) if isinstance(value, str) else (None, True)
+    return _parse_time(value, zone) if isinstance(value, str) else (None, True)
 
 
-def _parsed(text: str, zone: tzinfo | None) -> tuple[datetime | None, bool]:
+def _parse_time(text: str, zone: tzinfo | None) -> tuple[datetime | None, bool]:
     text = text.strip().replace(",", ".").replace(" UTC", "Z")
     try:
         if text[2:3] == "/":

@@ -210,7 +210,7 @@ def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:
 
 
 def parse_throttle(record: LogRecord) -> LoggedThrottle | None:
-    """Parse the DynamoDB throttle in a record; None if there is none. Raises `ValueError`."""
+    """Parse the DynamoDB throttle in a record; None if it has none. Raises `ValueError`."""
     text = record.text
     if not is_marked(text):
         return None

@@ -90,7 +90,7 @@ class MetricReader:
 
     def _merge_files(self, all_series: Iterable[FileSeries], pages: list[object]) -> MetricFiles:
         """Merge all files, with periods and sums. Raises `ValueError` if none is about the table."""
-        read = _merged(series for series in all_series if self._is_read(series.key, series.where))
+        read = _merge(series for series in all_series if self._is_read(series.key, series.where))
         others = ", ".join(f"{name} ({count:,})" for name, count in self._others.most_common(10))
         if not read and not pages:
             of_others = f"the metrics are of {others}, not of {self.table.name}"
@@ -224,7 +224,7 @@ class MetricReader:
     def _named(self, path: Path, text: str) -> SeriesKey:
         """The series given by --metric, else the one named by a text or the file name."""
         if (label := self.named.get(path.name) or self.named.get(str(path))) is not None:
-            return _labelled(label)
+            return _parse_label(label)
         metric = _metric_in(text) or _metric_in(path.stem)
         if metric is None:
             raise ValueError(
@@ -289,7 +289,7 @@ class MetricReader:
             raise ValueError(f"{where}: {str(value)[:40]!r} is not a number") from None
 
 
-def _merged(all_series: Iterable[FileSeries]) -> list[FileSeries]:
+def _merge(all_series: Iterable[FileSeries]) -> list[FileSeries]:
     """Merge the series of several files: one for each key and unit."""
     by_key: dict[tuple[SeriesKey, str | None], FileSeries] = {}
     for series in all_series:
@@ -306,7 +306,7 @@ def _word(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", re.IGNORECASE)
 
 
-def _labelled(label: str) -> SeriesKey:
+def _parse_label(label: str) -> SeriesKey:
     """Parse a series label."""
     key = SeriesKey.of_label(label)
     if key is None or key.metric not in metrics.READ:

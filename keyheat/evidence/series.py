@@ -94,8 +94,8 @@ class MetricAnswers:
         for position, (at, value) in enumerate(zip(times, values, strict=True)):
             name = "Timestamps"
             try:
-                moment, name = _moment(at), "Values"
-                number = _quantity(value)
+                moment, name = _parse_time(at), "Values"
+                number = _parse_quantity(value)
             except NoZone as error:
                 if not self._without_zone:
                     mistakes.add(str(error), f"{where}.Timestamps[{position}]")
@@ -118,7 +118,7 @@ class NoZone(ValueError):
     """A time without a time zone."""
 
 
-def _moment(at: Any) -> datetime:
+def _parse_time(at: Any) -> datetime:
     """Parse a time from boto3, from text, or from the epoch seconds of older AWS CLIs."""
     if isinstance(at, int | float) and not isinstance(at, bool):
         return datetime.fromtimestamp(at, UTC)
@@ -130,7 +130,7 @@ def _moment(at: Any) -> datetime:
     return moment.astimezone(UTC)
 
 
-def _quantity(value: Any) -> float:
+def _parse_quantity(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{value!r} is not a quantity")
     number = float(value)

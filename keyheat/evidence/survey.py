@@ -118,10 +118,10 @@ def survey(target: Target, window: Window, *, sleep: Sleep, announce: Callable[[
     be listed.
     """
     patience = Patience(sleep)
-    tables = _described(target, _names(target, patience), patience)
+    tables = _describe_tables(target, _names(target, patience), patience)
     period_s = _period_s(window, target.now)
     series = [(table.name, key) for table in tables for key in _keys(table.indexes, period_s)]
-    series += _elsewhere(target, {table.name for table in tables}, period_s, patience)
+    series += _list_series(target, {table.name for table in tables}, period_s, patience)
     if series:
         announce(len(series))
     throttles, errors = _points(target, series, window, period_s, patience)
@@ -179,7 +179,7 @@ def _names(target: Target, patience: Patience) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _described(target: Target, names: Sequence[str], patience: Patience) -> list[SurveyedTable]:
+def _describe_tables(target: Target, names: Sequence[str], patience: Patience) -> list[SurveyedTable]:
     """The tables with the indexes from DescribeTable."""
     client = target.factory("dynamodb")
 
@@ -217,7 +217,7 @@ def _keys(indexes: Sequence[str], period_s: int) -> Iterator[SeriesKey]:
             )
 
 
-def _elsewhere(
+def _list_series(
     target: Target, tables: Container[str], period_s: int, patience: Patience
 ) -> list[tuple[str, SeriesKey]]:
     """Series of system errors and of throttled stream readers, if CloudWatch has any.
@@ -231,7 +231,7 @@ def _elsewhere(
     for metric, dimensions in ((metrics.SYSTEM_ERRORS, []), (metrics.THROTTLED_REQUESTS, of_stream)):
         request = {"Namespace": metrics.NAMESPACE, "MetricName": metric, "Dimensions": dimensions}
         try:
-            pages = patience.call("ListMetrics", partial(_listed, client, request))
+            pages = patience.call("ListMetrics", partial(_list_metrics, client, request))
         except (BotoCoreError, ClientError) as error:
             patience.failed[f"not looked for: {_code(error)}"].append(metric)
             continue
@@ -244,7 +244,7 @@ def _elsewhere(
     return list(dict.fromkeys(series))
 
 
-def _listed(client: Any, request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _list_metrics(client: Any, request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return list(bounded_pages("ListMetrics", client.get_paginator("list_metrics").paginate(**request)))
 
 

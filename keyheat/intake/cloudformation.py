@@ -167,7 +167,7 @@ def read_template(raw: Mapping[str, Any]) -> Source:
     notes += [
         f"{name}.ScheduledActions: not simulated"
         for name, target in targets.items()
-        if target.get("ScheduledActions") and scaled_side(*_scaled(target))
+        if target.get("ScheduledActions") and scaled_side(*_scaled_key(target))
     ]
     for name, resource in template.resources.items():
         kind = resource.get("Type") if isinstance(resource, Mapping) else None
@@ -178,7 +178,7 @@ def read_template(raw: Mapping[str, Any]) -> Source:
             notes.append(f"{name}: its condition {resource['Condition']} is false or unknown")
         else:
             try:
-                for table in _taken(template, name, resource, notes):
+                for table in _read_resource(template, name, resource, notes):
                     tables.append(table.scaled_by(*_scaling(table, targets, policies)))
             except MALFORMED:
                 template.take_open()
@@ -190,7 +190,7 @@ NEEDED: Final = (".ResourceId", ".ScalableDimension", ".MinCapacity", ".MaxCapac
 """Of a scalable target: without these, its resource or bounds are unknown."""
 
 
-def _taken(
+def _read_resource(
     template: Template, name: str, resource: Mapping[str, Any], notes: list[str]
 ) -> Iterator[SourceTable]:
     """Yield a resource's table; yield nothing and add a note if it is unusable."""
@@ -217,22 +217,22 @@ def _table(name: str, kind: str, properties: dict[str, Any]) -> dict[str, Any]:
         if "ProvisionedThroughput" not in properties:
             properties["BillingMode"] = "PAY_PER_REQUEST"
     if kind == GLOBAL:
-        _as_table(properties)
+        _convert_global_table(properties)
     if stream := properties.get("StreamSpecification"):
         properties["StreamSpecification"] = {"StreamEnabled": True, **stream}
     return as_description(properties)
 
 
-def _as_table(properties: dict[str, Any]) -> None:
+def _convert_global_table(properties: dict[str, Any]) -> None:
     """Describe a global table as its first Region sees it, with the others as replicas.
 
     A template states writes for all Regions, and reads for each.
     """
     first, *others = properties.get("Replicas") or [{}]
     here = {index.get("IndexName"): index for index in first.get("GlobalSecondaryIndexes") or ()}
-    _with_capacity(properties, first)
+    _set_capacity(properties, first)
     for index in properties.get("GlobalSecondaryIndexes") or ():
-        _with_capacity(index, here.get(index.get("IndexName"), {}))
+        _set_capacity(index, here.get(index.get("IndexName"), {}))
     properties |= {name: first[name] for name in OF_A_REPLICA if name in first}
     properties["Replicas"] = [
         {"RegionName": replica["Region"], **replica} for replica in others if "Region" in replica
@@ -248,7 +248,7 @@ OF_A_REPLICA: Final = (
 """Properties that a global table states per Region, and a table for itself."""
 
 
-def _with_capacity(owner: dict[str, Any], replica: Mapping[str, Any]) -> None:
+def _set_capacity(owner: dict[str, Any], replica: Mapping[str, Any]) -> None:
     """Set the capacity of a table or index in a replica's Region."""
     stated = {**owner, **replica}
     settings = {side: stated.get(f"{side}ProvisionedThroughputSettings") or {} for side in ENDS}
@@ -285,7 +285,7 @@ def _scaling(
             bounds[index, side] = bounds_of(settings.get("MinCapacity"), settings.get("MaxCapacity"))
             rules[index, side] = parse_policy(settings.get("TargetTrackingScalingPolicyConfiguration") or {})
     for target in targets.values():
-        scaled = _scaled(target)
+        scaled = _scaled_key(target)
         match scaled_side(*scaled):
             case table.name, side_of_index if "MinCapacity" in target and "MaxCapacity" in target:
                 bounds[side_of_index] = bounds_of(target["MinCapacity"], target["MaxCapacity"])
@@ -293,7 +293,7 @@ def _scaling(
     return bounds, rules
 
 
-def _scaled(properties: Mapping[str, Any]) -> Scaled:
+def _scaled_key(properties: Mapping[str, Any]) -> Scaled:
     return str(properties.get("ResourceId")), str(properties.get("ScalableDimension"))
 
 
@@ -305,7 +305,7 @@ def _policies(
         target = properties.get("ScalingTargetId")
         named = targets.get(str(target.get("Ref"))) if isinstance(target, Mapping) else None
         resolved = template.resolved(properties, name)
-        scaled = _scaled(resolved if named is None else named)
+        scaled = _scaled_key(resolved if named is None else named)
         if isinstance(target, str):  # of an existing target: resource, dimension and service
             scaled = (*target.split("|"), "")[:2]
         unknown = [line for line in template.take_open() if f".{TRACKING}." in line]

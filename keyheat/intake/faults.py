@@ -34,8 +34,8 @@ def find_faults(description: Attributes) -> Iterator[str]:
     if mode not in ("PROVISIONED", "PAY_PER_REQUEST"):
         yield f"its billing mode is {mode!r}; it must be PROVISIONED or PAY_PER_REQUEST"
     elif mode == "PROVISIONED":
-        yield from _unprovisioned(description.get("ProvisionedThroughput") or {})
-    yield from _untyped(description, owners.values())
+        yield from _missing_capacity(description.get("ProvisionedThroughput") or {})
+    yield from _wrong_attributes(description, owners.values())
     yield from _wrong_stream(stream_of(description))
     regions = [replica.get("RegionName") for replica in description.get("Replicas") or ()]
     if regions and "TableArn" in description:
@@ -58,7 +58,7 @@ def check_name(what: str, name: object) -> Iterator[str]:
 
 def _wrong_keys(subject: str, owner: Attributes) -> Iterator[str]:
     keys = owner.get("KeySchema")
-    if not _rows(keys):
+    if not _is_rows(keys):
         yield f"{subject} keys (KeySchema) are missing or not a list"
     elif wrong := [key for key in keys if key.get("KeyType") not in ("HASH", "RANGE")]:
         yield f"{subject} KeySchema has a KeyType {wrong[0].get('KeyType')!r}; it must be HASH or RANGE"
@@ -75,7 +75,7 @@ def _wrong_units(subject: str, owner: Attributes, provisioned: int) -> Iterator[
                 yield f"{subject} {name} is {value!r}; it must be 1 to {MOST_UNITS:,}"
 
 
-def _unprovisioned(units: Attributes) -> Iterator[str]:
+def _missing_capacity(units: Attributes) -> Iterator[str]:
     """Missing capacity of a provisioned table."""
     missing = [name for name in SIDES if units.get(name) is None]
     if len(missing) == len(SIDES):
@@ -94,15 +94,15 @@ def _wrong_projection(subject: str, projection: Attributes) -> Iterator[str]:
         yield f"{subject} projection is INCLUDE, without NonKeyAttributes"
 
 
-def _untyped(description: Attributes, owners: Iterable[Attributes]) -> Iterator[str]:
+def _wrong_attributes(description: Attributes, owners: Iterable[Attributes]) -> Iterator[str]:
     """Find key attributes without a valid name or type."""
     definitions = description.get("AttributeDefinitions") or ()
     types = {
         definition.get("AttributeName"): definition.get("AttributeType")
         for definition in definitions
-        if _rows([definition])
+        if _is_rows([definition])
     }
-    keys = [key for owner in owners if _rows(owner.get("KeySchema")) for key in owner["KeySchema"]]
+    keys = [key for owner in owners if _is_rows(owner.get("KeySchema")) for key in owner["KeySchema"]]
     for name in dict.fromkeys(key.get("AttributeName") for key in keys):
         if not isinstance(name, str):
             yield "the name of one of its key attributes is unknown"
@@ -116,7 +116,7 @@ def _untyped(description: Attributes, owners: Iterable[Attributes]) -> Iterator[
 def indexes_of(description: Attributes) -> Sequence[Attributes]:
     """Global and local indexes."""
     kinds = (description.get(f"{kind}SecondaryIndexes") for kind in ("Global", "Local"))
-    return [index for indexes in kinds if _rows(indexes) for index in indexes]
+    return [index for indexes in kinds if _is_rows(indexes) for index in indexes]
 
 
 def index_name(index: Attributes) -> str:
@@ -124,6 +124,6 @@ def index_name(index: Attributes) -> str:
     return str(index.get("IndexName") or "(no name)")
 
 
-def _rows(value: Any) -> TypeGuard[Sequence[Attributes]]:
+def _is_rows(value: Any) -> TypeGuard[Sequence[Attributes]]:
     """Whether a value is a non-empty list of mappings."""
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(row, Mapping) for row in value)

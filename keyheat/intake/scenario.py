@@ -68,7 +68,7 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) 
     yield f"# Lines marked {ASSUMED} are guesses: put your own numbers there."
     yield from (f"# Note: {remark}" for remark in table.remarks)
     yield from (f"# Not taken: {note}" for note in table.notes)
-    yield from _measured(demand.measured if demand.by_metrics else None)
+    yield from _rate_comments(demand.measured if demand.by_metrics else None)
     yield f'format = "{FORMAT}"'
     yield f"name = {_quoted(_name_of(table.name))}"
     yield f"question = {_quoted(f'Does {table.name} hold its load?')}"
@@ -88,7 +88,7 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) 
     yield from _tasks(spec, demand)
 
 
-def _measured(traffic: MeasuredTraffic | None) -> Iterator[str]:
+def _rate_comments(traffic: MeasuredTraffic | None) -> Iterator[str]:
     """Comments on the origin of the rates."""
     if traffic is None:
         return

@@ -52,7 +52,7 @@ def schedule_files(kind: str, suite: Path, repository: Path) -> dict[Path, str]:
     Raises `ValueError` for a path that they cannot express.
     """
     schedule = SCHEDULES[kind]
-    seen = _seen(suite, schedule, repository)
+    seen = _suite_path(suite, schedule, repository)
     folder = shipped("deploy") / "schedules"
     files: dict[Path, str] = {}
     for name in schedule.files:
@@ -62,7 +62,7 @@ def schedule_files(kind: str, suite: Path, repository: Path) -> dict[Path, str]:
     return files
 
 
-def _seen(suite: Path, schedule: Schedule, repository: Path) -> str:
+def _suite_path(suite: Path, schedule: Schedule, repository: Path) -> str:
     """The suite's path as the schedule sees it."""
     whole = suite.resolve()
     starts = {"machine": Path(whole.anchor), "repository": repository, "image": whole.parent}

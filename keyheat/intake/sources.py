@@ -30,14 +30,14 @@ SERVERLESS: Final = (
 def read_source(path: Path) -> Source:
     """Read the tables of a file. Raises `NotTaken` with every reason."""
     try:
-        raw = _parsed(text_of(path))
+        raw = _parse(text_of(path))
     except (OSError, NotAccepted) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise NotTaken(f"{path}: {reason or error}") from error
     if not isinstance(raw, Mapping):
         raise NotTaken(f"{path}: unknown format; accepted: {FORMATS}")
     try:
-        source = _recognised(raw)
+        source = _detect(raw)
     except MALFORMED as error:
         raise NotTaken(f"{path}: malformed content") from error
     if source is None:
@@ -61,7 +61,7 @@ def source_of(description: Mapping[str, Any]) -> Source:
     return Source("a DescribeTable response", tables, tuple(notes))
 
 
-def _recognised(raw: Mapping[str, Any]) -> Source | None:
+def _detect(raw: Mapping[str, Any]) -> Source | None:
     table = table_in(raw)
     if (
         isinstance(table, Mapping)
@@ -76,7 +76,7 @@ def _recognised(raw: Mapping[str, Any]) -> Source | None:
     return read_model(raw) if is_model(raw) else None
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     """Parse JSON, or YAML with CloudFormation's short forms. Raises `NotAccepted`."""
     if text.lstrip().startswith(("{", "[")):
         return parsed_json(text.encode())
@@ -101,7 +101,7 @@ def _parsed(text: str) -> Any:
         _check_depth(yaml.parse(text, Loader=safe))
         loader = Loader(text)
         node = loader.get_single_node()
-        if node is not None and _values(node, {}) > MOST_VALUES:
+        if node is not None and _count_values(node, {}) > MOST_VALUES:
             raise NotAccepted(f"its aliases expand to more than {MOST_VALUES:,} values")
         content = None if node is None else loader.construct_document(node)
         # Dates as text; an escape may be a character that UTF-8 lacks.
@@ -135,7 +135,7 @@ NUMBERS: Final = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 MOST_DIGITS: Final = 1_000
 
 
-def _values(node: Any, counts: dict[int, int]) -> int:
+def _count_values(node: Any, counts: dict[int, int]) -> int:
     """Number of values in a YAML node. Raises `RecursionError` if it contains itself."""
     if not isinstance(node.value, list):
         if node.tag in NUMBERS and len(node.value) > MOST_DIGITS:  # base 60 takes quadratic time
@@ -145,5 +145,5 @@ def _values(node: Any, counts: dict[int, int]) -> int:
         parts = (
             member for child in node.value for member in (child if isinstance(child, tuple) else (child,))
         )
-        counts[id(node)] = 1 + sum(_values(member, counts) for member in parts)
+        counts[id(node)] = 1 + sum(_count_values(member, counts) for member in parts)
     return counts[id(node)]

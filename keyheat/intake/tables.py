@@ -112,7 +112,7 @@ def source_of_facts(facts: TableFacts) -> SourceTable:
     assumed[0] = KeyAttribute(name="pk", type="S", role="HASH")
     owners: Sequence[TableFacts | IndexFacts] = (facts, *facts.indexes)
     keys = [owner.keys or (key,) for owner, key in zip(owners, assumed, strict=True)]
-    table, *indexes = [_described(owner, its) for owner, its in zip(owners, keys, strict=True)]
+    table, *indexes = [_describe_owner(owner, its) for owner, its in zip(owners, keys, strict=True)]
     types = {key.name: key.type for its in keys for key in its}
     description = {
         "TableName": facts.name,
@@ -137,7 +137,7 @@ def source_of_facts(facts: TableFacts) -> SourceTable:
     raise NotTaken("; ".join(notes))
 
 
-def _described(owner: TableFacts | IndexFacts, keys: Iterable[KeyAttribute]) -> dict[str, Any]:
+def _describe_owner(owner: TableFacts | IndexFacts, keys: Iterable[KeyAttribute]) -> dict[str, Any]:
     return {
         "KeySchema": [{"AttributeName": key.name, "KeyType": key.role} for key in keys],
         **capacities_to_aws(owner),
@@ -172,14 +172,14 @@ def list_omissions(description: Attributes) -> Iterator[str]:
         if mixed_types(index, types):
             yield f"index {index['IndexName']}: its key attributes differ in type; the first type is used"
     yield from _size(description)
-    yield from (text for field, text in UNUSED.items() if _on(description.get(field)))
+    yield from (text for field, text in UNUSED.items() if _is_enabled(description.get(field)))
     summary = description.get("TableClassSummary") or {}
     if (table_class := description.get("TableClass") or summary.get("TableClass")) not in (None, "STANDARD"):
         yield f"its class {table_class}, whose units cost more: prices are for the standard class"
     if description.get("MultiRegionConsistency") == "STRONG":
         yield "its strong consistency between Regions: simulated as eventual consistency"
     for replica in description.get("Replicas") or ():
-        yield from _elsewhere(replica, description)
+        yield from _list_other_reads(replica, description)
 
 
 def list_statuses(description: Attributes) -> Iterator[str]:
@@ -218,14 +218,14 @@ def _size(description: Attributes) -> Iterator[str]:
         )
 
 
-def _on(value: object) -> bool:
+def _is_enabled(value: object) -> bool:
     """Whether a property is set and not disabled."""
     switches = value.items() if isinstance(value, Mapping) else ()
     off = any(name.endswith("Enabled") and str(switch).lower() == "false" for name, switch in switches)
     return bool(value) and not off
 
 
-def _elsewhere(replica: Attributes, description: Attributes) -> Iterator[str]:
+def _list_other_reads(replica: Attributes, description: Attributes) -> Iterator[str]:
     """Read capacity of another Region that differs from this one's."""
     mode = mode_of(description)
     here = {index.get("IndexName"): index for index in indexes_of(description)}
@@ -237,7 +237,7 @@ def _elsewhere(replica: Attributes, description: Attributes) -> Iterator[str]:
     differences = [
         f"{what} {there}"
         for what, remote, local in others
-        if (there := _reads(remote, mode)) and there != _reads(local, mode)
+        if (there := _reads_text(remote, mode)) and there != _reads_text(local, mode)
     ]
     if differences:
         yield (
@@ -246,7 +246,7 @@ def _elsewhere(replica: Attributes, description: Attributes) -> Iterator[str]:
         )
 
 
-def _reads(owner: Attributes, mode: str) -> str | None:
+def _reads_text(owner: Attributes, mode: str) -> str | None:
     """A Region's read capacity of a table or index as text; None if not stated."""
     names = REPLICATED[mode]
     throughput: Mapping[str, Any] = next((owner[name] for name in names if owner.get(name)), {})

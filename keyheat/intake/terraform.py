@@ -26,7 +26,7 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
     planned = "planned_values" in raw
     root = (raw.get("planned_values") if planned else raw.get("values")) or {}
     resources = list(_resources(root.get("root_module") or {}))
-    tables, notes = list[SourceTable](), [*_deleted(raw), *_unread(resources)]
+    tables, notes = list[SourceTable](), [*_list_deleted(raw), *_list_unread(resources)]
     unknown, policies = dict(_unknown(raw)), dict(_policies(resources))
     for resource in resources:
         if resource.get("type") != TABLE:
@@ -41,7 +41,7 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
         for table in accept_table(address, described, notes, unresolved):
             bounds = {side: limits for name, side, limits in _targets(resources) if name == table.name}
             rules = {side: rules for (name, side), rules in policies.items() if name == table.name}
-            remarks = (*table.remarks, *_replaced(raw, address))
+            remarks = (*table.remarks, *_list_replaced(raw, address))
             tables.append(replace(table.scaled_by(bounds, rules), remarks=remarks))
     return Source(f"a Terraform {'plan' if planned else 'state'}", tuple(tables), tuple(notes))
 
@@ -53,7 +53,7 @@ OF_USE: Final = frozenset({
 })  # fmt: skip
 
 
-def _unread(resources: list[Mapping[str, Any]]) -> Iterator[str]:
+def _list_unread(resources: list[Mapping[str, Any]]) -> Iterator[str]:
     """Notes on resources about tables that are unusable, or unknown before apply."""
     tables = {
         (resource.get("values") or {}).get("name") for resource in resources if resource.get("type") == TABLE
@@ -85,14 +85,14 @@ def _indexes_of(table: object, resources: list[Mapping[str, Any]]) -> list[Mappi
     return [resource for resource in indexes if (resource.get("values") or {}).get("table_name") == table]
 
 
-def _deleted(raw: Mapping[str, Any]) -> Iterator[str]:
+def _list_deleted(raw: Mapping[str, Any]) -> Iterator[str]:
     for change in raw.get("resource_changes") or ():
         actions = (change.get("change") or {}).get("actions") or []
         if change.get("type") == TABLE and actions == ["delete"]:
             yield f"{change.get('address')}: the plan deletes this table"
 
 
-def _replaced(raw: Mapping[str, Any], address: str) -> Iterator[str]:
+def _list_replaced(raw: Mapping[str, Any], address: str) -> Iterator[str]:
     for change in raw.get("resource_changes") or ():
         actions = (change.get("change") or {}).get("actions") or []
         if change.get("address") == address and len(actions) > 1 and "delete" in actions:

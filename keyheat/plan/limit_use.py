@@ -58,14 +58,16 @@ def limit_uses(
         use
         for side, totals in sent.sides.items()
         if side.table == scenario.table.name
-        for use in _of_side(totals, given[side.index], sent, scale)
+        for use in _side_uses(totals, given[side.index], sent, scale)
     ]
     if scenario.table.billing_mode == ON_DEMAND:
-        uses += _of_account(scenario, sent, quotas, scale)
+        uses += _account_uses(scenario, sent, quotas, scale)
     return tuple(sorted(uses, key=lambda use: -use.share))
 
 
-def _of_side(totals: SideTotals, given: GivenCapacity, sent: LoadTotals, scale: float) -> Iterator[LimitUse]:
+def _side_uses(
+    totals: SideTotals, given: GivenCapacity, sent: LoadTotals, scale: float
+) -> Iterator[LimitUse]:
     side = totals.side
     resource, direction = label_of(side.index), side.direction
     hottest = totals.hottest
@@ -93,7 +95,7 @@ def _of_side(totals: SideTotals, given: GivenCapacity, sent: LoadTotals, scale: 
             )
 
 
-def _of_account(scenario: Scenario, sent: LoadTotals, quotas: Quotas, scale: float) -> Iterator[LimitUse]:
+def _account_uses(scenario: Scenario, sent: LoadTotals, quotas: Quotas, scale: float) -> Iterator[LimitUse]:
     """The quota of an on-demand table together with its indexes."""
     for direction in Direction:
         quota = quotas.table.of(direction)

@@ -123,7 +123,7 @@ def _capacity(
             from_s=inf,
         )
         saved = [DEFAULT.saved_units(rate, index_writes=_is_buffered(side)) * scale for rate in rates]
-        from_s = _runs_out(totals.per_s, rates_per_s, saved)
+        from_s = _exhaustion_s(totals.per_s, rates_per_s, saved)
         if from_s is not None and (second := int(from_s)) < len(rates_per_s):
             lasts = _mean_until_below(totals.per_s[second:], rates_per_s[second:])
             yield replace(limit, from_s=from_s, asked_per_s=lasts, limit_per_s=float(rates_per_s[second]))
@@ -166,7 +166,7 @@ def _rate(pair: CapacityPair | None, direction: Direction) -> float:
     return float(units) if units else float("inf")
 
 
-def _runs_out(demand: Floats, rates: Floats, most_saved: Sequence[float]) -> float | None:
+def _exhaustion_s(demand: Floats, rates: Floats, most_saved: Sequence[float]) -> float | None:
     """Second at which burst capacity is spent; past the end in a longer load; None: never."""
     second, beyond_per_s = spent_at(demand, rates, most_saved), float(demand.mean() - rates.mean())
     if second is None and beyond_per_s > ROUNDING * rates.mean():
@@ -197,7 +197,7 @@ def _maxima(sent: LoadTotals, given: GivenCapacities, scale: float) -> Iterator[
             continue
         seconds = len(totals.per_s)
         saved = DEFAULT.saved_units(most, index_writes=_is_buffered(side), on_demand=True) * scale
-        from_s = _runs_out(totals.per_s, np.full(seconds, most * scale), [saved] * seconds)
+        from_s = _exhaustion_s(totals.per_s, np.full(seconds, most * scale), [saved] * seconds)
         if from_s is not None:
             yield ThrottleForecast(
                 constraint="max_on_demand",

@@ -46,13 +46,13 @@ class GivenCapacity:
 def capacities_of(scenario: Scenario) -> tuple[GivenCapacity, ...]:
     """Every table with its global indexes, the judged table first; local indexes share its capacity."""
     return tuple(
-        _given(table, index, scenario.timeline if table is scenario.table else ())
+        _capacity_of(table, index, scenario.timeline if table is scenario.table else ())
         for table in (scenario.table, *scenario.companions)
         for index in (None, *(index for index in table.indexes if not index.local))
     )
 
 
-def _given(table: TableSpec, index: IndexSpec | None, timeline: Sequence[ChangeSpec]) -> GivenCapacity:
+def _capacity_of(table: TableSpec, index: IndexSpec | None, timeline: Sequence[ChangeSpec]) -> GivenCapacity:
     owner = index or table
     steps = [step for step in timeline if step.index == (index.name if index else None)]
     on_demand = table.billing_mode == ON_DEMAND
@@ -60,10 +60,10 @@ def _given(table: TableSpec, index: IndexSpec | None, timeline: Sequence[ChangeS
     return GivenCapacity(
         table=table.name,
         index=index.name if index else None,
-        provisioned=_most([owner.provisioned, *(step.provisioned for step in steps)]),
-        max_on_demand=_most([owner.max_on_demand, *(step.max_on_demand for step in steps)]),
-        warm=_most([owner.warm, *(step.warm for step in steps)]),
-        at_start=ON_DEMAND_START if on_demand else _most([owner.provisioned]),
+        provisioned=_highest_pair([owner.provisioned, *(step.provisioned for step in steps)]),
+        max_on_demand=_highest_pair([owner.max_on_demand, *(step.max_on_demand for step in steps)]),
+        warm=_highest_pair([owner.warm, *(step.warm for step in steps)]),
+        at_start=ON_DEMAND_START if on_demand else _highest_pair([owner.provisioned]),
         starts_on_demand=on_demand,
         on_demand_from_s=0.0 if on_demand else min(switches, default=None),
         sort_key=owner.sort_key is not None,
@@ -72,7 +72,7 @@ def _given(table: TableSpec, index: IndexSpec | None, timeline: Sequence[ChangeS
     )
 
 
-def _most(pairs: Iterable[CapacityPair | None]) -> Capacity:
+def _highest_pair(pairs: Iterable[CapacityPair | None]) -> Capacity:
     highest_units = NO_THROUGHPUT
     for pair in pairs:
         if pair is not None:

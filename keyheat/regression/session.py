@@ -39,16 +39,18 @@ class Baseline:
 def baseline_of(
     history: History, suite: Suite, named: str | None, *, settled: bool = False
 ) -> Baseline | None:
-    """The named or pinned session, else the last good one; None if there is none.
+    """The named or pinned session, else the last good one; None if there is no session.
 
     Cases without a good session use the last session that is not accepted yet, unless `settled`. Raises
     `ValueError` if the name is not a session to compare with.
     """
-    session = history.last_good(suite.name) if named is None else _chosen(history, suite, named)
+    session = history.last_good(suite.name) if named is None else _named_session(history, suite, named)
     later = None if settled or named is not None else _unaccepted(history, suite, session)
     if (main := session or later) is None:
         return None
-    kept, tentative = (_kept(history, source) if source is not None else {} for source in (session, later))
+    kept, tentative = (
+        _runs_by_case(history, source) if source is not None else {} for source in (session, later)
+    )
     used = BaselineUsed(
         session=str(main.id), started_at=main.started_at, label=main.label, chosen=named is not None,
         pin=named if named in main.pins else None, accepted=session is not None,
@@ -57,7 +59,7 @@ def baseline_of(
     return Baseline(used=used, kept={**tentative, **kept}, tentative=new)
 
 
-def _chosen(history: History, suite: Suite, named: str) -> Session:
+def _named_session(history: History, suite: Suite, named: str) -> Session:
     session = history.named(named)
     if session.suite == suite.name and session.verdict in (*GOOD, "regressed"):
         return session
@@ -76,7 +78,7 @@ def _unaccepted(history: History, suite: Suite, good: Session | None) -> Session
     return latest if latest is not None and latest.id > good.id else None
 
 
-def _kept(history: History, session: Session) -> dict[str, tuple[Kept, ...]]:
+def _runs_by_case(history: History, session: Session) -> dict[str, tuple[Kept, ...]]:
     kept: dict[str, tuple[Kept, ...]] = {}
     for run in history.runs(session):
         kept[run.case] = (*kept.get(run.case, ()), run)

@@ -50,7 +50,7 @@ def differences(
                 suspects.append(difference)
             elif path not in OF_NOISE or (not case.simulated and any(map(is_noisy, case.gates))):
                 forbidding += [difference] if case.gates else []
-    return tuple(forbidding), tuple(sorted(suspects, key=_slight))
+    return tuple(forbidding), tuple(sorted(suspects, key=_is_slight))
 
 
 def expected_summary(before: RunSummary, case: SuiteCase, machine: Mapping[str, Any]) -> RunSummary:
@@ -113,7 +113,7 @@ def _changes(before: Any, after: Any, path: str) -> Iterator[tuple[str, str, str
         for name in dict.fromkeys((*before, *after)):
             field_path = f"{path}.{name}" if path else str(name)
             yield from _changes(before.get(name), after.get(name), field_path)
-    elif before != after and not _grew(path, before, after):
+    elif before != after and not _is_raised(path, before, after):
         yield path, _words(before, path), _words(after, path)
 
 
@@ -124,7 +124,7 @@ def _by_name(value: Any) -> Any:
     return {} if value == [] else value
 
 
-def _grew(path: str, before: Any, after: Any) -> bool:
+def _is_raised(path: str, before: Any, after: Any) -> bool:
     """Whether a warm throughput did not fall: AWS raises it with the load, never lowers it."""
     return path.startswith(f"table.{WARM}") and (before is None or after is None or after > before)
 
@@ -148,7 +148,7 @@ def _words(value: Any, path: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-def _slight(difference: Difference) -> bool:
+def _is_slight(difference: Difference) -> bool:
     """Whether only the load changed, and only slightly."""
     if not difference.what.startswith("load."):
         return False

@@ -129,7 +129,7 @@ def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
         for name, case, (scenario, file) in zip(_names(spec, scenarios), spec.cases, scenarios, strict=True)
         if scenario is not None
     ]
-    errors += _mistakes(cases, spec) if len(cases) == len(spec.cases) else []
+    errors += _check_fields(cases, spec) if len(cases) == len(spec.cases) else []
     if errors:
         raise SuiteError(str(path), errors)
     return Suite(name=spec.name, question=spec.question, path=path, cases=tuple(cases), run=spec.run)
@@ -142,29 +142,29 @@ def _scenario_of(case: CaseSpec, suite: Path, number: int, errors: list[str]) ->
     path = suite.parent / named if is_path else SCENARIOS / f"{named}.toml"
     try:
         if not path.is_file():
-            errors.append(f"{_not_there(named, path, is_path=is_path)} @ {location}.scenario")
+            errors.append(f"{_missing_message(named, path, is_path=is_path)} @ {location}.scenario")
             return None, path
         scenario = load_scenario(path)
     except ScenarioError as error:
-        errors += [_moved(line, path, f"{location}.scenario") for line in error.errors]
+        errors += [_locate(line, path, f"{location}.scenario") for line in error.errors]
         return None, path
     except (OSError, ValueError):  # a name that no file can have
-        errors.append(f"{_not_there(named, path, is_path=is_path)} @ {location}.scenario")
+        errors.append(f"{_missing_message(named, path, is_path=is_path)} @ {location}.scenario")
         return None, path
     try:
         return overridden(scenario, case.set, str(path)), path
     except ScenarioError as error:
-        errors += [_moved(line, path, f"{location}.set") for line in error.errors]
+        errors += [_locate(line, path, f"{location}.set") for line in error.errors]
         return None, path
 
 
-def _moved(mistake: str, path: Path, location: str) -> str:
+def _locate(mistake: str, path: Path, location: str) -> str:
     """A scenario's mistake, with its location in the suite."""
     message, _, where = mistake.rpartition(" @ ")
     return f"{message} @ {location}" if where == "--set" else f"in {path.name}: {mistake} of {location}"
 
 
-def _not_there(named: str, path: Path, *, is_path: bool) -> str:
+def _missing_message(named: str, path: Path, *, is_path: bool) -> str:
     if is_path:
         return f"no file {path}: a scenario's path is relative to the suite's folder"
     names = ", ".join(sorted(file.stem for file in SCENARIOS.glob("*.toml")))
@@ -202,11 +202,11 @@ def _slug(target: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", target.lower().split("//")[-1]).strip("-")
 
 
-def _mistakes(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
+def _check_fields(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
     """Check rules across fields."""
     if spec.run.table is not None and all(case.simulated for case in cases):
         yield "every case is simulated, on its scenario's own table: add a target or drop table @ $.run.table"
-    yield from _of_loads(cases, spec)
+    yield from _check_timed_gates(cases, spec)
     often = Counter(case.name for case in cases)
     for number, case in enumerate(cases):
         here = f"$.cases[{number}]"
@@ -224,10 +224,10 @@ def _mistakes(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
             )
         if case.scenario.table.scaled and not case.simulated:
             yield f"only simulated runs have auto scaling, which {case.name} uses @ {here}.target"
-        yield from _not_runnable(case, here)
+        yield from _check_runnable(case, here)
 
 
-def _not_runnable(case: SuiteCase, here: str) -> Iterator[str]:
+def _check_runnable(case: SuiteCase, here: str) -> Iterator[str]:
     try:
         check_file(case.scenario, case.path.parent)
     except FileNotFoundError as error:
@@ -236,7 +236,7 @@ def _not_runnable(case: SuiteCase, here: str) -> Iterator[str]:
         yield from (f"in {case.path.name}: {line} of {here}.scenario" for line in error.errors)
 
 
-def _of_loads(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
+def _check_timed_gates(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
     """Reject gates on service times whose cases are all simulated: a simulated run takes no time."""
     common = [case for case, stated in zip(cases, spec.cases, strict=True) if stated.gates is None]
     places = [("$", spec.gates, common)]

@@ -42,7 +42,7 @@ class SessionComparison:
     def judge(self, results: SessionRuns) -> dict[str, Any]:
         """Verdict, reasons, findings and differences, as fields of an outcome."""
         if results.code is not None:
-            return _stopped(results)
+            return _ended_early(results)
         before, after = self._before(results), results.of("after")
         forbidding, suspects = differences(self.suite, before, after)
         tentative = self.baseline.tentative if self.baseline is not None else frozenset()
@@ -102,7 +102,7 @@ class SessionComparison:
         return verdict == "unaccepted" or (verdict == "regressed" and not worse and not broken)
 
 
-def _stopped(results: SessionRuns) -> dict[str, Any]:
+def _ended_early(results: SessionRuns) -> dict[str, Any]:
     """The verdict of a session that ended early, by the run's exit code."""
     if results.code == REFUSED:
         return {"verdict": "refused", "because": ("A run was refused, so nothing is decided.",)}
