@@ -170,7 +170,7 @@ def test_collect_takes_what_the_aws_cli_printed(verb: Verb, sample: Sample, tmp_
         file = tmp_path / "mine.json"
         said = verb("collect", "--table", "t", *WINDOW, "--metrics", answer(tmp_path), "--out", file)
     assert said.code == 0
-    assert ("--describe-json would tell" in said.err) == (how == "of any table")
+    assert ("add --describe-json for its mode" in said.err) == (how == "of any table")
     evidence = read_evidence(file)
     assert {one.metric: [value for _at, value in one.points] for one in evidence.series} == {
         "ConsumedWriteCapacityUnits": [60_000.0],
@@ -198,7 +198,7 @@ WRONG_USE = [
     (("queries", "--table", "t", "--start", "2020-11-20T12:00Z"), "CloudWatch keeps 455 days"),
     (("queries", "--table", "t", "--start", "2200-01-01T00:00Z"), "is in the future"),
     (("queries", "--table", "t", *(f"--index=i{n}" for n in range(22))), "AWS takes 500 at once"),
-    (("collect", "--table", "t"), "say when"),
+    (("collect", "--table", "t"), "give the time: --last 3h"),
     (("collect", "--table", "t", "--start", "2200-01-01T00:00Z", "--end", "2200-01-02T00:00Z"), "future"),
     (("collect", "--table", "t", "--start", "2026-01-01T00:00Z", "--end", "2026-01-01T00:00Z"), "not after"),
 ]

@@ -44,14 +44,15 @@ def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     """Read a file, unpacked where it is packed. Raises `ValueError`: why it cannot be read."""
     try:
         with open_file(path) as file:
-            packed = file.peek(len(GZIP)).startswith(GZIP)
-            content = (gzip.GzipFile(fileobj=file) if packed else file).read(most_bytes + 1)
+            if not file.peek(len(GZIP)).startswith(GZIP):
+                return unmarked(read_file(path, most_bytes))  # which looks at the size first
+            content = gzip.GzipFile(fileobj=file).read(most_bytes + 1)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise ValueError(f"packed by gzip, and damaged or cut off ({error})") from None
     except OSError as error:
         raise ValueError(error.strerror or str(error)) from None
     if len(content) > most_bytes:
-        raise ValueError(f"it has more than {most_bytes:,} bytes, the most that is read")
+        raise ValueError(f"it unpacks to more than {most_bytes:,} bytes, the most that is read")
     return unmarked(content)
 
 
