@@ -1,5 +1,6 @@
 """The report of one run: its answer with charts and numbers, as a page."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -10,9 +11,10 @@ import pandas as pd
 
 from keyheat.analysis.report.facts import Facts, ceiling_of, consumed_of, facts_of
 from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.rules import RULES
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
-from keyheat.numbers import percent, span, whole
+from keyheat.numbers import NOTHING, percent, span, whole
 from keyheat.runfiles import REPORT
 from keyheat.runs.metrics import constraint_of
 from keyheat.show.answer import Answer, Figure, Picture, Section, Table
@@ -244,8 +246,8 @@ def _generator(run: ReportRun) -> Section:
 
 
 def _numbers(run: ReportRun) -> Iterator[Table]:
-    """Throttles by reason and by key; the scenario, the table and the versions, as names and values."""
-    yield from _tables(reason_table(run), throttled_key_table(run))
+    """Rules, throttles by reason and by key; scenario, table and versions as names and values."""
+    yield from _tables(rule_table(run), reason_table(run), throttled_key_table(run))
     manifest, blocks = run.manifest, dict[str, dict[str, Any]]()
     if manifest is not None:
         blocks["Scenario"] = flat(dict(manifest.scenario or {}))
@@ -268,6 +270,22 @@ def flat(content: Any, before: str = "") -> dict[str, Any]:
     else:
         return {before: content}
     return {name: value for path, inner in pairs for name, value in flat(inner, path).items()}
+
+
+def rule_table(run: ReportRun) -> Table | None:
+    """The rules that decided the labels, and what each means; None without labels."""
+    throttles: Counter[str] = Counter()
+    for label in run.diagnosis.labels:
+        throttles[label.rule or NOTHING] += label.throttles
+    rows = tuple(
+        {
+            "rule": shortened(rule, 60),
+            "it means": RULES[rule].meaning.replace("`", "") if rule in RULES else NOTHING,
+            "throttles": whole(count),
+        }
+        for rule, count in throttles.most_common()
+    )
+    return Table(title="The rules that decided", rows=rows, folded=True) if rows else None
 
 
 def reason_table(run: ReportRun) -> Table | None:

@@ -1,8 +1,14 @@
 """Tables are created, described, listed and deleted as the service does it."""
 
+import pytest
+
 from tests.endpoint.account import (
+    BOTH,
     NOON_S,
     Account,
+    attributes,
+    index,
+    local,
     on_demand,
     table,
     units,
@@ -148,3 +154,63 @@ def test_all_provisioned_tables_together_have_a_quota():
     refusal = account.refusal("CreateTable", **table("ccc", ProvisionedThroughput=units(1, 1)))
     assert refusal.code == "LimitExceededException"
     assert "ReadCapacityUnits of 80001 for the account" in refusal.message
+
+
+def test_a_provisioned_table_is_described_in_full():
+    account = Account()
+    account.create(
+        AttributeDefinitions=attributes("pk", "sk"), KeySchema=BOTH, ProvisionedThroughput=units(7, 8)
+    )
+    described = account.describe()
+    assert described == {
+        "TableName": "orders",
+        "TableArn": ARN,
+        "TableId": described["TableId"],
+        "TableStatus": "ACTIVE",
+        "CreationDateTime": NOON_S,
+        "AttributeDefinitions": attributes("pk", "sk"),
+        "KeySchema": BOTH,
+        "ItemCount": 0,
+        "TableSizeBytes": 0,
+        "ProvisionedThroughput": units(7, 8) | {"NumberOfDecreasesToday": 0},
+        "WarmThroughput": {"ReadUnitsPerSecond": 7, "WriteUnitsPerSecond": 8, "Status": "ACTIVE"},
+        "DeletionProtectionEnabled": False,
+    }
+    assert len(described["TableId"]) == 36
+
+
+def test_indexes_are_described_with_their_own_capacity():
+    account = Account()
+    by_day = local(Projection={"ProjectionType": "KEYS_ONLY"})
+    include = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]}
+    account.create(
+        AttributeDefinitions=attributes("pk", "sk", "day", "city"),
+        KeySchema=BOTH,
+        LocalSecondaryIndexes=[by_day],
+        GlobalSecondaryIndexes=[index(Projection=include, ProvisionedThroughput=units(3, 4))],
+    )
+    described = account.describe()
+    assert described["LocalSecondaryIndexes"] == [
+        by_day | {"IndexArn": f"{ARN}/index/by_day", "ItemCount": 0, "IndexSizeBytes": 0}
+    ]
+    assert described["GlobalSecondaryIndexes"] == [
+        index(Projection=include)
+        | {
+            "IndexArn": f"{ARN}/index/by_city",
+            "ItemCount": 0,
+            "IndexSizeBytes": 0,
+            "IndexStatus": "ACTIVE",
+            "ProvisionedThroughput": units(3, 4) | {"NumberOfDecreasesToday": 0},
+            "WarmThroughput": {"ReadUnitsPerSecond": 3, "WriteUnitsPerSecond": 4, "Status": "ACTIVE"},
+        }
+    ]
+
+
+@pytest.mark.parametrize("operation", ["DescribeTable", "DeleteTable", "UpdateTable", "DescribeTimeToLive"])
+def test_a_table_is_found_by_its_arn_too(operation):
+    account = Account()
+    account.create()
+    account.describe()
+    account.call(
+        operation, TableName=ARN, **({"TableClass": "STANDARD"} if operation == "UpdateTable" else {})
+    )

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.model.resources import next_decrease_s
-from tests.endpoint.account import NOON_S, Account, attributes, index, indexed, on_demand, units
+from tests.endpoint.account import NOON_S, Account, attributes, index, indexed, on_demand, table, units
 
 HOUR_S = 3_600.0
 DAY_S = 86_400.0
@@ -200,3 +200,54 @@ def test_an_index_made_again_starts_a_new_history():
     account.update(**make_index())
     [made] = account.describe()["GlobalSecondaryIndexes"]
     assert made["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
+
+
+def test_an_index_has_decreases_of_its_own():
+    account = Account()
+    account.create(**indexed())
+    for read, write in ((5, 4), (5, 3), (5, 2), (5, 1)):
+        capacity = {"IndexName": "by_city", "ProvisionedThroughput": units(read, write)}
+        account.update(GlobalSecondaryIndexUpdates=[{"Update": capacity}])
+    capacity = {"IndexName": "by_city", "ProvisionedThroughput": units(1, 1)}
+    refusal = account.refusal(
+        "UpdateTable", TableName="orders", GlobalSecondaryIndexUpdates=[{"Update": capacity}]
+    )
+    assert refusal.code == "LimitExceededException"
+    account.update(ProvisionedThroughput=units(4, 4))
+
+
+def test_raising_is_never_limited():
+    account = Account()
+    account.create()
+    for write in range(6, 40):
+        account.update(ProvisionedThroughput=units(5, write))
+    assert account.describe()["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
+
+
+def test_an_on_demand_maximum_is_set_side_by_side_and_taken_away_with_minus_one():
+    account = Account()
+    account.call("CreateTable", **on_demand())
+    account.update(OnDemandThroughput={"MaxReadRequestUnits": 10})
+    account.update(OnDemandThroughput={"MaxWriteRequestUnits": 20})
+    both = {"MaxReadRequestUnits": 10, "MaxWriteRequestUnits": 20}
+    assert account.describe()["OnDemandThroughput"] == both
+    account.update(OnDemandThroughput={"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": -1})
+    assert "OnDemandThroughput" not in account.describe()
+
+
+def test_an_index_of_which_the_capacity_changes_is_updating():
+    account = Account(update_s=30.0)
+    account.create(**indexed(index("by_city"), index("by_day", "day")))
+    capacity = {"IndexName": "by_day", "ProvisionedThroughput": units(9, 9)}
+    updating = account.update(GlobalSecondaryIndexUpdates=[{"Update": capacity}])
+    statuses = {index["IndexName"]: index["IndexStatus"] for index in updating["GlobalSecondaryIndexes"]}
+    assert statuses == {"by_city": "ACTIVE", "by_day": "UPDATING"}
+
+
+def test_a_table_created_again_starts_a_new_history():
+    account = Account()
+    account.create()
+    account.update(ProvisionedThroughput=units(4, 4))
+    account.call("DeleteTable", TableName="orders")
+    account.call("CreateTable", **table())
+    assert account.describe()["ProvisionedThroughput"] == units(5, 5) | {"NumberOfDecreasesToday": 0}

@@ -102,3 +102,17 @@ def test_a_value_has_32_levels_at_most(
     update = b'{"TableName":"orders","Key":{"pk":{"S":"a"}},"UpdateExpression":"SET x=:x",'
     update += b'"ExpressionAttributeValues":{":x":' + value + b"}}"
     invalid(asked(orders, "UpdateItem", update), NESTED)
+
+
+def test_an_update_s_sums_are_counted_and_its_assignments_are_not(orders: ServiceApp) -> None:
+    many = {"Key": KEY, "ExpressionAttributeValues": {":v": {"N": "1"}}}
+    update = {"UpdateExpression": "SET " + ",".join(f"a{n}=:v" for n in range(400))}
+    assert asked(orders, "UpdateItem", many | update)[0] == 200
+    update = {"UpdateExpression": "SET " + ",".join(f"a{n}=a{n}+:v" for n in range(301))}
+    invalid(asked(orders, "UpdateItem", many | update), f"Invalid UpdateExpression: {TOO_MANY}")
+
+
+def test_hyphens_hide_no_level(orders: ServiceApp) -> None:
+    path = ".".join(["a-b"] * 33)
+    told = TOO_DEEP.format(levels=33)
+    invalid(asked(orders, "GetItem", {"Key": KEY, "ProjectionExpression": path}), told)

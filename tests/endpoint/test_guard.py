@@ -146,3 +146,10 @@ def test_boto3_reads_why_and_an_allowed_name_is_answered() -> None:
 )  # fmt: skip
 def test_a_host_header_has_one_name(header: str, name: str) -> None:
     assert hostname_of(header) == name
+
+
+def test_no_name_at_all_is_no_browser_s_and_an_address_is_nobody_s() -> None:
+    assert asked(router_of(), SIGNED)[0] == 200
+    assert asked(router_of(), {}, method=b"GET", url=b"/_keyheat/health")[0] == 200
+    assert asked(router_of(), {"host": "10.1.2.3:8000"}, method=b"GET", url=b"/_keyheat/health")[0] == 200
+    assert asked(router_of(), SIGNED | {"origin": "http://evil.example"})[0] == 403

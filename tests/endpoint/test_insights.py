@@ -10,7 +10,7 @@ from keyheat.endpoint.cloudwatch.insights import STATISTICS
 from keyheat.endpoint.contributors import KEPT, MOST_KEYS, KeyCounts
 from keyheat.model.transactions import IndexWrite
 from tests.endpoint.account import N, S, attributes, index, on_demand, schema, table, units
-from tests.endpoint.clients import START_S, ServiceApp
+from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 from tests.endpoint.ordering import first_refused
 
 START = datetime.fromtimestamp(START_S, UTC)
@@ -255,3 +255,42 @@ def test_counting_is_exact_while_keys_are_few_and_bounded_when_they_are_not() ->
     assert counts.total == 6.0 * MOST_KEYS + 20_000 + 100_000
     counts.close()
     assert len(counts.values) == 100
+
+
+def test_what_is_not_there_cannot_be_turned_on(app: ServiceApp) -> None:
+    for request in ({"TableName": "absent"}, {"TableName": "orders", "IndexName": "absent"}):
+        with pytest.raises(app.ddb.exceptions.ResourceNotFoundException):
+            app.ddb.update_contributor_insights(ContributorInsightsAction="ENABLE", **request)
+
+
+def test_reads_refused_for_an_index_are_its_own(app: ServiceApp) -> None:
+    put(app, "ann", 1, shop="north", text="x" * 20_000)
+    turn(app)
+    turn(app, IndexName="by-shop")
+    model = app.service.catalog.get("orders").model
+    while model.admit_read(b"12345678", 1.0, app.clock(), index="by-shop") is None:
+        pass
+    assert refused(app, "query", IndexName="by-shop", **of("shop", "north"))
+    assert values(report(app, "PKT", "by-shop")) == {("north",): 1.0}
+    assert values(report(app, "PKT")) == {}
+
+
+def test_a_minute_is_shown_once_it_is_published() -> None:
+    app = service_app_at(publish_delay_s=120.0)
+    create(app)
+    turn(app)
+    put(app, "ann", 1)
+    assert values(report(app, "PKC")) == {}
+    app.clock.advance(60)
+    assert values(report(app, "PKC")) == {("ann",): 3.0}
+
+
+def test_numbers_and_bytes_are_shown_as_written(service_app: ServiceApp) -> None:
+    app = service_app
+    types = [*attributes("n", kind="N"), *attributes("b", kind="B")]
+    app.ddb.create_table(**on_demand(KeySchema=schema("n", "b"), AttributeDefinitions=types))
+    turn(app)
+    numbers = ["0", "7", "-12.5", "1200", "0.00034", "-99999999999999999999999999999999999999"]
+    for number in numbers:
+        app.ddb.put_item(TableName="orders", Item={"n": {"N": number}, "b": {"B": b"\0\1\xff"}})
+    assert set(values(report(app, "SKC"))) == {(number, "AAH/") for number in numbers}

@@ -310,3 +310,25 @@ def test_metrics_are_by_operation_and_verb(app: ServiceApp) -> None:
     assert found["ReturnedItemCount", "ExecuteStatement", "PartiQLSelect"] == 3
     assert ("SuccessfulRequestLatency", "ExecuteStatement", "PartiQLInsert") in found
     assert ("SuccessfulRequestLatency", "BatchExecuteStatement", "Write") in found
+
+
+def test_a_token_of_another_statement_is_refused(app: ServiceApp) -> None:
+    token = run(app, "SELECT * FROM music", Limit=1)["NextToken"]
+    for bad, statement in ((token, "SELECT * FROM music WHERE plays = 1"), ("x", "SELECT * FROM music")):
+        wrong = ("ValidationException", "NextToken does not match request")
+        assert error_of(app, statement, NextToken=bad) == wrong
+
+
+def test_a_failed_condition_shows_the_item_where_that_is_wanted(app: ServiceApp) -> None:
+    statement = "DELETE FROM music WHERE artist = 'abba' AND song = 's1' AND plays > 10"
+    with pytest.raises(ClientError) as caught:
+        run(app, statement, ReturnValuesOnConditionCheckFailure="ALL_OLD")
+    answer: Any = caught.value.response
+    assert answer["Item"]["plays"] == {"N": "10"}
+
+
+def test_order_by_wants_a_partition_key_and_key_attributes(app: ServiceApp) -> None:
+    assert "Must have WHERE clause" in error_of(app, "SELECT * FROM music ORDER BY song")[1]
+    assert "hash key condition" in error_of(app, "SELECT * FROM music WHERE plays = 1 ORDER BY song")[1]
+    of_no_key = error_of(app, "SELECT * FROM music WHERE artist = 'a' ORDER BY plays")[1]
+    assert "must be part of the primary key" in of_no_key

@@ -1,14 +1,18 @@
 """What the server does around a handler: errors, metrics, admin pages, and the same answer to boto3."""
 
 import logging
+import random
 from typing import Any
+from urllib.request import urlopen
 from zlib import crc32
 
 import orjson
 import pytest
 from botocore.exceptions import ClientError
 
+from keyheat.endpoint.dynamodb import request_ids
 from keyheat.endpoint.operations import CONTROL
+from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
 from keyheat.endpoint.service import Handler, Service
@@ -180,3 +184,25 @@ def minute_of(app: ServiceApp, metric: str, **dimensions: str) -> float:
     named = [{"Name": name, "Value": value} for name, value in {"TableName": "small", **dimensions}.items()]
     (value,) = values(app, query(metric, dimensions=named))
     return value
+
+
+def test_request_ids_are_long_and_never_alike() -> None:
+    ids = request_ids(random.Random(1))
+    some = [next(ids) for _ in range(1000)]
+    assert len(set(some)) == 1000
+    assert {len(one) for one in some} == {52}
+
+
+def test_a_running_endpoint_says_that_it_is_well(endpoint: EndpointProcess) -> None:
+    with urlopen(f"{endpoint.url}/_keyheat/health") as answer:
+        assert orjson.loads(answer.read()) == {"status": "ok", "scale": 1.0}
+
+
+def test_boto3_puts_and_gets_on_a_running_endpoint(ddb: Any) -> None:
+    ddb.create_table(**on_demand("put-and-got"))
+    item = {"pk": {"S": "schlüssel"}, "data": {"B": b"\x00\xff"}, "n": {"N": "1.50"}}
+    answer = ddb.put_item(TableName="put-and-got", Item=item, ReturnConsumedCapacity="TOTAL")
+    assert answer["ConsumedCapacity"]["CapacityUnits"] == 1.0
+    assert ddb.get_item(TableName="put-and-got", Key={"pk": item["pk"]})["Item"]["data"] == item["data"]
+    with pytest.raises(ddb.exceptions.ResourceNotFoundException):
+        ddb.get_item(TableName="no-such-table", Key={"pk": {"S": "a"}})

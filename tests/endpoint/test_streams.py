@@ -178,3 +178,13 @@ def test_a_disabled_stream_and_that_of_a_deleted_table_are_read_for_a_day(stream
     streamed.app.clock.advance(86_401)
     assert error_of(streamed.streams.describe_stream, StreamArn=arn)[0] == "ResourceNotFoundException"
     assert streamed.streams.list_streams()["Streams"] == []
+
+
+@pytest.mark.parametrize(
+    "specification", [{"StreamEnabled": True}, {"StreamEnabled": False, "StreamViewType": "NEW_IMAGE"}]
+)
+def test_a_switch_that_contradicts_its_view_is_refused(specification: dict[str, Any]) -> None:
+    streamed = Streamed(view=None)
+    code, message = error_of(streamed.ddb.update_table, TableName="orders", StreamSpecification=specification)
+    assert (code, "StreamViewType" in message) == ("ValidationException", True)
+    assert "LatestStreamArn" not in streamed.ddb.describe_table(TableName="orders")["Table"]

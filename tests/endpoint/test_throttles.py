@@ -115,3 +115,8 @@ def test_every_reason_has_a_row():
         for cause in Cause
     }
     assert {row[1] for row in ROWS} == made
+
+
+def test_a_batch_beyond_the_provisioned_throughput_says_so():
+    limit = refusal("TableWriteProvisionedThroughputExceeded")
+    assert throttled(Asked(True), limit, batch=True).code == EXCEEDED

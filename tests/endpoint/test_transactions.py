@@ -116,3 +116,9 @@ def test_one_refused_read_cancels_everything(service_app: Any) -> None:
     ddb.put_item(TableName="small", Item={"pk": {"S": "a"}, "x": {"S": "x" * 300_000}})
     gets = [{"Get": {"TableName": "small", "Key": {"pk": {"S": "a"}}}}]
     assert cancelled(ddb.transact_get_items, TransactItems=gets) == ["ProvisionedThroughputExceeded"]
+
+
+def test_an_update_that_its_item_does_not_allow_is_a_reason(orders: Any) -> None:
+    error = refused(orders.transact_write_items, TransactItems=[update(1, "SET s = s + :v"), put(2)])
+    assert [reason["Code"] for reason in error["CancellationReasons"]] == ["ValidationError", "None"]
+    assert "incorrect data type" in error["CancellationReasons"][0]["Message"]

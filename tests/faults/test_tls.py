@@ -199,3 +199,13 @@ def test_nothing_turns_it_off() -> None:
     found = [str(path) for path in sources if TURNS_IT_OFF.search(path.read_text(encoding="utf-8"))]
     assert found == []
     assert TURNS_IT_OFF.search("session.client(name, verify=False)")
+
+
+@pytest.mark.opens
+@both
+def test_an_authority_that_the_profile_names_is_trusted(
+    make: str, certificate: Certificate, tmp_path: Path
+) -> None:
+    (tmp_path / "config").write_text(f"[default]\nca_bundle = {certificate.path}\n")
+    with serving(certificate) as (url, _read):
+        assert one_answer(make, url).accepted

@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterator
 from itertools import count
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,8 @@ from keyheat.load.shards import ShardFollower
 from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
-from keyheat.load.users.orders import OrderTally, guarded, order_item, total_key, total_update
+from keyheat.load.users.orders import OrderTally, guarded, order_item, placed_s, total_key, total_update
+from keyheat.model.units import item_bytes
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 
 pytestmark = pytest.mark.opens
@@ -111,3 +113,26 @@ def test_a_flush_that_is_sent_again_counts_once(orders: Orders) -> None:
     key = {orders.totals.partition_key: {"S": total_key("run-1", of)}}
     item = orders.client.get_item(TableName=orders.totals.name, Key=key)["Item"]
     assert (item["orders"]["N"], item["quantity"]["N"]) == ("14", "40")
+
+
+def test_an_order_is_as_large_as_it_is_asked_to_be(scenario: Scenario) -> None:
+    of, number = ("product-1", "2026-11-21"), "1795176000123-0000001-000001"
+    item = order_item(scenario.table, "run", number, of, quantity=3, size_bytes=1_000)
+    assert item_bytes(item) == 1_000
+    assert placed_s(number) == 1_795_176_000.123
+    small = order_item(scenario.table, "run", number, of, quantity=3, size_bytes=10)
+    assert item_bytes(small) > 10  # as small as it can be
+
+
+def test_a_follower_of_a_stream_with_pages_of_shards(follower: ShardFollower, orders: Orders) -> None:
+    orders.split()
+
+    class Paged:
+        """DescribeStream with three shards in a page."""
+
+        def describe_stream(self, **request: Any) -> Any:
+            return follower.client.describe_stream(Limit=3, **request)
+
+    paged = ShardFollower(Paged(), follower.arn)
+    paged.refresh()
+    assert len(paged.shards) == 12

@@ -1,10 +1,15 @@
 """The cache lets one read of a key through per lifetime, and nothing that was not found."""
 
+from collections.abc import Callable
+
 import gevent
+import pytest
 
 from keyheat.load.users.collections import Collected, ReadThroughCache, copies_of
+from keyheat.scenario.scenario import ScenarioError
 from keyheat.scenario.spec.part import CacheSpec
 from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec
+from tests.make import a_scenario
 
 KEY = ("hot", None)
 
@@ -67,3 +72,50 @@ def test_copies_are_global_indexes_with_the_same_keys_and_all_attributes() -> No
     )
     table = TableSpec(name="orders", sort_key="sk", provisioned=capacity, indexes=indexes)
     assert copies_of(table) == (None, "copy")
+
+
+def tried(cache: ReadThroughCache, read: Callable[[], Collected]) -> str:
+    try:
+        cache.get(KEY, read)
+    except LookupError:
+        return "broken"
+    return "read"
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_what_was_not_found_is_not_kept(complete: bool) -> None:
+    """An absent item may be written at any time, and a throttled read found nothing out."""
+    table = Table(Collected([], complete, 1, 0.5))
+    cache = table.cache()
+    for _ in range(3):
+        cache.get(KEY, table.read)
+    assert table.reads == 3
+
+
+def test_a_read_that_breaks_leaves_nobody_waiting() -> None:
+    table = Table()
+    cache = table.cache()
+
+    def breaks() -> Collected:
+        gevent.sleep(0)
+        raise LookupError
+
+    first, second = gevent.spawn(tried, cache, breaks), gevent.spawn(cache.get, KEY, table.read)
+    gevent.joinall([first, second], timeout=600, raise_error=True)
+    assert first.value == "broken"
+    assert second.value[1] is not None
+
+
+def test_it_holds_so_many_items_and_no_more() -> None:
+    table = Table()
+    cache = table.cache(items=2)
+    for name in ("a", "b", "c", "a"):
+        cache.get((name, None), table.read)
+    assert table.reads == 4
+
+
+def test_a_cache_without_lifetime_or_room_is_refused() -> None:
+    with pytest.raises(ScenarioError) as refused:
+        a_scenario(loadtest="read_cache", cache={"ttl_s": 0, "items": 0}, thresholds={"wrong_reads_max": -1})
+    paths = {line.rpartition("@ ")[2] for line in refused.value.errors}
+    assert paths == {"$.cache.ttl_s", "$.cache.items", "$.thresholds.wrong_reads_max"}

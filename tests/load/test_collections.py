@@ -134,3 +134,16 @@ def test_a_query_asks_for_what_it_says() -> None:
                  '":s":{"S":"00"}', '"ExclusiveStartKey":{"pk":{"S":"x"}}'):  # fmt: skip
         assert part in body
     assert "ConsistentRead" not in body
+
+
+def test_numbers_are_in_order_of_their_values() -> None:
+    shards = {"a": [{"views": {"N": "9"}}, {"views": {"N": "100"}}], "b": [{"views": {"N": "-1.5e1"}}]}
+    asked = Query(table="images", partition_key="slot", sort_key="views", index="top", descending=True)
+    found = read_collection(("a", "b"), asked, lambda shard, _start: (shards[shard][::-1], None))
+    assert [item["views"]["N"] for item in found] == ["100", "9", "-1.5e1"]
+
+
+def test_all_shards_are_asked_at_once() -> None:
+    table = Table(stored([]), ORDER)
+    read_collection(("hot#0", "hot#1", "hot#2", "hot#3"), ORDER, table.page)
+    assert table.most_in_flight == 4

@@ -143,3 +143,21 @@ def test_a_worker_that_goes_and_one_that_joins_lose_nothing(
     assert set(totals["errors_by_kind"]) <= {"still_in_flight_at_stop"}
     answered = totals["accepted"] + totals["throttled"]
     assert answered <= sum(decided(endpoint.url).values()) <= answered + totals["errors"]
+
+
+@pytest.mark.nightly
+def test_a_run_that_loses_every_worker_ends_and_is_not_valid(
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, verb: Verb
+) -> None:
+    folder = tmp_path / "run"
+    master, *workers = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "300s")
+    eventually(lambda: (folder / "run.json").exists() and sum(decided(endpoint.url).values()) > 100)
+    for worker in workers:
+        worker.kill()
+    _out, err = master.communicate(timeout=PATIENCE_S)
+    assert master.returncode == 0, err
+    run = run_of(folder)
+    assert len(run["generator"]["missing"]) == 2
+    assert run["generator"]["bound"]
+    assert any("no worker was left" in check for check in run["generator"]["checks"])
+    assert verb("analyze", folder).code == 3

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.load.transport.signer import AccessKeys
-from keyheat.load.transport.target import credentials_for, target_at
+from keyheat.load.transport.target import TargetError, credentials_for, target_at
 from tests.load.scripted import HANG_UP, answered, serving
 
 pytestmark = pytest.mark.opens
@@ -89,3 +89,17 @@ def test_a_program_that_gives_credentials(home: Path) -> None:
 def test_a_container(container: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{container}/container")
     is_renewed("container")
+
+
+def test_a_profile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "credentials").write_text(
+        "[default]\naws_access_key_id = other\naws_secret_access_key = other\n"
+        "[load]\naws_access_key_id = of-profile\naws_secret_access_key = secret\n"
+    )
+    monkeypatch.setenv("AWS_PROFILE", "load")
+    assert two_keys()[0] == AccessKeys("of-profile", "secret")
+
+
+def test_somebody_who_is_not_logged_in_is_told_so_before_anything_starts() -> None:
+    with pytest.raises(TargetError, match="set AWS_PROFILE, or log in"):
+        credentials_for(TARGET)

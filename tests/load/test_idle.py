@@ -29,3 +29,13 @@ def test_where_requests_are_rare_no_connection_idles_too_long(every_s: float, co
     turns = used(Idle(SPREAD), [number * every_s for number in range(100)])
     assert len(set(turns)) == connections
     assert connections * every_s < IDLE_S
+
+
+def test_a_connection_in_use_is_nobody_elses() -> None:
+    idle: Idle[str] = Idle(2)
+    idle.add("first", 0.0)
+    idle.add("second", 0.0)
+    assert [idle.take(0.1), idle.take(0.1)] == [("first", 0.0), None]
+    idle.add("first", 0.2)
+    assert sorted(idle.emptied()) == ["first", "second"]
+    assert idle.take(0.3) is None

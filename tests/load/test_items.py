@@ -78,3 +78,19 @@ def test_an_item_is_as_large_as_is_drawn(sizes: dict[str, object]) -> None:
 def test_an_item_without_room_for_its_keys_is_refused() -> None:
     with pytest.raises(ItemTooSmall, match="item_bytes"):
         template(100).put("k" * 100, "", Random(1))
+
+
+def test_an_index_finds_its_attribute_in_every_item() -> None:
+    items = template(500, **INDEXED)
+    values = {orjson.loads(items.put("k", "s", Random(seed)))["Item"]["land"]["S"] for seed in range(50)}
+    assert len(values) > 10
+
+
+def test_an_item_may_be_left_out_of_an_index() -> None:
+    item = orjson.loads(template(500, **INDEXED).item("k", "s", Random(1), attributes={"land": None}))
+    assert item.keys() == {"pk", "größe", "filler"}
+    assert item_bytes(item) == 500
+
+
+def test_an_item_may_be_larger_than_the_scenario_says() -> None:
+    assert item_bytes(orjson.loads(template(300).item("k", "", Random(1), 70_000))) == 70_000

@@ -1,6 +1,7 @@
 """Keys are of the table's types, in the order of the text that was drawn, and never somebody else's."""
 
 from base64 import b64decode
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.load.users.items import ItemTemplate, KeyEncoding, KeyValues, marked, prefix_of
-from keyheat.model.units import item_bytes
+from keyheat.model.units import item_bytes, number_bytes
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.sharding.reader import sort_value
 from tests.make import a_scenario
@@ -137,3 +138,17 @@ def test_an_update_marks_the_item_too(expression: str, expected: str) -> None:
     assert after["UpdateExpression"] == expected
     assert after["ExpressionAttributeNames"] == {"#keyheat_run": "keyheat_run"}
     assert after["ExpressionAttributeValues"][":keyheat_run"] == {"S": RUN}
+
+
+@given(text=st.text(max_size=20))
+def test_numbers_are_as_dynamodb_keeps_them(text: str) -> None:
+    digits = KeyEncoding("N").text(text)
+    assert len(digits) == 38
+    assert number_bytes(digits) == 20
+    assert str(Decimal(digits)) == digits
+
+
+def test_keys_of_two_runs_differ() -> None:
+    for kind in ("S", "N", "B"):
+        one, other = (KeyEncoding(kind, prefix_of(run)).text("hot") for run in (RUN, "ba9876543210"))
+        assert one != other != KeyEncoding(kind).text("hot")

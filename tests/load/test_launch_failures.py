@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from keyheat.cli.conclude import How
 from keyheat.cli.main import main
+from keyheat.cli.run import tell_once
 from keyheat.load.run import launch
 from keyheat.load.run.launch import Launched, LaunchProgress
 from keyheat.runfiles import FILES, RUN
@@ -124,3 +126,23 @@ def test_loads_beside_each_other_each_have_their_progress_and_their_end() -> Non
     )
     assert tuple(one.code for one in ended) == codes
     assert [one.said for now in seen for one in now] == [["hello 5"], ["hello 0"]]
+
+
+def test_one_that_breaks_before_its_files_is_heard(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "launch", lambda *_: Launched(1, "no space left\n", "some-run"))
+    said = verb("run", "hotkey", "--out", tmp_path / "run")
+    assert said.code == 3
+    assert "no space left" in said.err
+    assert "run.json is missing" in said.err
+
+
+def test_a_note_is_said_once_in_a_series(capsys: pytest.CaptureFixture[str]) -> None:
+    """Such as what auto scaling may do to the table that each of its runs loads."""
+    note, how = "keyheat: note: table orders: auto scaling may change it", How(target="aws")
+    for last in ("keyheat: cleaned", "keyheat: not cleaned"):
+        tell_once([note, "a line of its own", last], how)
+    assert capsys.readouterr().err.splitlines() == [note, "keyheat: cleaned", "keyheat: not cleaned"]
+    tell_once([note], How(target="aws"))
+    assert capsys.readouterr().err.splitlines() == [note], "the next series says it again"

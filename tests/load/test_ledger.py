@@ -230,3 +230,37 @@ def test_memory_is_bounded_and_the_oldest_are_forgotten() -> None:
     writer.put("hot#0", "c")  # acknowledged once more: it is the newest now
     writer.put("hot#1", "f")
     assert writer.on_table("hot#0") == ["hot#0/c", "hot#0/e"]
+
+
+@pytest.mark.parametrize("answer", [THROTTLED, NOTHING])
+def test_what_was_not_acknowledged_is_not_required(answer: Answer) -> None:
+    writer = Writer()
+    writer.put("hot#0", "a", answer=answer)
+    assert writer.on_table("hot#0") == []
+
+
+def test_one_exact_sort_key() -> None:
+    writer = Writer()
+    for sort_key in ("a", "ab"):
+        writer.put("hot#0", sort_key)
+    exact = Query(table="images", partition_key="pk", sort_key="sk", prefix="a", exact=True)
+    assert writer.required(exact, ("hot#0",)) == ["hot#0/a"]
+
+
+def test_an_item_that_is_being_updated_is_required_in_the_table() -> None:
+    writer = Writer()
+    writer.put("hot#0", "a")
+
+    def look() -> None:
+        assert writer.on_table("hot#0") == ["hot#0/a"]
+        assert writer.on_index("a") == []
+
+    during(writer, "UpdateItem", {"TableName": "images", "Key": key("hot#0", "a")}, look)
+
+
+def test_an_update_that_does_not_say_what_it_changed_leaves_the_place_in_the_table() -> None:
+    writer = Writer()
+    writer.put("hot#0", "a")
+    writer.send("UpdateItem", {"TableName": "images", "Key": key("hot#0", "a")})
+    assert writer.on_table("hot#0") == ["hot#0/a"]
+    assert writer.on_index("a") == []

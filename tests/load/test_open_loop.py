@@ -74,3 +74,21 @@ def test_retries_leave_every_attempt_in_the_record(load_run: Loaded, tmp_path: P
     assert service == totals["attempts"] == totals["accepted"] + totals["throttled"] + totals["errors"]
     assert latencies["PutItem.backoff"].get_total_count() == counted["retries.attempts"]
     assert totals["attempts"] >= latencies["PutItem.response"].get_total_count() + counted["retries.attempts"]
+
+
+def test_what_an_adaptive_client_holds_back_is_not_said_to_be_sent(load_run: Loaded, tmp_path: Path) -> None:
+    """Every request asks for more than the table has saved up, so that all but the first are throttled."""
+    load = "requests_per_s = 40\nitem_bytes = 390_000\n[client]\nsdk = 'boto3-2026'\nmode = 'adaptive'"
+    made, _ = run(load_run, tmp_path, load, "--set", "load.users=200", write=1)
+    health, counted = made["generator"], made["counted"]
+    duration_s = counted["retries.requests"] / health["achieved_per_s"]
+    held_back = health["held_back_per_s"] * duration_s
+    assert held_back > 10 or health["bound"]
+    assert held_back <= counted["retries.waiting"]
+    dropped = counted["arrivals.dropped"]
+    begun = counted["retries.requests"] + held_back
+    late = health["asked_per_s"] * health["loop_lag_ms_max"] / 1000  # due while the process waited for a CPU
+    assert begun + dropped == pytest.approx(health["asked_per_s"] * duration_s, abs=3 + late)
+    sent = f"sent {health['achieved_per_s']:.0f} of {health['asked_per_s']:.0f} requests/s of demand"
+    (said,) = [check for check in health["checks"] if check.startswith(sent)]
+    assert f", {health['held_back_per_s']:.0f} held back by the client's own rate" in said

@@ -163,3 +163,35 @@ def test_runs_are_named_for_the_scenario_and_the_time(
 def test_a_duration_is_known_where_nobody_is_at_a_web_page(said: dict[str, Any], duration_s: float) -> None:
     plan = check_options(options(**said), locustfiles=["hotkey.py"], needs_sort_key=False)
     assert plan.duration_s == duration_s
+
+
+def test_auto_scaling_of_the_scenarios_table_is_nothing_to_a_table_that_is_there(tmp_path: Path) -> None:
+    said = options(scenario=str(scaled_scenario(tmp_path)), table="orders", target="http://127.0.0.1:8000")
+    assert check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False).guards.table == "orders"
+
+
+def test_items_too_small_for_their_keys_are_said(scenario_file: Path) -> None:
+    text = scenario_file.read_text().replace("item_bytes = 27_000", "item_bytes = 100")
+    scenario_file.write_text(text.replace('sort_key = "sk"', f'sort_key = "{"s" * 60}"'))
+    assert "$.load.item_bytes" in errors_of(options(scenario=str(scenario_file)), locustfiles=["hotkey.py"])
+
+
+def test_a_budget_on_the_command_line_goes_before_that_of_the_scenario() -> None:
+    plan = check_options(options(max_dollars=0.5), locustfiles=["hotkey.py"], needs_sort_key=False)
+    assert (plan.budget.dollars, plan.budget.units) == (0.5, None)
+
+
+def test_a_price_list_that_is_not_there_is_said(tmp_path: Path) -> None:
+    assert "--prices" in errors_of(options(prices=str(tmp_path / "no.toml")), locustfiles=["hotkey.py"])
+
+
+def test_a_budget_of_nothing_is_refused() -> None:
+    said = errors_of(options(max_dollars=0.0, max_minutes=-1.0), locustfiles=["hotkey.py"])
+    assert "--max-dollars" in said
+    assert "--max-minutes" in said
+
+
+def test_settings_are_those_of_every_verb() -> None:
+    said = options(scenario="hotkey", settings=["load.duration_s=7", "keys.share=0.5"])
+    plan = check_options(said, locustfiles=["anything.py"], needs_sort_key=False)
+    assert (plan.scenario.load.duration_s, plan.scenario.keys.share, plan.scenario.expects) == (7, 0.5, None)

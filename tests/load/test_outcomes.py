@@ -10,7 +10,7 @@ from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transaction, note_single
+from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transaction, consumed, note_single
 from keyheat.scenario.keys import digest_of
 
 ATTEMPT = Attempt("BatchWriteItem", "write", "a", 1_000.5, 10, 2_000)
@@ -174,3 +174,25 @@ def test_the_keys_on_which_writers_met_are_kept_merged_and_sent() -> None:
     assert record.meetings == {}
     whole.merge(Record(meetings={"conflicts": whole.meetings["conflicts"]}))
     assert whole.meetings["conflicts"].weight(digest_of("b")) == 4.0
+
+
+def test_a_batch_that_got_no_answer_failed_whole() -> None:
+    record = Record()
+    assert batch()(record, ATTEMPT, Answer(0, b"", 0.1, failure="timeout")) == "timeout"
+    assert totals(record) == (0, 0, 3, 0.0)
+    assert record.errors_by_kind == {"timeout": 3}
+
+
+def test_a_condition_that_holds_or_is_throttled_is_as_any_other_write() -> None:
+    record, note = Record(), Conditional(units=2.0, failed_units=5.0)
+    assert note(record, ATTEMPT, answer(ConsumedCapacity={"TableName": "t", "CapacityUnits": 3.0})) is None
+    assert note(record, ATTEMPT, error("ThrottlingException")) == "ThrottlingException"
+    assert totals(record) == (1, 1, 0, 3.0)
+    assert throttled_rows(record)[0]["units"] == 2.0
+    assert record.counted == {}
+
+
+def test_the_units_of_several_tables_are_added() -> None:
+    two = [*CAPACITY, {"TableName": "u", "CapacityUnits": 1.5}]
+    assert consumed(answer(ConsumedCapacity=two)) == (13.5, {"gsi": 2.0})
+    assert consumed(answer()) == (0.0, {})

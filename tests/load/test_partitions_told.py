@@ -78,3 +78,17 @@ def test_a_run_says_which_rules_struck_while_it_loaded_and_how_often(endpoint: E
     assert said[0].endswith("labels take for the table's own doing: mine 2 times, rule-2 4 times")
     run.see_faults(target_at("http://127.0.0.1:9"))
     assert health.missing[1].startswith("whether rules of faults struck: the endpoint did not answer")
+
+
+def test_nobody_there_is_said() -> None:
+    with pytest.raises(NotTold, match="did not answer"):
+        partitions_of(target_at("http://127.0.0.1:9"), "orders", 0.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [("404 Not Found", b""), ("200 OK", b"coffee"), ("200 OK", b'{"rules": [{"name": 1}]}')],
+)
+def test_rules_of_faults_that_are_not_told_are_not_taken_for_none(status: str, body: bytes) -> None:
+    with odd(status, body) as target, pytest.raises(NotTold):
+        faults_of(target)

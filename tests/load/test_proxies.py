@@ -1,6 +1,7 @@
 """Nothing on this machine is asked through a proxy; everything else, with either transport, is."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from botocore.exceptions import BotoCoreError
@@ -158,3 +159,22 @@ def test_a_proxy_that_a_load_cannot_go_through_is_said_before(
     with pytest.raises(TargetError, match=why) as caught:
         a_transport("signed", target_at(IN_TLS))
     assert "secret" not in str(caught.value)
+
+
+def test_a_program_under_test_goes_past_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "tables.example")
+    said = LocalDynamoDB("http://127.0.0.1:8000").environment()
+    assert said["NO_PROXY"] == said["no_proxy"] == "tables.example,127.0.0.1"
+
+
+@pytest.mark.opens
+@both
+def test_a_proxy_that_refuses_is_a_failure_with_a_name(make: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n" + HANG_UP) as server:
+        proxied(monkeypatch, server.url)
+        answer = a_transport(make, target_at(IN_TLS, region="us-east-1")).send("PutItem", REQUEST)
+    assert answer.failure == "connection_failed"
+
+
+def test_what_counts_as_elsewhere_is_decided_once() -> None:
+    assert replace(target_at("http://127.0.0.1:8000"), loopback=False).local is False

@@ -161,3 +161,9 @@ def test_reads_go_to_the_table_and_to_its_copies(load_run: Loaded, tmp_path: Pat
         for name in (None, "copy")
     )
     assert of_table == pytest.approx(of_copy, abs=4 * sqrt(of_table + of_copy))
+
+
+def test_a_cache_that_nobody_would_read_through_is_refused(load_run: Loaded, tmp_path: Path) -> None:
+    err = load_run("hotkey.py", scenario(tmp_path, more="[cache]\nttl_s = 1"), code=2)
+    assert "no user of this load test reads through a cache @ $.cache" in err
+    assert not (tmp_path / "run").exists()

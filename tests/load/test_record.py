@@ -233,3 +233,33 @@ def test_what_many_workers_keep_of_a_window_is_bounded_once_it_has_settled() -> 
     assert kept[195] > 200, "nobody knows yet who is hot"
     assert {kept[start] for start in range(0, 135, 5)} == {60}
     assert all(named[digest_of("hot")][0] == 36.0 for named in master.windows.values())
+
+
+SECRET = Attempt("PutItem", "write", "a-secret", 5.0, 0, 1, outcome="throttled", units=1.0)
+
+
+def test_keys_appear_as_digests_only() -> None:
+    record = record_of([SECRET])
+    assert "a-secret" not in repr(view(record))
+    assert record.throttles.table()["key"].to_pylist() == [digest_of("a-secret")]
+
+
+@pytest.mark.slow
+def test_a_million_throttles_are_affordable() -> None:
+    one = record_of([SECRET]).throttles
+    for _ in range(20):
+        one.merge(one.from_wire(one.to_wire()))
+    assert len(one) == 2**20
+    assert sum(column.itemsize for column in one.columns.values()) <= 64
+    assert one.table().num_rows == 2**20
+
+
+def test_the_counts_of_a_second_are_found_without_the_others() -> None:
+    record = Record()
+    for second in (7, 5, 7):
+        record.add(Attempt("PutItem", "write", "k", second + 0.5, 0, 1, units=2.0, by_index={"by-day": 1.0}))
+    through_the_wire = Record.from_wire(record.to_wire())
+    for one in (record, through_the_wire):
+        assert one.seconds.in_second(7)[ATTEMPTS] == 2
+        assert {row.resource for row, _ in one.seconds.of_second(7)} == {None, "by-day"}
+        assert (one.seconds.of_second(6), one.seconds.last()) == ([], 7)

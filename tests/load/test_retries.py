@@ -271,3 +271,43 @@ def test_who_leaves_the_line_is_not_waited_for() -> None:
     assert retries.hold_s(first) == 0.0
     now[0] += waits[0]
     assert retries.hold_s(last) < waits[0]
+
+
+@pytest.mark.parametrize(
+    ("url", "failure"),
+    [("http://127.0.0.1:9", "connection_refused"), ("http://nothing.invalid", "name_lookup")],
+)
+def test_a_connection_that_is_none_is_retried_alike(
+    url: str, failure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random.seed(5)
+    theirs = delays_of_botocore(url, 1, monkeypatch)[0]
+    random.seed(5)
+    refused = Answer(0, b"", 0.001, failure=failure)
+    assert delays_of_ours(published(), [refused])[0] == pytest.approx(theirs)
+    assert theirs
+
+
+def test_credentials_that_are_gone_are_not_retried() -> None:
+    gone = Answer(0, b"", 0.001, failure="credentials")
+    assert delays_of_ours(published(), [gone])[0] == []
+    assert not given_up(gone)
+
+
+def test_answers_that_do_not_come_in_time_use_it_up_alike() -> None:
+    retries = published()
+    ends = [len(delays_of_ours(retries, [answer_of(SILENT)])[0]) for _ in range(60)]
+    assert sum(ends) == 500 // 14  # as of every error that is no throttle; it was 10 before 2026
+
+
+def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = [THROTTLED] * 140 + [GOOD]
+    calls = 160
+    with server(script) as (url, _):
+        theirs = [len(delays) for delays in delays_of_botocore(url, calls, monkeypatch)]
+    retries, ours, left = published(), list[int](), [answer_of(reply) for reply in script]
+    for _ in range(calls):
+        delays, _end = delays_of_ours(retries, left)
+        left = left[len(delays) + 1 :] or [answer_of(GOOD)]
+        ours.append(len(delays))
+    assert ours == theirs

@@ -108,3 +108,12 @@ def test_a_run_changes_its_table_and_says_when(load_run: Loaded, scenario_file: 
     )
     assert 0.1 <= event["at_s"] <= event["in_force_s"] - 0.15
     assert event["refused"] is None
+
+
+def test_auto_scaling_is_not_for_a_real_run(load_run: Loaded, scenario_file: Path, tmp_path: Path) -> None:
+    text = scenario_file.read_text()
+    scaling = "[table.auto_scaling.write]\nmin = 5\nmax = 40_000\n[keys]"
+    scenario_file.write_text(text.replace("[keys]", scaling))
+    err = load_run("hotkey.py", scenario_file, code=2)
+    assert "auto scaling is simulated only (keyheat simulate)" in err
+    assert not (tmp_path / "run").exists()

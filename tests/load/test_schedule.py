@@ -113,3 +113,7 @@ def test_after_the_last_that_is_asked_for_nothing_is_due() -> None:
     for _ in range(10):
         schedule.take()
     assert schedule.due_s == float("inf")
+
+
+def test_a_process_whose_part_is_not_among_them_has_no_share() -> None:
+    assert not Schedule(STEADY, even, 2, 2).has_share

@@ -185,3 +185,32 @@ def test_a_full_disk_is_one_clear_line(load_run: Loaded, scenario_file: Path, tm
     assert len([line for line in err.splitlines() if line.startswith("keyheat: cannot write")]) == 1
     assert not [name for name in files_in(folder) if name.endswith(".tmp")]
     assert run_of(folder)["status"] == "running"
+
+
+@pytest.mark.parametrize("named", ["", "hotkey.py,{tests}/datekey.py"])
+def test_one_load_test_is_to_be_chosen(run_locust: Locust, named: str) -> None:
+    """Those of one folder have users of the same names, of which Locust says that they are duplicates."""
+    tests = Path(__file__).parents[2] / "loadtests"
+    code, _out, err = run_locust(named.format(tests=tests), "--headless")
+    assert code == 2
+    assert "load tests are named, but a scenario is made for one: choose one with -f FILE" in err
+    assert "datekey.py, " in err
+    assert "hotkey.py" in err
+    assert "Duplicate" not in err
+
+
+def test_our_options_have_a_help_of_their_own(run_locust: Locust) -> None:
+    code, out, _err = run_locust("hotkey.py", "--keyheat-help")
+    assert code == 0
+    assert "Keyheat's guards:" in out
+    assert "--scenario SCENARIO" in out
+    assert "--run-time" not in out
+
+
+def test_a_folder_with_another_run_is_left_alone(
+    load_run: Loaded, scenario_file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("another run")
+    assert "is not empty" in load_run("hotkey.py", scenario_file, code=2)
+    assert files_in(tmp_path / "run") == {"run.json"}

@@ -164,3 +164,18 @@ def test_in_aws_each_service_has_an_address_of_its_own(host: str) -> None:
     assert make_client(target).meta.endpoint_url == f"https://{host}"
     streams = make_client(target, service="dynamodbstreams")
     assert streams.meta.endpoint_url == "https://streams.dynamodb.eu-west-1.amazonaws.com"
+
+
+def test_a_local_target_needs_no_credentials() -> None:
+    assert credentials_for(target_at("http://127.0.0.1:8000"))() == LOCAL_KEYS
+
+
+def test_a_profile_that_does_not_exist_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    with pytest.raises(TargetError, match="nobody"):
+        aws_target()
+
+
+def test_the_endpoint_of_an_account_is_that_of_its_region() -> None:
+    target = target_at("https://123456789012.ddb.eu-west-1.amazonaws.com")
+    assert (target.url, target.region) == ("https://dynamodb.eu-west-1.amazonaws.com", "eu-west-1")

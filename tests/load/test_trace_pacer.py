@@ -88,3 +88,8 @@ def test_after_the_last_row_nothing_is_due_and_a_process_without_a_part_has_noth
     spare = TraceSchedule(rows(0.0), speed=1.0, part=2, parts=2)
     assert not spare.has_share
     assert spare.due_s == float("inf")
+
+
+def test_twice_the_speed_is_half_the_time() -> None:
+    world = World(TraceSchedule(rows(0.0, 1.0, 4.0), speed=2.0))
+    assert [world.next_row()[1] for _ in range(3)] == [0.0, 0.5, 2.0]

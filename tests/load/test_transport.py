@@ -23,6 +23,7 @@ from keyheat.load.transport.signed import SignedTransport, receive
 from keyheat.load.transport.signer import AccessKeys
 from keyheat.load.transport.target import LOCAL_KEYS, target_at
 from keyheat.load.users.outcomes import failure_of
+from keyheat.model.limits import BATCH_GET_BYTES
 from tests.faults.broken import REFUSALS
 from tests.faults.kinds import FAULTS
 from tests.load.scripted import HANG, HANG_UP, RESET, answered, endless, serving
@@ -379,3 +380,57 @@ def test_pages_without_end_are_dropped_and_said(
             tags_of(client, ARN)
         client.close()
     assert "waiting for the last page of ListTagsOfResource; 2 have come" in capfd.readouterr().err
+
+
+HEADERS = b"x-more: of this\r\n" * 4_000
+
+
+@both
+@pytest.mark.parametrize("status", ["200 OK", "400 Bad Request"])
+@pytest.mark.parametrize(
+    "body", [b"[]", b'"no"', b"null", b'{"ConsumedCapacity":[]}', b'{"__type":7}', b"[" * 9999]
+)
+def test_an_answer_of_another_type_is_an_answer(
+    make: Callable[[str], Transport], status: str, body: bytes
+) -> None:
+    answer = one_answer(make, answered(status, body))
+    assert (answer.status, answer.body, answer.failure) == (int(status[:3]), body, None)
+
+
+@both
+def test_a_throttle_without_reasons_is_a_throttle(make: Callable[[str], Transport]) -> None:
+    body = b'{"__type":"com.amazon.coral.availability#ThrottlingException","message":"m"}'
+    answer = one_answer(make, answered("400 Bad Request", body))
+    assert (answer.throttled, answer.reasons) == (True, ())
+
+
+def test_an_answer_with_more_than_was_announced_is_none() -> None:
+    assert one_answer(signed, WITH_CRC + b"surplus").failure == "bad_http"
+
+
+@both
+@pytest.mark.parametrize(
+    "start", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"]
+)
+def test_headers_without_end_are_dropped(make: Callable[[str], Transport], start: bytes) -> None:
+    with serving(endless(start, HEADERS)) as flood:
+        transport = make(flood.url)
+        answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
+        transport.close()
+    assert answer.failure in ("bad_http", "answer_too_long")
+    assert flood.sent_bytes < most_bytes("PutItem") + UNREAD_BYTES
+
+
+def test_a_control_call_drops_an_answer_without_end() -> None:
+    with serving(endless(*ENDLESS["chunks"])) as flood:
+        client = make_client(target_at(flood.url, region="us-east-1"))
+        with pytest.raises(HTTPClientError, match="more than"):
+            client.describe_table(TableName="t")
+
+
+def test_the_largest_answer_that_dynamodb_gives_is_read() -> None:
+    body = orjson.dumps({"Responses": {"t": ["x" * BATCH_GET_BYTES]}})
+    with serving(answered("200 OK", body)) as server:
+        transport = signed(server.url, timeout_s=60)
+        assert transport.send("BatchGetItem", b"{}").body == body
+        transport.close()

@@ -169,3 +169,12 @@ def test_health_survives_the_wire_and_merges() -> None:
     assert (one.no_user, one.unanswered, one.missing) == (4, 2, ["b"])
     assert (one.began_s, one.ended_s, one.cpu_percent_max, one.starved_s) == (100.0, 110.0, 50.0, 1)
     assert one.lag.count == 200
+
+
+def test_a_run_that_sent_nothing_says_nothing() -> None:
+    assert verdict(health(), attempts=0).bound
+
+
+def test_what_is_missing_leaves_the_rest_valid() -> None:
+    found = verdict(health(offered=1_000, missing=["worker a was lost"]))
+    assert (found.bound, found.missing) == (False, ("worker a was lost",))

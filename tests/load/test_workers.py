@@ -358,3 +358,16 @@ def test_of_a_worker_that_lies_nothing_is_counted_and_the_run_says_nothing(
     assert after == before
     assert problem.startswith("worker host_01234567 sent something else than its record: ")
     assert capsys.readouterr().err == f"keyheat: {problem}\n", "it is said once"
+
+
+def test_orders_survive_the_wire() -> None:
+    assert Order.from_wire(msgpack.unpackb(msgpack.packb(order().to_wire()))) == order()
+
+
+def test_a_run_without_any_worker_says_nothing() -> None:
+    gatherer = Gatherer(
+        SimpleNamespace(runner=Wire(clients={}), parsed_options=SimpleNamespace()), order(), Record()
+    )
+    gatherer.give_order()
+    gatherer.finish()
+    assert "no worker was left" in gatherer.record.health.problems[0]

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+import pytest
+
 from keyheat.model import limits
 from keyheat.model.keyspace import position
 from keyheat.model.meter import LaneMeter
@@ -137,3 +139,23 @@ def test_many_at_once_are_counted_as_one_by_one() -> None:
     assert together.throttles_by_minute() == alone.throttles_by_minute()
     together.accepted_many(2, 6.0, T0 + 60)
     assert together.consumed_by_minute()[int(T0 + 60) // 60].maximum == 3.0
+
+
+def test_each_billing_mode_has_its_own_settings() -> None:
+    capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", max_on_demand=Capacity(None, 80))
+    series = TableModel(capacity, now_s=T0).minutes.series("orders", T0, T0 + 300)
+    assert points(series, "OnDemandMaxWriteRequestUnits") == (Datapoint(T0, 80.0, 1, 80.0, 80.0),)
+    assert points(series, "OnDemandMaxReadRequestUnits") is None
+    assert points(series, "ProvisionedWriteCapacityUnits") is None
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "minutes"),
+    [(0, 120, [0, 60]), (59, 120, [0, 60]), (60, 120, [60]), (0, 60, [0]), (0, 61, [0, 60]), (60, 60, [])],
+)
+def test_the_window_starts_at_a_minute_and_excludes_its_end(
+    start_s: int, end_s: int, minutes: list[int]
+) -> None:
+    series = model().minutes.series("orders", T0 + start_s, T0 + end_s)
+    found = points(series, "ConsumedWriteCapacityUnits") or ()
+    assert [point.start_s - T0 for point in found] == minutes

@@ -110,3 +110,11 @@ def test_an_empty_index_rests_until_it_has_drained_by_so_many_units() -> None:
     assert index.held(20.0) == 20
     assert [index.take(1, 20.0) for _ in range(30)].count(True) == 20
     assert not index.take(1, 30.0)
+
+
+def test_an_index_that_is_spent_without_asking_rests_too() -> None:
+    index = Backlog(bucket=TokenBucket.full(rate=1, depth=100, now_s=0), rest=(20, 20), rng=Random(1))
+    index.spend(100.5, 0.0)
+    assert index.held(20.0) == 0
+    index.spend(0.0, 30.0)
+    assert index.held(30.0) == pytest.approx(29.5)

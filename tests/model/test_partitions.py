@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.keyspace import collection_of, even_boundaries, point, position
+from keyheat.model.keyspace import collection_of, even_boundaries, middle, point, position
 from keyheat.model.partitions import PartitionKind, Partitions, provisioned_partitions, warm_partitions
 from keyheat.words import Capacity, Direction
 
@@ -127,3 +127,25 @@ def test_a_split_hands_no_partition_more_than_its_parent_held() -> None:
     partitions.spread(2, 0.0)
     assert partitions.at(b"\x00" * 8).write.held(0.0) == 100
     assert partitions.at(b"\xff" * 8).write.held(0.0) == 100
+
+
+def test_keys_spread_over_the_partitions() -> None:
+    partitions = make(10)
+    counts = [0] * 10
+    for n in range(10_000):
+        counts[partitions.number(position(f"user-{n}".encode()))] += 1
+    assert min(counts) > 850
+    assert max(counts) < 1_150
+
+
+@pytest.mark.parametrize("count", [1, 3, 5, 7, 11, 13])
+def test_spreading_to_the_present_count_changes_nothing(count: int) -> None:
+    partitions = make(count)
+    partitions.spread(count, 0.0)
+    assert len(partitions) == count
+
+
+def test_the_middle_of_one_hash_does_not_exist() -> None:
+    assert middle(b"\x00" * 8, b"\x00" * 7 + b"\x01") is None
+    assert middle(b"", None) == b"\x80" + b"\x00" * 7
+    assert middle(position(b"a"), position(b"a", b"sort")) is None

@@ -11,7 +11,8 @@ import botocore
 import pytest
 from botocore.retries import adaptive, bucket, quota, standard, throttling
 
-from keyheat.model.retries import QUOTA_TOKENS, AdaptiveRate, RetryQuota, policy_named
+from keyheat.model.resources import Cause
+from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, AdaptiveRate, RetryQuota, policy_named
 
 NEW = policy_named("boto3-2026")
 LEGACY = policy_named("boto3-2025")
@@ -172,3 +173,13 @@ def test_the_adaptive_rate_is_that_by_which_net_tests_its_own() -> None:
         ],
         abs=1e-6,
     )  # fmt: skip
+
+
+def test_what_is_retried_is_said_by_each_policy() -> None:
+    assert not NONE.retries(Cause.KEY_RANGE)
+    assert LEGACY.retries(Cause.KEY_RANGE)
+    assert not LEGACY.retries(Cause.ACCOUNT)
+    assert NEW.retries(Cause.ACCOUNT)
+    assert len({one.name for one in POLICIES}) == len(POLICIES)
+    with pytest.raises(ValueError, match="no SDK 'boto2'; there are none, boto3-2025, boto3-2025-standard"):
+        policy_named("boto2")

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from keyheat.model.keyspace import position
-from keyheat.model.resources import TableCapacity
+from keyheat.model.resources import Cause, TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.words import Capacity
 
@@ -98,3 +98,10 @@ def test_a_partition_may_use_whatever_the_table_has_left() -> None:
     for second in range(400):
         for key, units in zip(keys, (50, 50, 50, 150), strict=True):
             assert all(model.admit_write(key, 10.0, T0 + second) is None for _ in range(units // 10))
+
+
+def test_every_refusal_of_a_cold_on_demand_table_is_a_key_range_refusal() -> None:
+    model = TableModel(ON_DEMAND, now_s=T0, scale=SCALE)
+    drive(model, even_keys, per_s=100, seconds=10)
+    causes = {cause for row in model.decisions.rows() for cause in row["refused"]}
+    assert causes == {Cause.KEY_RANGE.value}

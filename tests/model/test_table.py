@@ -232,3 +232,42 @@ def test_a_new_account_quota_applies_from_now_on() -> None:
     more = TableCapacity(billing_mode="PAY_PER_REQUEST", account=Capacity(20, 20))
     model.change_capacity(more, T0 + 1)
     assert [model.admit_write(position(b"k"), 1.0, T0 + 5) is None for _ in range(30)].count(True) == 20
+
+
+@pytest.mark.slow
+@given(capacity=capacities, history=histories)
+def test_one_request_together_is_one_request(
+    capacity: TableCapacity, history: list[tuple[float, Op]]
+) -> None:
+    one, together = (TableModel(capacity, now_s=T0, scale=0.01) for _ in range(2))
+    now_s = T0
+    for gap_s, op in history:
+        now_s += gap_s
+        assert [admit(one, op, now_s)] == together.admit_together([op], now_s)
+    assert one.decisions.rows() == together.decisions.rows()
+
+
+def test_scale_multiplies_every_rate() -> None:
+    for scale in (0.1, 1.0, 3.0):
+        model = TableModel(TableCapacity(provisioned=Capacity(1, 10_000)), now_s=T0, scale=scale)
+        assert (
+            sum(model.admit_write(position(b"hot"), 1.0, T0) is None for _ in range(9_000)) == 1_500 * scale
+        )
+
+
+def test_an_index_that_the_table_does_not_have_is_an_error() -> None:
+    model = TableModel(TableCapacity(provisioned=Capacity(1, 1)), now_s=T0)
+    with pytest.raises(KeyError):
+        model.admit_read(position(b"k"), 1.0, T0, index="absent")
+    with pytest.raises(KeyError):
+        model.partition_count("absent")
+
+
+def test_a_table_of_one_unit_reports_one_unit_warm() -> None:
+    assert TableModel(TableCapacity(provisioned=Capacity(1, 1)), now_s=T0).warm_throughput() == (1, 1)
+
+
+def test_stored_data_splits_a_partition() -> None:
+    model = TableModel(TableCapacity(provisioned=Capacity(1, 1)), now_s=T0)
+    model.grown(position(b"k"), 11 * 2**30, T0)
+    assert model.partition_count() == 2

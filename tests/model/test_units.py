@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.model import limits
-from keyheat.model.units import attribute_bytes, number_bytes, read_units, write_units
+from keyheat.model.units import attribute_bytes, item_bytes, number_bytes, read_units, write_units
 
 KB = 1024
 
@@ -90,3 +90,7 @@ def test_a_read_costs_what_it_evaluates(
 def test_a_query_never_costs_more_than_its_items_one_by_one(sizes: list[int]) -> None:
     together = read_units(sum(sizes), consistent=True)
     assert together <= sum(read_units(size, consistent=True) for size in sizes)
+
+
+def test_an_item_weighs_its_names_and_values() -> None:
+    assert item_bytes({"pk": {"S": "user"}, "n": {"N": "42"}, "ü": {"NULL": True}}) == 2 + 4 + 1 + 2 + 2 + 1

@@ -12,6 +12,7 @@ import pytest
 
 from keyheat.analysis.report.facts import verdict_resource
 from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.rules import RULES
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.frames import of_partitions
 from keyheat.runs.manifest import CapacityChange
@@ -21,7 +22,9 @@ from keyheat.show.charts.capacity import capacity_figure, change_sentences, chan
 from keyheat.show.charts.heat import partition_figure, partition_rates, partition_resources
 from keyheat.show.charts.keys import throttled_key_table
 from keyheat.show.charts.rates import Rates, client_rates, published_rates
+from keyheat.show.report import rule_table
 from keyheat.words import Resource
+from tests.made_runs import load_evidence
 from tests.pages.conftest import page_of
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -305,3 +308,17 @@ def test_the_most_throttled_keys_come_first(a_run: Callable[[], Path]) -> None:
         ["sensor-1", "read", "900", "50", "–"],
         ["sha256:000000000000", "write", "7", "50", "43"],
     ]
+
+
+def test_a_report_says_what_its_rules_mean() -> None:
+    root = Path(__file__).parents[2]
+    run = load_evidence(root / "tests/analysis/examples/minutes-burst-spent.json")
+    (label, *_) = run.diagnosis.labels
+    unknown = label.model_copy(update={"rule": "of-a-later-version", "throttles": 1})
+    diagnosis = run.diagnosis.model_copy(update={"labels": (label, unknown)})
+    table = rule_table(replace(run, diagnosis=diagnosis))
+    assert table is not None
+    first, second = table.cells
+    assert first[0] == label.rule
+    assert RULES[str(label.rule)].meaning in first
+    assert second[0] == "of-a-later-version"

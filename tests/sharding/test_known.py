@@ -75,3 +75,19 @@ def test_an_answer_that_is_older_than_what_is_known_is_void() -> None:
 def test_numbers_that_contradict_each_other_are_refused(wrong: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Policy(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_first_error_long_after_the_cooldown_backs_off_too() -> None:
+    first, *others = steps(known(), [T0 + 5_000, T0 + 5_000.9, T0 + 5_010])
+    assert first is ShardStep.BACKING_OFF
+    assert others == [ShardStep.BACKING_OFF, ShardStep.RAISE]
+
+
+def test_a_key_never_gets_more_than_its_most_shards() -> None:
+    assert steps(known(4), [T0, T0 + 100, T0 + 111]) == [ShardStep.AT_MOST] * 3
+
+
+def test_the_same_answer_again_keeps_the_turn() -> None:
+    one, _ = known().on_partition_error(POLICY, T0 + 100, Random(1))
+    again = KnownShards.learned(one.shards, one, read_s=T0 + 101, now_s=T0 + 102)
+    assert (again.try_at_s, again.first_seen_s, again.read_s) == (one.try_at_s, T0, T0 + 101)

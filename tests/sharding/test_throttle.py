@@ -4,8 +4,9 @@ from itertools import product
 
 import pytest
 
+from keyheat.model.resources import Cause
 from keyheat.sharding.client import SPELLINGS, Limit, throttle_of
-from tests.sharding.memory import PARTITION, TABLE, throttled
+from tests.sharding.memory import PARTITION, TABLE, client_error, throttled
 
 INDEX = "IndexWriteKeyRangeThroughputExceeded"
 SAYS = {
@@ -28,3 +29,14 @@ def test_a_limit_is_told_by_the_reasons(reasons: tuple[str, ...], spelt: str) ->
     throttle = throttle_of(throttled(*reasons, spelt=spelt).response)
     assert throttle is not None
     assert throttle.limit is SAYS[reasons]
+
+
+def test_the_cause_is_kept() -> None:
+    throttle = throttle_of(throttled(TABLE).response)
+    assert throttle is not None
+    assert throttle.cause is Cause.PROVISIONED
+
+
+@pytest.mark.parametrize("code", ["ConditionalCheckFailedException", "ValidationException"])
+def test_other_errors_are_no_throttles(code: str) -> None:
+    assert throttle_of(client_error(code).response) is None

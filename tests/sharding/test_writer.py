@@ -206,3 +206,10 @@ def test_capacity_is_asked_for_step_by_step_within_the_bound() -> None:
         units.append(control.units)
     assert units == [150, 150, 200, 200, 200]
     assert control.calls == 2
+
+
+def test_a_broken_metadata_table_is_the_callers_error() -> None:
+    bench = Bench()
+    bench.client.turn = refuse(1, client_error("ResourceNotFoundException"))
+    with pytest.raises(ClientError, match="ResourceNotFound"):
+        bench.writer.write("k", bench.put)

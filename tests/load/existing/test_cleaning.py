@@ -1,12 +1,14 @@
 """Only the items of one run are deleted, however often it is begun, and paced."""
 
+import itertools
 from threading import Lock
 from typing import Any
 
 import pytest
 
+from keyheat.answer_shape import DamagedAnswer
 from keyheat.load.tables import cleaning
-from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace
+from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, page_items
 from tests.endpoint.clients import service_app_at
 
 MINE, OTHER = "a" * 12, "b" * 12
@@ -110,3 +112,41 @@ def test_units_per_second_are_kept() -> None:
     pace.pay(1.0)
     pace.wait()
     assert slept[1:] == [pytest.approx(0.2)]
+
+
+MORE = {"LastEvaluatedKey": {"customer": {"N": "1"}, "at": {"B": b"1"}}}
+
+
+def test_what_was_interrupted_is_begun_again(theirs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleaning, "MOST_PAGE_ITEMS", 20)
+    first, again = cleaner(theirs), cleaner(theirs)
+    next(pages := first.clean())
+    pages.close()
+    assert not first.cleaned.finished
+    list(again.clean())
+    assert first.cleaned.deleted + again.cleaned.deleted == 30
+    assert owners(theirs) == [OTHER] * 30 + [""] * 30
+
+
+def test_a_scan_without_end_is_given_up(theirs: Any) -> None:
+    endless = cleaner(theirs)
+    endless.client.scan = lambda **_request: {"Items": [], "ConsumedCapacity": {"CapacityUnits": 0.5}, **MORE}
+    hours = itertools.count(0.0, 3_600.0)
+    endless.pace = UnitPace(units_per_s=None, clock=lambda: next(hours))
+    with pytest.raises(DamagedAnswer, match="after 168 h it still goes on"):
+        list(endless.clean())
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "items", "units_per_s", "expected"),
+    [
+        (0, 0, 10.0, 1_000),
+        (8_192_000, 1_000, 10.0, 10),
+        (8_192_000, 1_000, None, 1_000),
+        (400_000_000, 1_000, 5.0, 1),
+    ],
+)
+def test_a_page_reads_about_a_seconds_worth(
+    size_bytes: int, items: int, units_per_s: float | None, expected: int
+) -> None:
+    assert page_items({"ItemCount": items, "TableSizeBytes": size_bytes}, units_per_s) == expected

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+import boto3
 import pytest
+from moto import mock_aws
 
 from keyheat.load.tables.control import creation
 from keyheat.load.tables.existing import lacking, not_spared, reactions, table_of, unloadable
@@ -136,3 +138,23 @@ def test_a_table_of_somebody_elses_is_spared() -> None:
         "$.dynamic_sharding.max_write_units",
     ]
     assert "it reads the whole table" in said[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SPECS)
+def test_an_endpoint_that_others_wrote_is_understood(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    spec = spec_of(**SPECS[kind])
+    bare = spec.model_copy(update={"max_on_demand": None, "warm": None})  # moto has none of them
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="us-east-1")
+        client.create_table(**creation(bare))
+        found = TableSpec.model_validate(table_of(client.describe_table(TableName="theirs")["Table"]))
+    assert found.key_types() == spec.key_types()
+    assert (found.billing_mode, found.provisioned, found.stream) == (
+        spec.billing_mode, spec.provisioned, spec.stream,
+    )  # fmt: skip
+    assert [(one.name, one.local, one.include) for one in found.indexes] == [
+        (one.name, one.local, one.include) for one in spec.indexes
+    ]

@@ -92,3 +92,9 @@ def test_elsewhere_and_on_demand_nobody_is_asked() -> None:
     assert here.why is not None
     on_demand = TableSpec.model_validate({"name": "theirs", "billing_mode": "PAY_PER_REQUEST"})
     assert auto_scaling_at(target_at(AWS), on_demand) == AutoScaling()
+
+
+@pytest.mark.slow
+def test_a_table_without_it_is_known_to_have_none(scaling: Any) -> None:
+    assert auto_scaling_at(target_at(AWS), TABLE) == AutoScaling()
+    assert AutoScaling().in_words() == []

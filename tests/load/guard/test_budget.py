@@ -1,6 +1,8 @@
 """A budget is held against the bill before a run, and against what came back while it runs."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from keyheat.load.guard.budget import (
     Caps,
@@ -76,3 +78,30 @@ def test_an_hour_that_has_begun_is_paid_for_before_and_after_the_load_too() -> N
 def test_caps_survive_the_wire() -> None:
     caps = Caps(dollars=1.0, minutes=1.0, tariff=BY_UNIT)
     assert Caps.from_wire(caps.to_wire()) == caps
+
+
+def test_a_plan_within_its_budget_goes_on() -> None:
+    budget = BudgetSpec(dollars=1.0, units=1000, minutes=2)
+    assert list(over_budget(budget, bill(1.0, 1000), 120.0)) == []
+
+
+@given(st.floats(0.001, 1e5))
+def test_what_is_suggested_is_enough(dollars: float) -> None:
+    (line,) = over_budget(BudgetSpec(dollars=dollars * 0.999), bill(dollars, 0), 1.0)
+    suggested = float(line.split("--max-dollars ")[1].split()[0])
+    assert list(over_budget(BudgetSpec(dollars=suggested), bill(dollars, 0), 1.0)) == []
+
+
+def test_as_it_ended_says_what_came_back_in_the_end() -> None:
+    caps = Caps(units=100.0)
+    stop = caps.exceeded(ConsumedUnits(101.0, 0.0), 10.0)
+    assert stop is not None
+    ended = caps.as_it_ended(stop, ConsumedUnits(98.0, 1.0), 10.4)
+    assert (ended.seen, ended.at_s, ended.limit) == (99.0, 10.0, 100.0)
+
+
+def test_the_cap_that_is_nearest_is_the_one_that_is_named() -> None:
+    caps = Caps(units=1_000.0, dollars=1.0, tariff=Tariff(per_hour=0, per_write_unit=2e-3, per_read_unit=0))
+    assert caps.nearest(ConsumedUnits(499.0, 0.0), 1.0).rule == "max_dollars"
+    assert caps.nearest(ConsumedUnits(0.0, 998.0), 1.0).rule == "max_units"
+    assert Caps(minutes=1.0).nearest(ConsumedUnits(), 59.8).rule == "max_minutes"

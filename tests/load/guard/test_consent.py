@@ -3,14 +3,15 @@
 import os
 import pty
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TextIO
 
 import pytest
 
-from keyheat.load.guard.consent import Undertaking
+from keyheat.load.guard.consent import Undertaking, agrees, announced
 from keyheat.load.guard.watch import caps_of
 from keyheat.load.run.plan import LoadPlan
-from keyheat.load.run.preflight import consented, planned_bill
+from keyheat.load.run.preflight import consented, lasting, planned_bill
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import SCENARIOS, load_scenario
@@ -117,3 +118,39 @@ def test_a_run_that_ends_in_time_is_not_stopped_for_its_minutes() -> None:
     plan = plan_of(budget=BudgetSpec(minutes=2))
     assert caps_of(plan, local=False, duration_s=120.0).minutes is None
     assert caps_of(plan, local=False, duration_s=121.0).minutes == 2
+
+
+def test_a_process_without_any_input_has_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts it with a closed standard input, such as a scheduler, leaves it none."""
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(TableRefused, match="--yes"):
+        consented(plan_of())
+    consented(plan_of(yes=True))
+
+
+def test_where_nobody_knows_how_long_it_lasts_the_caps_hold_while_it_runs(nobody: TextIO) -> None:
+    plan = plan_of(yes=True, duration_s=None, budget=BudgetSpec(units=1))
+    assert consented(plan, nobody) is plan
+    with pytest.raises(TableRefused, match=r"may cost .* --max-dollars"):  # its table's first hour
+        consented(replace(plan, budget=BudgetSpec(dollars=1e-3)), nobody)
+
+
+def test_a_run_for_another_time_than_the_scenarios_costs_accordingly() -> None:
+    plan = plan_of()
+    twice = replace(plan, duration_s=2 * plan.scenario.load.duration_s)
+    assert planned_bill(twice).write_units == pytest.approx(2 * planned_bill(plan).write_units, rel=0.02)
+    assert lasting(plan.scenario, None) is plan.scenario
+
+
+def test_several_are_summed_up() -> None:
+    plan = plan_of()
+    bill = planned_bill(plan)
+    one = Undertaking(scenario=plan.scenario, target=AWS, bill=bill, budget=plan.budget, duration_s=50.0)
+    assert f"2 runs, together at most {2 * bill.dollars:,.2f} dollars" in announced([one, one])
+
+
+def test_an_end_of_the_input_is_a_no() -> None:
+    def nothing(_question: str) -> str:
+        raise EOFError
+
+    assert not agrees(nothing)

@@ -55,3 +55,14 @@ def test_a_budget_below_the_first_hour_is_refused_before_anything_is_made() -> N
     refusal = Spending(replace(CAPS, dollars=0.25)).refusal()
     assert "first hour of its tables costs 0.5 dollars" in str(refusal)
     assert "allow it with --max-dollars 0.51 (" in str(refusal)
+
+
+def test_the_first_run_has_all_of_it() -> None:
+    spending = Spending(CAPS)
+    assert (spending.left(), spending.refusal(), spending.shown()) == (CAPS, None, None)
+
+
+def test_without_caps_nothing_is_refused() -> None:
+    spending = Spending(Caps())
+    spending.note("a", ConsumedUnits(write_units=1e12), 1e6)
+    assert (spending.refusal(), spending.shown()) == (None, None)

@@ -1,10 +1,13 @@
 """A stop rule ends a run on enough attempts, over the last seconds, and on nothing else."""
 
+from random import Random
+
 import pytest
 
 from keyheat.load.guard.watch import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, KEPT, Rules
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
+from keyheat.load.record.rows import Latency, percentile_of
 from keyheat.runs.manifest import Stop
 from keyheat.scenario.spec.part import AbortSpec
 
@@ -89,3 +92,11 @@ def test_only_the_last_seconds_count(over_s: float) -> None:
     assert timed == pytest.approx(10 * over_s, abs=10 * max(1, over_s / KEPT))
     assert p99_us == pytest.approx(9_000, rel=0.01)
     assert len(rules._then) <= KEPT + 2
+
+
+def test_a_percentile_of_counts_is_that_of_the_histogram() -> None:
+    rng, latency = Random(1), Latency()
+    for _ in range(2_000):
+        latency.add(int(rng.lognormvariate(8, 1)))
+    for percent in (50, 99, 99.9):
+        assert percentile_of(latency.counts(), percent) == latency.percentile_us(percent)

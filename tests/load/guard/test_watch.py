@@ -163,3 +163,21 @@ def test_a_load_that_is_being_ended_is_not_stopped_by_its_budget() -> None:
     watch.close()
     assert watch.look(world.now_s) is None
     assert watch.stopped is None
+
+
+def test_a_budget_that_is_gone_at_the_first_look_ends_the_run_then() -> None:
+    world = World(steady(13_500.0), every_s=0.0)
+    assert run(world, watch_of(world, Caps(units=100.0))) == pytest.approx(START_S + LOOK_S)
+
+
+def test_minutes_are_counted_without_a_piece() -> None:
+    world = World(steady(0.0))
+    watch = watch_of(world, Caps(minutes=1.5))
+    assert run(world, watch) == pytest.approx(START_S + 90.0, abs=LOOK_S)
+    assert watch.stopped is not None
+    assert watch.stopped.limit == 1.5
+
+
+def test_a_run_of_which_nobody_knows_when_it_ends_is_stopped_by_the_same_budget() -> None:
+    world = World(steady(100.0), every_s=0.0)
+    assert run(world, watch_of(world, Caps(units=1_003.0, minutes=10 / 60)), until_s=20.0) <= START_S + 10.0

@@ -5,8 +5,9 @@ import pytest
 from keyheat.load.live.prometheus import BOUNDS_S, LOAD_METRICS, load_metrics
 from keyheat.load.live.readings import TOP_KEYS
 from keyheat.load.live.view import LiveView, Subject
-from keyheat.load.record.record import Record
+from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
+from keyheat.load.record.sketch import KeyHeat
 from keyheat.metrics import Distribution, Metric
 from keyheat.scenario.keys import digest_of
 from tests import make
@@ -148,3 +149,10 @@ def test_each_metric_is_declared_once_and_nothing_else_is_exported() -> None:
     assert len(names) == len(set(names))
     declared: dict[str, Metric] = {one.name.removeprefix("keyheat_load_"): one for one in LOAD_METRICS}
     assert measured(a_record()).keys() <= declared.keys()
+
+
+def test_a_run_that_shows_keys_shows_them() -> None:
+    record = Record(heat={"write": KeyHeat(show_keys=True), heat_of("write", "i"): KeyHeat(show_keys=True)})
+    record.add(an_attempt(1, "sensor-1", units=1.0))
+    (labels,) = measured(record)["hot_key_asked_units"]
+    assert dict(labels)["key"] == "sensor-1"

@@ -59,3 +59,7 @@ def test_the_page_answers_to_its_own_name_alone() -> None:
     assert answer(page, "/metrics", HTTP_HOST="evil.example")[0] == "403 Forbidden"
     assert answer(page, "/metrics", HTTP_ORIGIN="http://evil.example")[0] == "403 Forbidden"
     assert answer(page, "/") == ("404 Not Found", "keyheat: the metrics are at /metrics\n")
+
+
+def test_nothing_is_served_without_a_port() -> None:
+    assert port_of() == (None, [])

@@ -16,9 +16,10 @@ from keyheat.load.live.readings import (
     throttling,
 )
 from keyheat.load.live.view import LiveView, Subject
+from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS
-from keyheat.load.record.sketch import SETTLED_S
+from keyheat.load.record.sketch import SETTLED_S, KeyHeat
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
 from tests import make
@@ -198,3 +199,32 @@ def test_no_throttles_are_nothing_good_where_there_can_be_none(state: str) -> No
     throttle(record, 5)
     assert words not in content(record, 8, view, state=state)["sentence"]["text"]
     assert content(record, 8, view, state=state)["sentence"]["about"] == "partition"
+
+
+def test_keys_are_named_where_the_run_shows_them() -> None:
+    record = Record(heat={"read": KeyHeat(show_keys=True), "write": KeyHeat(show_keys=True)})
+    throttle(record, 0, "sensor-1")
+    closed(record)
+    shown = content(record, 1)
+    assert shown["sentence"]["text"].endswith("all from the partition of key sensor-1.")
+    assert shown["keys"]["by_throttles"][0]["key"] == "sensor-1"
+
+
+def test_tables_beside_the_judged_one_are_counted_apart() -> None:
+    record = Record()
+    record.add(Attempt("PutItem", "write", "k", START + 0.5, 0, 1, "counters", units=2.0))
+    shown = content(record, 1, LiveView(subject(beside=("counters",))))
+    assert shown["capacity"] == []
+    (beside,) = shown["beside"]
+    assert (beside["table"], beside["accepted"], beside["write_units"]) == ("counters", 1, 2.0)
+
+
+def test_what_is_sent_to_the_page_does_not_grow_with_the_run() -> None:
+    record, view = Record(), LiveView(subject())
+    sizes = []
+    for second in range(1_200):
+        record.add(an_attempt(second, f"k{second}", units=1.0))
+        throttle(record, second, f"k{second}")
+        if second in (600, 1_199):
+            sizes.append(len(repr(content(record, second + 1, view))))
+    assert sizes[1] <= 1.02 * sizes[0]

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -263,3 +264,18 @@ def test_a_table_on_this_machine_is_held_too_and_a_runs_own_endpoint_is_not() ->
     assert (account.names(), live(account)) == (["made"], [])
     Somebody(account, "run-3", target=HERE, alone=True).begins()
     assert live(account) == []
+
+
+def test_who_was_first_is_the_same_for_everybody() -> None:
+    early, late = at(1_800_000_000), at(1_800_000_001)
+    leases = [Claim(run="a", since=late, until=late), Claim(run="b", since=early, until=late), Claim(run="c")]
+    for one, other in permutations(leases, 2):
+        assert one.before(other) is not other.before(one)
+    assert Claim(run="a", since=early, until=late).before(Claim(run="b", since=early, until=late))
+
+
+def test_a_tag_is_read_as_it_was_written() -> None:
+    since = at(1_800_000_000)
+    lease = Claim(run="run-1", owner="ann b", since=since, until=since + timedelta(hours=1))
+    tag = lease.tag()
+    assert claims_in({tag["Key"]: tag["Value"]}) == [lease]

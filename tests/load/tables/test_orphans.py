@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -228,3 +229,33 @@ def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(begin: Beg
         assert child.returncode == 130, err
         assert "table short-table, which this run made, is deleted" in err
         assert make_client(target_at(endpoint.url)).list_tables()["TableNames"] == []
+
+
+def test_tags_that_no_run_writes_do_not_end_the_search() -> None:
+    """All tags are somebody's: an endpoint of others may answer with a tag that has no value, or a number."""
+    account = ours()
+    leave_behind(account, "left")
+    leave_behind(account, "odd")
+
+    odd = [{"Key": "keyheat", "Value": "run-1"}, {"Key": "team"}, {"Key": "keyheat-expires", "Value": 7}]
+    paginator = account.ddb.get_paginator
+
+    def paginate(ResourceArn: str) -> Any:
+        if ResourceArn.endswith("odd"):
+            return [{"Tags": odd}, {"Tags": None}]
+        return paginator("list_tags_of_resource").paginate(ResourceArn=ResourceArn)
+
+    tags = SimpleNamespace(paginate=paginate)
+    client = replacing(
+        account.ddb, get_paginator=lambda name: tags if name == "list_tags_of_resource" else paginator(name)
+    )
+    kept = reasons(found_in(search_in(account, 2, client)))
+    assert kept["left"] is None
+    assert "its tag keyheat-expires cannot be read" in (kept["odd"] or "")
+
+
+def test_a_table_that_is_being_changed_is_not_deleted() -> None:
+    account = ours(update_s=500.0)
+    change = {"ReadCapacityUnits": 9, "WriteCapacityUnits": 9}
+    why = kept_for(account, lambda one: one.ddb.update_table(TableName="left", ProvisionedThroughput=change))
+    assert why == "its status is UPDATING"

@@ -341,3 +341,36 @@ def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> Non
     tables.prepare(a_spec(name="own"))
     tables.leave()
     look_at_tables(here, [a_spec(name="made"), a_spec(name="own")], Allowed(local=True))
+
+
+def test_where_tables_have_no_id_the_moment_of_their_making_tells_them_apart() -> None:
+    account, heard = ours(), Heard()
+
+    def describe_table(**request: Any) -> Any:
+        answer = account.ddb.describe_table(**request)
+        del answer["Table"]["TableId"]
+        return answer
+
+    tables = run_of(account, heard=heard)
+    tables.connect = lambda _target: replacing(account.ddb, describe_table=describe_table)
+    tables.prepare(a_spec())
+    account.ddb.delete_table(TableName="made")
+    account.sleep(60)
+    create(account.ddb, a_spec(), [])
+    account.sleep(60)
+    tables.leave()
+    assert "another one by now (made at " in heard.last
+    assert account.names() == ["made"]
+
+
+def test_a_creation_that_never_ends_is_given_up() -> None:
+    account = ours(create_s=10_000.0)
+    tables = replace(run_of(account), sleep=lambda seconds: account.sleep(100 * seconds))
+    with pytest.raises(TableError, match="not active in 600 s"):
+        tables.prepare(a_spec())
+
+
+@pytest.mark.opens
+def test_a_target_that_is_not_there_is_said() -> None:
+    with pytest.raises(TableError, match=r"http://127\.0\.0\.1:1"):
+        look_at_tables(target_at("http://127.0.0.1:1"), [a_spec()], Allowed(local=True))
