@@ -90,7 +90,7 @@ NOT_HERE = {
 """Pages none of whose commands can be run here. They are still read as the command line reads them."""
 NEVER = re.compile(
     r"--target aws|^export AWS_PROFILE|^cp keyheat/schedules|/opt/keyheat|-m (pytest|tools|benchmarks)"
-    r"|--prometheus-host|^KEYHEAT_COMPILED|X-Keyheat-Token"
+    r"|--prometheus-host|^KEYHEAT_(COMPILED|TARGET)|X-Keyheat-Token"
 )
 """What a command has in it that asks an account, or wants the reader's own words."""
 
