@@ -125,6 +125,19 @@ def test_what_a_simulation_cannot_measure_is_not_broken(
     assert ("is not decided" in (tmp_path / "report.html").read_text()) is (code == 0)
 
 
+OWN = """
+from locust import task
+
+from keyheat.load.users.user import TableUser
+
+
+class Seller(TableUser):
+    @task
+    def sell(self) -> None:
+        self.put(f"shop-{self.rng.randrange(3)}")
+"""
+
+
 @pytest.mark.opens
 def test_keys_that_we_made_up_are_shown_by_name_and_those_of_others_as_digests(
     verb: Verb, tmp_path: Path
@@ -135,5 +148,7 @@ def test_keys_that_we_made_up_are_shown_by_name_and_those_of_others_as_digests(
         return list(json.loads((tmp_path / "run" / "keys.json").read_text())["overall"]["write"])
 
     assert keys_of("hotkey")[0]["shown"] == "hot"
-    own = SCENARIOS.parents[1] / "examples" / "own-loadtest" / "orders.toml"
-    assert {key["shown"] for key in keys_of(str(own))} == {None}
+    (tmp_path / "own.py").write_text(OWN)
+    hotkey = (SCENARIOS / "hotkey.toml").read_text()
+    (tmp_path / "own.toml").write_text(hotkey.replace('loadtest = "hotkey"', 'loadtest = "./own.py"'))
+    assert {key["shown"] for key in keys_of(str(tmp_path / "own.toml"))} == {None}

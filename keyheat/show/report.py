@@ -276,7 +276,8 @@ def rule_table(run: ReportRun) -> Table | None:
     """The rules that decided the labels, and what each means; None without labels."""
     throttles: Counter[str] = Counter()
     for label in run.diagnosis.labels:
-        throttles[label.rule or NOTHING] += label.throttles
+        if label.rule is not None:
+            throttles[label.rule] += label.throttles
     rows = tuple(
         {
             "rule": shortened(rule, 60),
