@@ -105,7 +105,7 @@ def loaded(locust_server: LocustServer, tmp_path_factory: pytest.TempPathFactory
             "--prometheus-port", str(port), "--web-port", str(web),
         )  # fmt: skip
         stack.callback(locust_server.start(words, folder, a_readers_environment()).close)
-        during = eventually(lambda: seen(port, "failures"))
+        during = eventually(lambda: seen(port, "failures", "requests_given_up"))
         get(f"http://127.0.0.1:{web}/stop", b"")
         run = eventually(lambda: over(folder))
         yield Loaded(read(during), read(get(f"http://127.0.0.1:{port}/metrics")), run)
@@ -128,7 +128,7 @@ def put(url: str, content: object) -> None:
 def seen(port: int, *names: str) -> str | None:
     """What a load exports, once that has throttles and the metrics named."""
     text = get(f"http://127.0.0.1:{port}/metrics")
-    return text if all(f"keyheat_load_{name}_total{{" in text for name in ("throttles", *names)) else None
+    return text if all(f"\nkeyheat_load_{name}_total" in text for name in ("throttles", *names)) else None
 
 
 pytestmark = pytest.mark.xdist_group("live metrics")

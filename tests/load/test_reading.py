@@ -115,7 +115,8 @@ def test_wrong_reads_are_counted_and_break_the_run(load_run: Loaded, tmp_path: P
     said = verb("analyze", folder)
     assert said.code == or_too_slow(1, folder), said.out
     diagnosis = read_diagnosis(folder / "diagnosis.json")
-    wrong_reads = [line.startswith("Reads were wrong: of the items that ") for line in diagnosis.verdict.because]
+    because = diagnosis.verdict.because
+    wrong_reads = [line.startswith("Reads were wrong: of the items that ") for line in because]
     assert any(wrong_reads) if diagnosis.generator.bound else wrong_reads[0]
     (threshold,) = diagnosis.thresholds
     assert (threshold.name, threshold.broken) == ("wrong_reads_max", True)
