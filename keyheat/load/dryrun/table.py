@@ -94,6 +94,12 @@ class Tables:
         self._by_value: defaultdict[tuple[str, str, str], dict[int, Item]] = defaultdict(dict)
         self.sent: list[SentItem] = []  # of the task that is going on
         self._task = self.requests = 0
+        self._operations: Mapping[str, Callable[[str, Item], Item | None]] = {
+            "PutItem": self._write, "UpdateItem": self._write, "DeleteItem": self._write,
+            "GetItem": self._get, "Query": self._query, "BatchWriteItem": self._batch_write,
+            "BatchGetItem": self._batch_get, "TransactWriteItems": self._transact_write,
+            "TransactGetItems": self._transact_get,
+        }  # fmt: skip
 
     def begin(self) -> None:
         """Another task begins."""
@@ -105,20 +111,12 @@ class Tables:
         """Note a request; gives the status and the body of its answer. Raises `NotSampled`."""
         if operation in NOT_SENT:
             return 200, b"{}"
-        do = self._operations().get(operation)
+        do = self._operations.get(operation)
         if do is None:
             raise NotSampled(f"sends {operation}, which the simulator does not have")
         self.requests += 1
         content = do(operation, orjson.loads(body))
         return (400, FAILED) if content is None else (200, orjson.dumps(content))
-
-    def _operations(self) -> dict[str, Callable[[str, Item], Item | None]]:
-        return {
-            "PutItem": self._write, "UpdateItem": self._write, "DeleteItem": self._write,
-            "GetItem": self._get, "Query": self._query, "BatchWriteItem": self._batch_write,
-            "BatchGetItem": self._batch_get, "TransactWriteItems": self._transact_write,
-            "TransactGetItems": self._transact_get,
-        }  # fmt: skip
 
     def _spec(self, request: Item) -> TableSpec:
         spec = self._specs.get(request.get("TableName", ""))

@@ -103,7 +103,6 @@ class DryLoad:
         self.numbers = chain([0], count(FIRST_USER))
         self.record = SimpleNamespace(count=self._count, timed=lambda *_what: None)
         self.ledger = SimpleNamespace(identity=_identity, required=lambda *_what, **_how: ())
-        self.under_way: dict[int, float] = {}
         self.last_looks: list[Any] = []
         self.reads: list[int] = []
         self.asked_for_shards = False
