@@ -1,4 +1,4 @@
-"""docs/existing-tables.md: its commands, on a table of other keys than the scenario's, with items in it."""
+"""docs/tables.md: its commands, on a table of other keys than the scenario's, with items in it."""
 
 import json
 from collections.abc import Callable, Iterator
