@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from keyheat.scenario.spec.part import ScenarioPart, Seconds, is_number
+from keyheat.scenario.spec.part import ScenarioPart, Seconds, broken_kind, is_number, part_of
 
 PIECES_PER_PERIOD = 96
 """Straight lines that stand for one period of a sine: a quarter of an hour of a day each."""
@@ -221,12 +221,12 @@ def _said(value: float | None) -> float:
 
 def broken_shape(load: Mapping[str, Any], default_duration_s: float) -> Iterator[str]:
     """What a load's shape has to agree on with itself and with the load, as `message @ $.path`."""
-    raw = load.get("shape")
-    kind = raw.get("kind") if isinstance(raw, Mapping) else None
-    if not isinstance(raw, Mapping) or not isinstance(kind, str) or kind not in _FIELDS:
+    raw = part_of(load, "shape")
+    kind = raw.get("kind")
+    if not isinstance(kind, str) or kind not in _FIELDS:
         return
     duration_s = load.get("duration_s", default_duration_s)
-    yield from _fields(kind, raw)
+    yield from broken_kind(raw, "$.load.shape", kind, _FIELDS, {})
     if not is_number(duration_s):
         return
     if kind == "steps":
@@ -236,17 +236,6 @@ def broken_shape(load: Mapping[str, Any], default_duration_s: float) -> Iterator
     elif kind == "sine":
         yield from _sine(raw)
     yield from _nothing(kind, raw)
-
-
-def _fields(kind: str, raw: Mapping[str, Any]) -> Iterator[str]:
-    needed = _FIELDS[kind]
-    for field in needed:
-        if raw.get(field) is None:
-            yield f"kind = {kind!r} needs it @ $.load.shape.{field}"
-    for others in _FIELDS.values():
-        for field in others:
-            if field not in needed and raw.get(field) is not None:
-                yield f"no meaning with kind = {kind!r} @ $.load.shape.{field}"
 
 
 def _steps(listed: Any, duration_s: float) -> Iterator[str]:

@@ -232,6 +232,30 @@ def test_what_update_table_refuses_is_said_and_changes_nothing() -> None:
     assert played.write == 87
 
 
+TO_AND_FRO = [
+    {"at_s": 10 * n + 5 * back, "billing_mode": "PROVISIONED", "provisioned": {"read": 5, "write": 90}}
+    if back
+    else {"at_s": 10 * n, "billing_mode": "PAY_PER_REQUEST"}
+    for n in range(5)
+    for back in (0, 1)
+]
+
+
+@pytest.mark.parametrize(
+    ("steps", "refused"),
+    [
+        ([{"at_s": 1, "provisioned": {"write": 90}}, {"at_s": 2, "provisioned": {"write": 90}}],
+         ["it changes nothing"]),
+        ([{"at_s": 1, "provisioned": {"write": 900}}, {"at_s": 2, "warm": {"write": 1}}],
+         ["warm throughput never falls, and warm.write is 900"]),
+        (TO_AND_FRO[:-1], ["the table was made on demand, or went to that mode, 4 times within a day"]),
+    ],
+)  # fmt: skip
+def test_update_table_refuses_what_dynamodb_does(steps: list[dict[str, Any]], refused: list[str]) -> None:
+    log = Played(scenario(*steps, update_s=0)).play(lambda _second: 0, 60).timeline.log
+    assert [event.refused for event in log if event.refused] == refused
+
+
 def test_an_index_is_scaled_by_itself() -> None:
     index = {"name": "by-day", "partition_key": "day", "provisioned": {"read": 5, "write": 400}, **scaled()}
     played = Played(scenario(indexes=[index]))

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from keyheat.scenario.keys import shard_key
-from keyheat.scenario.spec.part import ScenarioPart
+from keyheat.scenario.spec.part import ScenarioPart, listed, part_of
 
 KINDS: Final = ("values", "count", "range", "timestamp", "copy_of")
 MOST_VALUES: Final = 100_000  # that are told apart
@@ -95,19 +95,8 @@ NOT_DESCRIBED: Final = AttributeSpec(count=1_000)
 
 def broken_attributes(raw: Mapping[str, Any]) -> Iterator[str]:
     """Every disagreement about `[attributes]`, as `message @ $.path`."""
-    attributes, table = raw.get("attributes"), raw.get("table")
-    if not isinstance(attributes, Mapping):
-        return
-    owner = table if isinstance(table, Mapping) else {}
-    indexes = [index for index in owner.get("indexes") or () if isinstance(index, Mapping)]
-    heads = [
-        name
-        for index in indexes
-        for name in (index.get("partition_key"), *(index.get("more_partition_keys") or ()))
-    ]
-    tails = [
-        name for index in indexes for name in (index.get("sort_key"), *(index.get("more_sort_keys") or ()))
-    ]
+    attributes, owner = part_of(raw, "attributes"), part_of(raw, "table")
+    heads, tails = _named(owner, "partition"), _named(owner, "sort")
     open_names = {str(name) for name in (*heads, *tails) if name} - attributes.keys()
     for name, spec in attributes.items():
         path = f"$.attributes.{name}"
@@ -117,6 +106,15 @@ def broken_attributes(raw: Mapping[str, Any]) -> Iterator[str]:
             yield f"it is a key of the table: [keys] says which values it has @ {path}"
         if isinstance(spec, Mapping):
             yield from _broken(spec, path, head=name in heads, sorts=owner.get("sort_key") is not None)
+
+
+def _named(table: Mapping[str, Any], side: str) -> list[Any]:
+    """The attributes of the partition keys, or sort keys, of all indexes."""
+    return [
+        name
+        for _number, index in listed(table, "indexes")
+        for name in (index.get(f"{side}_key"), *(index.get(f"more_{side}_keys") or ()))
+    ]
 
 
 def _broken(spec: Mapping[str, Any], path: str, *, head: bool, sorts: bool) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, get_args
 from pydantic import Field
 
 from keyheat.model.retries import Mode, RetryPolicy, Sdk, modes_of, policy_of
-from keyheat.scenario.spec.part import ScenarioPart, is_number
+from keyheat.scenario.spec.part import ScenarioPart, is_number, part_of
 
 
 class ClientSpec(ScenarioPart):
@@ -37,9 +37,7 @@ class ClientSpec(ScenarioPart):
 
 def broken_client(raw: Mapping[str, Any]) -> Iterator[str]:
     """Every disagreement within `[client]`, as `message @ $.path`."""
-    client = raw.get("client")
-    if not isinstance(client, Mapping):
-        return
+    client = part_of(raw, "client")
     sdk, mode = client.get("sdk", "none"), client.get("mode")
     if sdk == "none":
         for name in ("mode", "attempts", "quota_tokens"):

@@ -20,7 +20,18 @@ from keyheat.scenario.keys import (
     Weighted,
     Zipf,
 )
-from keyheat.scenario.spec.part import DAY, KEY_PREFIX, ScenarioPart, Seconds, Share, TableName, Units
+from keyheat.scenario.spec.part import (
+    DAY,
+    KEY_PREFIX,
+    ScenarioPart,
+    Seconds,
+    Share,
+    TableName,
+    Units,
+    broken_kind,
+    listed,
+    part_of,
+)
 from keyheat.scenario.trace import TraceKeys
 
 Kind = Literal["uniform", "hot_key", "hot_set", "zipf", "date", "sequential", "replay", "values"]
@@ -130,33 +141,21 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "replay": ("speed",),
     "values": (),
 }
-FIELDS = (
-    "share", "hot_keys", "exponent", "day_s", "rounded_to", "first_day", "trace", "speed", "prefix", "values"
-)  # fmt: skip
-DEFAULTS = {"keys": 1_000}  # a scenario that comes back from a run's file states its defaults
-UNCOUNTED = (
-    "date",
-    "sequential",
-    "replay",
-    "values",
-)  # kinds whose number of keys follows from something else
+UNCOUNTED = ("date", "sequential", "replay", "values")
+"""Kinds whose number of keys follows from something else."""
+DEFAULT_KEYS = 1_000  # a scenario that comes back from a run's file states its defaults
 
 
-def broken_keys(keys: Mapping[str, Any]) -> Iterator[str]:
+def broken_keys(raw: Mapping[str, Any]) -> Iterator[str]:
     """Every disagreement between fields of `[keys]`, as `message @ $.path`."""
+    if not isinstance(keys := raw.get("keys"), Mapping):
+        return
     if "kind" not in keys and keys.get("values") is None:
         yield f"missing: one of {', '.join(NEEDED)}, or values = {{ KEY = WEIGHT }} @ $.keys.kind"
         return
     kind = keys.get("kind", "values")
-    if not isinstance(kind, str) or kind not in NEEDED:
-        return
-    for field in NEEDED[kind]:
-        if keys.get(field) is None:
-            yield f"kind = {kind!r} needs it @ $.keys.{field}"
-    for field in FIELDS:
-        if keys.get(field) is not None and field not in (*NEEDED[kind], *ALLOWED[kind]):
-            yield f"no meaning with kind = {kind!r} @ $.keys.{field}"
-    if kind in UNCOUNTED and keys.get("keys", DEFAULTS["keys"]) != DEFAULTS["keys"]:
+    yield from broken_kind(keys, "$.keys", kind, NEEDED, ALLOWED)
+    if kind in UNCOUNTED and keys.get("keys", DEFAULT_KEYS) != DEFAULT_KEYS:
         yield f"no meaning with kind = {kind!r} @ $.keys.keys"
     if kind == "date" and isinstance(keys.get("first_day"), str):
         yield from _first_day(keys["first_day"])
@@ -164,8 +163,8 @@ def broken_keys(keys: Mapping[str, Any]) -> Iterator[str]:
 
 def broken_replay(raw: Mapping[str, Any]) -> Iterator[str]:
     """A trace's times need its rows, and leave nothing to say of how much is sent."""
-    keys, load = raw.get("keys"), raw.get("load", {})
-    if not isinstance(keys, Mapping) or not isinstance(load, Mapping):
+    keys, load = part_of(raw, "keys"), part_of(raw, "load")
+    if not keys:
         return
     replay = Path(str(raw.get("loadtest"))).stem == "replay"  # ours, or a copy of it
     replays, timed = keys.get("kind") == "replay", load.get("arrivals") == "trace"
@@ -215,17 +214,15 @@ class ShardingSpec(ScenarioPart):
 
 def broken_sharding(raw: Mapping[str, Any]) -> Iterator[str]:
     """What dynamic sharding has to agree on with the rest of the scenario, as `message @ $.path`."""
-    sharding = raw.get("dynamic_sharding")
-    if not isinstance(sharding, Mapping):
+    sharding, table = part_of(raw, "dynamic_sharding"), part_of(raw, "table")
+    if not sharding:
         return
     yield from _order(sharding, "backoff_low_s", "backoff_high_s")
     yield from _order(sharding, "cache_s", "cooldown_s")
-    yield from _metadata_table(sharding.get("table"), raw.get("companions"))
-    keys = raw.get("keys")
-    if isinstance(keys, Mapping) and keys.get("shards", 1) != 1:
+    yield from _metadata_table(sharding.get("table"), raw)
+    if part_of(raw, "keys").get("shards", 1) != 1:
         yield "say either how many shards there are, or dynamic_sharding @ $.keys.shards"
-    table = raw.get("table")
-    on_demand = isinstance(table, Mapping) and table.get("billing_mode", "PROVISIONED") != "PROVISIONED"
+    on_demand = table.get("billing_mode", "PROVISIONED") != "PROVISIONED"
     if on_demand and sharding.get("max_write_units") is not None:
         yield "only a provisioned table can be given more @ $.dynamic_sharding.max_write_units"
 
@@ -236,12 +233,11 @@ def _order(sharding: Mapping[str, Any], low: str, high: str) -> Iterator[str]:
         yield f"longer than {high} = {second:g} @ $.dynamic_sharding.{low}"
 
 
-def _metadata_table(name: Any, companions: Any) -> Iterator[str]:
+def _metadata_table(name: Any, raw: Mapping[str, Any]) -> Iterator[str]:
     """On-demand: nobody can say beforehand how often it is read, and a throttle there stops every writer."""
     if not isinstance(name, str):
         return
-    listed = companions if isinstance(companions, list | tuple) else ()
-    named = [table for table in listed if isinstance(table, Mapping) and table.get("name") == name]
+    named = [table for _number, table in listed(raw, "companions") if table.get("name") == name]
     if not named:
         yield f"there is no companion named {name!r} @ $.dynamic_sharding.table"
     for companion in named:
