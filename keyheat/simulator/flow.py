@@ -8,7 +8,7 @@ on the answers so far, as that of a writer who adds shards does.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import Final, Protocol, runtime_checkable
@@ -143,13 +143,17 @@ class IndexFlow:
     keys: Masses
 
 
+def ignore(_answer: "FlowAnswer") -> None:
+    """Do nothing: the sender does not depend on answers."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
     """Requests of one kind within one second. Items of a batch are admitted one by one."""
 
     operation: str  # DynamoDB's name: PutItem, Query, BatchWriteItem ...
     direction: Direction
-    requests: float  # within the second, in the mean
+    requests: float = 1.0  # within the second, in the mean; of a task, for each execution
     keys: Masses
     units: float = 1.0  # per item, in the mean
     sizes: tuple[tuple[float, float], ...] = ()
@@ -162,7 +166,8 @@ class Flow:
     index_writes: tuple[IndexFlow, ...] = ()
     table: str | None = None  # a companion's name; None: the scenario's table
     poisson: bool = False  # arrivals at random; else evenly spaced
-    ours: bool = True  # False: somebody else's, which the client's record does not hold
+    ours: bool = True  # False: another client's, which this client's record does not hold
+    told: "Callable[[FlowAnswer], None]" = field(default=ignore, compare=False)
 
 
 def sent_together(flows: Sequence[Flow]) -> list[tuple[int, ...]]:

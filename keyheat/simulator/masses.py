@@ -27,8 +27,8 @@ Within = Literal["point", "random", "rising"]
 
 Floats = npt.NDArray[np.float64]
 
-MOST_NAMED: Final = 1_000_000
-"""Keys that are placed one by one; rarer ones beyond them are spread evenly, as a hash nearly does."""
+MOST_NAMED: Final = 100_000
+"""Keys that are placed one by one; rarer ones are spread evenly, as a hash nearly does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)

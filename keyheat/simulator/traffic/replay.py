@@ -9,7 +9,7 @@ from keyheat.model.units import read_units, write_units
 from keyheat.scenario.trace import TraceRow, read_trace
 from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
 from keyheat.simulator.masses import masses_of_shares
-from keyheat.simulator.traffic.operations import CHOSEN_BY_NOBODY, entries
+from keyheat.simulator.traffic.entries import entries
 from keyheat.simulator.traffic.setting import TrafficSetting
 from keyheat.words import Direction
 
@@ -74,7 +74,7 @@ class Replay:
     def _flow(self, operation: str, units: float, writes: float, keys: Counter[str]) -> Flow:
         read = operation in READS
         masses = masses_of_shares(keys, within="random" if self.setting.table.sort_key else "point")
-        entry = () if read else entries(self.setting, masses, CHOSEN_BY_NOBODY)
+        entry = () if read else entries(self.setting, masses, {})
         return Flow(
             operation=operation,
             direction=Direction.READ if read else Direction.WRITE,
