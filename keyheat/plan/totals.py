@@ -19,7 +19,7 @@ from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.model.table import TableModel
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.shape import LoadShape
-from keyheat.scenario.variants import lasting
+from keyheat.scenario.variants import lasting, without_scaling
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.masses import Masses
@@ -239,7 +239,7 @@ class _Demand:
 
 @dataclass(slots=True)
 class _Excess:
-    """What the partitions of one side were asked for beyond their ceiling, less what they earned since."""
+    """Demand of one side's partitions beyond their ceiling, less what they earned since."""
 
     per_s: float  # the ceiling, in units
     most: float  # units beyond it that a partition can serve, or a write buffer take
@@ -376,14 +376,6 @@ class _Tally:
                 if items
             ),
         )
-
-
-def without_scaling(scenario: Scenario) -> Scenario:
-    """Remove auto scaling: it depends on consumed units, and a run in AWS has none."""
-    table = scenario.table
-    indexes = tuple(index.model_copy(update={"auto_scaling": None}) for index in table.indexes)
-    alone = table.model_copy(update={"auto_scaling": None, "indexes": indexes})
-    return scenario.model_copy(update={"table": alone})
 
 
 def _sort_key(scenario: Scenario, side: ResourceSide) -> tuple[bool, str, str, bool]:

@@ -31,7 +31,7 @@ class KeyPattern(Protocol):
 
     @property
     def hottest_share(self) -> float | None:
-        """The part of the requests that meet on the most used key at one time; None where nobody knows."""
+        """The share of the requests on the most used key at one time; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class Zipf:
 
 
 NUMBERS_PER_WORKER = 1_000_000_000
-"""Room between the numbers of two processes, so that no key is drawn twice and nobody has to ask."""
+"""Distance between the numbers of two processes, so that no key is drawn twice."""
 
 
 @dataclass(slots=True)

@@ -38,7 +38,7 @@ class ItemSize(Hashable, Protocol):
         """The size of one item."""
 
     def above(self, size_bytes: int) -> float:
-        """The part of the items that are larger than so many bytes."""
+        """The share of the items that are larger than `size_bytes`."""
 
 
 @lru_cache(maxsize=64)

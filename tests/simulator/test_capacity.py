@@ -9,10 +9,11 @@ import pytest
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.table import TableModel
 from keyheat.scenario.changes import AUTO_SCALING, TIMELINE
-from keyheat.scenario.scenario import FORMAT, Scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import ScalingSpec
 from keyheat.simulator.capacity import CapacityTimeline, Scaler, capacity_of, wanted
 from keyheat.words import Capacity, Direction
+from tests.make import a_scenario
 
 START_S = 1_790_000_000.0 // 86_400 * 86_400  # 00:00 UTC
 SPEC = ScalingSpec(min=50, max=1_000)
@@ -75,20 +76,9 @@ def test_a_minute_is_seen_some_time_after_its_end() -> None:
 
 
 def scenario(*steps: dict[str, Any], update_s: float | None = None, **table: Any) -> Scenario:
-    return scenario_from_dict(
-        {
-            "format": FORMAT,
-            "name": "changes",
-            "question": "Would it have been in time?",
-            "loadtest": "hotkey",
-            "table": {"name": "orders", "provisioned": {"read": 5, "write": 100}, **table},
-            "keys": {"kind": "uniform"},
-            "load": {"duration_s": 86_400},
-            "timeline": list(steps),
-            "local": {"update_s": update_s},
-        },
-        "test",
-    )
+    own = {"name": "orders", "provisioned": {"read": 5, "write": 100}, **table}
+    load, local = {"duration_s": 86_400}, {"update_s": update_s}
+    return a_scenario(table=own, load=load, timeline=list(steps), local=local)
 
 
 class Played:

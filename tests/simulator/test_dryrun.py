@@ -16,7 +16,7 @@ from keyheat.simulator.flow import Flow
 from keyheat.simulator.traffic import asks_for_shards, traffic_of
 from keyheat.simulator.traffic.pace import Sending
 from keyheat.simulator.traffic.setting import TrafficSetting
-from tests.rehearsal import SCENARIOS
+from tests.small_runs import SCENARIOS
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dryrun")]
 

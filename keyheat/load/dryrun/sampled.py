@@ -292,7 +292,7 @@ def _is_whole(law: KeyLaw) -> bool:
 
 
 def _even(counts: Counter[str], count: int) -> bool:
-    """Whether so many texts are seen as evenly as if all were equally likely."""
+    """Return whether the counts agree with `count` equally likely texts."""
     mean = counts.total() / count
     seen = [*counts.values(), *([0] if len(counts) < count else [])]
     return all(abs(number - mean) <= SURE * sqrt(mean) + 1 for number in seen)

@@ -84,12 +84,12 @@ class DryLoad:
 
     @property
     def shards(self) -> int:
-        """The shards of each key; whoever asks sends accordingly."""
+        """The shards of each key; a load test that reads it sends by it."""
         self.asked_for_shards = True
         return self.order.scenario.keys.shards  # type: ignore[no-any-return]
 
     def pace(self, _rng: Random) -> Any:
-        """A pace at which nobody waits."""
+        """A pace without waiting."""
         return SimpleNamespace(wait=lambda: 0.0)
 
     def send(self, operation: str, body: bytes) -> Answer:

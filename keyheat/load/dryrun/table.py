@@ -248,7 +248,7 @@ class Tables:
 
 
 def _short(value: Item) -> Item:
-    """A value as it is kept: of a long text the beginning, for nobody is sent much."""
+    """Return a value as it is kept: the beginning of a long text."""
     text = value.get("S")
     return {"S": text[:LONGEST]} if isinstance(text, str) and len(text) > LONGEST else value
 

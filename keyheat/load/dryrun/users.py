@@ -76,7 +76,7 @@ def is_user(value: Any) -> bool:
 
 
 def _mistakes(path: Path, users: Sequence[Any]) -> Iterator[str]:
-    """What nobody could run."""
+    """List mistakes in the file."""
     if not users:
         yield f"{path.name} has no user class: one that derives from keyheat.load.users.user.TableUser"
     for one in users:
@@ -145,7 +145,7 @@ class _Actor:
 
 
 class _Session:
-    """The users of one load test, and what they do in so many rounds."""
+    """The users of one load test, over a number of rounds."""
 
     def __init__(self, path: Path, scenario: Scenario, folder: Path, rounds: int, most_users: int) -> None:
         self._path, self._scenario, self._rounds, self._most_users = path, scenario, rounds, most_users
@@ -161,11 +161,11 @@ class _Session:
         self.sure, self.most_items = True, 0  # that one class sent
 
     def classes(self, users: Sequence[Any], counts: Sequence[int]) -> tuple[UserClass, ...]:
-        """All classes of users; there are so many users of each."""
+        """Sample all classes of users; `counts` has the number of users of each."""
         return tuple(self._class(user, count) for user, count in zip(users, counts, strict=True))
 
     def _class(self, user: Any, count: int) -> UserClass:
-        """One class of users, of which there are so many."""
+        """Sample one class of `count` users."""
         try:
             actors = [self._actor(user) for _ in range(min(count, self._most_users))]
             tasks = tuple(self._tasks(actors, count))
@@ -229,7 +229,7 @@ class _Session:
             pass
         except NotSampled as error:
             raise NotSampled(f"{error}, in its task {_name(task)}") from error
-        except Exception as error:  # noqa: BLE001  (a load test may do anything, and is told where it failed)
+        except Exception as error:  # noqa: BLE001  (a load test may raise anything; its failure is reported with its line)
             name = f"{type(actor.user).__name__}.{_name(task)}"
             self.failures.append(f"{describe(self._path, error)}, in {name}")
             return None

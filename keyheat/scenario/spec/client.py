@@ -15,10 +15,10 @@ class ClientSpec(ScenarioPart):
     Without it every request is sent once, so that no throttle is hidden.
     """
 
-    sdk: Sdk = Field("none", description="whose published policy; none: nothing is sent again")
+    sdk: Sdk = Field("none", description="SDK whose published retry policy applies; none: no retries")
     mode: Mode | None = Field(None, description="absent: the SDK's default")
     attempts: Annotated[int, Field(ge=1, le=100)] | None = Field(
-        None, description="of a request, the first one included; absent: as the SDK has it"
+        None, description="per request, the first one included; absent: the SDK's default"
     )
     quota_tokens: Annotated[float, Field(ge=0, le=1_000_000)] | None = Field(
         None, description="that one client has for retries; 0: no quota; absent: as the SDK has it"

@@ -46,7 +46,7 @@ class KeysSpec(ScenarioPart):
 
     kind: Kind = "values"
     values: Annotated[dict[KeyName, Weight], Field(min_length=1, max_length=MOST_VALUES)] | None = Field(
-        None, description="each key with its weight: how often it is used, in proportion to the others"
+        None, description="each key with its weight: its frequency in proportion to the others"
     )
     keys: Annotated[int, Field(ge=1, le=1_000_000_000)] = Field(
         1_000, description="how many distinct keys there are (hot_key, hot_set: beside the hot ones)"
@@ -195,20 +195,25 @@ NotNegative = Annotated[float, Field(ge=0, le=86_400)]
 
 
 class ShardingSpec(ScenarioPart):
-    """Keys get one shard more where a partition is not enough for them, and the metadata table says so."""
+    """Keys get another shard if a partition is not enough for them; the metadata table has their number."""
 
     table: TableName = Field(description="the companion that holds the number of shards of each key")
-    cooldown_s: Seconds = Field(60.0, description="a key's number of shards stays for so long after a change")
-    backoff_low_s: NotNegative = Field(
-        1.0, description="a writer waits at least so long after the cooldown before it tries to change it"
+    cooldown_s: Seconds = Field(
+        60.0, description="seconds for which a key's number of shards stays after a change"
     )
-    backoff_high_s: NotNegative = Field(10.0, description="and at most so long; drawn evenly")
-    cache_s: NotNegative = Field(5.0, description="writers go by what they last read for so long")
+    backoff_low_s: NotNegative = Field(
+        1.0,
+        description="shortest wait of a writer after the cooldown, in seconds, before it changes the number",
+    )
+    backoff_high_s: NotNegative = Field(10.0, description="longest such wait; drawn evenly")
+    cache_s: NotNegative = Field(
+        5.0, description="seconds for which writers use the number that they last read"
+    )
     max_shards: Annotated[int, Field(ge=1, le=1_000)] = 100
     history: Annotated[int, Field(ge=2, le=100)] = Field(20, description="entries of shard_history")
     max_write_units: Units | None = Field(
         None,
-        description="on table errors ask UpdateTable for more, up to this; absent: wait for somebody else to",
+        description="on table errors ask UpdateTable for more, up to this; absent: wait for others to",
     )
 
 
@@ -234,7 +239,7 @@ def _order(sharding: Mapping[str, Any], low: str, high: str) -> Iterator[str]:
 
 
 def _metadata_table(name: Any, raw: Mapping[str, Any]) -> Iterator[str]:
-    """On-demand: nobody can say beforehand how often it is read, and a throttle there stops every writer."""
+    """The metadata table is on demand: its reads are unknown, and a throttle there stops every writer."""
     if not isinstance(name, str):
         return
     named = [table for _number, table in listed(raw, "companions") if table.get("name") == name]

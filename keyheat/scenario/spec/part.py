@@ -127,8 +127,8 @@ class CacheSpec(ScenarioPart):
     """A read-through cache in every process that sends, for the load tests that read through one."""
 
     ttl_s: Seconds = Field(
-        description="how long a cached item may answer reads: at most so stale is an answer"
+        description="seconds for which a cached item answers reads: the largest age of an answer"
     )
     items: Annotated[int, Field(ge=1, le=10_000_000)] = Field(
-        10_000, description="how many items it holds; the one used longest ago makes room"
+        10_000, description="items that it holds; the least recently used one makes room"
     )

@@ -12,7 +12,7 @@ from keyheat.scenario.sizes import broken_sizes
 from keyheat.scenario.spec.attributes import broken_attributes
 from keyheat.scenario.spec.client import broken_client
 from keyheat.scenario.spec.keys import broken_keys, broken_replay, broken_sharding
-from keyheat.scenario.spec.load import DURATION_S, broken_operations
+from keyheat.scenario.spec.load import DURATION_S
 from keyheat.scenario.spec.part import listed, part_of
 from keyheat.scenario.spec.tables import (
     broken_key_lists,
@@ -46,7 +46,6 @@ def broken_rules(raw: Mapping[str, Any]) -> Iterator[str]:
     yield from _target(load)
     yield from broken_shape(load, DURATION_S)
     yield from broken_sizes(load.get("item_bytes"))
-    yield from broken_operations(load, raw)
 
 
 def _scaling(path: str, table: Mapping[str, Any]) -> Iterator[str]:

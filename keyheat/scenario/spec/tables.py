@@ -67,10 +67,10 @@ class ScalingSpec(ScenarioPart):
         0.7, description="consumed as a share of provisioned that it steers for"
     )
     scale_out_cooldown_s: Cooldown = Field(
-        0.0, description="after adding capacity, only a larger addition is made for so long"
+        0.0, description="seconds after an increase in which only a larger one is made"
     )
     scale_in_cooldown_s: Cooldown = Field(
-        0.0, description="after taking capacity away, no more is taken away for so long"
+        0.0, description="seconds after a decrease in which no other one is made"
     )
     scale_in: bool = Field(True, description="false: capacity is only added (DisableScaleIn of the policy)")
 
@@ -305,7 +305,7 @@ class ChangeSpec(ScenarioPart):
 
 
 def requests_of(steps: Sequence[ChangeSpec]) -> list[tuple[float, tuple[ChangeSpec, ...]]]:
-    """The steps as requests, each with its moment: those of the same moment are asked together."""
+    """Group the steps into requests, each with its moment."""
     return [(at_s, tuple(same)) for at_s, same in groupby(steps, key=lambda step: step.at_s)]
 
 

@@ -38,6 +38,7 @@ OF_OPERATION: Final[Mapping[str, tuple[str, ...]]] = {
     "projection": ("get", "query"),
 }
 """Fields that only some operations have."""
+UNSAID: Final = "list [[tasks]], or name a load test that has tasks of its own, by loadtest"
 RATES: Final = ("requests_per_s", "write_units_per_s", "read_units_per_s")
 
 
@@ -61,7 +62,7 @@ class TaskSpec(ScenarioPart):
         None, description="query: of this index, by a value of its partition key as items have it"
     )
     limit: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
-        None, description="query: so many items are read at most; absent: 25"
+        None, description="query: most items to read; absent: 25"
     )
     newest_first: bool = Field(False, description="query: from the last sort key backwards")
     consistent: bool = Field(
@@ -73,7 +74,7 @@ class TaskSpec(ScenarioPart):
 
     @property
     def share(self) -> float:
-        """How often it is sent, in proportion to the others."""
+        """Its weight among the tasks."""
         if self.per_s is not None:
             return self.per_s
         return 1.0 if self.weight is None else self.weight
@@ -96,7 +97,7 @@ def without_total_rate(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _total_of_tasks(raw: Mapping[str, Any]) -> float | None:
-    """How often all tasks together are sent; None where one does not say it, or there is none."""
+    """Return the rate of all tasks together; None if a task has no rate, or without tasks."""
     rates = [task.get("per_s") for _number, task in listed(raw, "tasks")]
     stated = [rate for rate in rates if is_number(rate)]
     return sum(stated) if stated and len(stated) == len(rates) else None
@@ -104,14 +105,13 @@ def _total_of_tasks(raw: Mapping[str, Any]) -> float | None:
 
 def broken_tasks(raw: Mapping[str, Any]) -> Iterator[str]:
     """Every disagreement about `[[tasks]]`, as `message @ $.path`."""
-    tasks = [task for _number, task in listed(raw, "tasks")]
+    tasks, loadtest = [task for _number, task in listed(raw, "tasks")], raw.get("loadtest", MIXED)
     if not tasks:
+        if loadtest == MIXED and not raw.get("tasks"):
+            yield f"{UNSAID} @ $.tasks"
         return
-    loadtest = raw.get("loadtest", MIXED)
     if loadtest != MIXED:
         yield f"{loadtest!r} has tasks of its own; [[tasks]] are for {MIXED!r}, the default @ $.loadtest"
-    if part_of(raw, "load").get("operations") is not None:
-        yield "say [[tasks]] or [load.operations], which is their short form, not both @ $.load.operations"
     with_rate = [task for task in tasks if task.get("per_s") is not None]
     if not with_rate and all(task.get("weight") == 0 for task in tasks):
         yield "at least one task needs a weight above 0 @ $.tasks"

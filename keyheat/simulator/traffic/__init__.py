@@ -21,9 +21,9 @@ class CountingTraffic(Traffic, Counting, Protocol):
 
 
 def traffic_of(scenario: Scenario, seed: int, folder: Path = Path()) -> CountingTraffic:
-    """What a scenario's load test sends; `folder` is the scenario's, where its trace is.
+    """Return the traffic of a scenario's load test; `folder` is the scenario's, with its trace.
 
-    Raises `ScenarioError` for a load test of which no sample shows it.
+    Raises `ScenarioError` for a load test that no sample shows.
     """
     scenario = with_combinations(scenario)
     setting = TrafficSetting(scenario, Random(f"{seed}/traffic"), folder)
@@ -65,5 +65,5 @@ class _Replicated:
 
 
 def asks_for_shards(scenario: Scenario, folder: Path = Path()) -> bool:
-    """Whether what the load test sends follows from the number of shards. Raises `ScenarioError`."""
+    """Return whether the load test sends by the number of shards. Raises `ScenarioError`."""
     return scenario.load.arrivals != "trace" and loadtest_of(scenario, folder).asks_for_shards

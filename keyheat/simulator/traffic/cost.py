@@ -24,7 +24,7 @@ class QueryCost:
     item_bytes: float
     limit: float = np.inf
     consistent: bool = False
-    first_page: bool = False  # whoever asks does not go on to the next one
+    first_page: bool = False  # the reader does not follow further pages
 
     def items(self, matching: Floats) -> Floats:
         """Items that are read."""
@@ -70,7 +70,7 @@ def grown_units(load: LoadSpec, more_bytes: int) -> float:
 
 def write_sizes(load: LoadSpec, there: float = 0.0) -> Sizes:
     """The write units of puts of each size; `there` is how probably one replaces an item."""
-    return _sizes(load.item_size(), limits.WRITE_UNIT_BYTES, 1.0, round(there, 2))  # a small change is none
+    return _sizes(load.item_size(), limits.WRITE_UNIT_BYTES, 1.0, round(there, 2))
 
 
 def read_sizes(load: LoadSpec, *, consistent: bool) -> Sizes:

@@ -6,17 +6,20 @@ every ttl + 1 / λ seconds: reads per second of the table = λ / (1 + λ x ttl).
 
 from collections import Counter
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keyheat.scenario.spec.part import CacheSpec
 from keyheat.simulator.dryrun.requests import KEY, PATTERN, KeyLaw
 from keyheat.simulator.masses import MOST_NAMED, Floats, Masses, even_masses, masses_of_shares, thinned
-from keyheat.simulator.traffic.setting import TrafficSetting
+
+if TYPE_CHECKING:
+    from keyheat.simulator.traffic.setting import TrafficSetting
 
 
-def masses_of_law(setting: TrafficSetting, law: KeyLaw) -> Masses:
-    """What keys of this law fall on; those of the same law are the same value."""
+def masses_of_law(setting: "TrafficSetting", law: KeyLaw) -> Masses:
+    """Return the keys of a law; the same law gives the same value."""
     if law.attribute is not None:
         return setting.values_of(law.attribute)
     if law == PATTERN:
@@ -50,8 +53,8 @@ def composed(keys: Masses, texts: tuple[tuple[str, float], ...]) -> Masses:
     return masses_of_shares(shares, even=keys.even + max(0.0, rest), distinct=distinct)
 
 
-def _of_owners(setting: TrafficSetting, law: KeyLaw, owners: int) -> Masses:
-    """One key for each of so many users, who send as often as each other."""
+def _of_owners(setting: "TrafficSetting", law: KeyLaw, owners: int) -> Masses:
+    """One key for each user; all users send equally often."""
     texts, weights = zip(*law.texts, strict=True)
     drawn = (text.replace(KEY, setting.draw_key()) for text in setting.rng.choices(texts, weights, k=owners))
     return masses_of_shares({key: float(count) for key, count in Counter(drawn).items()})

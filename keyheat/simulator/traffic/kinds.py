@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from keyheat.model import limits
 from keyheat.model.units import write_units
-from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 from keyheat.simulator.dryrun.requests import (
     PATTERN,
     KeyLaw,
@@ -32,13 +31,22 @@ from keyheat.simulator.traffic.cost import (
     replacing_units,
     write_sizes,
 )
-from keyheat.simulator.traffic.entries import entries, is_whole, moved, own_units, placed, present
+from keyheat.simulator.traffic.entries import (
+    ENTRY_BYTES,
+    entries,
+    found_bytes,
+    is_single,
+    is_whole,
+    moved,
+    own_units,
+    placed,
+    present,
+)
 from keyheat.simulator.traffic.keys import cached, masses_of_law
 from keyheat.simulator.traffic.setting import TrafficSetting
 from keyheat.simulator.traffic.written import Written
 from keyheat.words import Direction
 
-ENTRY_BYTES: Final = 100  # of an index that does not hold the whole item: the keys of both
 READS: Final = ("get", "query")
 
 
@@ -180,7 +188,7 @@ class _Class:
     def _reads(self, kind: RequestKind, keys: Masses) -> list[Flow]:
         """A read; two where some keys have an item by now and others do not: each has its price."""
         by_then = kind.alone and not kind.key.written and not kind.just_written
-        if not (self._single(kind) if kind.what == "query" else by_then):
+        if not (is_single(self._setting, kind) if kind.what == "query" else by_then):
             return [self._read(kind, keys, kind.found)]
         written, coming = self._setting.written(keys), self._setting.coming
         parts = (1.0, written.found(coming)), (0.0, written.missing(coming))
@@ -193,10 +201,10 @@ class _Class:
 
         `of`: what was written; None: what puts wrote on these keys.
         """
-        if kind.what == "query" and not self._single(kind):
+        if kind.what == "query" and not is_single(self._setting, kind):
             flow = self._query(kind, keys, of)
         else:
-            flow = self._get(kind, keys, 0.0 if self._found_bytes(kind) <= ENTRY_BYTES else there)
+            flow = self._get(kind, keys, 0.0 if found_bytes(self._setting, kind) <= ENTRY_BYTES else there)
         if not kind.reads:
             return flow
         counts, of_each = self._setting.counts, kind.times / kind.reads * flow.requests
@@ -224,7 +232,7 @@ class _Class:
         if prefix.window_s is not None:
             part = prefix.window_s / setting.at_s if setting.at_s > prefix.ago_s else 0.0
         cost = QueryCost(
-            item_bytes=self._found_bytes(kind),
+            item_bytes=found_bytes(self._setting, kind),
             limit=kind.limit or float("inf"),
             consistent=kind.consistent,
             first_page=not kind.reads,  # only a read of a whole collection follows its pages
@@ -238,19 +246,6 @@ class _Class:
             operation=kind.operation, direction=Direction.READ, keys=self._setting.placed(keys, "point"),
             eventual=not kind.consistent, index=kind.index, **more,
         )  # fmt: skip
-
-    def _owner(self, kind: RequestKind) -> TableSpec | IndexSpec:
-        table = self._setting.table
-        return next((index for index in table.indexes if index.name == kind.index), table)
-
-    def _single(self, kind: RequestKind) -> bool:
-        """Whether a partition key has one item at the most."""
-        owner = self._owner(kind)
-        return (owner.partition_key, owner.sort_key) == (self._setting.table.partition_key, None)
-
-    def _found_bytes(self, kind: RequestKind) -> float:
-        owner, whole = self._owner(kind), self._setting.load.mean_item_bytes
-        return whole if owner is self._setting.table or is_whole(owner) else min(ENTRY_BYTES, whole)
 
     def _puts(self, kind: RequestKind, keys: Masses) -> list[Flow]:
         if not kind.if_absent:

@@ -22,17 +22,17 @@ LOOKS = 20  # within a second, while users are being started
 
 
 def asked(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
-    """What the load asks for within a second, in the target's unit; the last second may be a shorter one."""
+    """Return the target of one second, in its unit; the last second may be a shorter one."""
     return max(0.0, shape.total(min(at_s + 1.0, load.duration_s)) - shape.total(at_s))
 
 
 def asked_of_users(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
-    """The same, as far as there are users: those of a closed loop are the load."""
+    """Return the same, in a closed loop in proportion to the users that are there."""
     return asked(shape, load, at_s) * (1.0 if load.open_loop else spawned_share(load, at_s))
 
 
 def spawned_share(load: LoadSpec, at_s: float) -> float:
-    """The part of the users that is there, in the mean of a second.
+    """Return the part of the users that is there, as the mean of a second.
 
     Locust starts them in groups of as many as come within a second, the first group at once.
     """
@@ -95,11 +95,11 @@ class TrafficSetting:
         return self._pattern.draw(self.rng, 0.0)
 
     def now(self, name: str, make: Callable[[], Masses]) -> Masses:
-        """A distribution that is made of what the pattern draws, and so is another one tomorrow."""
+        """Make a distribution from the pattern's keys, which change with its days."""
         return self.once(f"{name} {self._period}", make)
 
     def once(self, name: str, make: Callable[[], Masses]) -> Masses:
-        """A distribution that is made when it is first asked for."""
+        """Make a distribution on its first use."""
         if name not in self._made:
             self._made[name] = make()
         return self._made[name]
@@ -133,7 +133,7 @@ class TrafficSetting:
         return self._written[name]
 
     def group(self, keys: Masses, family: str) -> None:
-        """Take keys that look alike for those of the same items, however each request draws them."""
+        """Treat keys that look alike as keys of the same items."""
         self._families[id(keys.points)] = family
 
     @property

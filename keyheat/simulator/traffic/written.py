@@ -65,14 +65,14 @@ class Written:
         return found
 
     def there(self, coming: float = 0.0) -> float:
-        """How probably the next key has an item.
+        """Return the probability that the next key has an item.
 
-        With `coming`: in the mean of the next so many requests, each of which leaves one where there is none.
+        With `coming`: the mean over that many next requests, each of which leaves an item.
         """
         return 1.0 - float(np.dot(self._parts, _still_missing(self._shares, self.items, coming)))
 
     def found(self, coming: float, asked: Masses | None = None) -> tuple[float, Masses]:
-        """Of the next so many requests, the part on keys with an item, and which keys those are.
+        """Return the part of the `coming` requests on keys with an item, and those keys.
 
         `asked`: the same keys, where some of them are asked for more seldom than items are left on them.
         """
@@ -80,7 +80,7 @@ class Written:
         return thinned(asked or self.keys, 1.0 - named, 1.0 - even)
 
     def missing(self, coming: float) -> tuple[float, Masses]:
-        """Those on keys without an item: each key can be found so only once."""
+        """The same for keys without an item: each key is found empty only once."""
         return thinned(self.keys, *self._lacking(coming))
 
     def _lacking(self, coming: float) -> tuple[Floats, float]:
@@ -91,7 +91,7 @@ class Written:
 
 
 def _still_missing(shares: Floats, items: float, coming: float) -> Floats:
-    """How probably keys have no item yet, in the mean of the next so many requests."""
+    """Return the probability that keys have no item yet, as the mean over `coming` requests."""
     now = np.exp(-items * shares)
     if not coming:
         return np.asarray(now)
@@ -101,7 +101,7 @@ def _still_missing(shares: Floats, items: float, coming: float) -> Floats:
 
 
 def _groups(keys: Masses) -> tuple[Floats, Floats]:
-    """Keys that are used about equally, as the share of one of them and that of all together."""
+    """Group keys that are used about equally: the share of one of them, and of all together."""
     used, counts = np.unique(keys.shares[keys.shares > 0], return_counts=True)
     shares: Floats = used.astype(np.float64)
     parts: Floats = shares * counts
@@ -117,7 +117,7 @@ def _groups(keys: Masses) -> tuple[Floats, Floats]:
 
 
 def _poisson(mean: float) -> tuple[Floats, Floats]:
-    """What a Poisson distributed number may be, and how probably, in proportion."""
+    """Return the values of a Poisson distributed number, and their weights."""
     if mean > FEW:
         return np.rint(mean + BELL * sqrt(mean)), BELL_WEIGHTS
     count = ceil(mean + 8 * sqrt(mean) + 8)
