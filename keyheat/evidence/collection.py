@@ -23,7 +23,6 @@ from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.evidence.series import MetricAnswers, series_of
 from keyheat.evidence.table import describe, since_created, with_indexes
 from keyheat.model.limits import MINUTE_S
-from keyheat.numbers import span
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.client import NO_RECORDS, Records, read_records
 from keyheat.runs.formats import Evidence, TableFacts, Window
@@ -66,7 +65,7 @@ def collect(
 
     def there_s() -> float:
         """The service's time, which its minutes follow."""
-        return clock() + _ahead_s(run)
+        return clock() + run.clock_skew_s
 
     source = MetricSource(
         client_factory=factory, pace=pace, clock=there_s, sleep=sleep, progress=progress, show_keys=show_keys
@@ -84,7 +83,7 @@ def collect(
 def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) -> Evidence:
     """Build evidence of a run from AWS CLI output for its queries. Raises `FileProblem`, `ValueError`."""
     run = read_manifest(run_dir)
-    window = run_window(run, now_s + _ahead_s(run))
+    window = run_window(run, now_s + run.clock_skew_s)
     records = _of_run(run_dir, run, window)
     table = with_indexes(run.table, _indexes_in(records))
     evidence = from_cli_output(pages, table=table, window=window, records=records)
@@ -247,7 +246,7 @@ def _indexes_in(records: Records) -> Iterable[str]:
 
 def _of_run(run_dir: Path, run: Manifest, window: Window) -> Records:
     """The client's records in the window; a wrong clock moves rows outside."""
-    records = read_records(run_dir, run.rows_ahead_s)
+    records = read_records(run_dir)
     throttles = within(records.throttles, window)
     seconds = within(records.seconds, window)
     lost = len(records.throttles or ()) - len(throttles or ())
@@ -258,19 +257,8 @@ def _of_run(run_dir: Path, run: Manifest, window: Window) -> Records:
     )
 
 
-def _ahead_s(run: Manifest) -> float:
-    """Seconds that the service's clock is ahead of this one after the run."""
-    return run.clock_skew_s - run.clock_jump_s
-
-
 def _time_problems(run: Manifest) -> tuple[str, ...]:
     """Uncertainties about the run's time."""
-    unsure = []
-    if run.ended_at is None:
-        unsure.append(f"the end of the run: in run.json its status is {run.status}")
-    if run.clock_jump_s:
-        unsure.append(
-            f"the exact time of the run: its machine's clock jumped by {span(abs(run.clock_jump_s))}, "
-            "and the window of this evidence uses the time from before the jump"
-        )
-    return tuple(unsure)
+    if run.ended_at is not None:
+        return ()
+    return (f"the end of the run: in run.json its status is {run.status}",)

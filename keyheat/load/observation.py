@@ -1,4 +1,4 @@
-"""What is observed around a load: the service's clock, and the shards of the table's stream.
+"""What is observed around a load: the service's clock, and the table's partitions.
 
 The shards of the table's stream, looked at when a run begins and when it ends: how many, and which split.
 A stream that is not there, or that may not be described, is no failure: a line says what is not known.
@@ -68,21 +68,20 @@ def skew_words(ahead_s: float) -> str:
 
 
 def service_ahead_s(target: Target, table: str, clock: Callable[[], float]) -> float | None:
-    """How far the service's clock is ahead of ours; None on this machine, or where nobody knows.
+    """How far the service's clock is ahead of ours; None if unknown. On this machine both are one clock.
 
     Raises `TableError` where they are so far apart that no run can be made.
     """
     if target.local:
-        return None
+        return 0.0
     with closing(make_client(target, timeout_s=PATIENCE_S, attempts=LOOK_ATTEMPTS)) as client:
         return measure_ahead_s(client, table, clock)
 
 
 @dataclass(slots=True)
 class Observation:
-    """One run's table: the service's clock (None: not known) and its partitions, before and after."""
+    """The partitions of one run's table, before and after."""
 
-    ahead_s: float | None
     estimate: dict[str, Any]
     arn: str | None  # of the table's stream; None: it has none
     make_client: Callable[[], Any]
@@ -91,16 +90,14 @@ class Observation:
 
     @classmethod
     def look(
-        cls, target: Target, described: Mapping[str, Any], facts: Mapping[str, Any], scale: float,
-        clock: Callable[[], float],
-    ) -> "Observation":  # fmt: skip
-        """Look at both. `described` is DescribeTable's answer, `facts` what run.json has of it."""
+        cls, target: Target, described: Mapping[str, Any], facts: Mapping[str, Any], scale: float
+    ) -> "Observation":
+        """Look at them. `described` is DescribeTable's answer, `facts` what run.json has of it."""
         streams = partial(
             make_client, target, timeout_s=PATIENCE_S, attempts=LOOK_ATTEMPTS, service="dynamodbstreams"
         )
         on = (described.get("StreamSpecification") or {}).get("StreamEnabled")
         found = cls(
-            service_ahead_s(target, described["TableName"], clock),
             _estimate(facts, scale),
             described.get("LatestStreamArn") if on else None,
             streams,
@@ -113,8 +110,7 @@ class Observation:
         partitions = {**self.estimate, **self._noted_shards(ended)}
         if self.missing:
             partitions["missing"] = list(dict.fromkeys(self.missing))
-        skew = {} if self.ahead_s is None else {"clock_skew_s": round(self.ahead_s, 3)}
-        return {**skew, **({"partitions": partitions} if partitions else {})}
+        return {"partitions": partitions} if partitions else {}
 
     def _noted_shards(self, ended: tuple[float, float] | None) -> dict[str, Any]:
         if self.before is None:
@@ -122,10 +118,9 @@ class Observation:
         after = self._shards() if ended else None
         if ended is None or after is None:
             return {"open_shards": {"before": _open(self.before), "after": None}}
-        first_s, last_s = (at_s + (self.ahead_s or 0.0) for at_s in ended)
         closed = {shard["ShardId"] for shard in self.before if not is_open(shard)}
         times = [split.at_s for split in splits(after, but=closed)]
-        believed = [at if at and first_s - MARGIN_S <= at <= last_s + MARGIN_S else None for at in times]
+        believed = [at if at and ended[0] - MARGIN_S <= at <= ended[1] + MARGIN_S else None for at in times]
         return {
             "open_shards": {"before": _open(self.before), "after": _open(after)},
             "splits": [None if at is None else time_of(at) for at in believed],

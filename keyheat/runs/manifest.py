@@ -91,7 +91,6 @@ class GeneratorHealth(LenientPart):
     achieved_per_s: Quantity | None = None  # sent at least once
     held_back_per_s: Quantity = 0.0  # by the rate of its own client until the load ended, in adaptive mode
     late_ms_p99: Quantity | None = None
-    clock_jump_s: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # the wall clock was set meanwhile
     target_unit: Literal["requests", "WCU", "RCU"] = "requests"  # what asked and achieved are in
 
 
@@ -177,7 +176,7 @@ class RetryCost(NamedTuple):
 class Manifest(LenientPart):
     """One run: what was asked, when, against what, with which versions, and how it went.
 
-    Once it is read, its times are the service's, as those of CloudWatch's minutes are.
+    Its times are the service's, as those of CloudWatch's minutes are.
     """
 
     run_id: str | None = None
@@ -229,20 +228,10 @@ class Manifest(LenientPart):
         )
 
     @property
-    def clock_jump_s(self) -> float:
-        """How far that machine's clock was set forward while it loaded: the run's times do not follow it."""
-        return self.generator.clock_jump_s if self.generator else 0.0
-
-    @property
     def duration_s(self) -> float | None:
         """How long the load lasted; None of one that goes on, or was killed."""
         ended_at = self.ended_at
         return None if ended_at is None else max(0.0, (ended_at - self.started_at).total_seconds())
-
-    @property
-    def rows_ahead_s(self) -> int:
-        """By how many seconds the rows of the run's files are moved to be in the service's time."""
-        return round(self.clock_skew_s)
 
     @property
     def local(self) -> bool:
@@ -360,24 +349,10 @@ class Keys(LenientPart):
 def read_manifest(run_dir: Path) -> Manifest:
     """The manifest of a run directory. Raises `FileProblem`."""
     path = run_dir / runfiles.FILES[runfiles.RUN]
-    run = checked(path, Manifest, runfiles.read_json(path, runfiles.RUN))
-    if not run.clock_skew_s:
-        return run
-    ahead = timedelta(seconds=run.clock_skew_s)
-    ended_at = None if run.ended_at is None else run.ended_at + ahead
-    return run.model_copy(update={"started_at": run.started_at + ahead, "ended_at": ended_at})
+    return checked(path, Manifest, runfiles.read_json(path, runfiles.RUN))
 
 
-def read_keys(run_dir: Path, ahead_s: int = 0) -> Keys:
-    """The hottest keys of a run directory, moved by `ahead_s` seconds. Raises `FileProblem`."""
+def read_keys(run_dir: Path) -> Keys:
+    """The hottest keys of a run directory. Raises `FileProblem`."""
     path = run_dir / runfiles.FILES[runfiles.KEYS]
-    keys = checked(path, Keys, runfiles.read_json(path, runfiles.KEYS))
-    if not ahead_s:
-        return keys
-    return _moved(keys, timedelta(seconds=ahead_s))
-
-
-def _moved(keys: Keys, ahead: timedelta) -> Keys:
-    windows = tuple(window.model_copy(update={"start": window.start + ahead}) for window in keys.windows)
-    indexes = {name: _moved(one, ahead) for name, one in keys.indexes.items()}
-    return keys.model_copy(update={"windows": windows, "indexes": indexes})
+    return checked(path, Keys, runfiles.read_json(path, runfiles.KEYS))

@@ -73,7 +73,7 @@ class Run:
         from keyheat.runs import frames
         from keyheat.runs.manifest import Keys
 
-        found = self._read(runfiles.KEYS, lambda path: read_keys(path.parent, self._ahead_s))
+        found = self._read(runfiles.KEYS, lambda path: read_keys(path.parent))
         return frames.keys_of(found or Keys())
 
     @cached_property
@@ -83,12 +83,8 @@ class Run:
 
         return frames.frame("labels", []) if self.diagnosis is None else frames.labels_of(self.diagnosis)
 
-    @property
-    def _ahead_s(self) -> int:
-        return self.manifest.rows_ahead_s if self.manifest else 0
-
     def _rows(self, format_name: str) -> "pd.DataFrame | None":
-        return self._read(format_name, lambda path: _rows(path, format_name, self._ahead_s))
+        return self._read(format_name, lambda path: _rows(path, format_name))
 
     def _read(self, format_name: str, read: Callable[[Path], Content]) -> Content | None:
         """A file of the directory; None where it is not there. Raises `FileProblem` where it is damaged."""
@@ -96,22 +92,22 @@ class Run:
         return read(path) if path is not None and path.exists() else None
 
 
-def read_seconds(folder: Path, ahead_s: int) -> "pd.DataFrame":
-    """The frame of seconds of a run directory, moved into the service's time. Raises `FileProblem`."""
-    return _rows(folder / FILES[runfiles.SECONDS], runfiles.SECONDS, ahead_s)
+def read_seconds(folder: Path) -> "pd.DataFrame":
+    """The frame of seconds of a run directory. Raises `FileProblem`."""
+    return _rows(folder / FILES[runfiles.SECONDS], runfiles.SECONDS)
 
 
-def read_counted_throttles(folder: Path, ahead_s: int) -> "pd.DataFrame":
+def read_counted_throttles(folder: Path) -> "pd.DataFrame":
     """The frame of throttles of a run directory, one row for those of a second that are alike.
 
     To count a million rows takes less time than to make a frame of them. Raises `FileProblem`.
     """
     from keyheat.runs import frames
     from keyheat.runs.parquet import read_table
-    from keyheat.runs.records import moved, throttles_counted
+    from keyheat.runs.records import throttles_counted
 
     rows = read_table(folder / FILES[runfiles.THROTTLES], runfiles.THROTTLES)
-    counted = throttles_counted(moved(rows, ahead_s))
+    counted = throttles_counted(rows)
     return frames.of_rows("throttles", counted.rename_columns({"second": "at"}))
 
 
@@ -123,12 +119,11 @@ def read_partitions(folder: Path) -> "pd.DataFrame":
     return frames.of_partitions(read_table(folder / FILES[runfiles.PARTITIONS], runfiles.PARTITIONS))
 
 
-def _rows(path: Path, format_name: str, ahead_s: int) -> "pd.DataFrame":
+def _rows(path: Path, format_name: str) -> "pd.DataFrame":
     from keyheat.runs import frames
     from keyheat.runs.parquet import read_table
-    from keyheat.runs.records import moved
 
-    return frames.of_rows(path.stem, moved(read_table(path, format_name), ahead_s))
+    return frames.of_rows(path.stem, read_table(path, format_name))
 
 
 def place_of(path: Path) -> tuple[Path | None, Path | None]:

@@ -6,18 +6,14 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.diagnosis import analyze_run
-from keyheat.analysis.report.run import load_run
 from keyheat.evidence import collection
 from keyheat.runs.formats import (
     PartitionFacts,
     ShardCounts,
     TableFacts,
     Window,
-    write_diagnosis,
     write_evidence,
 )
-from keyheat.runs.manifest import read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.partitions import partition_words
 from tests.analysis.runs import collect, write_run
@@ -130,50 +126,14 @@ def test_the_shards_of_a_table_that_others_load() -> None:
     assert long_ago.splits is None  # shards of then are not kept
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("skew_s", [0.0, 42.4, -75.2])
-def test_the_times_of_a_run_are_moved_to_the_services(skew_s: float, tmp_path: Path, demo: Any) -> None:
-    """The machine's clock was off: its files say so many seconds less than the service's, or more."""
+@pytest.mark.parametrize("skew_s", [42.4, -75.2])
+def test_metrics_of_a_run_are_awaited_by_the_services_clock(skew_s: float, tmp_path: Path, demo: Any) -> None:
+    """The clock of this machine is off; the files of the run have the service's time."""
     run, expected = demo("hotkey")
-    off = timedelta(seconds=-round(skew_s))
-    seconds = tuple(row.model_copy(update={"second": row.second + off}) for row in run.seconds)
-    throttles = tuple(row.model_copy(update={"second": row.second + off}) for row in run.throttles)
-    windows = tuple(w.model_copy(update={"start": w.start + off}) for w in run.keys.windows)
-    exactly = timedelta(seconds=-skew_s)
-    there = run.__class__(
-        **{**vars(run), "seconds": seconds, "throttles": throttles,
-           "keys": run.keys.model_copy(update={"windows": windows})}
-    )  # fmt: skip
-    write_run(
-        tmp_path, there, started_at=run.start + exactly, ended_at=run.end + exactly, clock_skew_s=skew_s
-    )
+    write_run(tmp_path, run, clock_skew_s=skew_s)
     aws = run.aws()
     found = collection.collect(
         tmp_path, client_factory=aws.factory, clock=lambda: aws.clock.now_s - skew_s, sleep=aws.clock.sleep
     )
     assert (found.window, found.series, found.seconds) == (expected.window, expected.series, run.seconds)
     assert found.missing == ()
-    assert read_manifest(tmp_path).started_at == run.start
-    write_evidence(tmp_path / "evidence.json", found)
-    diagnosis = analyze_run(tmp_path)
-    assert (diagnosis.verdict.constraint, diagnosis.verdict.grade) == ("partition", "reason")
-    write_diagnosis(tmp_path / "diagnosis.json", diagnosis)
-    shown = load_run(tmp_path)
-    assert shown.keys == run.keys
-    drawn = shown.record.range()
-    assert drawn is not None
-    assert drawn[0] == int(run.seconds[0].second.timestamp())
-
-
-def test_evidence_of_a_run_whose_wall_clock_jumped_goes_by_the_clock_before_and_says_so(
-    tmp_path: Path, demo: Any
-) -> None:
-    """An hour forward: here it is an hour later than the minutes that are waited for."""
-    run, expected = demo("hotkey")
-    write_run(tmp_path, run, generator={"bound": False, "checks": [], "clock_jump_s": 3_600.0})
-    aws = run.aws()
-    found = collection.collect(
-        tmp_path, client_factory=aws.factory, clock=lambda: aws.clock.now_s + 3_600, sleep=aws.clock.sleep
-    )
-    assert (found.window, found.series) == (expected.window, expected.series)
-    assert found.missing[0].startswith("the exact time of the run: its machine's clock jumped by 1 h")

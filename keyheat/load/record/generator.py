@@ -19,7 +19,6 @@ from typing import Any, Final
 
 import psutil
 
-from keyheat.load.clock import jump_words
 from keyheat.load.record.rows import Latency
 from keyheat.load.schedule import HELD_TO
 from keyheat.runs.manifest import GeneratorHealth
@@ -29,7 +28,6 @@ from keyheat.terms import CPU_WAIT, DEMAND, P99
 LAG_EVERY_S = 0.1
 _LATENCIES = ("lag", "late")
 _HIGHEST = ("cpu_percent_max", "ended_s")
-_OTHERWISE = ("began_s", "clock_jump_s")
 
 
 @dataclass(slots=True)
@@ -50,7 +48,6 @@ class Health:
     no_user: int = 0  # open loop: arrivals that were dropped while all users were under way
     began_s: float = inf  # epoch seconds: the first user was there
     ended_s: float = 0.0  # epoch seconds: nothing more was asked for
-    clock_jump_s: float = 0.0  # how far the wall clock was set while the load was under way, at most
     lag: Latency = field(default_factory=Latency)  # how late the event loop woke
     late: Latency = field(default_factory=Latency)  # actual start minus intended start
     problems: list[str] = field(default_factory=list)  # what makes the run say nothing about the table
@@ -60,16 +57,11 @@ class Health:
         self.lag.merge(other.lag)
         self.late.merge(other.late)
         self.began_s = min(self.began_s, other.began_s)
-        self.note_jump(other.clock_jump_s)
         for name in self.__slots__:
             if name in _HIGHEST:
                 setattr(self, name, max(getattr(self, name), getattr(other, name)))
-            elif name not in (*_LATENCIES, *_OTHERWISE):
+            elif name not in (*_LATENCIES, "began_s"):
                 setattr(self, name, getattr(self, name) + getattr(other, name))
-
-    def note_jump(self, jump_s: float) -> None:
-        """The wall clock is now so far from where it would be; the furthest is kept."""
-        self.clock_jump_s = max(self.clock_jump_s, jump_s, key=abs)
 
     def to_wire(self) -> dict[str, Any]:
         fields = {name: getattr(self, name) for name in self.__slots__}
@@ -118,7 +110,6 @@ def verdict_on(
         held_back_per_s=judge.held_back_per_s,
         target_unit=load.target_unit,
         late_ms_p99=health.late.percentile_us(99) / 1000,
-        clock_jump_s=health.clock_jump_s,
     )
 
 
@@ -190,8 +181,6 @@ class _Judge:
         if self.starved_share is not None:
             yield f"{CPU_WAIT} {self.starved_share:.0%} of the time"
         yield f"event loop {self._lag_p99_ms:.0f} ms late ({P99})"
-        if self._health.clock_jump_s:
-            yield jump_words(self._health.clock_jump_s)
 
     def _sent(self) -> str:
         unit, held = self._load.target_unit, round(self.held_back_per_s)

@@ -29,7 +29,6 @@ Row = tuple[Second, str | None, DirectionName, str | None, Count, Count, Count, 
 
 _NOT_COUNTS: Final[dict[str, Any]] = {
     "began_s": Annotated[float, Field(ge=0)],  # infinite where no user has come
-    "clock_jump_s": Finite,
     "lag": Histogram,
     "late": Histogram,
     "problems": list[str],

@@ -18,10 +18,10 @@ import gevent
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.clock import SteadyClock, align, jump_words
+from keyheat.load.clock import SteadyClock, align
 from keyheat.load.guard.budget import Caps, Spending
 from keyheat.load.guard.watch import LoadWatch, Rules
-from keyheat.load.observation import NOTABLE_S, Observation, skew_words
+from keyheat.load.observation import NOTABLE_S, Observation, service_ahead_s, skew_words
 from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import PIECES_ARRIVE_S, Record
 from keyheat.load.record.rows import ATTEMPTS
@@ -151,15 +151,15 @@ class LoadRun:
 
     def _begin_files(self, target: Target, description: dict[str, Any], processes: int) -> None:
         assert self.path is not None, "the folder comes first"
-        self.clock = SteadyClock()  # as it is when the service's is held against it
+        ahead_s = service_ahead_s(target, description["TableName"], time)
+        self.clock = SteadyClock(ahead_s or 0.0)
         self.started_s = self.clock()
         self.stages = Stages(self.path, self.progress, quiet_stdout=self.plan.progress)
         manifest = self._manifest(target, description, processes)
-        self.around = Observation.look(target, description, manifest["table"], manifest["scale"], self.clock)
-        if abs(ahead_s := self.around.ahead_s or 0.0) > NOTABLE_S:
+        self.around = Observation.look(target, description, manifest["table"], manifest["scale"])
+        if abs(self.clock.ahead_s) > NOTABLE_S:
             self.progress.say(
-                f"{skew_words(ahead_s)}; the run's times are moved to the service's when evidence is made of "
-                "them. Better set the clock"
+                f"{skew_words(self.clock.ahead_s)}; the run keeps the service's time. Set the clock"
             )
         if manifest["target"] == LOCAL:
             with suppress(NotTold):  # which is said when the run has ended
@@ -183,6 +183,7 @@ class LoadRun:
             "transport": plan.transport,
             "retries": plan.retries,
             "started_at": time_of(self.started_s),
+            **({"clock_skew_s": round(self.clock.ahead_s, 3)} if self.clock.ahead_s else {}),
             "versions": versions("keyheat", "locust", "botocore"),
             "machine": machine(),
             "table": table_facts(description).model_dump(mode="json"),
@@ -194,10 +195,8 @@ class LoadRun:
     def _wait_for_start(self, target: Target) -> None:
         """Begin with a minute of CloudWatch's; not on this machine, where a wait costs more than it tells."""
         assert self.folder is not None
-        assert self.around is not None
         if not self.plan.guards.no_align and not target.local:
-            ahead_s = self.around.ahead_s or 0.0
-            align(ahead_s, clock=self.clock, sleep=gevent.sleep, tell=self.progress.aligning)
+            align(clock=self.clock, sleep=gevent.sleep, tell=self.progress.aligning)
             self.started_s = self.clock()
             self.folder.manifest["started_at"] = time_of(self.started_s)
             self.folder.begin()
@@ -234,7 +233,7 @@ class LoadRun:
             run_id=self.run_id, scenario=plan.scenario, url=target.url, region=target.region,
             transport=plan.transport, retries=plan.retries, show_keys=plan.show_keys, users=self.users,
             caps=self.caps.to_wire(), folder=str(plan.scenario_path.absolute().parent),
-            units_needed=has_capacity_model(plan.endpoint), marked=plan.marked,
+            units_needed=has_capacity_model(plan.endpoint), marked=plan.marked, ahead_s=self.clock.ahead_s,
         )  # fmt: skip
 
     def _stop_early(self) -> None:
@@ -260,7 +259,6 @@ class LoadRun:
         while True:
             now_s = self.clock()
             gevent.sleep(1.0 - now_s % 1.0)
-            self.record.health.note_jump(self.clock.jump_s)
             second = int(now_s) - self._behind_s
             if second >= int(self.started_s):
                 elapsed_s = max(0.0, second + 1 - self.started_s)
@@ -337,8 +335,6 @@ class LoadRun:
             self.see_faults(self.target)
             self._write_partitions(self.target, folder, ended_s)
         verdict = self.verdict(attempts=attempts)
-        if verdict.clock_jump_s:
-            self.progress.say(jump_words(verdict.clock_jump_s))
         folder.note({**more, "status": status, "generator": verdict.model_dump(mode="json")})
 
     def _see_company(self, folder: RunFolder) -> None:
@@ -380,6 +376,6 @@ class LoadRun:
         return self.stages.follow_up(
             self.target.url,
             show_keys=self.plan.show_keys,
-            closes_s=None if self.target.local else MINUTE_S - time() % MINUTE_S,
+            closes_s=None if self.target.local else MINUTE_S - self.clock() % MINUTE_S,
             collected=self.leave,
         )
