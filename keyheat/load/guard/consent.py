@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
 
-from keyheat.load.transport.target import Target, proxy_in_words
+from keyheat.load.transport.target import Target
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.spec.tables import TableSpec
@@ -43,8 +43,6 @@ class Undertaking:
         lasting = "until it is stopped" if self.duration_s is None else f"for {self.duration_s:g} s"
         where = f"{self.target.url}, {self.target.region}"
         yield f"{self.scenario.name} loads table {table} at {where}, {lasting}"
-        if through := proxy_in_words(self.target):
-            yield through
         if self.existing is not None:
             items = "deleted" if self.clean_up else "kept"
             yield f"table {self.existing} is there, and stays; the items that are written to it are {items}"

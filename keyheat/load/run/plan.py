@@ -19,8 +19,8 @@ from keyheat.load.transport.target import (
     Target,
     TargetError,
     aws_target,
+    check_no_proxy,
     credentials_for,
-    plain_proxy_of,
     target_at,
 )
 from keyheat.load.users.items import ItemTemplate, ItemTooSmall
@@ -257,7 +257,7 @@ def _target(options: Namespace, errors: list[str]) -> Target | None:
             return None
         credentials_for(target)
         if options.transport == "signed":
-            plain_proxy_of(target)
+            check_no_proxy(target)
     except TargetError as error:
         errors.append(str(error))
         return None

@@ -21,7 +21,7 @@ from keyheat.load.tables.lifecycle import look_at_tables
 from keyheat.load.tables.obstacles import Allowed
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.endpoint_pages import endpoint_at
-from keyheat.load.transport.target import Target, proxy_in_words
+from keyheat.load.transport.target import Target
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.totals import LoadTotals
@@ -70,8 +70,6 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
     if reasons := list(_over_budget(plan, bill)):
         raise TableRefused(*reasons)
     if plan.guards.yes:
-        if through := proxy_in_words(target):
-            tell(f"keyheat: {through}")
         return plan
     if not somebody_there(stdin):
         raise TableRefused(NEEDS_YES)
