@@ -75,7 +75,6 @@ def collect(
     evidence = _gather(
         source, run.table, window, _of_run(run_dir, run, window), _time_problems(run), run.scale,
         fetch=(fetch_local if local else fetch_published) if answers else fetch_once,
-        seen=partitions.observed_by(run),
     )  # fmt: skip
     return evidence.model_copy(update={"endpoint": run.endpoint, "source": "local" if local else run.source})
 
@@ -87,11 +86,11 @@ def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) ->
     records = _of_run(run_dir, run, window)
     table = with_indexes(run.table, _indexes_in(records))
     evidence = from_cli_output(pages, table=table, window=window, records=records)
-    seen, unseen = partitions.observed_by(run)
-    from_run = {"scale": run.scale, "endpoint": run.endpoint, "source": run.source, "partitions": seen}
-    return evidence.model_copy(
-        update={**from_run, "missing": (*_time_problems(run), *evidence.missing, *unseen)}
-    )
+    from_run = {
+        "scale": run.scale, "endpoint": run.endpoint, "source": run.source,
+        "partitions": partitions.estimate(run.table, run.scale),
+    }  # fmt: skip
+    return evidence.model_copy(update={**from_run, "missing": (*_time_problems(run), *evidence.missing)})
 
 
 def collect_table(
@@ -181,16 +180,14 @@ def _gather(
     scale: float,
     *,
     fetch: Fetch = fetch_published,
-    seen: partitions.Observation | None = None,
 ) -> Evidence:
-    """Collect all evidence. `seen`: partitions that a run observed; None: observe the table now."""
+    """Collect all evidence."""
     described = describe(source.client_factory, table, window)
     window = since_created(described.answer or {}, window)
     facts = with_indexes(described.table, _indexes_in(records))
-    if seen is None:
-        seen = partitions.observe(
-            source.client_factory, described.answer or {}, facts, window, source.clock()
-        )
+    seen = partitions.observe(
+        source.client_factory, described.answer or {}, facts, window, source.clock(), scale
+    )
     answer = (fetch if described.reached and described.exists else fetch_once)(source, facts, window)
     if fetch is fetch_once:
         window = _with_throttles(newest(answer.points, window), records)

@@ -92,8 +92,8 @@ class ClosedPacer:
 
     def __init__(self, loop: ClosedLoop, rng: Random) -> None:
         self._loop = loop
-        asked = loop.asked_of_all(loop.clock())
-        self._due = asked + rng.random() * loop.users  # users do not send in step
+        demand = loop.asked_of_all(loop.clock())
+        self._due = demand + rng.random() * loop.users  # users do not send in step
         self._due_s: float | None = None  # when that is, where it has been worked out
         self._joined = False
 

@@ -84,9 +84,9 @@ def totals_of(
     """The run in numbers, for `run.json`. Rows of an index repeat the requests of the table."""
     import pyarrow.compute as pc
 
-    own = seconds.filter(pc.is_null(seconds["index"]))
+    requests = seconds.filter(pc.is_null(seconds["index"]))
     return totals_json(
-        {name: pc.sum(own[name]).as_py() or 0 for name in COUNTS},
+        {name: pc.sum(requests[name]).as_py() or 0 for name in COUNTS},
         _sums(seconds, "direction", "consumed_units"),
         _sums(throttles, "reason", "count"),
         errors_by_kind,
@@ -133,7 +133,7 @@ def hot_keys(
     `digest` makes a key of a name, which is shown where `show`; `total_units` were asked for by all keys.
     """
 
-    def uses(found: Named) -> tuple[KeyUse, ...]:
+    def uses(keys: Named) -> tuple[KeyUse, ...]:
         return tuple(
             KeyUse(
                 key=digest(name),
@@ -143,13 +143,13 @@ def hot_keys(
                 throttles=round(throttles),
                 share=min(1.0, units / total_units) if total_units else 0.0,
             )
-            for name, (units, throttles, consumed) in found
+            for name, (units, throttles, consumed) in keys
         )
 
-    def tops(found: Named) -> tuple[KeyTop, ...]:
+    def tops(keys: Named) -> tuple[KeyTop, ...]:
         return tuple(
             KeyTop(key=digest(name), units=units, throttles=round(throttles))
-            for name, (units, throttles, _consumed) in found
+            for name, (units, throttles, _consumed) in keys
         )
 
     return Keys(

@@ -139,20 +139,13 @@ class Contributors(Part):
     keys: tuple[Contributor, ...] = ()
 
 
-class ShardCounts(Part):
-    """Open shards of the table's stream, one for each partition; None where nobody looked."""
-
-    before: Count | None = None  # when the run began
-    after: Count | None = None  # when it ended, or when evidence was collected
-
-
 class PartitionFacts(Part):
     """What was seen of the table's partitions from outside; those of its indexes show nowhere."""
 
     estimated: Count | None = None  # at least so many
     because: str | None = None
-    open_shards: ShardCounts | None = None  # None: the table has no stream, or it could not be read
-    splits: tuple[Time | None, ...] | None = None  # seen in the window; a time only where it is known
+    open_shards: Count | None = None  # of its stream, when evidence was collected; None: unknown
+    splits: tuple[Time, ...] | None = None  # in the window; None: unknown
 
 
 class Evidence(Part):

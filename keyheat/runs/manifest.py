@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from keyheat import runfiles
 from keyheat.runfiles import MOST_SKEW_S, SIMULATED
-from keyheat.runs.formats import PartitionFacts, TableFacts, Window
+from keyheat.runs.formats import TableFacts, Window
 from keyheat.runs.scaling import AutoScaling
 from keyheat.validation import Count, LenientPart, Quantity, Time, checked
 from keyheat.words import Direction, Endpoint, Source
@@ -137,14 +137,6 @@ class SharedWith(LenientPart):
     until: Time | None = None
 
 
-class PartitionsNoted(PartitionFacts):
-    """What the run saw of the table's partitions, and what it could not see."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    missing: tuple[str, ...] = ()
-
-
 class RetryCost(NamedTuple):
     """What retries cost a run: attempts and pauses of its requests, and those that failed all the same.
 
@@ -210,7 +202,6 @@ class Manifest(LenientPart):
     timeline: tuple[CapacityChange, ...] = ()
     clock_skew_s: Annotated[float, Field(ge=-MOST_SKEW_S, le=MOST_SKEW_S)] = 0.0
     """By how much the service's clock was ahead of that of the machine which wrote the run's files."""
-    partitions: PartitionsNoted | None = None
 
     @property
     def retry_cost(self) -> RetryCost | None:
@@ -255,7 +246,9 @@ class Manifest(LenientPart):
         """The runs that loaded the same tables meanwhile, in words; None where there were none."""
         if not self.shared_with:
             return None
-        who = "; ".join(f"run {one.run} of {one.owner} loaded table {one.table}" for one in self.shared_with)
+        who = "; ".join(
+            f"run {other.run} of {other.owner} loaded table {other.table}" for other in self.shared_with
+        )
         return (
             f"This run was not alone: {who} at the same time. "
             "What was limited, and what would help, is of all of them together."

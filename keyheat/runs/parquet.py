@@ -112,8 +112,8 @@ def read_table(path: Path, format_name: str) -> pa.Table:
         raise FileProblem(
             f"{path} is not a whole Parquet file ({error}); make it again or restore it"
         ) from error
-    found = (table.schema.metadata or {}).get(b"format", b"").decode()
-    check_format(path, found, format_name)
+    format_found = (table.schema.metadata or {}).get(b"format", b"").decode()
+    check_format(path, format_found, format_name)
     try:
         return table.cast(SCHEMAS[format_name])  # Parquet has no seconds: they come back as milliseconds
     except (pa.ArrowException, ValueError) as error:

@@ -42,15 +42,15 @@ class Run:
         """What was sent and what came back, second by second."""
         from keyheat.runs import frames
 
-        found = self._rows(runfiles.SECONDS)
-        return frames.seconds_of(self.evidence.seconds or ()) if found is None else found
+        rows = self._rows(runfiles.SECONDS)
+        return frames.seconds_of(self.evidence.seconds or ()) if rows is None else rows
 
     @cached_property
     def throttles(self) -> "pd.DataFrame":
         from keyheat.runs import frames
 
-        found = self._rows(runfiles.THROTTLES)
-        return frames.throttles_of(self.evidence) if found is None else found
+        rows = self._rows(runfiles.THROTTLES)
+        return frames.throttles_of(self.evidence) if rows is None else rows
 
     @cached_property
     def minutes(self) -> "pd.DataFrame":
@@ -73,8 +73,8 @@ class Run:
         from keyheat.runs import frames
         from keyheat.runs.manifest import Keys
 
-        found = self._read(runfiles.KEYS, lambda path: read_keys(path.parent))
-        return frames.keys_of(found or Keys())
+        keys = self._read(runfiles.KEYS, lambda path: read_keys(path.parent))
+        return frames.keys_of(keys or Keys())
 
     @cached_property
     def labels(self) -> "pd.DataFrame":

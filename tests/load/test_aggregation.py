@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterator
 from itertools import count
 from random import Random
+from time import time
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from keyheat.load.users.orders import (
     total_update,
 )
 from keyheat.model.units import item_bytes
+from keyheat.runs.partitions import all_shards, split_times_s
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 
 pytestmark = pytest.mark.opens
@@ -105,6 +107,9 @@ def test_every_record_of_a_stream_is_read_once_across_splits(reader: StreamReade
     assert sum(iterator is None for iterator in reader.iterators.values()) == 4  # they have children
     assert (len(second), len(reader.iterators)) == (20, 12)
     assert len({record["eventID"] for record in (*first, *second)}) == 40
+    times = split_times_s(all_shards(reader.client, reader.arn))
+    assert len(times) == 4
+    assert all(at_s is not None and abs(at_s - time()) < 60 for at_s in times)
 
 
 def test_a_flush_that_is_sent_again_counts_once(orders: Orders) -> None:

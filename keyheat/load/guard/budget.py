@@ -29,11 +29,11 @@ class WrongBudget(ValueError):
         super().__init__("\n".join(errors))
 
 
-def budget_of(stated: BudgetSpec, said: Mapping[str, float | None]) -> BudgetSpec:
+def budget_of(stated: BudgetSpec, options: Mapping[str, float | None]) -> BudgetSpec:
     """The scenario's budget with what the command line says of it. Raises `WrongBudget`."""
     try:
         return BudgetSpec.model_validate(
-            stated.model_dump() | {part: cap for part, cap in said.items() if cap is not None}
+            stated.model_dump() | {name: cap for name, cap in options.items() if cap is not None}
         )
     except ValidationError as error:
         raise WrongBudget(
@@ -99,7 +99,7 @@ class Caps:
 
     def as_it_ended(self, stop: Stop, consumed: ConsumedUnits, elapsed_s: float) -> Stop:
         """The same reason with what had come back once everything had."""
-        seen = {one.rule: one.seen for one in self._stops(consumed, elapsed_s)}
+        seen = {now.rule: now.seen for now in self._stops(consumed, elapsed_s)}
         return replace(stop, seen=seen.get(stop.rule, stop.seen))
 
     def to_wire(self) -> dict[str, Any]:
@@ -142,20 +142,20 @@ class Spending:
             self._ended_by = stopped
 
     def left(self) -> Caps:
-        left = {
+        rest = {
             name: cap - spent
             for name, spent in self._all()._asdict().items()
             if (cap := getattr(self.caps, name)) is not None
         }
-        return replace(self.caps, **left)
+        return replace(self.caps, **rest)
 
     def shown(self) -> str | None:
         """What is left for the next run, in words; None before the first run, and without caps."""
-        left = self.left()
+        rest = self.left()
         parts = [
-            *([f"{left.dollars:,.2f} dollars"] if left.dollars is not None else ()),
-            *([f"{left.units:,.0f} units"] if left.units is not None else ()),
-            *([f"{left.minutes:,.1f} minutes"] if left.minutes is not None else ()),
+            *([f"{rest.dollars:,.2f} dollars"] if rest.dollars is not None else ()),
+            *([f"{rest.units:,.0f} units"] if rest.units is not None else ()),
+            *([f"{rest.minutes:,.1f} minutes"] if rest.minutes is not None else ()),
         ]
         if not self._of or not parts:
             return None

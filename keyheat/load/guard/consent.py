@@ -80,9 +80,9 @@ def _in_words(budget: BudgetSpec) -> str:
 
 def announced(undertakings: Sequence[Undertaking]) -> str:
     """Everything that is asked for at once, and the sum of several."""
-    parts = ["\n".join(f"  {line}" for line in one.lines()) for one in undertakings]
+    parts = ["\n".join(f"  {line}" for line in undertaking.lines()) for undertaking in undertakings]
     if len(undertakings) > 1:
-        dollars = sum(one.bill.dollars for one in undertakings)
+        dollars = sum(undertaking.bill.dollars for undertaking in undertakings)
         parts.append(f"  {len(undertakings)} runs, together at most {_money(dollars)}")
     return "\n\n".join(parts)
 

@@ -86,9 +86,9 @@ class KillSwitch:
 
     def _is_new(self, number: int) -> bool:
         """Whether this is another Ctrl-C, not one that has come the other way already."""
-        known = max(self._came.values(), default=0)
+        seen = max(self._came.values(), default=0)
         self._came[number] += 1
-        return self._came[number] > known
+        return self._came[number] > seen
 
     def _first(self) -> None:
         self.arm()
@@ -106,8 +106,8 @@ class KillSwitch:
 
     def say_and_kill(self) -> None:
         """Say what is left behind, stop all workers, end all children, and take half-written files away."""
-        left = self.leaving.left_behind() if self.leaving else []
-        for line in ("left at once; what was written is kept", *left):
+        behind = self.leaving.left_behind() if self.leaving else []
+        for line in ("left at once; what was written is kept", *behind):
             _say(line)
         if self.leaving:
             self.leaving.tell_workers()

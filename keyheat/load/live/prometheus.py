@@ -89,7 +89,7 @@ def load_metrics(record: Record, view: LiveView, seen: Mapping[str, Any]) -> tup
         _run(view, seen["state"]), _outcomes(record, view), _throttles(record, view), _limits(view),
         _times(record), _pace(record, view, seen), _generator(seen["generator"]), _keys(record),
     )  # fmt: skip
-    return tuple(metric for part in parts for metric in part if metric.points)
+    return tuple(metric for group in parts for metric in group if metric.points)
 
 
 def _of(metric: Metric, *points: tuple[Labels, float | Distribution]) -> Metric:
@@ -111,15 +111,15 @@ def _outcomes(record: Record, view: LiveView) -> Iterator[Metric]:
     yield _of(
         ATTEMPTS,
         *(
-            ({"operation": operation or "", "direction": direction, "outcome": outcome}, float(found[place]))
-            for (index, direction, operation), found in counts.items()
+            ({"operation": operation or "", "direction": direction, "outcome": outcome}, float(row[column]))
+            for (index, direction, operation), row in counts.items()
             if index is None
-            for outcome, place in OUTCOMES.items()
+            for outcome, column in OUTCOMES.items()
         ),
     )
     consumed: dict[tuple[str | None, str], float] = {}
-    for (index, direction, _operation), found in counts.items():
-        consumed[index, direction] = consumed.get((index, direction), 0.0) + found[CONSUMED]
+    for (index, direction, _operation), row in counts.items():
+        consumed[index, direction] = consumed.get((index, direction), 0.0) + row[CONSUMED]
     yield _of(CONSUMED_UNITS, *((_resource(*which), units) for which, units in consumed.items()))
 
 
@@ -146,7 +146,7 @@ def _throttles(record: Record, view: LiveView) -> Iterator[Metric]:
 
 def _limits(view: LiveView) -> Iterator[Metric]:
     points = []
-    for index in (None, *(one["name"] for one in view.subject.table["indexes"])):
+    for index in (None, *(facts["name"] for facts in view.subject.table["indexes"])):
         for direction in Direction:
             limit = view.limit(Resource(index, direction))
             if limit["limit"] is not None:
@@ -162,11 +162,11 @@ def _times(record: Record) -> Iterator[Metric]:
         operation, _, what = tag.rpartition(".")
         if what in OUTCOMES or what == "response":
             counts, total_us = spans_of(latency.counts(), bounds_us)
-            found = Distribution(BOUNDS_S, counts, total_us / 1e6)
+            distribution = Distribution(BOUNDS_S, counts, total_us / 1e6)
             if what == "response":
-                response.append(({"operation": operation}, found))
+                response.append(({"operation": operation}, distribution))
             else:
-                service.append(({"operation": operation, "outcome": what}, found))
+                service.append(({"operation": operation, "outcome": what}, distribution))
     yield _of(SERVICE_TIME, *service)
     yield _of(RESPONSE_TIME, *response)
 
@@ -186,7 +186,7 @@ def _pace(record: Record, view: LiveView, seen: Mapping[str, Any]) -> Iterator[M
 
 def _generator(generator: Mapping[str, Any]) -> Iterator[Metric]:
     processes = generator["processes"]
-    yield _of(CPU, *(({"process": one["name"]}, one["cpu_percent"] / 100) for one in processes))
+    yield _of(CPU, *(({"process": process["name"]}, process["cpu_percent"] / 100) for process in processes))
     if generator["checks"]:  # it is not too early to tell
         yield _of(LIMITED, ({}, float(generator["bound"])))
     yield _of(MISSING, ({}, float(len(generator["missing"]))))
@@ -194,13 +194,15 @@ def _generator(generator: Mapping[str, Any]) -> Iterator[Metric]:
 
 def _keys(record: Record) -> Iterator[Metric]:
     """The keys that asked for most, and those that were throttled most, of the table and of its indexes."""
-    found = {(name, key.name): key for name, heat in record.heat.items() for key in heat.sketch.top(TOP_KEYS)}
+    by_units = {
+        (name, key.name): key for name, heat in record.heat.items() for key in heat.sketch.top(TOP_KEYS)
+    }
     throttled = {
         (name, key.name): key
         for name, heat in record.heat.items()
         for key in heat.sketch.top_throttled(TOP_KEYS)
     }
-    hottest = _first(found, lambda key: key.units) | _first(throttled, lambda key: key.throttles)
+    hottest = _first(by_units, lambda key: key.units) | _first(throttled, lambda key: key.throttles)
     labelled = [({"key": key.name, **_resource(*_place(name))}, key) for (name, _), key in hottest.items()]
     yield _of(KEY_ASKED, *((labels, key.units) for labels, key in labelled))
     yield _of(KEY_CONSUMED, *((labels, key.consumed) for labels, key in labelled))

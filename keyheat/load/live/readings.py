@@ -150,8 +150,8 @@ def _mostly(start: str, throttles: Counter[Refuser], hot: HotKey | None) -> Sent
     """A sentence on throttles that ends with what refused most of them."""
     refuser, number = throttles.most_common(1)[0]
     share = number / throttles.total()
-    part = "all" if share >= ALL else percent(share)
-    return Sentence(f"{start}, {part} {_by(refuser, hot)}.", refuser.constraint)
+    amount = "all" if share >= ALL else percent(share)
+    return Sentence(f"{start}, {amount} {_by(refuser, hot)}.", refuser.constraint)
 
 
 def _by(refuser: Refuser, hot: HotKey | None) -> str:

@@ -130,9 +130,9 @@ class LiveView:
         """What the resource may consume in a second, at the run's scale; None where nothing limits it."""
         table = self.subject.table
         parts = {None: table, **{index["name"]: index for index in table["indexes"]}}
-        part = parts.get(resource.index, {})
+        facts = parts.get(resource.index, {})
         for name, words in (("provisioned", "provisioned"), ("max_on_demand", "on-demand maximum")):
-            if units := (part.get(name) or {}).get(resource.direction):
+            if units := (facts.get(name) or {}).get(resource.direction):
                 return {"limit": units * self.subject.scale, "limit_is": words}
         return {"limit": None, "limit_is": None}
 
@@ -156,12 +156,12 @@ class LiveView:
         if not sum(rates(record, end).values()):
             return Sentence("Nothing has been sent in the last seconds.", "idle")
         used = [
-            (sum(part["consumed"][-RECENT_S:]) / RECENT_S, part["limit"], part["unit"])
-            for part in capacity
-            if part["index"] is None and part["limit"]
+            (sum(row["consumed"][-RECENT_S:]) / RECENT_S, row["limit"], row["unit"])
+            for row in capacity
+            if row["index"] is None and row["limit"]
         ]
         last = max((second for second in self.tally.by_second if second < end), default=None)
-        busiest = max(used, key=lambda part: part[0] / part[1], default=None)
+        busiest = max(used, key=lambda row: row[0] / row[1], default=None)
         return quiet(total.total(), None if last is None else end - last, busiest)
 
     @staticmethod

@@ -183,8 +183,8 @@ class _Judge:
         yield f"event loop {self._lag_p99_ms:.0f} ms late ({P99})"
 
     def _sent(self) -> str:
-        unit, held = self._load.target_unit, round(self.held_back_per_s)
-        held_back = f", {held:,} held back by the client's own rate" if held else ""
+        unit, held_per_s = self._load.target_unit, round(self.held_back_per_s)
+        held_back = f", {held_per_s:,} held back by the client's own rate" if held_per_s else ""
         return f"sent {self.achieved_per_s:,.0f} of {self.asked_per_s:,.0f} {unit}/s of {DEMAND}{held_back}"
 
     def _why_less(self) -> str:

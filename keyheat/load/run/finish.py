@@ -77,9 +77,9 @@ class Stages:
                 f"keyheat collect --run {folder}"
             )
         else:
-            left = {} if closes_s is None else {"left_s": closes_s}
+            remaining = {} if closes_s is None else {"left_s": closes_s}
             words = "keyheat: collecting what CloudWatch says of the run's minutes"
-            self.progress.phase("collecting", words, **left)
+            self.progress.phase("collecting", words, **remaining)
             keys = ["--show-keys"] if show_keys else []
             codes["collect"] = self.run("collect", "--endpoint-url", endpoint_url, *keys, "--run", folder)
             if codes["collect"] == INTERRUPTED:
@@ -152,16 +152,18 @@ def keys_of(record: Record) -> Keys:
     return Keys.joined(
         [_hot(direction, record.heat[direction]) for direction in WRITES_FIRST],
         indexes={index: Keys.joined(sides) for index, sides in indexes.items()},
-        contended={how: _met(record, met) for how, met in sorted(record.meetings.items())},
+        contended={how: _met(record, keys) for how, keys in sorted(record.meetings.items())},
     )
 
 
-def _met(record: Record, met: HeavyHitters) -> tuple[MetKeyUse, ...]:
+def _met(record: Record, keys: HeavyHitters) -> tuple[MetKeyUse, ...]:
     """The keys on which writers met most often, most first."""
     show = record.heat["write"].show_keys
     return tuple(
-        MetKeyUse(key=digest_of(name) if show else name, shown=name if show else None, count=met.weight(name))
-        for name in met.top(TOP_KEYS)
+        MetKeyUse(
+            key=digest_of(name) if show else name, shown=name if show else None, count=keys.weight(name)
+        )
+        for name in keys.top(TOP_KEYS)
     )
 
 

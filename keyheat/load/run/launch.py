@@ -99,15 +99,15 @@ def _launched(command_line: list[str], watch: Watch, passing: "_Passing") -> Lau
         ) as child:
             assert child.stdout is not None
             passing.to(child)
-            with _waits_shown(beside, shown := _Shown(watch)):
+            with _waits_shown(beside, watcher := _Shown(watch)):
                 for progress in _read(child.stdout):
                     run_id = run_id or progress.run_id
-                    shown.show(progress)
+                    watcher.show(progress)
         beside.seek(0)
-        said, code = "".join(line for line in beside if not line.startswith(AT_ONCE)), child.returncode
+        output, code = "".join(line for line in beside if not line.startswith(AT_ONCE)), child.returncode
     if code < 0:
-        said = f"{said}keyheat: the load was ended by signal {-code}; what was written is kept"
-    return Launched(INTERRUPTED if code < 0 or passing.came else code, said, run_id)
+        output = f"{output}keyheat: the load was ended by signal {-code}; what was written is kept"
+    return Launched(INTERRUPTED if code < 0 or passing.came else code, output, run_id)
 
 
 @dataclass(slots=True)
@@ -128,13 +128,13 @@ class _Shown:
 
 
 @contextmanager
-def _waits_shown(beside: IO[str], shown: _Shown) -> Iterator[None]:
+def _waits_shown(beside: IO[str], watcher: _Shown) -> Iterator[None]:
     """Show at once what the child waits for; what else it writes to this file is read when it has ended.
 
     No pipe: a process that outlives the child would hold it open.
     """
     over = Event()
-    looking = Thread(target=_show_waits, args=(beside.fileno(), shown, over))
+    looking = Thread(target=_show_waits, args=(beside.fileno(), watcher, over))
     looking.start()
     try:
         yield
@@ -143,14 +143,14 @@ def _waits_shown(beside: IO[str], shown: _Shown) -> Iterator[None]:
         looking.join()
 
 
-def _show_waits(file: int, shown: _Shown, over: Event) -> None:
-    place = 0
+def _show_waits(file: int, watcher: _Shown, over: Event) -> None:
+    offset = 0
     while not over.wait(LOOK_S):
-        whole, newline, _begun = os.pread(file, PIECE_BYTES, place).rpartition(b"\n")
-        place += len(whole) + len(newline)
+        whole, newline, _begun = os.pread(file, PIECE_BYTES, offset).rpartition(b"\n")
+        offset += len(whole) + len(newline)
         waits = [line for line in whole.decode(ENCODING, "replace").splitlines() if line.startswith(AT_ONCE)]
         if waits:
-            shown.show(replace(shown.newest, said=waits))
+            watcher.show(replace(watcher.newest, said=waits))
 
 
 class _Passing:
@@ -201,8 +201,8 @@ def _read(lines: IO[str]) -> Iterator[LaunchProgress]:
             yield LaunchProgress(phase=phase, said=[line.rstrip("\n")])
             continue
         phase = fields.get("phase", phase)
-        known = {name: fields[name] for name in LaunchProgress.__dataclass_fields__ if name in fields}
-        yield LaunchProgress(**{**known, "phase": phase})
+        state = {name: fields[name] for name in LaunchProgress.__dataclass_fields__ if name in fields}
+        yield LaunchProgress(**{**state, "phase": phase})
 
 
 def _fields(line: str) -> dict[str, Any] | None:

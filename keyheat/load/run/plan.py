@@ -166,7 +166,7 @@ def _unloadable(
 def _budget(guards: Guards, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:
     """The scenario's budget with what the command line says of it."""
     try:
-        return budget_of(stated, {part: getattr(guards, f"max_{part}") for part in BudgetSpec.model_fields})
+        return budget_of(stated, {name: getattr(guards, f"max_{name}") for name in BudgetSpec.model_fields})
     except WrongBudget as wrong:
         errors += wrong.errors
         return stated
@@ -231,8 +231,8 @@ def does_not_fit(scenario: Scenario, folder: Path, *, run_id: str | None = None)
     """What of the items has no room; `folder` is the scenario's, `run_id` what they are marked with."""
     items = ItemTemplate(scenario, run_id)
     try:
-        made = (scenario.keys.prefix or "") + LONGEST_KEY
-        longest = max(scenario.keys.values or [made], key=len)
+        drawn = (scenario.keys.prefix or "") + LONGEST_KEY
+        longest = max(scenario.keys.values or [drawn], key=len)
         items.put(longest, LONGEST_KEY, Random(0), scenario.load.item_size().least)
     except ItemTooSmall:
         yield "too small for the item's own keys @ $.load.item_bytes"

@@ -13,9 +13,9 @@ from gevent.socket import wait_read
 
 from keyheat.load.guard.budget import over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
-from keyheat.load.observation import service_ahead_s
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import tell
+from keyheat.load.skew import service_ahead_s
 from keyheat.load.tables.existing import adapted, marked_if_foreign
 from keyheat.load.tables.lifecycle import look_at_tables
 from keyheat.load.tables.obstacles import Allowed

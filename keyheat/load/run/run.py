@@ -21,7 +21,6 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.clock import SteadyClock, align
 from keyheat.load.guard.budget import Caps, Spending
 from keyheat.load.guard.watch import LoadWatch, Rules
-from keyheat.load.observation import NOTABLE_S, Observation, service_ahead_s, skew_words
 from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import PIECES_ARRIVE_S, Record
 from keyheat.load.record.rows import ATTEMPTS
@@ -32,6 +31,7 @@ from keyheat.load.run.preflight import allowed_by
 from keyheat.load.run.progress import RunProgress
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.workers import Gatherer
+from keyheat.load.skew import NOTABLE_S, service_ahead_s, skew_words
 from keyheat.load.tables.existing import noted
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.tables.ownership import TableRefused
@@ -68,7 +68,6 @@ class LoadRun:
     stages: Stages | None = None  # what follows the load
     target: Target | None = None
     tables: RunTables | None = None
-    around: Observation | None = None  # the clock and the table's partitions, before and after
     timeline: TableTimeline | None = None  # where the scenario has one
     load: Load | None = None  # where this process sends itself
     gatherer: Gatherer | None = None  # where workers send
@@ -84,8 +83,8 @@ class LoadRun:
         """Prepare what the run stands on, and give the order to load."""
         if refusal := self.spending.refusal():
             raise TableRefused(refusal)
-        if left := self.spending.shown():
-            self.progress.say(left)
+        if rest := self.spending.shown():
+            self.progress.say(rest)
         self.caps = self.spending.left()
         try:
             self._enter_folder()
@@ -156,7 +155,6 @@ class LoadRun:
         self.started_s = self.clock()
         self.stages = Stages(self.path, self.progress, quiet_stdout=self.plan.progress)
         manifest = self._manifest(target, description, processes)
-        self.around = Observation.look(target, description, manifest["table"], manifest["scale"])
         if abs(self.clock.ahead_s) > NOTABLE_S:
             self.progress.say(
                 f"{skew_words(self.clock.ahead_s)}; the run keeps the service's time. Set the clock"
@@ -164,7 +162,7 @@ class LoadRun:
         if manifest["target"] == LOCAL:
             with suppress(NotTold):  # which is said when the run has ended
                 self._struck = faults_of(target)
-        self.folder = RunFolder(self.path, manifest | self.around.noted())
+        self.folder = RunFolder(self.path, manifest)
         self.folder.begin()
 
     def _manifest(self, target: Target, description: dict[str, Any], processes: int) -> dict[str, Any]:
@@ -321,7 +319,6 @@ class LoadRun:
     def _write(self, ended_s: float, status: str) -> None:
         folder, health = self.folder, self.record.health
         assert folder is not None
-        assert self.around is not None
         do_without_pandas()
         if self.timeline is not None:
             health.problems += self.timeline.problems
@@ -329,13 +326,12 @@ class LoadRun:
         attempts = int(self.record.seconds.total()[ATTEMPTS])
         end_run(folder, self.record, self.verdict(attempts=attempts), start_s=self.started_s, end_s=ended_s)
         # From here on the endpoint is asked again: if it hangs, and we are killed, the files are whole.
-        more = self.around.noted((self.started_s, ended_s))
         self._see_company(folder)
         if self.target is not None and folder.manifest["target"] == LOCAL:
             self.see_faults(self.target)
             self._write_partitions(self.target, folder, ended_s)
         verdict = self.verdict(attempts=attempts)
-        folder.note({**more, "status": status, "generator": verdict.model_dump(mode="json")})
+        folder.note({"status": status, "generator": verdict.model_dump(mode="json")})
 
     def _see_company(self, folder: RunFolder) -> None:
         """Have the manifest say which runs were on the tables, too, and `health` what is not known of it."""

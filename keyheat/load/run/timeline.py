@@ -157,4 +157,4 @@ def _capacities(facts: TableFacts | IndexFacts) -> dict[str, Any]:
 def _warming(description: dict[str, Any]) -> bool:
     """Whether the table or an index is still being pre-warmed."""
     parts = [description, *description.get("GlobalSecondaryIndexes", [])]
-    return any(part.get("WarmThroughput", {}).get("Status", "ACTIVE") != "ACTIVE" for part in parts)
+    return any(resource.get("WarmThroughput", {}).get("Status", "ACTIVE") != "ACTIVE" for resource in parts)

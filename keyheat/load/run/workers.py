@@ -227,10 +227,12 @@ class Gatherer:
     def give_order_to(self, worker: str) -> None:
         """A worker has joined late: it takes the part of one that was lost, if there is such a part."""
         if worker not in self.workers:
-            held = {
-                one.part for name, one in self.workers.items() if not (one.left_early or self._gone(name))
+            taken = {
+                arrived.part
+                for name, arrived in self.workers.items()
+                if not (arrived.left_early or self._gone(name))
             }
-            part = next(number for number in count() if number not in held)
+            part = next(number for number in count() if number not in taken)
             self.workers[worker] = Arrived(joined_s=self.clock(), part=part)
             self._publish(getattr(self.environment.parsed_options, ORDER)["of"] or 1)  # 0: nobody was there
 

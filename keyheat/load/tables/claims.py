@@ -55,8 +55,8 @@ class Claim:
 
     def to_json(self) -> dict[str, str | None]:
         times = {"since": self.since, "until": self.until}
-        shown = {name: None if self.until == EVER else as_text(at) for name, at in times.items()}
-        return {"run": as_value(self.run), "owner": self.owner, **shown}
+        texts = {name: None if self.until == EVER else as_text(at) for name, at in times.items()}
+        return {"run": as_value(self.run), "owner": self.owner, **texts}
 
     def in_words(self) -> str:
         """Which run loads the table, and for how long."""

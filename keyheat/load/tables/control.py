@@ -84,15 +84,15 @@ def create(client: Any, spec: TableSpec, tags: Tags) -> bool:
 
 
 def _what_to_do(error: ClientError) -> str:
-    said = error.response["Error"]
-    if said["Code"] in DENIED:
+    info = error.response["Error"]
+    if info["Code"] in DENIED:
         return (
             "a permission is missing, dynamodb:CreateTable or dynamodb:TagResource, which its tags need "
-            f"({said.get('Message')})"
+            f"({info.get('Message')})"
         )
-    if said["Code"] == "LimitExceededException":
+    if info["Code"] == "LimitExceededException":
         return (
-            f"{said.get('Message')}: wait until other tables are made or deleted, delete some, or have the "
+            f"{info.get('Message')}: wait until other tables are made or deleted, delete some, or have the "
             "quota raised (Service Quotas, DynamoDB)"
         )
     return f"{error}"

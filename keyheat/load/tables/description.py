@@ -29,7 +29,7 @@ class TablePatience:
         """What `look` finds, which is asked again and again; None where the limit is reached."""
         ends_s = self.clock() + self.limit_s
         shown_s = self.clock() - WORD_EVERY_S + WORD_AFTER_S
-        while (found := look()) is None:
+        while (result := look()) is None:
             now_s = self.clock()
             if now_s >= ends_s:
                 return None
@@ -37,7 +37,7 @@ class TablePatience:
                 self.show(what, ends_s - now_s)
                 shown_s = now_s
             self.sleep(self.poll_s)
-        return found
+        return result
 
 
 LOOKS, LOOK_S = 5, 2.0
@@ -50,8 +50,8 @@ def look_again(
     for number in range(looks):
         if number:
             sleep(LOOK_S)
-        if (found := look()) is not None:
-            return found
+        if (result := look()) is not None:
+            return result
     return None
 
 
@@ -98,7 +98,7 @@ def dollars_per_hour(description: Mapping[str, Any], prices: Prices) -> float:
     if mode_of(description) != "PROVISIONED":
         return 0.0
     parts = [description, *(description.get("GlobalSecondaryIndexes") or ())]
-    pairs = [part.get("ProvisionedThroughput", {}) for part in parts]
+    pairs = [resource.get("ProvisionedThroughput", {}) for resource in parts]
     return provisioned_dollars(
         prices.provisioned,
         HOUR_S,

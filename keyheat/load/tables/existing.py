@@ -43,19 +43,19 @@ def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
 
 def reactions(description: Mapping[str, Any]) -> list[str]:
     """What else reacts to each write, as far as the table itself tells."""
-    found = []
+    notes = []
     if view := stream_of(description):
-        found.append(
+        notes.append(
             f"its stream ({view}) is on: whoever reads it, a Lambda function or another table, gets every "
             "write of this run as well"
         )
     if regions := replicas_of(description):
-        found.append(
+        notes.append(
             f"each write is copied to {', '.join(regions)}: it takes as many write units there, of the table "
             "and its indexes, and is paid for there; a copy that is throttled there comes late, and whoever "
             "reads there sees the items of this run"
         )
-    return found
+    return notes
 
 
 def lacking(users: Sequence[Any], stated: TableSpec, found: TableSpec) -> Iterator[str]:
@@ -65,9 +65,9 @@ def lacking(users: Sequence[Any], stated: TableSpec, found: TableSpec) -> Iterat
     yield from unsuited(users, found)
     there = {index.name: index for index in found.indexes}
     for name in _indexes_of(users):
-        wanted = next((index for index in stated.indexes if index.name == name), None)
-        if wanted is not None and name in there and _key(there[name]) != _key(wanted):
-            yield f"its index {name} is keyed by {_key(there[name])}; this load test reads {_key(wanted)}"
+        expected = next((index for index in stated.indexes if index.name == name), None)
+        if expected is not None and name in there and _key(there[name]) != _key(expected):
+            yield f"its index {name} is keyed by {_key(there[name])}; this load test reads {_key(expected)}"
 
 
 def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
@@ -221,11 +221,11 @@ def _not_there(target: Target, name: str) -> str:
 
 def noted(plan: LoadPlan) -> dict[str, Any]:
     scaling = plan.auto_scaling or AutoScaling()
-    own: dict[str, Any] = {}
+    existing: dict[str, Any] = {}
     if plan.guards.table:
-        own = {
+        existing = {
             "existing": True,
             "auto_scaling": scaling.model_dump(mode="json"),
             "table_notes": list(plan.notes),
         }
-    return {**own, **({"items_marked": True} if plan.marked else {})}
+    return {**existing, **({"items_marked": True} if plan.marked else {})}

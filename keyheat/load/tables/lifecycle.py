@@ -68,9 +68,9 @@ def look_at_tables(
     Raises `TableRefused` or `TableError` with everything that is in the way.
     """
     with asking(target, "the scenario's tables", connect) as client:
-        found = [(spec, look_at(client, spec.name)) for spec in specs]
-        check_tables(found, allowed, datetime.fromtimestamp(now_s(), UTC))
-    return {spec.name: table for spec, table in found}
+        tables = [(spec, look_at(client, spec.name)) for spec in specs]
+        check_tables(tables, allowed, datetime.fromtimestamp(now_s(), UTC))
+    return {spec.name: table for spec, table in tables}
 
 
 @dataclass(slots=True)
@@ -129,8 +129,8 @@ class RunTables:
         cannot be had.
         """
         with asking(self.target, f"table {spec.name}", self.connect) as client:
-            check_tables([(spec, found := look_at(client, spec.name))], self._allowed, self._now())
-            if found is None and not self._make(client, spec):  # somebody was quicker
+            check_tables([(spec, table_now := look_at(client, spec.name))], self._allowed, self._now())
+            if table_now is None and not self._make(client, spec):  # somebody was quicker
                 check_tables([(spec, look_at(client, spec.name))], self._allowed, self._now())
             active = until_active(client, spec.name, self._patience)
             if active is None:
@@ -164,11 +164,11 @@ class RunTables:
 
     def left_behind(self) -> list[str]:
         """What this run has neither deleted nor left as it was meant to be, with what to do."""
-        made = self._made()
-        kept = [table.claim_words for table in self._claimed() if table not in made]
+        created = self._made()
+        kept = [table.claim_words for table in self._claimed() if table not in created]
         return [
             f"table {table.spec.name}, which this run made, is there, and costs. {self._by_hand(table)}"
-            for table in made
+            for table in created
         ] + kept
 
     def _made(self) -> list[RunTable]:
@@ -216,11 +216,11 @@ class RunTables:
         """
         table = self._table(spec, made=True)
         tags = tags_for(self.run_id, owner=user_name(), expires=table.expires)
-        made = create(client, spec, tags if self.alone else [*tags, table.claim.tag()])
-        made = made or made_by(client, spec.name, self.run_id, self._patience)
-        if not made:
+        created = create(client, spec, tags if self.alone else [*tags, table.claim.tag()])
+        created = created or made_by(client, spec.name, self.run_id, self._patience)
+        if not created:
             del self._tables[spec.name]
-        return made
+        return created
 
     def _is_there(self, table: RunTable, description: Mapping[str, Any]) -> None:
         """A table that the run asked for can be loaded from now on: nobody can have been there before."""
@@ -316,10 +316,10 @@ class RunTables:
             return [], self._unknown
         try:
             with asking(self.target, "the run's tables", self.connect) as client:
-                met = [other for table in self._claimed() for other in self._met(client, table)]
+                company = [other for table in self._claimed() for other in self._met(client, table)]
         except TableError as error:
             return [], [f"whether other runs loaded the tables, too, is not known: {error}"]
-        return met, self._unknown
+        return company, self._unknown
 
     def _met(self, client: Any, table: RunTable) -> list[dict[str, str | None]]:
         mine = replace(table.claim, until=self._now() + timedelta(seconds=1))  # with this second

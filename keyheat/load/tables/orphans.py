@@ -73,21 +73,21 @@ class OrphanSearch:
 
     def find(self, names: Iterable[str]) -> OrphanSearchResult:
         """Look at each table; one that cannot be looked at is a problem, and does not end the search."""
-        found = OrphanSearchResult()
+        result = OrphanSearchResult()
         for number, name in enumerate(names):
             if number:
                 self.sleep(self.pace_s)
             try:
                 orphan = self.judge(name)
             except ClientError as error:
-                found.problems.setdefault(why_unread(error, error.operation_name), []).append(name)
+                result.problems.setdefault(why_unread(error, error.operation_name), []).append(name)
             except BotoCoreError as error:
-                found.problems.setdefault(str(error), []).append(name)
+                result.problems.setdefault(str(error), []).append(name)
             else:
                 if orphan is not None:
                     over = orphan.expires is None or orphan.expires <= self.now
-                    (found.orphans if over else found.not_over).append(orphan)
-        return found
+                    (result.orphans if over else result.not_over).append(orphan)
+        return result
 
     def judge(self, name: str) -> Orphan | None:
         """The table as an orphan; None where it is not ours, or is gone. Raises as `names` does."""

@@ -158,16 +158,16 @@ def foreign(tags: Mapping[str, str] | Unread) -> str | None:
 
 def protections(table: Standing) -> list[str]:
     """Everything that says that this table must not be lost."""
-    found = []
+    reasons = []
     if table.description.get("DeletionProtectionEnabled"):
-        found.append("deletion protection is on")
+        reasons.append("deletion protection is on")
     if isinstance(table.recovery, Unread):
-        found.append(f"point-in-time recovery may be on: {table.recovery.why}")
+        reasons.append(f"point-in-time recovery may be on: {table.recovery.why}")
     elif table.recovery:
-        found.append("point-in-time recovery is on")
+        reasons.append("point-in-time recovery is on")
     if table.replicas:
-        found.append(f"it is a global table, and each write is copied to {', '.join(table.replicas)}")
-    return found
+        reasons.append(f"it is a global table, and each write is copied to {', '.join(table.replicas)}")
+    return reasons
 
 
 def refusals(table: Standing, allowed: Collection[str], allowed_protected: Collection[str]) -> list[str]:

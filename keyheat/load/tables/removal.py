@@ -67,19 +67,19 @@ def by_hand(name: str, region: str) -> str:
 
 def identity_of(description: Mapping[str, Any]) -> str | None:
     """What tells a table from another one of its name; None where the endpoint says nothing of the kind."""
-    number, made = description.get("TableId"), description.get("CreationDateTime")
+    number, created = description.get("TableId"), description.get("CreationDateTime")
     if number is not None:
         return f"table id {number}"
-    return None if made is None else f"made at {made}"
+    return None if created is None else f"made at {created}"
 
 
 def replaced(description: Mapping[str, Any], identity: str | None) -> str | None:
     """That a table is not the one of that `identity`, but another of its name; None where it is not seen."""
-    found = identity_of(description)
-    if identity is None or found is None or found == identity:
+    present = identity_of(description)
+    if identity is None or present is None or present == identity:
         return None
     return (
-        f"table {description['TableName']} is another one by now ({found}): that of this run ({identity}) "
+        f"table {description['TableName']} is another one by now ({present}): that of this run ({identity}) "
         "was deleted in the meantime, and somebody made one of the same name. It is left alone"
     )
 

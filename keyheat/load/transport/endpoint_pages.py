@@ -77,21 +77,23 @@ class NotTold(Exception):
 def partitions_of(target: Target, table: str, start_s: float, end_s: float) -> "pa.Table":
     """The rows of `partitions.parquet`, from `start_s` to `end_s`. Raises `NotTold`."""
     page = f"partitions?table={quote(f'arn:aws:dynamodb:{target.region}::table/{table}')}"
-    return _told(target, page, lambda said: partitions_table(known_of(said), start_s, end_s))
+    return _told(target, page, lambda content: partitions_table(known_of(content), start_s, end_s))
 
 
 def faults_of(target: Target) -> Counter[str]:
     """How often each rule of faults has struck since it was set on an endpoint of ours. Raises `NotTold`."""
     return _told(
-        target, "faults", lambda said: Counter({rule["name"]: int(rule["struck"]) for rule in said["rules"]})
+        target,
+        "faults",
+        lambda content: Counter({rule["name"]: int(rule["struck"]) for rule in content["rules"]}),
     )
 
 
 def _told(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
     """What a page of an endpoint of ours says. Raises `NotTold`."""
     try:
-        said = page_of(target, f"/_keyheat/{page}", within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES)
-        return read(json.loads(said))
+        page_bytes = page_of(target, f"/_keyheat/{page}", within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES)
+        return read(json.loads(page_bytes))
     except (OSError, HTTPException) as problem:
         raise NotTold(f"the endpoint did not answer: {problem}") from problem
     except (ValueError, KeyError, TypeError) as problem:

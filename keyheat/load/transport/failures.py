@@ -185,12 +185,12 @@ def _indexes_within(indexes: object, units: Any) -> bool:
     """Whether indexes consumed no more than their table did with all of them."""
     if not isinstance(indexes, dict):
         return False
-    for part in indexes.values():
-        if not isinstance(part, dict) or not _are_units(of_index := part.get("CapacityUnits")):
+    for index in indexes.values():
+        if not isinstance(index, dict) or not _are_units(of_index := index.get("CapacityUnits")):
             return False
         units -= of_index
     return bool(units >= 0)
 
 
-def _are_units(said: Any) -> bool:
-    return type(said) in (float, int) and 0 <= said <= MOST_UNITS
+def _are_units(units: Any) -> bool:
+    return type(units) in (float, int) and 0 <= units <= MOST_UNITS

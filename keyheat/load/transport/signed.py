@@ -291,8 +291,8 @@ class SignedTransport:
             self._second = 0
 
     def _take(self, now_s: float) -> Any:
-        while (found := self._idle.take(now_s)) is not None:
-            connection, used_s = found
+        while (idle := self._idle.take(now_s)) is not None:
+            connection, used_s = idle
             if now_s - used_s < IDLE_S and not _readable(connection):
                 return connection
             self._discard(connection)

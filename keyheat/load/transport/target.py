@@ -177,19 +177,21 @@ def credentials_for(target: Target, session: "Session | None" = None) -> Callabl
             if provider.METHOD not in IN_FILES:
                 providers.remove(provider.METHOD)
     try:
-        found = providers.load_credentials()
-        if found is not None:
-            found.get_frozen_credentials()
+        credentials = providers.load_credentials()
+        if credentials is not None:
+            credentials.get_frozen_credentials()
     except BotoCoreError as error:
         raise TargetError(f"the AWS credentials cannot be used: {error}") from error
-    if target.local and (found is None or found.token or OF_AN_ACCOUNT.fullmatch(found.access_key)):
+    if target.local and (
+        credentials is None or credentials.token or OF_AN_ACCOUNT.fullmatch(credentials.access_key)
+    ):
         return lambda: LOCAL_KEYS
-    if found is None:
+    if credentials is None:
         raise TargetError(f"no AWS credentials found for {target.url}: set AWS_PROFILE, or log in")
 
     def present() -> AccessKeys:
         try:
-            keys = found.get_frozen_credentials()
+            keys = credentials.get_frozen_credentials()
         except (BotoCoreError, ClientError, RuntimeError) as error:  # they had to be refreshed, and could not
             raise NoCredentials(str(error)) from error
         return AccessKeys(keys.access_key, keys.secret_key, keys.token)

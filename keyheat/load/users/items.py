@@ -103,7 +103,7 @@ class KeyValues:
 
     @property
     def plain(self) -> bool:
-        return all(one.plain for one in self.attributes.values())
+        return all(encoding.plain for encoding in self.attributes.values())
 
     def attribute(self, name: str) -> KeyEncoding:
         """How an attribute is written; one that is no key is text."""
@@ -111,8 +111,8 @@ class KeyValues:
 
     def of(self, name: str, value: str) -> Value:
         """The value of an attribute as a request states it."""
-        one = self.attribute(name)
-        return {one.kind: one.text(value)}
+        encoding = self.attribute(name)
+        return {encoding.kind: encoding.text(value)}
 
     def key(self, key: str, sort_key: str | None) -> dict[str, Value]:
         """An item's keys as a request names them; `sort_key` is left out where the table has none."""
@@ -249,7 +249,7 @@ class ItemTemplate:
     def least_bytes(self, key: str, sort_key: str | None) -> int:
         """How many bytes an item with these keys has at least: one byte fills it."""
         used = self._used(key, sort_key or "")
-        return used + sum(one.greatest_bytes(key, sort_key or "") for one in self._values.values()) + 1
+        return used + sum(values.greatest_bytes(key, sort_key or "") for values in self._values.values()) + 1
 
     def filler(self, key: str, sort_key: str, size: int) -> str:
         """What fills an item with these keys up to a size; random attributes of indexes not counted."""
@@ -306,8 +306,8 @@ class ItemTemplate:
         used = 0
         for name, values in self._values.items():
             if name not in attributes:
-                part, weight = values.draw(rng, *keys, self._now_s)
-                parts.append(part)
+                fragment, weight = values.draw(rng, *keys, self._now_s)
+                parts.append(fragment)
                 used += weight
         return used
 
@@ -316,14 +316,14 @@ class ItemTemplate:
         used = 0
         for name, value in attributes.items():
             if value is not None:
-                part, weight = self._part(name, value)
-                parts.append(part)
+                fragment, weight = self._part(name, value)
+                parts.append(fragment)
                 used += weight
         return used
 
     def _part(self, name: str, value: str) -> tuple[bytes, int]:
         """One attribute in the JSON of an item, and its bytes."""
-        one = self.values.attribute(name)
-        text, weight = one.weighed(value)
-        part = b'},%b:{"%b":%b' % (orjson.dumps(name), one.kind.encode(), orjson.dumps(text))
-        return part, text_bytes(name) + weight
+        encoding = self.values.attribute(name)
+        text, weight = encoding.weighed(value)
+        fragment = b'},%b:{"%b":%b' % (orjson.dumps(name), encoding.kind.encode(), orjson.dumps(text))
+        return fragment, text_bytes(name) + weight

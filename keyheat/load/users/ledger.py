@@ -56,8 +56,8 @@ class Places:
             begin, end = kept.bisect_left((value,)), kept.bisect_left((value, (LAST,)))
         else:
             begin, end = kept.bisect_left((query.prefix,)), kept.bisect_left((_after(query.prefix),))
-        found: Iterable[tuple[SortValue, Identity]] = kept.islice(begin, end, reverse=query.descending)
-        return found
+        selected: Iterable[tuple[SortValue, Identity]] = kept.islice(begin, end, reverse=query.descending)
+        return selected
 
 
 def _after(prefix: str) -> str:
@@ -245,14 +245,14 @@ def judge(
     at both of its places; it is a duplicate only where it is seen twice at the same one.
     """
     values = [query.sort_value(item) for item in items]
-    found = [ledger.identity(query.table, item) for item in items]
+    identities = [ledger.identity(query.table, item) for item in items]
     cut = query.limit is not None and len(items) >= query.limit
     before_s = began_s if query.consistent else began_s - SETTLE_S
     must = set(ledger.required(query, shards, before_s=before_s, last=values[-1] if cut else None))
     return ReadCheck(
         required=len(must),
-        missing=len(must.difference(found)),
-        duplicate=len(items) - len(set(zip(found, values, strict=True))),
+        missing=len(must.difference(identities)),
+        duplicate=len(items) - len(set(zip(identities, values, strict=True))),
         misordered=_inversions(values, query),
     )
 

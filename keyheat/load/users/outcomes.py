@@ -118,14 +118,14 @@ def consumed(answer: Answer) -> tuple[float, dict[str, float]]:
     for entry in capacity:
         units, by_index = _of_table(entry)
         total += units
-        for name, part in by_index.items():
-            indexes[name] = indexes.get(name, 0.0) + part
+        for name, index_units in by_index.items():
+            indexes[name] = indexes.get(name, 0.0) + index_units
     return total, indexes
 
 
 def _of_table(capacity: Mapping[str, Any]) -> tuple[float, dict[str, float]]:
     indexes = capacity.get("GlobalSecondaryIndexes") or {}
-    units = {name: float(part["CapacityUnits"]) for name, part in indexes.items()}
+    units = {name: float(entry["CapacityUnits"]) for name, entry in indexes.items()}
     return float(capacity.get("CapacityUnits", 0.0)), units
 
 
@@ -168,12 +168,12 @@ class Batch:
         record.count("batch.items", len(self.parts))
         if not answer.accepted:
             return _note_refused(record, attempt, answer, self.parts)
-        left = self.unprocessed(answer.content())
-        _note_accepted(record, attempt, answer, [part for part in self.parts if part[:2] not in left])
+        unprocessed = self.unprocessed(answer.content())
+        _note_accepted(record, attempt, answer, [part for part in self.parts if part[:2] not in unprocessed])
         for part in self.parts:
-            if part[:2] in left:
+            if part[:2] in unprocessed:
                 record.add(attempt._replace(key=part.key, outcome="throttled", units=part.units, timed=False))
-        record.count("batch.unprocessed", len(left))
+        record.count("batch.unprocessed", len(unprocessed))
         return None
 
     def unprocessed(self, content: Mapping[str, Any]) -> set[tuple[str, str | None]]:
@@ -220,10 +220,10 @@ class Transaction:
             if code != "None"
         ]
         for code, what in ((CONFLICT, "conflicts"), (CONDITION, "conditions")):
-            met = [part for part, why in codes if why == code]
-            if met:
+            contended = [part for part, why in codes if why == code]
+            if contended:
                 record.count(f"transactions.{what}")
-            for part in met:
+            for part in contended:
                 record.contended(attempt._replace(key=part.key), what)
         throttled = [(part, code) for part, code in codes if code in THROTTLED_ITEMS]
         for number, (part, _) in enumerate(throttled):

@@ -211,18 +211,20 @@ class CachedReader(Reader):
         """One item, at most the cache's lifetime old; eventually consistent, as a cache makes it anyway."""
         began_s = perf_counter()
         if self._cache is None:
-            found = self.read_item(key, sort_key, consistent=False)
+            collected = self.read_item(key, sort_key, consistent=False)
         else:
-            found = self._through(self._cache, key, sort_key)
-        if found.complete:
+            collected = self._through(self._cache, key, sort_key)
+        if collected.complete:
             self.load.record.timed("ReadThrough", int((perf_counter() - began_s) * 1e6))
-        return found
+        return collected
 
     def _through(self, cache: ReadThroughCache, key: str, sort_key: str | None) -> Collected:
-        cached, found = cache.get((key, sort_key), lambda: self.read_item(key, sort_key, consistent=False))
-        if found is not None:
+        cached, collected = cache.get(
+            (key, sort_key), lambda: self.read_item(key, sort_key, consistent=False)
+        )
+        if collected is not None:
             self.count("cache.misses")
-            return found
+            return collected
         assert cached is not None, "either it was cached, or it was read"
         self.spared()
         self.count("cache.hits")

@@ -66,8 +66,8 @@ class NotedTransport:
         for identity, _write in named:
             ledger.begin(identity)
         answer = self._transport.send(operation, body)
-        left = answer.content().get("UnprocessedItems") if answer.accepted else None
-        unprocessed = {identity for identity, _write in self._named(_batch(left or {}))}
+        rest = answer.content().get("UnprocessedItems") if answer.accepted else None
+        unprocessed = {identity for identity, _write in self._named(_batch(rest or {}))}
         for identity, write in named:
             if answer.accepted and identity not in unprocessed:
                 self._acknowledge(identity, write, answer)

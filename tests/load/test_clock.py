@@ -1,4 +1,4 @@
-"""Around a load: the clock by the Date of answers, the start of a minute, and the shards of a stream."""
+"""The clock of a run: the service's by the Date of its answers, and the start of a minute."""
 
 import ast
 import json
@@ -22,15 +22,14 @@ from keyheat.load.clock import (
     SteadyClock,
     align,
 )
-from keyheat.load.observation import Observation, measure_ahead_s
+from keyheat.load.skew import measure_ahead_s
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.runs.manifest import Manifest
-from keyheat.runs.table_facts import table_facts
 from tests.load.conftest import Loaded
 from tests.load.scripted import HANG_UP, ScriptedServer, answered, serving
-from tests.outside import PATIENCE_S, eventually, run_of
+from tests.outside import PATIENCE_S, run_of
 
 ROOT = Path(__file__).parents[2]
 NOON_S = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
@@ -191,63 +190,6 @@ def test_the_load_begins_with_a_minute_of_the_service(second: float, told: list[
     assert clock() % 60 == pytest.approx(AFTER_S)
     assert clock() - NOON_S - second <= 60 + AFTER_S
     assert [int(left_s) for left_s in heard] == told
-
-
-@pytest.fixture
-def streamed(endpoint: EndpointProcess) -> Any:
-    """An on-demand table with a stream on an endpoint of ours, and a client of it."""
-    client = make_client(target_at(endpoint.url))
-    client.create_table(
-        TableName="orders", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST",
-        StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
-    )  # fmt: skip
-    yield client
-    client.close()
-
-
-def look(endpoint: EndpointProcess, described: dict[str, Any]) -> Observation:
-    facts = table_facts(described).model_dump()
-    return Observation.look(target_at(endpoint.url), described, facts, 1.0)
-
-
-def test_partitions_are_counted_before_and_after_and_splits_between_are_seen(
-    streamed: Any, endpoint: EndpointProcess
-) -> None:
-    around = look(endpoint, streamed.describe_table(TableName="orders")["Table"])
-    began_s = time.time()
-    partitions = around.noted()["partitions"]
-    assert partitions["estimated"] == 4
-    assert "its warm throughput is 12,000 reads/s and 4,000 writes/s" in partitions["because"]
-    assert partitions["open_shards"] == {"before": 4, "after": None}
-
-    warm = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 8_000}
-    streamed.update_table(TableName="orders", WarmThroughput=warm)
-    eventually(lambda: streamed.describe_table(TableName="orders")["Table"]["TableStatus"] == "ACTIVE")
-    partitions = around.noted((began_s, time.time()))["partitions"]
-    assert partitions["open_shards"] == {"before": 4, "after": 8}
-    assert len(partitions["splits"]) == 4
-    assert all(abs(datetime.fromisoformat(at).timestamp() - time.time()) < 30 for at in partitions["splits"])
-    again = look(endpoint, streamed.describe_table(TableName="orders")["Table"])
-    assert again.noted((began_s, time.time()))["partitions"]["splits"] == []  # those were before
-
-
-@pytest.mark.parametrize(("on", "wrong"), [(False, None), (True, "not you")])
-def test_a_stream_that_is_off_is_not_asked_and_one_that_may_not_be_described_is_said(
-    on: bool, wrong: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def denied(**_asked: Any) -> Any:
-        said: Any = {"Error": {"Code": "AccessDeniedException", "Message": "not you"}}
-        raise ClientError(said, "DescribeStream")
-
-    client = SimpleNamespace(describe_stream=denied, close=lambda: None)
-    monkeypatch.setattr("keyheat.load.observation.make_client", lambda *_target, **_how: client)
-    described = {
-        "TableName": "orders", "LatestStreamArn": "arn", "StreamSpecification": {"StreamEnabled": on}
-    }  # fmt: skip
-    around = Observation.look(target_at("http://127.0.0.1:9"), described, {}, 1.0)
-    assert around.noted((0.0, 1.0)) == ({"partitions": {"missing": around.missing}} if on else {})
-    assert wrong is None or wrong in around.missing[0]
 
 
 def test_an_interrupt_before_the_minute_begins_leaves_nothing_behind(
