@@ -12,7 +12,7 @@ from keyheat.model.limits import MINUTE_S
 
 
 class SteadyClock:
-    """The service's clock as of the start of a run, advanced by the monotonic clock, which nobody sets.
+    """The service's clock as of the start of a run, advanced by the monotonic clock, which is never set.
 
     It is `ahead_s` ahead of the wall clock of this machine. Only signatures take the wall clock's time.
     """

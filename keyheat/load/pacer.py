@@ -211,7 +211,7 @@ class OpenPacer:
         self._finish()
         self._intended_s, self._paid = self._arrivals.next()
         if self._trace is not None:
-            self.row = self._trace.taken  # nobody else has run since it was taken
+            self.row = self._trace.taken  # no other greenlet has run since it was taken
         self._begun, self._cost = True, 0.0
         return 0.0
 

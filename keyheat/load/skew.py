@@ -14,7 +14,7 @@ from keyheat.model.limits import SIGNATURE_CLOCK_S
 from keyheat.numbers import span
 from keyheat.runfiles import MOST_SKEW_S
 
-PATIENCE_S: Final = 5.0  # an answer that nobody needs is not waited for any longer
+PATIENCE_S: Final = 5.0  # this answer is optional, and not worth a longer wait
 LOOK_ATTEMPTS: Final = 3
 
 

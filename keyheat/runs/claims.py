@@ -1,8 +1,8 @@
-"""Who writes into a folder: one run, or one series of runs, and nobody beside it.
+"""Claims on a folder: one run, or one series of runs, writes into it, and no other.
 
 A claim is a lock that the system keeps on the folder itself. Of several who ask at once one gets it; it
 leaves no file behind, and it ends with the process that has it, whatever ends that: a run that says
-`running` in a folder that nobody claims has never ended. On a file system without locks only folders that
+`running` in a folder without a claim has never ended. On a file system without locks only folders that
 are made are told apart; there it is found out after the run whose files they are. Windows locks no folders:
 there it is an empty file of the folder's name among the system's temporary ones.
 """

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from keyheat import runfiles
-from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
+from keyheat.runs.manifest import Keys, KeyUse, KeyWindow
 from keyheat.words import WRITES_FIRST, Direction
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class RunFiles:
     throttles: "pa.Table"
     keys: Keys
     write_latencies: Callable[[IO[bytes]], object]
-    partitions: "pa.Table | None" = None  # None: nobody knows, or they are written already
+    partitions: "pa.Table | None" = None  # None: unknown, or written already
 
 
 @dataclass(slots=True)
@@ -146,18 +146,18 @@ def hot_keys(
             for name, (units, throttles, consumed) in keys
         )
 
-    def tops(keys: Named) -> tuple[KeyTop, ...]:
-        return tuple(
-            KeyTop(key=digest(name), units=units, throttles=round(throttles))
-            for name, (units, throttles, _consumed) in keys
-        )
-
     return Keys(
         overall={direction: uses(overall)},
         by_throttles={direction: uses(by_throttles)},
         windows=tuple(
             KeyWindow(
-                start=datetime.fromtimestamp(start, UTC), seconds=window_s, direction=direction, top=tops(top)
+                start=datetime.fromtimestamp(start, UTC),
+                seconds=window_s,
+                direction=direction,
+                top=tuple(
+                    KeyUse(key=digest(name), units=units, throttles=round(throttles))
+                    for name, (units, throttles, _consumed) in top
+                ),
             )
             for start, top in sorted(windows.items())
         ),

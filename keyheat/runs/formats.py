@@ -142,7 +142,7 @@ class Contributors(Part):
 class PartitionFacts(Part):
     """What was seen of the table's partitions from outside; those of its indexes show nowhere."""
 
-    estimated: Count | None = None  # at least so many
+    estimated: Count | None = None  # a lower bound
     because: str | None = None
     open_shards: Count | None = None  # of its stream, when evidence was collected; None: unknown
     splits: tuple[Time, ...] | None = None  # in the window; None: unknown
@@ -235,7 +235,7 @@ class Finding(Part):
 
 
 class DirectionVerdict(Part):
-    """What was looked at in one direction, and what that showed; None: nobody asked."""
+    """What was examined in one direction, and the result; None: not examined."""
 
     direction: Direction
     constraint: Constraint | None
@@ -277,7 +277,7 @@ ShardCount = Annotated[int, Field(ge=1)]
 HARDLY: Final = 0.001
 """A throttle share that an application with retries does not notice."""
 BEYOND: Final = 0.02
-"""What a load may take beyond what is provisioned before it lives on saved burst: nobody sends evenly."""
+"""What an uneven load may take beyond its provisioned capacity before it counts as living on burst."""
 
 
 class Foreseen(LenientPart):
@@ -292,7 +292,7 @@ class Foreseen(LenientPart):
 
 
 class MonthlyBill(Part):
-    """Dollars a month of the table with its indexes, if the demand went on for so many hours a day."""
+    """Dollars a month of the table with its indexes, if the demand lasts `hours_per_day`."""
 
     before_dollars_per_month: Quantity
     after_dollars_per_month: Quantity

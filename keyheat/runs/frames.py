@@ -23,7 +23,7 @@ from keyheat.runfiles import US_PER_MS
 from keyheat.runs import metrics
 from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, Series
 from keyheat.runs.latencies import mean_ms
-from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
+from keyheat.runs.manifest import Keys, KeyUse, KeyWindow
 from keyheat.words import INDEX_TABLE, TABLE, Direction, label_of
 
 SECOND, MOMENT, TEXT, COUNT, NUMBER = (
@@ -263,9 +263,9 @@ def keys_of(keys: Keys) -> pd.DataFrame:
     )
 
 
-def _in(window: KeyWindow, top: KeyTop | KeyUse) -> dict[str, Any]:
+def _in(window: KeyWindow, top: KeyUse) -> dict[str, Any]:
     window_columns = {"window": window.start, "window_s": window.seconds, "direction": window.direction}
-    return {**window_columns, **top.model_dump()}
+    return {**window_columns, **top.model_dump(exclude_unset=True)}
 
 
 def labels_of(diagnosis: Diagnosis) -> pd.DataFrame:

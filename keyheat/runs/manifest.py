@@ -186,7 +186,7 @@ class Manifest(LenientPart):
     started_at: Time
     ended_at: Time | None = None
     versions: Mapping[str, str | None] = {}
-    machine: Machine | None = None  # None: it was simulated, or nobody looked
+    machine: Machine | None = None  # None: it was simulated, or not recorded
     table: TableFacts
     existing: bool = False  # the table was there, and was loaded as it was
     items_marked: bool = False  # whether they name the run: the table is somebody else's
@@ -286,20 +286,16 @@ def run_window(run: Manifest, now_s: float) -> Window:
     return Window(start=start, end=max(end, start + MINUTE))
 
 
-class KeyTop(LenientPart):
-    """How much one partition key asked for within one window of the run."""
+class KeyUse(LenientPart):
+    """One partition key with its numbers: over the run, within a window, or where writers met."""
 
     key: str  # its digest, or its name where that is no secret
+    shown: str | None = None
     units: Units = 0.0  # asked for: what was throttled counts as what it would have cost
     throttles: Count = 0
-
-
-class KeyUse(KeyTop):
-    """How much it asked for over the whole run, and got."""
-
-    shown: str | None = None
-    consumed_units: Units | None = None
+    consumed_units: Units | None = None  # of the whole run only, as its share
     share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    count: Units = 0.0  # how often writers met on it
 
 
 class KeyWindow(LenientPart):
@@ -308,15 +304,7 @@ class KeyWindow(LenientPart):
     start: Time
     seconds: Annotated[float, Field(ge=0.001, le=86_400)]
     direction: Direction
-    top: tuple[KeyTop, ...] = ()
-
-
-class MetKeyUse(LenientPart):
-    """A partition key on which writers met, and how often."""
-
-    key: str
-    shown: str | None = None
-    count: Units = 0.0
+    top: tuple[KeyUse, ...] = ()
 
 
 class Keys(LenientPart):
@@ -325,7 +313,7 @@ class Keys(LenientPart):
     overall: Mapping[Direction, tuple[KeyUse, ...]] = {}
     by_throttles: Mapping[Direction, tuple[KeyUse, ...]] = {}
     windows: tuple[KeyWindow, ...] = ()
-    contended: Mapping[str, tuple[MetKeyUse, ...]] = {}
+    contended: Mapping[str, tuple[KeyUse, ...]] = {}
     indexes: Mapping[str, "Keys"] = {}  # the same of each index whose own keys were counted
 
     @classmethod

@@ -28,7 +28,7 @@ class TooManyShards(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """At least so many partitions, and why."""
+    """The least number of partitions, and why."""
 
     count: int
     because: str

@@ -34,7 +34,7 @@ class Run:
 
     @cached_property
     def manifest(self) -> Manifest | None:
-        """What `run.json` says; None where there is none."""
+        """The manifest; None if there is no `run.json`."""
         return self._read(runfiles.RUN, lambda path: read_manifest(path.parent))
 
     @cached_property

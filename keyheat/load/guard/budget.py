@@ -22,7 +22,7 @@ NO_CHARGE: Final = Tariff(per_hour=0.0, per_write_unit=0.0, per_read_unit=0.0)
 
 
 class WrongBudget(ValueError):
-    """The command line's caps are none; one line for each."""
+    """The command line's caps are invalid; one line for each."""
 
     def __init__(self, errors: list[str]) -> None:
         self.errors = errors
@@ -77,7 +77,7 @@ class Caps:
     tariff: Tariff = NO_CHARGE
 
     def used(self, consumed: ConsumedUnits, elapsed_s: float) -> "Spent":
-        """What a run has used up by so many seconds of load, its tables until they are deleted included.
+        """What a run has used up after `elapsed_s` of load, including its tables until they are deleted.
 
         A table exists for a while before and after its load, and an hour that has begun is paid for.
         """
@@ -90,7 +90,7 @@ class Caps:
                 yield Stop(rule=RULES[name], limit=limit, seen=seen, at_s=elapsed_s)
 
     def exceeded(self, consumed: ConsumedUnits, elapsed_s: float) -> Stop | None:
-        """The first cap that would be exceeded by so much, so many seconds into the load."""
+        """The first cap that `consumed` would exceed after `elapsed_s` of load."""
         return next((stop for stop in self._stops(consumed, elapsed_s) if stop.seen > stop.limit), None)
 
     def nearest(self, consumed: ConsumedUnits, elapsed_s: float) -> Stop:

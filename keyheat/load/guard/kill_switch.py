@@ -6,7 +6,7 @@ second   this process and all of its children are gone within a second, whatever
 SIGTERM is a first Ctrl-C, however often it comes: a scheduler sends it, and waits before it kills. SIGHUP is
 one as well, and so is the death of the process that started the run. A Ctrl-C that comes twice, from the
 terminal and from who started the run, is one all the same.
-The second one is not left to gevent, whose signals wait until nobody computes: it is handled between two
+The second one is not left to gevent, whose signals wait for the running greenlet: it is handled between two
 instructions of whatever runs. So nothing is done here that waits, or that has to be whole; files are written
 under another name first, and only then have theirs.
 """

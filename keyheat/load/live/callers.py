@@ -1,4 +1,4 @@
-"""Whom Locust's page obeys: itself, in the browser of whoever opened it, or a program that has its token.
+"""Which requests Locust's page obeys: those of the page itself, and those of a program with its token.
 
 A page of any site that is open in the same browser can send requests here, too, and start a load that costs
 money. What it cannot do is hide where it comes from (`Origin`, `Sec-Fetch-Site`), call this server by a name
@@ -22,7 +22,7 @@ HEADER: Final = "X-Keyheat-Token"
 READS: Final = ("GET", "HEAD", "OPTIONS")
 CHANGES: Final = tuple(f"locust.{view}" for view in ("swarm", "stop", "reset_stats", "update_user"))
 """Locust's views that change something; some of them answered a GET once."""
-TOLD: Final = 20  # callers: whoever sends many names fills no terminal
+TOLD: Final = 20  # callers that are named on the terminal
 FOREIGN: Final = "keyheat: this page is for its own name and its own requests alone (--allow-host NAME)\n"
 NO_TOKEN: Final = f"keyheat: this run costs money: reload its page, or send its token ({HEADER})\n"
 
@@ -83,7 +83,7 @@ def callers_of(plan: LoadPlan, options: Any, say: Callable[[str], None]) -> Call
 
 
 def keep_out(callers: Callers, web_ui: Any) -> None:
-    """Have Locust's page obey nobody else; call it before that starts to listen."""
+    """Have Locust's page refuse all other callers; call this before it listens."""
     options = web_ui.environment.parsed_options
     path = f"{options.web_base_path or ''}/"
     if callers.token is not None:

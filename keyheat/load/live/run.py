@@ -138,7 +138,7 @@ class LiveRun:
 
 
 def _read_on(run: "LoadRun", view: LiveView) -> None:
-    """Keep up with what is recorded though nobody looks, so that a first look has little to read."""
+    """Read the record continuously, so that the first look has little to read."""
     while True:
         view.look(run.record)
         gevent.sleep(1.0)

@@ -159,7 +159,7 @@ class _Judge:
         return self._health.offered / begun if begun and self._health.offered else 1.0
 
     def faults(self) -> Iterator[str]:
-        """What was the generator's own fault."""
+        """List the generator's own faults."""
         if self._load.open_loop and self._behind:
             yield self._missed_target()
         elif self._behind and (self._busy or self._starved):
@@ -174,7 +174,7 @@ class _Judge:
             yield f"the process stood still for {self._stood_still_s:,.1f} s"
 
     def facts(self) -> Iterator[str]:
-        """What was measured, and is nobody's fault."""
+        """List what was measured and is not a fault."""
         if not (self._behind and (self._load.open_loop or self._busy or self._starved)):
             yield self._sent() + self._why_less()
         yield f"busiest process at {self._health.cpu_percent_max:.0f} % of a core"
@@ -188,7 +188,7 @@ class _Judge:
         return f"sent {self.achieved_per_s:,.0f} of {self.asked_per_s:,.0f} {unit}/s of {DEMAND}{held_back}"
 
     def _why_less(self) -> str:
-        """What kept the rest, and is nobody's fault."""
+        """Say what kept the rest back, if the generator did not."""
         if self._behind and self._held_back:
             return f": users waited for their client, {NO_LIMIT}"
         if self._behind:
@@ -217,7 +217,7 @@ class _Judge:
         return self._health.held_s > HELD_SHARE * self._users_time_s
 
     def _users_needed(self) -> int:
-        """As many as the highest rate takes, if so many sent what was sent: they were all under way.
+        """Estimate how many users the highest rate takes, from what these sent while all were under way.
 
         Little's law: while arrivals are dropped, a request takes the users' time divided by their number.
         Where a client limits its own rate, more users are not more requests: what was dropped would wait,

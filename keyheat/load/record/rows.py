@@ -179,7 +179,7 @@ class ThrottleRows:
         return rows
 
     def _check(self) -> None:
-        """Raise `ValueError` where columns differ in length, or a row's word or moment is none."""
+        """Raise `ValueError` if columns differ in length, or a word or a moment is invalid."""
         arrays = {name: np.frombuffer(column, column.typecode) for name, column in self.columns.items()}
         if {len(column) for column in arrays.values()} != {len(self)} or len(self.words) > WORDS_KEPT:
             raise ValueError("the columns of its throttles differ in length")
@@ -252,7 +252,7 @@ class Latency:
         return int(self._histogram.get_total_count())
 
     def percentile_us(self, percent: float) -> int:
-        """The duration that `percent` of all did not exceed; 0 where there is none."""
+        """The duration that `percent` of all did not exceed; 0 if there is no duration."""
         self.fold()
         return int(self._histogram.get_value_at_percentile(percent))
 
@@ -301,7 +301,7 @@ def spans_of(counts: Counts, bounds_us: Sequence[float]) -> tuple[tuple[int, ...
 
 
 def percentile_of(counts: Counts, percent: float) -> int:
-    """The duration that `percent` of all did not exceed; 0 where there is none."""
+    """The duration that `percent` of all did not exceed; 0 if there is no duration."""
     total = int(counts.sum())
     if not total:
         return 0

@@ -1,6 +1,6 @@
 """What a worker sends, checked before it is counted: one wrong number would be in every file of the run.
 
-Anybody who reaches the master's port can send it. A piece that is damaged, or contradicts itself, is none.
+Any process that reaches the master's port can send it. A damaged or contradictory piece is rejected.
 """
 
 from typing import Annotated, Any, Final

@@ -23,7 +23,7 @@ from keyheat.load.run.progress import RunProgress
 from keyheat.load.transport.abandon import CALLS
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, time_of
 from keyheat.runs.folder import TOP_KEYS, RunFiles, RunFolder, hot_keys, totals_of
-from keyheat.runs.manifest import GeneratorHealth, Keys, MetKeyUse
+from keyheat.runs.manifest import GeneratorHealth, Keys, KeyUse
 from keyheat.scenario.keys import digest_of
 from keyheat.shipped import ROOT
 from keyheat.words import BROKEN, DONE, HURRIED, INTERRUPTED, INVALID, WRITES_FIRST, Direction
@@ -67,7 +67,7 @@ class Stages:
         """Run the stages; gives the exit code: the analyzer's word on the run, else what went wrong.
 
         `endpoint_url` is the one that somebody loads, whatever the run's file says of it. `closes_s`: how
-        long its CloudWatch's minute goes on; None where nobody waits for that. `collected` is called once
+        long its CloudWatch's minute goes on; None if that is not awaited. `collected` is called once
         nothing more is asked of the table, its metrics and its endpoint.
         """
         folder, codes = str(self.folder), dict[str, int]()
@@ -156,13 +156,11 @@ def keys_of(record: Record) -> Keys:
     )
 
 
-def _met(record: Record, keys: HeavyHitters) -> tuple[MetKeyUse, ...]:
+def _met(record: Record, keys: HeavyHitters) -> tuple[KeyUse, ...]:
     """The keys on which writers met most often, most first."""
     show = record.heat["write"].show_keys
     return tuple(
-        MetKeyUse(
-            key=digest_of(name) if show else name, shown=name if show else None, count=keys.weight(name)
-        )
+        KeyUse(key=digest_of(name) if show else name, shown=name if show else None, count=keys.weight(name))
         for name in keys.top(TOP_KEYS)
     )
 

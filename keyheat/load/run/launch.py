@@ -112,7 +112,7 @@ def _launched(command_line: list[str], watch: Watch, passing: "_Passing") -> Lau
 
 @dataclass(slots=True)
 class _Shown:
-    """Shows how far it is to whoever still looks: the child is waited for in any case."""
+    """Shows progress as long as the terminal is open; the child is waited for in any case."""
 
     watch: Watch
     newest: LaunchProgress = field(default_factory=lambda: LaunchProgress(phase="starting"))

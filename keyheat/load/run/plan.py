@@ -79,7 +79,7 @@ class LoadPlan:
     auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
     notes: tuple[str, ...] = ()  # what a person should know of it
     table_bytes: int = 0  # of somebody else's table, which is looked through to clean up
-    duration_s: float | None = None  # of the load; None: nobody knows before it is over
+    duration_s: float | None = None  # of the load; None: until it is stopped
     budget: BudgetSpec = field(default_factory=BudgetSpec)  # the scenario's and the command line's
     prices: Path = PRICES
     endpoint: Endpoint | None = None  # None: the run starts its own local table

@@ -59,9 +59,9 @@ def allowed_by(plan: LoadPlan, target: Target) -> Allowed:
 
 
 def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
-    """The plan, to which somebody has agreed. Raises `TableRefused` where it costs too much, or nobody has.
+    """Return the plan once a person has agreed. Raises `TableRefused` if it costs too much or they did not.
 
-    What is on this machine costs nothing and asks nobody.
+    A run on this machine costs nothing and needs no consent.
     """
     target = plan.target
     if target is None or target.local:

@@ -141,7 +141,7 @@ def _send_no_more(environment: Any, **_more: Any) -> None:
 def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
     """The checked plan, with its metrics served; where that cannot be, say why and end Locust.
 
-    Nothing has started yet, and nobody was asked, when metrics are served.
+    Metrics are served before anything starts and before consent is asked for.
     """
     try:
         checked = check_options(

@@ -40,7 +40,7 @@ class TableTimeline:
     clock: Callable[[], float]
     log: list[TimelineEvent] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)  # steps of which we do not know what became
-    client: Any = field(init=False)  # made before the load: making one takes time from whoever sends
+    client: Any = field(init=False)  # made before the load, since making one delays requests
     _pending: list[int] = field(default_factory=list)  # lines of the log that are not in force yet
     _unanswered: bool = False  # the last DescribeTable
 

@@ -234,7 +234,9 @@ class Gatherer:
             }
             part = next(number for number in count() if number not in taken)
             self.workers[worker] = Arrived(joined_s=self.clock(), part=part)
-            self._publish(getattr(self.environment.parsed_options, ORDER)["of"] or 1)  # 0: nobody was there
+            self._publish(
+                getattr(self.environment.parsed_options, ORDER)["of"] or 1
+            )  # 0: there were no workers
 
     def _publish(self, of: int) -> None:
         parts = {name: arrived.part for name, arrived in self.workers.items()}
@@ -262,7 +264,7 @@ class Gatherer:
         arrived.left_early = piece.last and not self.halting and arrived.users > 0
 
     def _distrust(self, name: str, why: str) -> None:
-        """Nothing is counted of a piece that is none; what it lacks is not known, so the run says nothing."""
+        """Reject a damaged piece; what it lacks is unknown, so the run is invalid."""
         if name not in self.distrusted:
             self.distrusted.add(name)
             words = f"worker {short_name(name)} sent something else than its record: {why}"

@@ -1,8 +1,7 @@
 """Cleaning up after a run on somebody else's table: the items that name the run, at what cost, how fast.
 
-The table is scanned, since nobody else knows where a run's items are; the mark is looked for by the scan's
-filter, and is the condition of each deletion again. A batch can have no conditions, so items are deleted one
-by one. Sources:
+The table is scanned for items with the run's mark, which is also the condition of each deletion. A batch can
+have no conditions, so items are deleted one by one. Sources:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
 """
@@ -69,7 +68,7 @@ class Cleaned:
     finished: bool = False  # the whole table was looked through
     looked_at: int = 0  # items
     deleted: int = 0
-    left: int = 0  # found, and another run's or nobody's by the time they were to be deleted
+    left: int = 0  # rewritten by others before they could be deleted
     read_units: float = 0.0
     write_units: float = 0.0
 

@@ -99,7 +99,7 @@ def _what_to_do(error: ClientError) -> str:
 
 
 def auto_scaling_at(target: Target, table: TableSpec) -> AutoScaling:
-    """What auto scaling may do to a table during a run; what cannot be asked is said, and stops nobody."""
+    """Read what auto scaling may do to a table; if that cannot be read, the result says why."""
     if table.billing_mode != "PROVISIONED":
         return AutoScaling()
     if not target.aws:

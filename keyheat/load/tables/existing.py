@@ -28,7 +28,7 @@ OURS = {
 
 
 def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
-    """What of the table no load test of ours can deal with."""
+    """List what no load test of ours can handle in the table."""
     indexes = description.get("GlobalSecondaryIndexes") or ()
     for index in indexes:
         if mixed_types(index, types_of(description)):
@@ -42,7 +42,7 @@ def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
 
 
 def reactions(description: Mapping[str, Any]) -> list[str]:
-    """What else reacts to each write, as far as the table itself tells."""
+    """List what else reacts to each write, by the table's own description."""
     notes = []
     if view := stream_of(description):
         notes.append(
@@ -71,7 +71,7 @@ def lacking(users: Sequence[Any], stated: TableSpec, found: TableSpec) -> Iterat
 
 
 def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
-    """What of a table the users cannot do with, whoever's it is; as `message @ $.path`."""
+    """List what the users of a load test cannot use of a table, as `message @ $.path`."""
     if table.sort_key is not None and _any(users, "needs_no_sort_key"):
         yield f"this load test finds items by one key, without {table.sort_key!r} @ $.table.sort_key"
     if table.sort_key is not None and table.sort_key_type != "S" and _any(users, "needs_text_sort_key"):
@@ -85,7 +85,7 @@ def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
 
 
 def not_spared(users: Iterable[Any], scenario: Scenario) -> Iterator[str]:
-    """What would be done to the table beside writing and reading items of the run's own."""
+    """List what the load would do beside writing and reading the run's own items."""
     for why in dict.fromkeys(getattr(user, "only_ours", "") for user in users):
         if why:
             yield f"this load test is for tables of its own: {why}"
@@ -163,7 +163,7 @@ def adapted(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
 
 
 def look_at_target(target: Target, name: str) -> Standing | None:
-    """The table as it is; None where there is none. What cannot be seen to be ours is somebody else's."""
+    """Describe a table; None if it does not exist. It is foreign unless its tags say that a run made it."""
     with asking(target, f"table {name}") as client:
         return look_at(client, name)
 

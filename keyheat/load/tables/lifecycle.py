@@ -2,7 +2,7 @@
 
 A table that was there before the run is never deleted. One that the run makes is noted before CreateTable is
 sent: whatever ends the run, it is deleted, or its tags say since when it may be. While the run loads a table,
-a tag says so (`claims`): written when it comes, renewed where nobody knows how long it lasts, taken away when
+a tag says so (`claims`): written when it comes, renewed if its duration is unknown, taken away when
 it leaves. Where others are still there it says instead that it ended, so that they know of it.
 """
 
@@ -84,7 +84,7 @@ class RunTable:
     active: bool = False
     identity: str | None = None
     arn: str | None = None  # of a table whose tags say that the run loads it
-    loaded: bool = False  # nobody was there first
+    loaded: bool = False  # no other run was there first
 
     @property
     def claim_words(self) -> str:
@@ -104,8 +104,8 @@ def prepare_table(target: Target, spec: TableSpec, run_id: str) -> dict[str, Any
 class RunTables:
     """What a run makes, finds and leaves behind.
 
-    `lasts_s` is how long it means to load (0: nobody knows); `alone` says that nobody else can come to its
-    tables; `say` tells a person something, `phase` that something begins.
+    `lasts_s` is how long it means to load (0: unknown); `alone` says that no other run can reach its tables;
+    `say` prints a message, `phase` announces a phase.
     """
 
     target: Target
@@ -201,7 +201,7 @@ class RunTables:
         return datetime.fromtimestamp(int(self.now_s()), UTC)
 
     def _table(self, spec: TableSpec, *, made: bool) -> RunTable:
-        """A table of the run from now on; the claim ends where nobody hears of the run again."""
+        """Register a table of the run; its claim ends by itself if the run is killed."""
         now, lasts = self._now(), timedelta(seconds=self.lasts_s)
         until = now + lasts + timedelta(seconds=self._claim_s)
         claim = Claim(run=self.run_id, owner=user_name(), since=now, until=until)
@@ -223,7 +223,7 @@ class RunTables:
         return created
 
     def _is_there(self, table: RunTable, description: Mapping[str, Any]) -> None:
-        """A table that the run asked for can be loaded from now on: nobody can have been there before."""
+        """Mark a table that the run created as ready: no other run can have come before."""
         table.active, table.identity, table.loaded = True, identity_of(description), True
         if not self.alone:
             table.arn = description.get("TableArn")
@@ -256,7 +256,7 @@ class RunTables:
             tags = tags_of(client, str(table.arn)) if seen is None else seen
         except ClientError as error:
             if error.operation_name == "TagResource":
-                table.arn = None  # it was refused, so that there is none to take away
+                table.arn = None  # the tag was refused, so there is no tag to remove
             self._cannot_know(table.spec.name, why_unread(error, error.operation_name))
         except BotoCoreError as error:
             self._cannot_know(table.spec.name, str(error))
@@ -274,7 +274,7 @@ class RunTables:
             self.say(f"table {table.spec.name} is shared: {claim.in_words()}")
         over = [claim.key for claim in claims_in(tags) if claim.run != self.run_id]
         if over and not others:
-            with suppress(ClientError, BotoCoreError):  # they say nothing any more, and disturb nobody
+            with suppress(ClientError, BotoCoreError):  # expired claims, which harm no one
                 client.untag_resource(ResourceArn=table.arn, TagKeys=over)
 
     def _live_long_enough(self, client: Any, table: RunTable, tags: Mapping[str, str]) -> None:
@@ -294,7 +294,7 @@ class RunTables:
             return
         with closing(
             self.connect(self.target)
-        ) as client:  # before the load: it takes time from whoever sends
+        ) as client:  # before the load, since making a client delays requests
             while True:
                 self.sleep(self._claim_s / LOOKS_IN_A_CLAIM)
                 self.renew(client)

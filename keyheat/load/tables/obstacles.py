@@ -127,7 +127,7 @@ def _refusals(table: Standing, allowed: Allowed, now: datetime) -> list[str]:
 
 
 def obstacles(spec: TableSpec, description: Mapping[str, Any] | None, allowed: Allowed) -> list[str]:
-    """Why the table cannot be loaded as the scenario says, whoever owns it."""
+    """Return why the table cannot be loaded as the scenario says, regardless of its owner."""
     why = _obstacle(spec, description, as_it_is=spec.name == allowed.existing)
     return [f"table {spec.name} {why}"] if why else []
 

@@ -67,7 +67,7 @@ class OrphanSearch:
     pace_s: float = PACE_S
 
     def names(self) -> list[str]:
-        """All tables of the Region, whoever they belong to. Raises `ClientError` or `BotoCoreError`."""
+        """Name all tables of the Region, foreign ones included. Raises `ClientError` or `BotoCoreError`."""
         pages = self.client.get_paginator("list_tables").paginate()
         return [name for page in bounded_pages("ListTables", pages) for name in page["TableNames"]]
 

@@ -56,7 +56,7 @@ class Answer:
 
     @property
     def cancellations(self) -> tuple[str, ...]:
-        """Of a cancelled transaction: a code for each item, in the order of the request; `None` is none."""
+        """Of a cancelled transaction: a code for each item, in the order of the request."""
         entries = self.content().get("CancellationReasons")
         entries = entries if isinstance(entries, list) else []
         return tuple(str(entry.get("Code")) for entry in entries if isinstance(entry, dict))

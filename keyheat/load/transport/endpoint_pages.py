@@ -1,6 +1,6 @@
 """What an endpoint of ours says of itself beside DynamoDB's own API: health, scale, partitions, faults.
 
-DynamoDB itself tells nobody what each partition served and refused: on AWS there is no such record.
+AWS has no record of what each partition served and throttled.
 """
 
 import json
@@ -51,7 +51,7 @@ def _scale(target: Target) -> float | None:
 def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> bytes:
     """A page of the endpoint, cut off where it is longer; of this machine without a proxy.
 
-    It is whole within `within_s`. Raises `OSError`, `HTTPException`, and `ValueError` where the path is none.
+    It is whole within `within_s`. Raises `OSError`, `HTTPException`, and `ValueError` for a bad path.
     """
     straight = [ProxyHandler({})] if target.local else []
     opener = build_opener(*straight, _InTime)

@@ -1,7 +1,7 @@
 """Why nothing, or nothing whole, came back: short stable names; and whether what came is an answer at all.
 
     name_lookup          the host has no address
-    connection_refused   nobody listens there
+    connection_refused   no process listens there
     connection_failed    another reason why there is no connection: no route, say
     tls                  the certificate is not trusted, or is not that host's
     timeout              no connection, or no further byte of the answer, in time
@@ -12,12 +12,12 @@
     answer_too_long      it went on after all that DynamoDB can say; what was left of it was not read
     not_an_answer        an HTTP 200 whose body is not what DynamoDB says: a proxy's page, say
     no_units             an answer without the consumed capacity that was asked for, or a write of 0 units
-    credentials          there are none any more: they could not be refreshed, and nothing was sent
+    credentials          they expired and could not be refreshed; nothing was sent
 
 Error tables grow with the number of names, so there are few of them.
 
 Whether what came back is an answer: HTTP 200 alone is any proxy's login page, and a bare `{}`, too.
-Judged once, where it comes in, so that whoever reads an accepted answer finds in it what DynamoDB says there.
+Judged once, where it comes in, so that readers of an accepted answer can rely on its members.
 """
 
 import socket

@@ -188,7 +188,7 @@ that operations in a fixed order do not meet the same few again and again."""
 
 
 class Idle:
-    """The connections that wait, and when each was used last; `at_least` so many beside those in use.
+    """The idle connections, and when each was used last; `at_least` of them are kept.
 
     Where requests are so rare that more connections would idle too long, there are fewer.
     """

@@ -24,7 +24,7 @@ NAMED_BY = "AWS_CA_BUNDLE, ca_bundle of the profile, or REQUESTS_CA_BUNDLE"
 
 
 def sdk() -> "Session":
-    """The SDK with the user's configuration; a simulation, which asks nobody, need not wait for it.
+    """Load the SDK with the user's configuration, imported late: a simulation does not need it.
 
     What it knows of AWS's services is read once in a process: a load makes five clients.
     """

@@ -3,7 +3,7 @@
     hot#0  a d g         hot#1  b e h      >  a b c d e f g h
     hot#2  c f       /
 
-A read-through cache in front of a table: popular items are read once per lifetime, whoever asks for them.
+A read-through cache in front of a table: popular items are read once per lifetime.
 It is a low-pass filter: however fast a key is asked for, the table sees at most one read of it per lifetime
 and process. DAX does this beside the application: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DAX.html
 """

@@ -18,7 +18,7 @@ Sort keys have no prefix, they keep their order.
 Items on a table of somebody else's: each says which run wrote it, and none of theirs is overwritten.
 Keys of a run begin with its prefix, so a write meets no item but one of the run's own. That is certain for
 text and bytes; for numbers see above. Writes have no condition therefore: a batch can
-have none, and every key of a run is found by nobody else.
+have none, and no one else has keys with the run's prefix.
 """
 
 import re

@@ -74,7 +74,7 @@ class ItemUser(TableUser):
             self._known[self.rng.randrange(REMEMBERED)] = item
 
     def recall(self, count: int) -> list[RememberedItem]:
-        """Up to so many items that were written, taken out of memory; remember those that stay."""
+        """Take up to `count` written items out of memory; remember those that stay."""
         taken: dict[tuple[str, str | None], RememberedItem] = {}
         while self._known and len(taken) < count:
             index = self.rng.randrange(len(self._known))
@@ -84,7 +84,7 @@ class ItemUser(TableUser):
         return list(taken.values())
 
     def recall_one(self) -> RememberedItem:
-        """An item that was written, taken out of memory; as long as there is none, a key without an item."""
+        """Take one written item out of memory; a key without an item if there is no such item yet."""
         items = self.recall(1)
         return items[0] if items else replace(self.new_item(), written_bytes=0)
 

@@ -52,7 +52,7 @@ def total_key(run_id: str, of: Of) -> str:
 
 
 def order_item(table: TableSpec, run_id: str, number: str, of: Of, *, quantity: int, size_bytes: int) -> Item:
-    """An order of exactly so many bytes, or of as many as it needs; `number` begins with its time in ms."""
+    """Make an order of `size_bytes`, or of as many as it needs; `number` begins with its time in ms."""
     product, day = of
     item = {
         **key_of(table, order_prefix(run_id) + number),

@@ -1,7 +1,7 @@
 """What came of a request: put in the record, by attempt or by item.
 
 A batch's items are admitted one by one, so each of them is an attempt: what comes back unprocessed was
-throttled, and nobody says why. Their request is timed once.
+throttled, without a reason. Their request is timed once.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -140,7 +140,7 @@ class Reader(TableUser):
         return Collected(items, True, spent.requests, spent.units)
 
     def _count(self, judged: ReadCheck, items: int, spent: ReadCost) -> None:
-        """Wrong items are counted where there are none, too: a run must be able to say "0 missing"."""
+        """Count wrong items, zeros included: a run must be able to say "0 missing"."""
         self.count("reads.checked")
         self.count("reads.items", items)
         self.count("reads.required", judged.required)
