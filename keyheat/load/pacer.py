@@ -76,7 +76,7 @@ class ClosedLoop(Demand):
         self._here += 1
 
     def asked_of_all(self, now_s: float) -> float:
-        """How much the load has asked of the users of all processes by then."""
+        """Return how much the load has asked of the users of all processes by then."""
         return self.shape.total(now_s - self.started_s)
 
     def _asked(self, from_s: float, to_s: float) -> float:
@@ -113,7 +113,7 @@ class ClosedPacer:
         return 0.0 if wait_s <= 0 else min(wait_s, LONGEST_WAIT_S)
 
     def begin(self, now_s: float, cost: float) -> float:
-        """A request is begun now that is taken to cost so much; gives its intended start.
+        """A request is begun now that is taken to cost so much; returns its intended start.
 
         The next one is due when each user has been asked for one more.
         """
@@ -149,7 +149,7 @@ class OpenLoop(Demand):
         self._waiting = 0
 
     def next(self) -> tuple[float, float]:
-        """Wait for the next arrival; gives its intended start, and what it is taken to cost."""
+        """Wait for the next arrival; returns its intended start, and what it is taken to cost."""
         while not self.schedule.has_share:  # a worker that joined a run whose parts were given away
             self._sleep(LOOK_AGAIN_S)
         if self._accounted_s is None:
@@ -295,7 +295,7 @@ class TraceSchedule:
         """A trace has nothing to learn."""
 
     def asked(self, from_s: float, to_s: float) -> float:
-        """How many rows have come up since this was asked last."""
+        """Return how many rows have come up since this was asked last."""
         handled, self._handled = self._handled, 0
         return float(handled)
 

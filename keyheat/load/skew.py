@@ -26,7 +26,7 @@ REFUSALS: Final = frozenset(
 
 
 def measure_ahead_s(client: Any, table: str, clock: Callable[[], float]) -> float | None:
-    """How far the service's clock is ahead of ours, by the Date of an answer; None where there is no Date.
+    """How far the service's clock is ahead of ours, by the Date of an answer; None if there is no Date.
 
     Raises `TableError` where no run can be made. AWS refuses what is signed more than five minutes off:
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_aws-signing.html
@@ -52,7 +52,7 @@ def measure_ahead_s(client: Any, table: str, clock: Callable[[], float]) -> floa
 
 
 def skew_words(ahead_s: float) -> str:
-    """How far this machine's clock is from the service's."""
+    """Return how far this machine's clock is from the service's."""
     side = "behind" if ahead_s > 0 else "ahead of"
     length_s = abs(ahead_s) if abs(ahead_s) < 120 else round(ahead_s / 60) * 60.0
     return f"this machine's clock is {span(abs(length_s))} {side} the service's"

@@ -88,7 +88,7 @@ def _locked_soon(descriptor: int) -> bool:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Whether somebody writes into a folder now."""
+    """Return whether somebody writes into a folder now."""
     try:
         descriptor = _opened(folder)
     except OSError:
@@ -155,7 +155,7 @@ if sys.platform == "win32":
     from hashlib import sha256
 
     def _opened(folder: Path) -> int:
-        """What is locked for a folder; it names the folder, however that is written."""
+        """Return what is locked for a folder; it names the folder, however that is written."""
         name = sha256(os.path.normcase(folder.resolve()).encode()).hexdigest()[:32]
         return os.open(Path(tempfile.gettempdir()) / f"keyheat-{name}.claim", os.O_RDWR | os.O_CREAT)
 
@@ -167,7 +167,7 @@ if sys.platform == "win32":
         return True
 
     def _is_still(folder: Path, descriptor: int) -> bool:
-        """Whether the folder is there: who had it before may have taken it away."""
+        """Return whether the folder is there: who had it before may have taken it away."""
         return folder.is_dir()
 else:
     import fcntl
@@ -186,7 +186,7 @@ else:
         return True
 
     def _is_still(folder: Path, descriptor: int) -> bool:
-        """Whether what is open has this name: who had it before may have taken it away."""
+        """Return whether what is open has this name: who had it before may have taken it away."""
         try:
             return os.path.samestat(folder.stat(), os.fstat(descriptor))
         except FileNotFoundError:

@@ -18,7 +18,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientFiles:
-    """What the run directory says beside `evidence.json`; None where a file is missing or damaged."""
+    """What the run directory says beside `evidence.json`; None if a file is missing or damaged."""
 
     manifest: Manifest | None = None
     keys: Keys | None = None
@@ -28,7 +28,7 @@ class ClientFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """What the client saw, second by second; None where a file is missing or damaged."""
+    """What the client saw, second by second; None if a file is missing or damaged."""
 
     throttles: tuple[ThrottleCount, ...] | None
     seconds: tuple[SecondCount, ...] | None

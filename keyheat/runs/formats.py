@@ -174,7 +174,7 @@ class Evidence(Part):
         return not (points or keys or self.throttles or self.seconds)
 
     def total(self, metric: str, index: str | None = None) -> float | None:
-        """A series of the table, or of an index, added up; None where it is not there, infinite where no
+        """A series of the table, or of an index, added up; None if it is not there, infinite where no
         number holds it."""
         for series in self.series:
             if series.whole and (series.metric, series.statistic, series.index) == (metric, "Sum", index):

@@ -167,7 +167,7 @@ def _nullable(rows: pa.Table) -> pd.DataFrame:
 
 
 def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:
-    """What `evidence.json` keeps of the seconds: no operation, and not what was accepted or failed."""
+    """Return what `evidence.json` keeps of the seconds: no operation, and not what was accepted or failed."""
     return frame("seconds", (
         {"second": row.second, "resource": label_of(row.index), "direction": row.direction,
          "attempts": row.attempts, "throttled": row.throttled, "consumed_units": row.consumed,
@@ -177,7 +177,7 @@ def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:
 
 
 def throttles_of(evidence: Evidence) -> pd.DataFrame:
-    """What `evidence.json` keeps of the throttles: how many a second, by resource and reason."""
+    """Return what `evidence.json` keeps of the throttles: how many a second, by resource and reason."""
     return frame("throttles", (
         {"at": row.second, "resource": label_of(row.index), "direction": row.direction, "reason": row.reason,
          "constraint": metrics.constraint_of(row.reason), "count": row.count}

@@ -43,7 +43,7 @@ def read_latencies(path: Path) -> Mapping[str, HdrHistogram]:
 
 
 def accepted_latencies(path: Path) -> HdrHistogram | None:
-    """The service times of all accepted attempts together, microseconds; None where none was accepted.
+    """The service times of all accepted attempts together, microseconds; None if none was accepted.
 
     Raises `FileProblem`.
     """
@@ -57,7 +57,7 @@ def accepted_latencies(path: Path) -> HdrHistogram | None:
 
 
 def accepted_p99_ms(path: Path) -> float | None:
-    """The 99th percentile over every accepted attempt, milliseconds; None where none was accepted.
+    """The 99th percentile over every accepted attempt, milliseconds; None if none was accepted.
 
     Raises `FileProblem`.
     """

@@ -205,7 +205,7 @@ class Manifest(LenientPart):
 
     @property
     def retry_cost(self) -> RetryCost | None:
-        """What retries cost; None where every request was sent once."""
+        """What retries cost; None if every request was sent once."""
         counted = {name: self.counted.get(f"retries.{name}", 0) for name in (*RetryCost._fields, "attempts")}
         if not counted["requests"]:
             return None
@@ -243,7 +243,7 @@ class Manifest(LenientPart):
 
     @property
     def company(self) -> str | None:
-        """The runs that loaded the same tables meanwhile, in words; None where there were none."""
+        """The runs that loaded the same tables meanwhile, in words; None if there were none."""
         if not self.shared_with:
             return None
         who = "; ".join(

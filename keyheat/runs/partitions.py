@@ -35,7 +35,7 @@ class Estimate:
 
 
 def estimated(warm: Capacity, provisioned: Capacity, scale: float = 1.0) -> Estimate | None:
-    """The least number of partitions that serve so much; None where neither is known.
+    """The least number of partitions that serve so much; None if neither is known.
 
     `scale` multiplies every limit of a local table, and with it what one partition serves.
     """
@@ -75,7 +75,7 @@ def all_shards(client: Any, arn: str, *, pages: int = MOST_PAGES) -> tuple[Shard
 
 
 def is_open(shard: Shard) -> bool:
-    """Whether the shard still takes records: there is one such shard for each partition."""
+    """Return whether the shard still takes records: there is one such shard for each partition."""
     return shard.get("SequenceNumberRange", {}).get("EndingSequenceNumber") is None
 
 
@@ -101,7 +101,7 @@ def split_times_s(shards: Iterable[Shard]) -> list[float | None]:
 def created_s(shard_id: str) -> float | None:
     """When a shard was made, in the service's time: its id has it in milliseconds, which is not documented.
 
-    None where an id looks otherwise, as it may one day.
+    None if an id looks otherwise, as it may one day.
     """
     match = _ID.match(shard_id)
     if match is None or not _MS[0] <= int(match[1]) <= _MS[1]:

@@ -30,7 +30,7 @@ class Run:
     directory: Path | None = None
     diagnosis: Diagnosis | None = None
     client: ClientFiles | None = None
-    """What the load generator wrote of itself; None where somebody else sent the load."""
+    """What the load generator wrote of itself; None if somebody else sent the load."""
 
     @cached_property
     def manifest(self) -> Manifest | None:
@@ -87,7 +87,7 @@ class Run:
         return self._read(format_name, lambda path: _rows(path, format_name))
 
     def _read(self, format_name: str, read: Callable[[Path], Content]) -> Content | None:
-        """A file of the directory; None where it is not there. Raises `FileProblem` where it is damaged."""
+        """A file of the directory; None if it is not there. Raises `FileProblem` where it is damaged."""
         path = self.directory / FILES[format_name] if self.directory else None
         return read(path) if path is not None and path.exists() else None
 

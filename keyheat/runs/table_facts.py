@@ -62,7 +62,7 @@ def replicas_of(described: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _region(described: Mapping[str, Any]) -> str | None:
-    """Where the table is, by its ARN."""
+    """Return where the table is, by its ARN."""
     _, _, here = described.get("TableArn", "").partition(":dynamodb:")
     return here.partition(":")[0] or None
 

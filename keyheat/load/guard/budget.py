@@ -42,7 +42,7 @@ def budget_of(stated: BudgetSpec, options: Mapping[str, float | None]) -> Budget
 
 
 def over_budget(budget: BudgetSpec, bill: "Bill", duration_s: float) -> Iterator[str]:
-    """Why the plan is more than the budget allows, a line for each cap that it exceeds."""
+    """Yield why the plan is more than the budget allows, a line for each cap that it exceeds."""
     units, minutes = bill.write_units + bill.read_units, duration_s / MINUTE_S
     if bill.dollars > budget.dollars:
         yield (
@@ -150,7 +150,7 @@ class Spending:
         return replace(self.caps, **rest)
 
     def shown(self) -> str | None:
-        """What is left for the next run, in words; None before the first run, and without caps."""
+        """Return what is left for the next run, in words; None before the first run, and without caps."""
         rest = self.left()
         parts = [
             *([f"{rest.dollars:,.2f} dollars"] if rest.dollars is not None else ()),

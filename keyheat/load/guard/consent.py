@@ -38,7 +38,7 @@ class Undertaking:
     clean_up: bool = False
 
     def lines(self) -> Iterator[str]:
-        """What is done, and what it costs, a line each."""
+        """Yield what is done, and what it costs, a line each."""
         table = self.existing or self.scenario.table.name
         lasting = "until it is stopped" if self.duration_s is None else f"for {self.duration_s:g} s"
         where = f"{self.target.url}, {self.target.region}"
@@ -94,7 +94,7 @@ def somebody_there(person: TextIO | None = None) -> bool:
 
 
 def agrees(ask: Callable[[str], str]) -> bool:
-    """Whether the person says yes; anything else, and an end of the input, is a no."""
+    """Return whether the person says yes; anything else, and an end of the input, is a no."""
     try:
         return ask(QUESTION).strip().lower() in AGREED
     except EOFError:

@@ -85,7 +85,7 @@ class KillSwitch:
             self._first()
 
     def _is_new(self, number: int) -> bool:
-        """Whether this is another Ctrl-C, not one that has come the other way already."""
+        """Return whether this is another Ctrl-C, not one that has come the other way already."""
         seen = max(self._came.values(), default=0)
         self._came[number] += 1
         return self._came[number] > seen

@@ -23,7 +23,7 @@ PARENT: Final = "KEYHEAT_PARENT_PID"
 
 
 def heard(number: signal.Signals) -> bool:
-    """Whether a signal is handled here: it was not ignored when this process started."""
+    """Return whether a signal is handled here: it was not ignored when this process started."""
     return signal.getsignal(number) is not signal.SIG_IGN
 
 

@@ -38,7 +38,7 @@ class Callers:
     _told: set[str] = field(default_factory=set)
 
     def refusal(self, call: Request) -> str | None:
-        """Why a request is not answered; None where it is. The terminal says it once for each caller."""
+        """Why a request is not answered; None if it is. The terminal says it once for each caller."""
         changes = call.method not in READS or call.endpoint in CHANGES
         if not self.hosts.answers(call.headers.get, links=not changes):
             self._tell(call, call.headers.get("Origin") or call.headers.get("Host") or "somebody", "")

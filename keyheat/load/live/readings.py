@@ -72,7 +72,7 @@ Series = tuple[list[float], list[int]]
 
 
 def series(seconds: Seconds, start: int, end: int) -> dict[Resource, Series]:
-    """What every resource that was used did, second by second from `start` up to `end`."""
+    """Return what every resource that was used did, second by second from `start` up to `end`."""
     resources: dict[Resource, Series] = {}
     for offset, second in enumerate(range(start, end)):
         for row, counts in seconds.of_second(second):
@@ -97,7 +97,7 @@ class RunTotals:
     _next: int = 0
 
     def until(self, seconds: Seconds, start: int, end: int) -> Totals:
-        """What came of the run's seconds from `start` up to `end`."""
+        """Return what came of the run's seconds from `start` up to `end`."""
         self._open.extend(range(max(start, self._next), end))
         self._next = max(end, self._next)
         while len(self._open) > SETTLED_S:
@@ -227,6 +227,6 @@ def _top(record: Record, top: str, by: str) -> list[dict[str, Any]]:
 
 
 def beside(record: Record, table: str) -> dict[str, Any]:
-    """What became of requests to a table that is not judged."""
+    """Return what became of requests to a table that is not judged."""
     names = ("accepted", "throttled", "error", "read_units", "write_units")
     return {"table": table, **{name: record.counted.get(f"tables.{table}.{name}", 0) for name in names}}

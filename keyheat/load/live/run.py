@@ -80,7 +80,7 @@ class LiveRun:
         return self._content
 
     def metrics(self) -> tuple[Metric, ...]:
-        """What is exported now; none before the first run."""
+        """Return what is exported now; none before the first run."""
         content = self.content()
         if self._shown is not None:
             run, view = self._shown
@@ -145,7 +145,7 @@ def _read_on(run: "LoadRun", view: LiveView) -> None:
 
 
 def subject_of(run: "LoadRun") -> Subject:
-    """What the page says of a run that does not change."""
+    """Return what the page says of a run that does not change."""
     scenario, folder = run.plan.scenario, run.folder
     assert folder is not None, "it has begun"
     return Subject(

@@ -65,7 +65,7 @@ class LiveView:
         self.tally.read_on(record.throttles)
 
     def counts(self, record: Record, end: int) -> Totals:
-        """What came of all that was sent until `end`, an epoch second."""
+        """Return what came of all that was sent until `end`, an epoch second."""
         return self.totals.until(record.seconds, int(self.subject.started_s), end)
 
     def content(
@@ -127,7 +127,7 @@ class LiveView:
         ]  # fmt: skip
 
     def limit(self, resource: Resource) -> dict[str, Any]:
-        """What the resource may consume in a second, at the run's scale; None where nothing limits it."""
+        """What the resource may consume in a second, at the run's scale; None if nothing limits it."""
         table = self.subject.table
         parts = {None: table, **{index["name"]: index for index in table["indexes"]}}
         facts = parts.get(resource.index, {})

@@ -99,7 +99,7 @@ def one_load_test(arguments: list[str]) -> None:
 
 
 def several(locustfiles: Sequence[str]) -> str:
-    """Why several load tests need a scenario."""
+    """Return why several load tests need a scenario."""
     names = ", ".join(sorted(Path(file).name for file in locustfiles))
     return (
         f"{len(locustfiles)} load tests are named, but a scenario is made for one: choose one with -f FILE, "

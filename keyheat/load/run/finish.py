@@ -64,7 +64,7 @@ class Stages:
     def follow_up(
         self, endpoint_url: str, *, show_keys: bool, closes_s: float | None, collected: Callable[[], None]
     ) -> int:
-        """Run the stages; gives the exit code: the analyzer's word on the run, else what went wrong.
+        """Run the stages; returns the exit code: the analyzer's word on the run, else what went wrong.
 
         `endpoint_url` is the one that somebody loads, whatever the run's file says of it. `closes_s`: how
         long its CloudWatch's minute goes on; None if that is not awaited. `collected` is called once

@@ -58,7 +58,7 @@ def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -
 class Launched:
     """A load test that has ended: its exit code, and what it and its stages said beside progress.
 
-    The code is 130 where a signal came, to it or to us; `run_id` is None where no run has begun.
+    The code is 130 where a signal came, to it or to us; `run_id` is None if no run has begun.
     """
 
     code: int
@@ -206,7 +206,7 @@ def _read(lines: IO[str]) -> Iterator[LaunchProgress]:
 
 
 def _fields(line: str) -> dict[str, Any] | None:
-    """What a line tells a program; None for a line that the load test itself has printed."""
+    """Return what a line tells a program; None for a line that the load test itself has printed."""
     try:
         fields = json.loads(line)
     except ValueError:

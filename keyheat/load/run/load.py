@@ -253,7 +253,7 @@ def next_beat_s(due_s: float, now_s: float) -> float:
 
 
 def starved_until_now_s() -> float | None:
-    """How long this process has been ready to run and had no CPU; None where the system does not say."""
+    """How long this process has been ready to run and had no CPU; None if the system does not say."""
     try:
         return int(SCHEDSTAT.read_text().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):

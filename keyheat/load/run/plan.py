@@ -150,7 +150,7 @@ def _unloadable(
     lacks: Iterable[Callable[[Scenario], Iterable[str]]],
     existing: str | None,
 ) -> Iterator[str]:
-    """What of a scenario these users cannot load, as `message @ $.path`.
+    """Yield what of a scenario these users cannot load, as `message @ $.path`.
 
     `existing` names the table that is there, which takes the place of the scenario's and scales as it does.
     """
@@ -228,7 +228,7 @@ def _scenario(
 
 
 def does_not_fit(scenario: Scenario, folder: Path, *, run_id: str | None = None) -> Iterator[str]:
-    """What of the items has no room; `folder` is the scenario's, `run_id` what they are marked with."""
+    """Yield what of the items has no room; `folder` is the scenario's, `run_id` what they are marked with."""
     items = ItemTemplate(scenario, run_id)
     try:
         drawn = (scenario.keys.prefix or "") + LONGEST_KEY

@@ -48,7 +48,7 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
 
 
 def allowed_by(plan: LoadPlan, target: Target) -> Allowed:
-    """Which tables the person who made the plan allows to be loaded at the target."""
+    """Return which tables the person who made the plan allows to be loaded at the target."""
     return Allowed(
         local=target.local,
         foreign=plan.guards.allow_table,
@@ -89,7 +89,7 @@ def _over_budget(plan: LoadPlan, bill: Bill) -> Iterator[str]:
 
 
 def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
-    """What the plan costs at most, for as long as the command line says."""
+    """Return what the plan costs at most, for as long as the command line says."""
     return bill_of_run(
         lasting(plan.scenario, plan.duration_s),
         load_prices(plan.prices),
@@ -102,7 +102,7 @@ def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
 
 
 def undertaking(plan: LoadPlan, target: Target, bill: Bill) -> Undertaking:
-    """What somebody is asked to agree to."""
+    """Return what somebody is asked to agree to."""
     return Undertaking(
         scenario=plan.scenario,
         target=target,

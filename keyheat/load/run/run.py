@@ -111,7 +111,7 @@ class LoadRun:
         self._table.close()
 
     def left_behind(self) -> list[str]:
-        """What has not been put back as it was, with the command that does it."""
+        """Return what has not been put back as it was, with the command that does it."""
         return self.tables.left_behind() if self.tables else []
 
     def _enter_folder(self) -> None:
@@ -263,7 +263,7 @@ class LoadRun:
                 self.progress.second(elapsed_s, self.record.seconds.in_second(second))
 
     def end(self, *, interrupted: bool, problems: list[str]) -> int:
-        """Write the files, then collect, analyze and report; gives the exit code."""
+        """Write the files, then collect, analyze and report; returns the exit code."""
         stopped_s = self.clock()
         try:
             self._gather()
@@ -309,7 +309,7 @@ class LoadRun:
             self.load.transport.close()
 
     def verdict(self, *, attempts: int) -> GeneratorHealth:
-        """Whether the generator was the limit, from what it noted until now."""
+        """Return whether the generator was the limit, from what it noted until now."""
         assert self.folder is not None
         return verdict_on(
             self.record.health, load=self.plan.scenario.load, users=self.users,

@@ -155,6 +155,6 @@ def _capacities(facts: TableFacts | IndexFacts) -> dict[str, Any]:
 
 
 def _warming(description: dict[str, Any]) -> bool:
-    """Whether the table or an index is still being pre-warmed."""
+    """Return whether the table or an index is still being pre-warmed."""
     parts = [description, *description.get("GlobalSecondaryIndexes", [])]
     return any(resource.get("WarmThroughput", {}).get("Status", "ACTIVE") != "ACTIVE" for resource in parts)

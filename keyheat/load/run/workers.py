@@ -179,7 +179,7 @@ class Arrived:
         return 0.0 if self.whole else max(0.0, now_s - (self.last_s or self.joined_s))
 
     def missing_words(self, client_id: str, *, users: int, started_s: float) -> str | None:
-        """What a person should know is missing from it; None where nothing is. `users`: in all processes."""
+        """What a person should know is missing from it; None if nothing is. `users`: in all processes."""
         if self.whole and not self.left_early:
             return None
         name = short_name(client_id)
@@ -298,7 +298,7 @@ class Gatherer:
                 self.runner.send_message(HALT, halt, worker)
 
     def _awaited(self, waited_s: float, silence_s: float) -> bool:
-        """Whether a piece may still come, after `waited_s` in which none did."""
+        """Return whether a piece may still come, after `waited_s` in which none did."""
         return any(
             not arrived.whole
             and waited_s < (min(silence_s, GONE_SILENCE_S) if self._gone(name) else silence_s)
@@ -317,7 +317,7 @@ class Gatherer:
             health.problems.append("no worker was left at the end: nothing was sent from then on")
 
     def missing_now(self) -> list[str]:
-        """What is missing already, while the run goes on."""
+        """Return what is missing already, while the run goes on."""
         lost = [name for name, arrived in self.workers.items() if arrived.left_early or self._gone(name)]
         return [words for words in map(self._missing, lost) if words]
 

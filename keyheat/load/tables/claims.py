@@ -46,7 +46,7 @@ class Claim:
         return {"Key": self.key, "Value": as_value(value)}
 
     def met(self, other: "Claim") -> bool:
-        """Whether both runs overlapped."""
+        """Return whether both runs overlapped."""
         return max(self.since, other.since) < min(self.until, other.until)
 
     def before(self, other: "Claim") -> bool:
@@ -59,7 +59,7 @@ class Claim:
         return {"run": as_value(self.run), "owner": self.owner, **texts}
 
     def in_words(self) -> str:
-        """Which run loads the table, and for how long."""
+        """Return which run loads the table, and for how long."""
         if self.until == EVER:
             return f"run {as_value(self.run)} may be loading it: its tag {as_value(self.key)} cannot be read"
         who = f"run {as_value(self.run)} of {self.owner}"
@@ -88,7 +88,7 @@ def live_in(tags: Mapping[str, str], now: datetime, *, but: str | None = None) -
 
 
 def refusal(name: str, claim: Claim) -> str:
-    """Why a table is not loaded while another run is on it, and what somebody may do."""
+    """Return why a table is not loaded while another run is on it, and what somebody may do."""
     return (
         f"table {name} is not loaded: {claim.in_words()}. Wait for that, give the scenario's table another "
         "name, or say --share to load it beside that run, which the verdicts of both then say"

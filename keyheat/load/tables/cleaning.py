@@ -122,7 +122,7 @@ class Cleaner:
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def _delete(self, key: dict[str, Any]) -> tuple[bool, float]:
-        """Whether the item still was the run's, and what it cost."""
+        """Return whether the item still was the run's, and what it cost."""
         self.pace.wait()
         try:
             answer = self.client.delete_item(Key=key, **self._condition("ConditionExpression"))
@@ -179,7 +179,7 @@ class Leftovers:
 
 
 def leftovers_of(folder: Path, endpoint_url: str | None = None) -> Leftovers:
-    """What a run's folder says; `endpoint_url`: what somebody says of where the table is.
+    """Return what a run's folder says; `endpoint_url`: what somebody says of where the table is.
 
     Raises `FileProblem`, `UnknownEndpoint`, and `ValueError` where no table was loaded.
     """
@@ -209,7 +209,7 @@ def usual_pace(description: Mapping[str, Any], *, local: bool) -> float | None:
 
 
 def cost_in_words(left: Leftovers, description: Mapping[str, Any], prices: Prices, pace: float | None) -> str:
-    """What cleaning costs, before it is done: the whole table is read, and each item is a write."""
+    """Return what cleaning costs, before it is done: the whole table is read, and each item is a write."""
     size_bytes, items = description.get("TableSizeBytes", 0), description.get("ItemCount", 0)
     reads = math.ceil(size_bytes / READ_BYTES_PER_UNIT)
     writes = left.write_units or 0.0

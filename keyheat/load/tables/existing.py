@@ -59,7 +59,7 @@ def reactions(description: Mapping[str, Any]) -> list[str]:
 
 
 def lacking(users: Sequence[Any], stated: TableSpec, found: TableSpec) -> Iterator[str]:
-    """What the users need and the table that was found lacks; `stated` is the scenario's own table."""
+    """Yield what the users need and the table that was found lacks; `stated` is the scenario's own table."""
     if found.sort_key is None and _any(users, "needs_sort_key"):
         yield "the table has no sort key, which this load test needs"
     yield from unsuited(users, found)

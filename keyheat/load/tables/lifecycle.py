@@ -163,7 +163,7 @@ class RunTables:
             self.say(str(error))
 
     def left_behind(self) -> list[str]:
-        """What this run has neither deleted nor left as it was meant to be, with what to do."""
+        """Return what this run has neither deleted nor left as it was meant to be, with what to do."""
         created = self._made()
         kept = [table.claim_words for table in self._claimed() if table not in created]
         return [
@@ -387,7 +387,7 @@ class RunTables:
             self.say(f"table {name}, which this run made, is not deleted: {why}. {self._by_hand(table)}")
 
     def _by_hand(self, table: RunTable) -> str:
-        """How somebody deletes the table later."""
+        """Return how somebody deletes the table later."""
         return (
             f"Delete it with: {by_hand(table.spec.name, self.target.region)}; "
             f"from {as_text(table.expires)} on, keyheat clean --orphans does it"

@@ -26,7 +26,7 @@ MODES = {"PROVISIONED": "provisioned mode", "PAY_PER_REQUEST": "on-demand mode"}
 
 
 def differences(spec: TableSpec, description: Mapping[str, Any]) -> list[str]:
-    """What is otherwise than the scenario says, one clause each; nothing where it is as described."""
+    """Return what is otherwise than the scenario says, one clause each; nothing where it is as described."""
     there = TableSpec.model_validate(table_of(description))
     clauses = list(_differences("its", spec, there, same_mode=spec.billing_mode == there.billing_mode))
     if spec.billing_mode != there.billing_mode:
@@ -119,7 +119,7 @@ def check_tables(
 
 
 def _refusals(table: Standing, allowed: Allowed, now: datetime) -> list[str]:
-    """Why a table that is there must not be loaded: for whose it is, and for who is loading it."""
+    """Return why a table that is there must not be loaded: for whose it is, and for who is loading it."""
     lines = [] if allowed.local else refusals(table, allowed.foreign, allowed.protected)
     if isinstance(table.tags, Unread) or allowed.share:
         return lines

@@ -90,7 +90,7 @@ class OrphanSearch:
         return result
 
     def judge(self, name: str) -> Orphan | None:
-        """The table as an orphan; None where it is not ours, or is gone. Raises as `names` does."""
+        """The table as an orphan; None if it is not ours, or is gone. Raises as `names` does."""
         description = described(self.client, name)
         if description is None:
             return None
@@ -126,7 +126,7 @@ class OrphanSearch:
         return kept_by_others(self.client, description, tags, self.now, None)
 
     def delete(self, orphan: Orphan) -> str | None:
-        """Have it deleted if it still may be; gives why it was not."""
+        """Have it deleted if it still may be; returns why it was not."""
         try:
             again = self.judge(orphan.name)
             if again is None or again.run != orphan.run:
@@ -138,7 +138,7 @@ class OrphanSearch:
             return str(error)
 
     def see_gone(self, orphan: Orphan, patience: TablePatience) -> str | None:
-        """Wait until a table that is being deleted is gone; gives what is the matter where it is not."""
+        """Wait until a table that is being deleted is gone; returns what is the matter where it is not."""
         try:
             gone = until_gone(self.client, orphan.name, patience)
         except (ClientError, BotoCoreError) as error:

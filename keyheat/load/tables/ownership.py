@@ -200,7 +200,7 @@ def recovery_of(client: Any, description: Mapping[str, Any]) -> bool | Unread:
 
 
 def why_unread(error: ClientError, operation: str) -> str:
-    """Why a request was refused, for somebody who has to get the permission."""
+    """Return why a request was refused, for somebody who has to get the permission."""
     code = error.response["Error"]["Code"]
     if code in DENIED:
         return f"the permission dynamodb:{operation} is missing"

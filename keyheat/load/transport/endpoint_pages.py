@@ -29,7 +29,7 @@ Told = TypeVar("Told")
 
 
 def scale_at(target: Target) -> float | None:
-    """By how much a local endpoint of ours multiplies every rate limit; None where the target is another."""
+    """By how much a local endpoint of ours multiplies every rate limit; None if the target is another."""
     return _scale(target) if target.local else None
 
 
@@ -40,7 +40,7 @@ def endpoint_at(target: Target) -> Endpoint:
 
 
 def _scale(target: Target) -> float | None:
-    """What an endpoint of ours says of its scale; None where it is another."""
+    """Return what an endpoint of ours says of its scale; None if it is another."""
     try:
         page = page_of(target, "/_keyheat/health", within_s=HEALTH_WITHIN_S, most_bytes=HEALTH_BYTES)
         return float(json.loads(page)["scale"])
@@ -90,7 +90,7 @@ def faults_of(target: Target) -> Counter[str]:
 
 
 def _told(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
-    """What a page of an endpoint of ours says. Raises `NotTold`."""
+    """Return what a page of an endpoint of ours says. Raises `NotTold`."""
     try:
         page_bytes = page_of(target, f"/_keyheat/{page}", within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES)
         return read(json.loads(page_bytes))

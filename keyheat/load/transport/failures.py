@@ -92,7 +92,7 @@ def cut(so_far: bytes) -> str:
 
 
 def damage(body: bytes, headers: Mapping[str, str]) -> str | None:
-    """What is wrong with an answer that botocore took for a whole one; None where nothing is.
+    """Return what is wrong with an answer that botocore took for a whole one; None if nothing is.
 
     It does not hold a body against its length, and against its CRC-32 only to decide on a retry: the last
     attempt's answer is taken as it is. Header names are in lower case.
@@ -154,7 +154,7 @@ class CheckedTransport:
 
 
 def _has_members(operation: str, content: Mapping[str, Any], body: bytes) -> bool:
-    """Whether the members that readers of an answer rely on are there, and of their kind."""
+    """Return whether the members that readers of an answer rely on are there, and of their kind."""
     for name, kind in MEMBERS.get(operation, {}).items():
         needed = name == "Items" or (name == "Attributes" and ITEM_ASKED in body)
         if needed if name not in content else not isinstance(content[name], kind):
@@ -172,7 +172,7 @@ def _counts(operation: str, content: Mapping[str, Any]) -> bool:
 
 
 def _plausible(capacity: object) -> bool:
-    """Whether it may have been consumed: of one table, or a list with an entry for each."""
+    """Return whether it may have been consumed: of one table, or a list with an entry for each."""
     if isinstance(capacity, list):
         return all(isinstance(entry, dict) and _plausible(entry) for entry in capacity)
     if not isinstance(capacity, dict):
@@ -182,7 +182,7 @@ def _plausible(capacity: object) -> bool:
 
 
 def _indexes_within(indexes: object, units: Any) -> bool:
-    """Whether indexes consumed no more than their table did with all of them."""
+    """Return whether indexes consumed no more than their table did with all of them."""
     if not isinstance(indexes, dict):
         return False
     for index in indexes.values():

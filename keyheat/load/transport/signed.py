@@ -123,7 +123,7 @@ class _Pieces:
 
 
 def _usual(head: bytes, length: bytes) -> bool:
-    """Whether an answer has the usual shape: HTTP/1.1, a final status of three digits, a length."""
+    """Return whether an answer has the usual shape: HTTP/1.1, a final status of three digits, a length."""
     return (
         length.isdigit()
         and len(length) <= LENGTH_DIGITS
@@ -316,7 +316,7 @@ class SignedTransport:
 
 
 def _readable(connection: Any) -> bool:
-    """Whether something waits on an idle connection: its end, or what belongs to no request."""
+    """Return whether something waits on an idle connection: its end, or what belongs to no request."""
     poll = _poll()
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))

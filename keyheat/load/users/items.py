@@ -106,7 +106,7 @@ class KeyValues:
         return all(encoding.plain for encoding in self.attributes.values())
 
     def attribute(self, name: str) -> KeyEncoding:
-        """How an attribute is written; one that is no key is text."""
+        """Return how an attribute is written; one that is no key is text."""
         return self.attributes.get(name, TEXT)
 
     def of(self, name: str, value: str) -> Value:
@@ -149,7 +149,7 @@ RUN_ATTRIBUTE = "keyheat_run"
 
 
 def prefix_of(run_id: str) -> str:
-    """What the partition keys of a run begin with, on a table that no run of ours created."""
+    """Return what the partition keys of a run begin with, on a table that no run of ours created."""
     return f"keyheat-{run_id}-"
 
 
@@ -247,7 +247,7 @@ class ItemTemplate:
         return self._joined(self._head, b'"}}', key, sort_key, rng, size, attributes)
 
     def least_bytes(self, key: str, sort_key: str | None) -> int:
-        """How many bytes an item with these keys has at least: one byte fills it."""
+        """Return how many bytes an item with these keys has at least: one byte fills it."""
         used = self._used(key, sort_key or "")
         return used + sum(values.greatest_bytes(key, sort_key or "") for values in self._values.values()) + 1
 
@@ -302,7 +302,7 @@ class ItemTemplate:
     def _add_described(
         self, parts: list[bytes], keys: tuple[str, str], rng: Random, attributes: Attributes
     ) -> int:
-        """Values of the scenario's attributes that the load test has not chosen; gives their bytes."""
+        """Values of the scenario's attributes that the load test has not chosen; returns their bytes."""
         used = 0
         for name, values in self._values.items():
             if name not in attributes:
@@ -312,7 +312,7 @@ class ItemTemplate:
         return used
 
     def _add(self, parts: list[bytes], attributes: Attributes) -> int:
-        """The attributes that the load test has chosen; gives their bytes."""
+        """The attributes that the load test has chosen; returns their bytes."""
         used = 0
         for name, value in attributes.items():
             if value is not None:

@@ -44,7 +44,7 @@ class Places:
             del self._items[place]
 
     def ordered(self, place: Place, query: Query) -> Iterable[tuple[SortValue, Identity]]:
-        """What the query asks of one place, in the query's order."""
+        """Return what the query asks of one place, in the query's order."""
         kept = self._items.get(place)
         if kept is None:
             return ()
@@ -107,11 +107,11 @@ class Ledger:
         return len(self._items)
 
     def has(self, table: str) -> bool:
-        """Whether this is a table of the scenario."""
+        """Return whether this is a table of the scenario."""
         return table in self._owners
 
     def identity(self, table: str, item: Item) -> Identity:
-        """Which item it is, by the table's own keys."""
+        """Return which item it is, by the table's own keys."""
         _index, partition_key, sort_key = self._owners[table][0]
         if sort_key is None:
             return (table, *item[partition_key].values())
@@ -168,7 +168,7 @@ class Ledger:
                     yield identity
 
     def certain(self, identity: Identity) -> Mapping[Spot, float]:
-        """Where an item that is not in flight is, and since when."""
+        """Return where an item that is not in flight is, and since when."""
         entry = self._items.get(identity)
         return entry.since_s if entry and identity not in self._flights else {}
 
@@ -203,7 +203,7 @@ class Ledger:
         return {name: item[name] for name in names if name in item}
 
     def _spots(self, identity: Identity, item: Item | None) -> set[Spot]:
-        """Where an item with these attributes is, as far as they say."""
+        """Return where an item with these attributes is, as far as they say."""
         spots: set[Spot] = set()
         for index, partition_key, sort_key in self._owners[identity[0]] if item else ():
             if partition_key in item and (sort_key is None or sort_key in item):  # type: ignore[operator]
@@ -258,5 +258,5 @@ def judge(
 
 
 def _inversions(values: Sequence[SortValue], query: Query) -> int:
-    """How often an item comes right after one that should follow it."""
+    """Return how often an item comes right after one that should follow it."""
     return sum(map(lt if query.descending else gt, values, islice(values, 1, None)))

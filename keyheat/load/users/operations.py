@@ -203,7 +203,7 @@ class ItemUser(TableUser):
         return RequestPart(next(values), next(values, None), units)
 
     def change(self) -> dict[str, Any]:
-        """What an update asks for."""
+        """Return what an update asks for."""
         update = {
             "UpdateExpression": "ADD #c :one",
             "ExpressionAttributeNames": {"#c": COUNTER},
@@ -213,7 +213,7 @@ class ItemUser(TableUser):
 
 
 def _how(consistent: bool, projection: Sequence[str]) -> dict[str, Any]:
-    """What a read says of itself, beyond what it reads."""
+    """Return what a read says of itself, beyond what it reads."""
     members: dict[str, Any] = {"ConsistentRead": True} if consistent else {}
     if projection:
         names = {f"#a{number}": name for number, name in enumerate(projection)}

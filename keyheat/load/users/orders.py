@@ -43,7 +43,7 @@ def key_of(table: TableSpec, value: str) -> Item:
 
 
 def order_prefix(run_id: str) -> str:
-    """What the keys of a run's orders begin with."""
+    """Return what the keys of a run's orders begin with."""
     return f"{run_id}/order/"
 
 

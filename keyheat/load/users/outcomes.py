@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 Note = Callable[["Record", Attempt, Answer], str | None]
-"""Records one answer; gives the short name of what went wrong, None where nothing did."""
+"""Records one answer; returns the short name of what went wrong, None if nothing did."""
 NO_REASON = Reason(None, None)
 CONDITION_FAILED = "ConditionalCheckFailedException"
 CONFLICT = "TransactionConflict"
@@ -59,7 +59,7 @@ class RequestPart(NamedTuple):
 def note_answer(
     record: "Record", request: Request, answer: Answer, sent_s: float, late_us: int
 ) -> tuple[Attempt, str | None]:
-    """Record what came of a request; gives its attempt, and the short name of what went wrong."""
+    """Record what came of a request; returns its attempt, and the short name of what went wrong."""
     operation, _body, key, direction, units, table, note = request
     service_us = int(answer.service_s * 1e6)
     if note is None and answer.accepted:  # nearly every one: its attempt is made in one go

@@ -233,7 +233,7 @@ class CachedReader(Reader):
         return Collected(cached.items, True, 0, 0.0)
 
     def _changed_since(self, cached: CachedItem) -> bool:
-        """Whether a write of the item was acknowledged after the cached copy had been read."""
+        """Return whether a write of the item was acknowledged after the cached copy had been read."""
         identity = self._ledger.identity(self._table.name, cached.items[0])
         written_s = self._ledger.acknowledged_s(identity)
         return written_s is not None and written_s > cached.read_s

@@ -58,7 +58,6 @@ def finished(folder: Path) -> dict[str, Any] | None:
     return run if run["status"] == "finished" else None
 
 
-@pytest.mark.nightly
 def test_a_master_shows_what_its_workers_sent(
     start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
