@@ -12,31 +12,27 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.limits import SIGNATURE_CLOCK_S
 from keyheat.numbers import span
-from keyheat.runfiles import MOST_SKEW_S
 
 PATIENCE_S: Final = 5.0  # this answer is optional, and not worth a longer wait
 LOOK_ATTEMPTS: Final = 3
 
 
 NOTABLE_S: Final = 3.0  # the Date of an answer has whole seconds, and an answer takes its time
-REFUSALS: Final = frozenset(
-    {"InvalidSignatureException", "RequestExpired", "RequestTimeTooSkewed", "SignatureDoesNotMatch"}
-)
-"""Codes with which a request is refused for the time at which it was signed, or for another fault of it."""
+MOST_S: Final = SIGNATURE_CLOCK_S / 2
+"""A clock that is further off is to be set first: AWS refuses what is signed more than five minutes off.
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_aws-signing.html"""
 
 
 def measure_ahead_s(client: Any, table: str, clock: Callable[[], float]) -> float | None:
-    """How far the service's clock is ahead of ours, by the Date of an answer; None if there is no Date.
+    """How far the service's clock is ahead of ours, by the Date of an answer; None if it has no Date.
 
-    Raises `TableError` where no run can be made. AWS refuses what is signed more than five minutes off:
-    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_aws-signing.html
+    Raises `TableError` where no run can be made.
     """
-    sent_s, refused = clock(), False
+    sent_s = clock()
     try:
         answer = client.describe_table(TableName=table)
     except ClientError as error:  # a refusal has a Date as well
         answer = error.response
-        refused = answer.get("Error", {}).get("Code") in REFUSALS
     except BotoCoreError:
         return None  # others say why
     date = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
@@ -45,8 +41,7 @@ def measure_ahead_s(client: Any, table: str, clock: Callable[[], float]) -> floa
     except (TypeError, ValueError, OverflowError):
         return None
     ahead_s = date_s + 0.5 - (sent_s + clock()) / 2
-    most_s = SIGNATURE_CLOCK_S / 2 if refused else MOST_SKEW_S
-    if abs(ahead_s) > most_s:
+    if abs(ahead_s) > MOST_S:
         raise TableError(f"{skew_words(ahead_s)}: set the one that is wrong (`timedatectl set-ntp true`)")
     return ahead_s
 

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from pydantic import Field
 
 from keyheat import runfiles
-from keyheat.runfiles import MOST_SKEW_S, SIMULATED
+from keyheat.model.limits import SIGNATURE_CLOCK_S
+from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import TableFacts, Window
 from keyheat.runs.scaling import AutoScaling
 from keyheat.validation import Count, LenientPart, Quantity, Time, checked
@@ -200,7 +201,7 @@ class Manifest(LenientPart):
     counted: Mapping[str, float] = {}
     """What the load test itself counted, by `group.what`: `reads.missing`, `tables.NAME.write_units` ..."""
     timeline: tuple[CapacityChange, ...] = ()
-    clock_skew_s: Annotated[float, Field(ge=-MOST_SKEW_S, le=MOST_SKEW_S)] = 0.0
+    clock_skew_s: Annotated[float, Field(ge=-SIGNATURE_CLOCK_S, le=SIGNATURE_CLOCK_S)] = 0.0
     """By how much the service's clock was ahead of that of the machine which wrote the run's files."""
 
     @property
