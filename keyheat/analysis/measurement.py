@@ -271,7 +271,7 @@ def _scenario(manifest: Manifest) -> Scenario | Absence:
 
 def _traffic(folder: Path, manifest: Manifest) -> dict[Direction, RunTraffic] | Absence:
     try:
-        traffic = traffic_of(manifest, read_seconds(folder, manifest.rows_ahead_s))
+        traffic = traffic_of(manifest, read_seconds(folder))
     except FileProblem:
         return "no_file"
     return traffic if any(side_traffic.attempts for side_traffic in traffic.values()) else "not_sent"
