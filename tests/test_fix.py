@@ -35,7 +35,7 @@ def words(command: str) -> list[str]:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A simulated run directory of a shipped scenario, made once: `runs("hotkey")`."""
-    from keyheat.cli.conclude import How, simulated
+    from keyheat.cli.simulate import How, simulated
     from keyheat.scenario.variants import overridden
     from keyheat.simulator.jobs import find_scenario
 

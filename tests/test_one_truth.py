@@ -19,7 +19,7 @@ from rich.console import Console
 from keyheat.analysis.advice.proof import tried
 from keyheat.analysis.diagnosis import analyze_run, load_run
 from keyheat.analysis.loaded_step import loaded_step
-from keyheat.analysis.report.run import load_run as load_page
+from keyheat.analysis.report import load_run as load_page
 from keyheat.analysis.summarize import read_summary
 from keyheat.cli.main import main
 from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
@@ -32,9 +32,8 @@ from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.show.compare import ComparedRun, groups_of
 from keyheat.show.history import run_row
 from keyheat.show.html import html_of, save
-from keyheat.show.outcome import outcome
 from keyheat.show.report import report_answer, write_report
-from keyheat.show.run import run_answer
+from keyheat.show.run import outcome, run_answer
 from keyheat.show.text import text_of as terminal_of
 from keyheat.simulator.questions import load_question
 from keyheat.words import WRITE

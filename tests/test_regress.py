@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import keyheat.cli.suite
-from keyheat.cli.conclude import How
+from keyheat.cli.simulate import How
 from keyheat.regression.history import History, Session
 from keyheat.simulator.jobs import Job
 from tools.samples.cases import CASES

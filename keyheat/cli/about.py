@@ -36,7 +36,7 @@ def schema(what: str) -> int:
         "suite": "regression.suite_spec",
         "regression": "regression.exports",
         "faults": "endpoint.faults.rules",
-        "answer": "show.data",
+        "answer": "show.answer",
     }
     # One is imported and not all: that of a scenario needs no extra.
     print_json(import_module(f"keyheat.{modules[what]}").json_schema())

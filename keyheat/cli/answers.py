@@ -15,7 +15,7 @@ as_markdown = click.option("--markdown", is_flag=True, help="print Markdown, for
 
 def give(shown: Answer, code: int, *, page: Path | None = None, markdown: bool = False) -> int:
     """Print the answer in the form that was asked for, and where its page is; gives the exit code."""
-    from keyheat.show.data import json_of
+    from keyheat.show.answer import json_of
     from keyheat.show.markdown import markdown_of
     from keyheat.show.text import text_of
 
@@ -31,7 +31,7 @@ def give(shown: Answer, code: int, *, page: Path | None = None, markdown: bool =
 
 def write_answer(folder: Path, name: str, shown: Answer, code: int) -> Path:
     """Write an answer as a page and as JSON; gives the page."""
-    from keyheat.show.data import FORMAT, json_of
+    from keyheat.show.answer import FORMAT, json_of
     from keyheat.show.html import html_of, save
 
     shown = replace(shown, data={**shown.data, "exit_code": code})

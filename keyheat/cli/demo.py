@@ -11,9 +11,9 @@ from typing import Final
 
 import click
 
-from keyheat.cli.conclude import How, tell_runs
 from keyheat.cli.options import OUT, a_path, in_json, same_place
 from keyheat.cli.run import SAID, in_turn, loaded_together
+from keyheat.cli.simulate import How, tell_runs
 from keyheat.runfiles import DIAGNOSIS, FILES
 from keyheat.scenario.variants import at_scale, write_scenario
 from keyheat.show.console import err, out, strong

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.conclude import diagnosed, exit_code_of, say_problems
 from keyheat.cli.options import (
     Account,
     EvidenceFiles,
@@ -24,6 +23,7 @@ from keyheat.cli.options import (
     price_list,
     some_prices,
 )
+from keyheat.cli.simulate import diagnosed, exit_code_of, say_problems
 from keyheat.flags import takes, values_of
 from keyheat.masking import shown
 from keyheat.plan.prices import Billing
@@ -165,7 +165,7 @@ def analyze(
 ) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.analysis.diagnosis import diagnosed as diagnosed_evidence
-    from keyheat.analysis.report.run import evidence_alone, load_run
+    from keyheat.analysis.report import evidence_alone, load_run
     from keyheat.runs.formats import diagnosis_json
     from keyheat.runs.plausibility import read_evidence
     from keyheat.show.progress import working

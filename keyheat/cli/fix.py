@@ -11,7 +11,6 @@ from keyheat.analysis.advice.fix import AFTER, BEFORE, remedy_of, turns
 from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
 from keyheat.analysis.advice.start import Start, start_of
 from keyheat.cli.answers import give, write_answer
-from keyheat.cli.conclude import NOT_STARTED, How, exit_code_of, simulated
 from keyheat.cli.guards import agreed, at_known_endpoint, guarded
 from keyheat.cli.options import (
     a_folder,
@@ -23,6 +22,7 @@ from keyheat.cli.options import (
     some_prices,
 )
 from keyheat.cli.run import make_run, no_collect
+from keyheat.cli.simulate import NOT_STARTED, How, exit_code_of, simulated
 from keyheat.load.guard.options import Guards
 from keyheat.masking import shown
 from keyheat.plan.prices import Billing

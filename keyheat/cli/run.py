@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
-from keyheat.cli.conclude import (
+from keyheat.cli.guards import Guards, agreed, guarded
+from keyheat.cli.options import a_path, a_scenario, changed, in_json, price_list, some_prices
+from keyheat.cli.simulate import (
     NOT_STARTED,
     How,
     diagnosed,
@@ -18,8 +20,6 @@ from keyheat.cli.conclude import (
     simulated,
     tell_runs,
 )
-from keyheat.cli.guards import Guards, agreed, guarded
-from keyheat.cli.options import a_path, a_scenario, changed, in_json, price_list, some_prices
 from keyheat.flags import option, takes
 from keyheat.load.run import launch
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP

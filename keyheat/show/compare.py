@@ -8,9 +8,15 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from keyheat.analysis.report.facts import facts_of
-from keyheat.analysis.report.latency import ACCEPTED, RESPONSE, TABLE_PERCENTILES, OperationLatency
-from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.facts import facts_of
+from keyheat.analysis.report import (
+    ACCEPTED,
+    RESPONSE,
+    TABLE_PERCENTILES,
+    OperationLatency,
+    ReportRun,
+    load_run,
+)
 from keyheat.analysis.run_result import RunResult, RunTraffic, measure
 from keyheat.numbers import (
     NOTHING,
@@ -28,29 +34,20 @@ from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, SIMULATED, FileProblem
 from keyheat.show import counts
 from keyheat.show.answer import Answer, Section, Table, Tone
-from keyheat.show.constraints import BURST, limit_of
 from keyheat.show.html import html_of, save
 from keyheat.show.report import card_of
-from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, titled
+from keyheat.show.verdict import BURST, limit_of
+from keyheat.terms import RESPONSE_TIME, SERVICE_TIME
 from keyheat.words import capital
 
 INDEX: Final = "index.html"
+MILLION: Final = (
+    "A million writes cost, on-demand: the write units of accepted writes, tables beside it included; as "
+    "provisioned: the provisioned write capacity for as long as a million writes took; {}."
+)
 MOST_NAMED: Final = 5  # runs of one kind that the first sentence names
 TIMED: Final = {ACCEPTED: SERVICE_TIME, RESPONSE: RESPONSE_TIME, "logical": "whole operation"}
 """Latency outcomes that are compared."""
-
-
-READING: Final = (
-    ("Accepted", "Mean capacity units per second of the table and its indexes, over whole seconds of load."),
-    (titled(SERVICE_TIME), f"{MEANINGS[SERVICE_TIME]} Of accepted attempts."),
-    (titled(RESPONSE_TIME), MEANINGS[RESPONSE_TIME]),
-    ("Whole operation", "More than one request: a read of every shard, or a write with its retries."),
-    (NOTHING, "Not known, or not a part of that run; never zero."),
-)
-MILLION: Final = (
-    "In dollars, {}. On-demand: write units of accepted writes, tables beside it included. As provisioned: "
-    "the provisioned write capacity for as long as a million writes took."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +101,7 @@ class ComparedRun:
             )  # fmt: skip
         link = quote(Path(relpath(self.folder / REPORT, out_dir)).as_posix())
         kept = tuple(fact for fact in self.card.facts if fact.id in ("now", "do"))
-        return replace(self.card, title=self.label, link=link, facts=kept, reading=(), commands=(), notes=())
+        return replace(self.card, title=self.label, link=link, facts=kept, commands=(), notes=())
 
     def latency(self, tag: str) -> OperationLatency | None:
         """The latencies of `OPERATION.outcome`, if the run timed them."""
@@ -149,7 +146,7 @@ def comparison_answer(runs: Sequence[ComparedRun], prices: Prices | None, out_di
         warnings=tuple(warnings_of(runs)),
         parts=tuple(replace(card, question=card.question if len(questions) else "") for card in cards),
         sections=(_numbers(runs),) if prices is not None else (),
-        reading=(*READING, ("A million writes", MILLION.format(prices.title))) if prices is not None else (),
+        notes=(MILLION.format(prices.title),) if prices is not None else (),
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Final
 
 from keyheat.analysis.checks import WRONG
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report import ReportRun
 from keyheat.numbers import NOTHING, measured, percent, some, whole
 from keyheat.show.answer import Section, Table
 

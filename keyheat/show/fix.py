@@ -9,7 +9,7 @@ from typing import Any, Final
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
-from keyheat.analysis.report.latency import TABLE_PERCENTILES
+from keyheat.analysis.report import TABLE_PERCENTILES
 from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import (
     NOTHING,
@@ -27,8 +27,8 @@ from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
-from keyheat.show.constraints import in_two_words, target_words, tone_of
 from keyheat.show.questions import throttled_words
+from keyheat.show.verdict import in_two_words, target_words, tone_of
 from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.words import limit_words, title_of
 

@@ -13,8 +13,8 @@ from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.phrases import relative, value
 from keyheat.regression.trend import Trend
 from keyheat.show.answer import Answer, Fact, Figure, Table
-from keyheat.show.constraints import in_two_words
 from keyheat.show.regression import outcome_answer
+from keyheat.show.verdict import in_two_words
 
 FORMAT: Final = "keyheat.history/1"
 TICKS: Final = "▁▂▃▄▅▆▇█"

@@ -9,22 +9,26 @@ from typing import Any, Final
 
 import pandas as pd
 
-from keyheat.analysis.report.facts import Facts, ceiling_of, consumed_of, facts_of
-from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.facts import Facts, ceiling_of, consumed_of, facts_of
+from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.rules import RULES
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
-from keyheat.numbers import NOTHING, percent, span, whole
+from keyheat.numbers import NOTHING, percent, saying, some, span, whole
 from keyheat.runfiles import REPORT
+from keyheat.runs.formats import PartitionFacts
 from keyheat.runs.metrics import constraint_of
 from keyheat.show.answer import Answer, Figure, Picture, Section, Table
 from keyheat.show.charts.base import rows_of, shortened
-from keyheat.show.charts.capacity import capacity_figure, change_sentences, changes_of
-from keyheat.show.charts.generator import generator_figure, generator_words
-from keyheat.show.charts.heat import key_heat_figure, partition_figure, partition_resources
-from keyheat.show.charts.keys import key_figure, throttled_key_table
-from keyheat.show.charts.latency import latency_figure
-from keyheat.show.charts.picture import picture_of
+from keyheat.show.charts.capacity import capacity_figure, change_sentences, changes_of, picture_of
+from keyheat.show.charts.generator import generator_figure, generator_words, latency_figure
+from keyheat.show.charts.heat import (
+    key_figure,
+    key_heat_figure,
+    partition_figure,
+    partition_resources,
+    throttled_key_table,
+)
 from keyheat.show.charts.rates import (
     Rates,
     client_rates,
@@ -32,11 +36,10 @@ from keyheat.show.charts.rates import (
     published_rates,
     published_resources,
 )
-from keyheat.show.constraints import NAMES, saying
 from keyheat.show.counts import counts_of, failure_table
 from keyheat.show.html import html_of, save
-from keyheat.show.partitions import partition_words
 from keyheat.show.run import run_answer
+from keyheat.show.verdict import NAMES
 from keyheat.words import READ, WRITE, Resource
 
 MOST_RESOURCES: Final = 42  # a table and twenty indexes, reads and writes
@@ -311,3 +314,33 @@ def reason_table(run: ReportRun) -> Table | None:
         for row in rows_of(groups)
     )  # fmt: skip
     return Table(title="Throttles by the reason that DynamoDB gave", rows=rows, folded=True)
+
+
+def partition_words(facts: PartitionFacts) -> str | None:
+    """All of it in one sentence, as a report says it; None where nothing is known."""
+    parts = [_how_many(facts), _which_split(facts)]
+    said = [part for part in parts if part]
+    return f"{'; '.join(said)}." if said else None
+
+
+def _how_many(facts: PartitionFacts) -> str:
+    shards = facts.open_shards
+    counts = [count for count in (shards.before, shards.after) if count is not None] if shards else []
+    if counts:
+        then = f" when the run began, and {counts[1]:,} when it ended" if len(counts) > 1 else ""
+        return f"The table had about {some(counts[0], 'partition')}{then}, by the open shards of its stream"
+    if facts.estimated is None:
+        return ""
+    because = f": {facts.because}" if facts.because else ""
+    return f"The table had at least {some(facts.estimated, 'partition')}{because}"
+
+
+def _which_split(facts: PartitionFacts) -> str:
+    if not facts.splits:
+        return "" if facts.splits is None else "none split"
+    times = [at for at in facts.splits if at is not None]
+    number = "one" if len(facts.splits) == 1 else f"{len(facts.splits):,}"
+    if not times:
+        return f"{number} split"
+    first, last = (f"{at:%H:%M:%S}" for at in (min(times), max(times)))
+    return f"{number} split, at {first}" if first == last else f"{number} split, from {first} to {last}"

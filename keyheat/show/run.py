@@ -6,16 +6,33 @@ A terminal shows it as it is; `keyheat.show.report` adds the charts and the numb
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from keyheat.analysis.report.facts import Facts, facts_of
-from keyheat.analysis.report.run import ReportRun
+from rich.text import Text
+
+from keyheat.analysis.facts import Facts, facts_of
+from keyheat.analysis.report import ReportRun
 from keyheat.model import limits
-from keyheat.numbers import clock, moment, percent, span, whole
-from keyheat.runs.formats import Diagnosis, Label, Recommendation, ThresholdResult, diagnosis_json
-from keyheat.show.advice import amount_words, by_action, outlook, side_words
+from keyheat.numbers import clock, crosses_midnight, moment, percent, span, whole
+from keyheat.runs.formats import Diagnosis, Label, Recommendation, ThresholdResult, Verdict, diagnosis_json
+from keyheat.runs.manifest import Manifest
+from keyheat.scenario.scenario import Scenario
+from keyheat.show.advice import amount_words, by_action, carried_words, cure_of, outlook, side_words
 from keyheat.show.answer import Answer, Fact, Section, Table
-from keyheat.show.constraints import NAMES, crosses_midnight, in_two_words, target_words, tone_of
 from keyheat.show.questions import first_facts, times_of
-from keyheat.show.verdict import about, expectation, is_as_expected, numbers, rival_words, verdict_sentence
+from keyheat.show.text import COLOURS
+from keyheat.show.verdict import (
+    NAMES,
+    SHORT,
+    about,
+    expectation,
+    in_two_words,
+    is_as_expected,
+    numbers,
+    rival_words,
+    sureness,
+    target_words,
+    tone_of,
+    verdict_sentence,
+)
 from keyheat.terms import CONFIDENCE, THROTTLED_BY
 from keyheat.words import capital, sentence, title_of
 
@@ -201,3 +218,50 @@ def undecided(diagnosis: Diagnosis) -> list[str]:
         for one in diagnosis.thresholds
         if not one.decided
     ]
+
+
+def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, manifest: Manifest | None = None) -> Text:
+    """A run in short; below, whether that was expected, and the cure.
+
+    The client may have counted more throttles than labels have: nobody says what refused a part of a batch.
+    That the run was stopped before its time comes before anything else.
+    """
+    verdict = diagnosis.verdict
+    totals, stopped = (manifest.totals, manifest.stopped_by) if manifest else (None, None)
+    throttles = max(totals.throttled if totals else 0, sum(label.throttles for label in diagnosis.labels))
+    label = _chip(verdict)
+    label.pad_right(max(0, 12 - len(label)))
+    early = Text(f"{scenario.name:<12} {stopped.words}\n" if stopped else "", style="bold yellow")
+    line = Text.assemble(
+        early, f"{scenario.name:<12} ", label, f"  confidence {sureness(verdict)}",
+        f"  {whole(throttles):>8} throttles  ", (report, "bold"),
+    )  # fmt: skip
+    below: list[str | Text] = []
+    if not verdict.valid:
+        below.append(_why_invalid(diagnosis))
+    elif diagnosis.generator.bound:
+        below.append(diagnosis.generator.shortfall)
+    if scenario.expects is not None:
+        style = "" if is_as_expected(scenario.expects, verdict) else "bold yellow"
+        below.append(Text(expectation(scenario.expects, verdict), style))
+    below += carried_words(diagnosis)
+    if (cure := cure_of(diagnosis)) is not None:
+        below.append(f"cure: {cure}")
+    for words in below:
+        line.append(f"\n{'':<13}").append(words)
+    return line
+
+
+def _chip(verdict: Verdict) -> Text:
+    """The constraint in its colour; a run that says nothing about the table says that first."""
+    word = verdict.constraint if verdict.valid else f"invalid ({verdict.constraint})"
+    if verdict.rule in SHORT:
+        word = SHORT[verdict.rule].lower()
+    return Text(word, style=f"bold {COLOURS[verdict.constraint]}")
+
+
+def _why_invalid(diagnosis: Diagnosis) -> str:
+    """Why a run says nothing about its table, in one line: its report has the rest."""
+    if diagnosis.generator.bound:
+        return f"the load generator was the limit: {next(iter(diagnosis.generator.checks), 'see its report')}"
+    return next(iter(diagnosis.verdict.because), "evidence is missing").rstrip(".")

@@ -225,14 +225,6 @@ def throttled_directions(question: Question, folder: Path = Path()) -> list[Dire
     return found or [max(WRITES_FIRST, key=outcome.consumed_per_s)]
 
 
-def sent_in(search: Search, step: Step, folder: Path = Path()) -> Traffic | None:
-    """What was sent where the hot keys were divided on their way; None: what its load test sends."""
-    question = search.question
-    if question.kind != "shards" or _shards_itself(question, step.scenario, folder):
-        return None
-    return divided_traffic(step.scenario, step.scenario.seed, search.direction, question.index, folder)
-
-
 def _shards_itself(question: Question, candidate: Scenario, folder: Path) -> bool:
     """Whether the shards are in what is sent: an index's that says which it has, or the load test's own."""
     index = question.index

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from keyheat.analysis.report.latency import percentile_grid, read_latency
+from keyheat.analysis.report import percentile_grid, read_latency
 from keyheat.load.record.rows import Latency, write_log
 from keyheat.runfiles import FileProblem, write_atomically
 from keyheat.runs.latencies import accepted_p99_ms, read_latencies

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.diagnosis import analyze_run
-from keyheat.analysis.report.run import load_run
+from keyheat.analysis.report import load_run
 from keyheat.evidence import collection
 from keyheat.runs.formats import (
     PartitionFacts,
@@ -19,7 +19,7 @@ from keyheat.runs.formats import (
 )
 from keyheat.runs.manifest import read_manifest
 from keyheat.runs.plausibility import read_evidence
-from keyheat.show.partitions import partition_words
+from keyheat.show.report import partition_words
 from tests.analysis.runs import collect, write_run
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -10,8 +10,8 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from keyheat.analysis.report.facts import verdict_resource
-from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.facts import verdict_resource
+from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.rules import RULES
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.frames import of_partitions
@@ -19,8 +19,12 @@ from keyheat.runs.manifest import CapacityChange
 from keyheat.runs.parquet import PARTITIONS_SCHEMA
 from keyheat.show.charts.base import MOST_POINTS, compact, width_for
 from keyheat.show.charts.capacity import capacity_figure, change_sentences, changes_of
-from keyheat.show.charts.heat import partition_figure, partition_rates, partition_resources
-from keyheat.show.charts.keys import throttled_key_table
+from keyheat.show.charts.heat import (
+    partition_figure,
+    partition_rates,
+    partition_resources,
+    throttled_key_table,
+)
 from keyheat.show.charts.rates import Rates, client_rates, published_rates
 from keyheat.show.report import rule_table
 from keyheat.words import Resource

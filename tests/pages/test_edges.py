@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 
-from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.verdict import with_company
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence, TableFacts

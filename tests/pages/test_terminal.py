@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.report import ReportRun, load_run
 from keyheat.runs.formats import Diagnosis, Label
 from keyheat.scenario.scenario import scenario_from_dict
-from keyheat.show.outcome import outcome
-from keyheat.show.run import run_answer
+from keyheat.show.run import outcome, run_answer
 from keyheat.show.text import text_of
 from tests.conftest import Golden
 from tools.samples.cases import CASES

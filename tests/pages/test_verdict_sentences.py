@@ -1,6 +1,6 @@
 import pytest
 
-from keyheat.analysis.report.facts import Facts
+from keyheat.analysis.facts import Facts
 from keyheat.runs.formats import GeneratorFacts, HotKey, Verdict
 from keyheat.show.verdict import verdict_sentence
 from keyheat.words import Resource

@@ -8,11 +8,11 @@ from typing import cast
 
 import click
 
-from keyheat.cli.conclude import NOT_STARTED, How
 from keyheat.cli.guards import SafetyRefusal, agreed, plan_of, target_of
 from keyheat.cli.main import main
 from keyheat.cli.options import a_file, a_path, in_json, price_list, series_place, some_prices
 from keyheat.cli.run import make_run
+from keyheat.cli.simulate import NOT_STARTED, How
 from keyheat.flags import Within
 from keyheat.load.guard.options import Guards
 from keyheat.runs.folder import versions

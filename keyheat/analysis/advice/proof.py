@@ -20,7 +20,7 @@ from typing import Literal
 
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.loaded_step import beyond_provisioned
-from keyheat.analysis.report.latency import ACCEPTED, OperationLatency, read_latency
+from keyheat.analysis.report import ACCEPTED, OperationLatency, read_latency
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.plan.charges import pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices, consumed_dollars

@@ -10,8 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from keyheat.numbers import rate
-from keyheat.show.constraints import crosses_midnight
+from keyheat.numbers import crosses_midnight, rate
 from keyheat.show.style import LIGHT
 
 HEAT: Final = [[0.0, LIGHT["heat0"]], [0.35, LIGHT["heat1"]], [0.7, LIGHT["heat2"]], [1.0, LIGHT["heat3"]]]

@@ -1,25 +1,178 @@
 """A run read back from its directory, or evidence alone: everything that a report is made from."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from keyheat import runfiles
-from keyheat.analysis.report.latency import OperationLatency, read_latency
-from keyheat.analysis.report.seconds import SecondsRecord, read_record
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.evidence.settings import Steps
-from keyheat.runfiles import FILES, FileProblem
+from keyheat.runfiles import FILES, US_PER_MS, FileProblem
 from keyheat.runs.formats import Diagnosis, Evidence, Label, TableFacts, read_diagnosis
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import read_counted_throttles, read_partitions, read_seconds
-from keyheat.words import Capacity, Resource, has_capacity_model
+from keyheat.terms import RESPONSE_TIME
+from keyheat.words import Capacity, Direction, Resource, has_capacity_model, index_of, label_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from hdrh.histogram import HdrHistogram
+
+Rows = Mapping[str, npt.NDArray[Any]]
+"""An array for each column; seconds are epoch seconds, resources as labels call them."""
+AMOUNTS = ("attempts", "throttled", "consumed_units")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SecondsRecord:
+    """`seconds` (second, resource, direction, attempts, throttled, consumed_units) and `throttles` (second,
+    resource, direction). Either is None where unknown."""
+
+    seconds: Rows | None
+    throttles: Rows | None
+
+    def range(self) -> tuple[int, int] | None:
+        """The first second and the one after the last."""
+        ends = [f(rows["second"]) for rows in self._filled() for f in (np.min, np.max)]
+        return (int(min(ends)), int(max(ends)) + 1) if ends else None
+
+    def resources(self) -> list[Resource]:
+        """Every resource that was asked for anything, the table first, writes first."""
+        pairs = {
+            pair for rows in self._filled() for pair in zip(rows["resource"], rows["direction"], strict=True)
+        }
+        found = [Resource(index_of(name), Direction(side)) for name, side in pairs]
+        return sorted(found, key=lambda one: (one.index or "", one.direction != "write"))
+
+    def of(self, resource: Resource) -> Rows | None:
+        """The rows of one resource, one for each second; None where no second is recorded."""
+        if self.seconds is None:
+            return None
+        rows = self.seconds
+        mine = (rows["resource"] == resource.label_name) & (rows["direction"] == resource.direction)
+        second, place = np.unique(rows["second"][mine], return_inverse=True)
+        sums = {name: np.bincount(place, rows[name][mine], len(second)) for name in AMOUNTS}
+        return {"second": second, **sums}
+
+    def _filled(self) -> list[Rows]:
+        return [rows for rows in (self.seconds, self.throttles) if rows is not None and len(rows["second"])]
+
+
+def read_record(
+    evidence: Evidence | None, seconds: "pd.DataFrame | None", throttles: "pd.DataFrame | None"
+) -> SecondsRecord:
+    """The client's record, from frames or else from the evidence."""
+    kept = (evidence.seconds, evidence.throttles) if evidence else (None, None)
+    return SecondsRecord(
+        seconds=_of_frame(seconds, "second", AMOUNTS)
+        if seconds is not None
+        else _of_rows(kept[0], lambda row: (row.attempts, row.throttled, row.consumed), AMOUNTS),
+        throttles=_of_frame(throttles, "at", ())
+        if throttles is not None
+        else _of_rows(kept[1], lambda row: (), ()),
+    )
+
+
+def _of_frame(rows: "pd.DataFrame", moment: str, amounts: tuple[str, ...]) -> Rows:
+    return {
+        "second": rows[moment].astype("datetime64[s, UTC]").astype("int64").to_numpy(),
+        **{name: rows[name].to_numpy(object) for name in ("resource", "direction")},
+        **{name: rows[name].to_numpy(np.float64, na_value=0.0) for name in amounts},
+    }
+
+
+def _of_rows(rows: Iterable[Any] | None, read: Any, amounts: tuple[str, ...]) -> Rows | None:
+    if rows is None:
+        return None
+    found = list(rows)
+    numbers = np.array([read(row) for row in found], np.float64).reshape(len(found), len(amounts))
+    return {
+        "second": np.array([int(row.second.timestamp()) for row in found], np.int64),
+        "resource": np.array([label_of(row.index) for row in found], object),
+        "direction": np.array([row.direction.value for row in found], object),
+        **{name: numbers[:, place] for place, name in enumerate(amounts)},
+    }
+
+
+ACCEPTED = "accepted"
+SERVICE = frozenset({ACCEPTED, "throttled", "error"})
+"""What the service time of one attempt is kept by; the other tags are durations of another kind."""
+RESPONSE = "response"
+IN_WORDS = {
+    RESPONSE: RESPONSE_TIME,
+    "backoff": "back-off",
+    "logical": "as a whole",
+}
+TABLE_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
+POINTS_PER_NINE = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationLatency:
+    """One kind of duration of one operation, in milliseconds.
+
+    `outcome` is the service time's (`accepted`, `throttled`, `error`), or says what else it is: `response`
+    a request's response time, `backoff` between attempts, `logical` several requests.
+    """
+
+    operation: str
+    outcome: str
+    count: int
+    max_ms: float
+    curve: tuple[tuple[float, float], ...]  # (percentile, milliseconds)
+    table: tuple[float, ...]  # milliseconds at TABLE_PERCENTILES
+
+    @property
+    def words(self) -> str:
+        """The outcome, or the kind of duration, as a person reads it."""
+        return IN_WORDS.get(self.outcome, self.outcome)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether its curve belongs beside those of single requests."""
+        return self.outcome in SERVICE or self.outcome == RESPONSE
+
+
+def read_latency(path: Path) -> tuple[OperationLatency, ...]:
+    """Every operation and outcome of the file that has requests. Raises `FileProblem`."""
+    from keyheat.runs.latencies import read_latencies
+
+    found = sorted(read_latencies(path).items())
+    return tuple(_latency(tag, histogram) for tag, histogram in found if histogram.get_total_count())
+
+
+def percentile_grid(count: int) -> list[float]:
+    """Percentiles worth drawing for `count` values: evenly spaced nines, no further than one value."""
+    nines = math.log10(max(count, 10))
+    steps = math.floor(nines * POINTS_PER_NINE)
+    return [0.0] + [100 * (1 - 10 ** (-step / POINTS_PER_NINE)) for step in range(1, steps + 1)]
+
+
+def _latency(tag: str, histogram: "HdrHistogram") -> OperationLatency:
+    operation, _, outcome = tag.partition(".")
+    grid = percentile_grid(histogram.get_total_count())
+    at = histogram.get_percentile_to_value_dict([*grid, *TABLE_PERCENTILES])
+    return OperationLatency(
+        operation=operation,
+        outcome=outcome or "all",
+        count=histogram.get_total_count(),
+        max_ms=histogram.get_max_value() / US_PER_MS,
+        curve=(*((percentile, at[percentile] / US_PER_MS) for percentile in grid), _slowest(histogram)),
+        table=tuple(at[percentile] / US_PER_MS for percentile in TABLE_PERCENTILES),
+    )
+
+
+def _slowest(histogram: "HdrHistogram") -> tuple[float, float]:
+    """The end of the curve: the one slowest request."""
+    return 100 * (1 - 1 / max(histogram.get_total_count(), 10)), histogram.get_max_value() / US_PER_MS
+
 
 Content = TypeVar("Content")
 
