@@ -10,19 +10,19 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from keyheat.cli.answers import give
 from keyheat.cli.options import a_path, in_json
 from keyheat.cli.suite import SessionOptions, SuiteSession
 from keyheat.flags import takes
 from keyheat.load.guard.options import Consent
-from keyheat.regression.exports import Exports, annotations, content, write_summary
+from keyheat.regression.exports import Exports, annotations, write_summary
 from keyheat.regression.outcome import RunMade, SessionOutcome
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, FileProblem
-from keyheat.show.console import answer, err, in_words, out, print_lines, strong
+from keyheat.show.console import err, in_words, print_lines
 from keyheat.show.html import html_of, save
 from keyheat.show.markdown import markdown_of
 from keyheat.show.regression import outcome_answer
 from keyheat.show.report import write_report
-from keyheat.show.text import text_of
 
 GITHUB = Path("github")
 """Named among the files to write: annotations of GitHub Actions."""
@@ -90,14 +90,12 @@ def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: boo
 
     An export that fails changes no verdict; if that is good, the exit code says that something is missing.
     """
+    page = None
     if outcome.verdict == "not_compared":
         outcome = wanted.write(outcome)
-        _say_why_not(outcome)
     else:
-        outcome = _written(outcome, wanted, now)
-        answer(lambda: content(outcome), lambda: text_of(outcome_answer(outcome)))
-        if in_words():
-            out.print(strong("\nAll of it: ", Path(outcome.folder) / PAGE))
+        outcome, page = _written(outcome, wanted, now), Path(outcome.folder) / PAGE
+    give(outcome_answer(outcome), outcome.exit_code, page=page, data_alone=True)
     if github:
         print_lines(annotations(outcome), to_stderr=not in_words())
     for problem in outcome.problems:
@@ -120,16 +118,6 @@ def _written(outcome: SessionOutcome, wanted: Exports, now: datetime) -> Session
     outcome = wanted.write(outcome.model_copy(update={"problems": (*outcome.problems, *unwritten)}))
     unsaid = _attempt(lambda: write_summary(folder / SUMMARY, outcome))
     return outcome.model_copy(update={"problems": (*outcome.problems, *unsaid)})
-
-
-def _say_why_not(outcome: SessionOutcome) -> None:
-    """Print why a session was not begun: for a person on stderr, for a program as JSON."""
-    if in_words():
-        first, *others = outcome.because
-        differ = (f"  {difference.sentence}" for difference in outcome.differences)
-        err.print(f"keyheat: {first}", *differ, *others, sep="\n")
-    else:
-        answer(lambda: content(outcome), lambda: "")
 
 
 def with_reports(outcome: SessionOutcome, folder: Path, now: datetime) -> tuple[SessionOutcome, list[str]]:

@@ -81,12 +81,12 @@ def run(
         check_shards(scenario, path.parent)
     options = ["--transport", load.transport, "--retries", load.retries, "--prices", str(prices)]
     options += [f"--prometheus-port={load.prometheus_port}"] if load.prometheus_port is not None else []
-    listed = price_list(prices)
+    price_list(prices)  # wrong use before anything is sent
     jobs = jobs_in(loaded, folder, series="compare", settings=settings)
     options += agreed(jobs, load.target, guards, prices=prices)
     codes = in_turn(jobs, How(target=load.target, options=tuple(options), quick=quick))
     code = codes[-1] if codes[-1] in NOT_STARTED else max(codes)
-    tell_runs(jobs, codes, code, page=side_by_side(jobs, listed))
+    tell_runs(jobs, codes, code, page=side_by_side(jobs))
     return code
 
 

@@ -31,7 +31,6 @@ from keyheat.simulator.jobs import Job, clear, find_scenarios, made
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
 if TYPE_CHECKING:
-    from keyheat.plan.prices import Prices
     from keyheat.runs.formats import Diagnosis
     from keyheat.simulator.flow import Traffic
 
@@ -126,7 +125,7 @@ def _told(job: Job, code: int | None) -> dict[str, object]:
     }
 
 
-def side_by_side(jobs: Sequence[Job], prices: "Prices") -> str | None:
+def side_by_side(jobs: Sequence[Job]) -> str | None:
     """Write the page of several runs; gives its path, None if there are not several."""
     runs = [job.folder for job in jobs if made(job)]
     if len(jobs) == 1 or not runs:
@@ -134,7 +133,7 @@ def side_by_side(jobs: Sequence[Job], prices: "Prices") -> str | None:
     from keyheat.show.compare import INDEX, write_comparison  # half a second, once the runs are over
 
     page = jobs[0].folder.parent / INDEX
-    write_comparison(page, runs, prices, datetime.now(UTC))
+    write_comparison(page, runs, datetime.now(UTC))
     out.print(strong("\nSide by side: ", page))
     return str(page)
 
@@ -230,13 +229,12 @@ def simulate(
     A minute of load takes about a second. Several scenarios end in one page, each in a folder of its own
     in --out.
     """
-    listed = price_list(prices)
-    billing = Billing(listed, hours_per_day)
+    billing = Billing(price_list(prices), hours_per_day)
     how = How(target=SIMULATED, show_keys=show_keys, further=further, billing=billing)
     jobs = jobs_in(find_scenarios(scenarios, settings), folder, series="simulated", ending="-simulated")
     diagnoses = [simulated(job, how, seed=seed) for job in jobs]
     codes = list(map(exit_code_of, diagnoses))
-    tell_runs(jobs, codes, max(codes), page=side_by_side(jobs, listed))
+    tell_runs(jobs, codes, max(codes), page=side_by_side(jobs))
     for diagnosis in diagnoses:
         say_problems(diagnosis)
     return max(codes)

@@ -71,11 +71,6 @@ def _what(name: str) -> str:
     return WORDS.get(name) or name.partition(".")[2].replace("_", " ").replace(".", ": ") or name
 
 
-def word_of(name: str) -> str:
-    """A counted name in words, with its group."""
-    return f"{GROUPS.get(_group(name), _group(name))}: {_what(name)}"
-
-
 def shown(name: str, number: float | None) -> str:
     """A counted number with its unit; whole and large ones in every digit."""
     if number is None:

@@ -98,7 +98,8 @@ def test_trends_are_shown_with_what_became_worse(kept: Path, run: Run) -> None:
     assert drawn.says("hotkey: p99_ms changed with session 7: +39.8 %")
     assert drawn.says("hotkey: p99_ms regressed in session 7")
     row = next(line for line in drawn.out.splitlines() if line.strip().startswith("p99_ms "))
-    assert row.split()[-1] == "▂▂▂▂▂▂█████"
+    newest, lowest, highest = map(float, re.findall(r"([\d.]+) ms", row))
+    assert lowest < newest <= highest
     assert "throttle_share" in drawn.out
     page = Path("trend.html").read_text()
     assert page.count('class="chart"') == len(

@@ -101,7 +101,7 @@ class Proof:
 def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
     """A run directory with a diagnosis. Raises `FileProblem`."""
     manifest = read_manifest(folder)
-    numbers = measure(manifest, read_seconds(folder, manifest.rows_ahead_s), billing.prices)
+    numbers = measure(manifest, read_seconds(folder, manifest.rows_ahead_s))
     return Tried(
         folder=folder,
         diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
