@@ -20,7 +20,7 @@ from keyheat.runs.formats import PartitionFacts
 from keyheat.runs.metrics import constraint_of
 from keyheat.show.answer import Answer, Figure, Picture, Section, Table
 from keyheat.show.charts.base import rows_of, shortened
-from keyheat.show.charts.capacity import capacity_figure, change_sentences, changes_of, picture_of
+from keyheat.show.charts.capacity import capacity_figure, change_table, changes_of, picture_of
 from keyheat.show.charts.generator import generator_figure, generator_words, latency_figure
 from keyheat.show.charts.heat import (
     key_figure,
@@ -151,6 +151,7 @@ def _capacity(run: ReportRun, facts: Facts, found: Sequence[Rates]) -> Iterator[
         figures[rates.resource.index is None].append(figure)
     lines = [*_capacity_lines(run, len(told))]
     table = _section("capacity", "Consumed against provisioned", "Capacity", figures[True], lines)
+    table = replace(table, tables=_tables(change_table(run)))
     lines = ["An index is a resource of its own: it has its own capacity, partitions and throttles."]
     indexes = _section("indexes", "Index by index", "Indexes", figures[False], lines)
     sections = (table, indexes) if facts.resource.index is None else (indexes, table)
@@ -178,7 +179,6 @@ def _capacity_lines(run: ReportRun, drawn: int) -> Iterator[str]:
         yield f"The {MOST_RESOURCES} first resources are drawn."
     if run.evidence and run.evidence.partitions:
         yield from filter(None, [partition_words(run.evidence.partitions)])
-    yield from change_sentences(run)
 
 
 def _keys(run: ReportRun, facts: Facts) -> Section:

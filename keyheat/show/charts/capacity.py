@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from keyheat.analysis.report import ReportRun
-from keyheat.numbers import UNITS, measured, moment, saying, some, span, whole
+from keyheat.numbers import NOTHING, UNITS, measured, moment, saying, some, span, whole
 from keyheat.runs.manifest import CapacityChange
 from keyheat.show.answer import Figure, Mark, Picture, Table
 from keyheat.show.charts.base import MOST_POINTS, figure, iso, stepped, time_axis
@@ -18,11 +18,6 @@ from keyheat.words import Constraint, Resource, capital, label_of, whose
 
 MOST_ROWS: Final = 60
 """Of the table below a chart; a CSV file has them all."""
-WORDS: Final = {
-    "provisioned": "provisioned for",
-    "max_on_demand": "as the on-demand maximum of",
-    "warm": "of warm throughput for",
-}
 
 
 def capacity_figure(
@@ -122,34 +117,27 @@ def changes_of(run: ReportRun, resource: Resource) -> list[float]:
     )
 
 
-def change_sentences(run: ReportRun) -> Iterator[str]:
-    """Every change in a sentence, in order of time."""
+def change_table(run: ReportRun) -> Table | None:
+    """Every change of capacity that was asked for, with what came of it; None if there is none."""
     changes = _changes(run)
     last_s = max((max(change.at_s, change.in_force_s or 0.0) for change in changes), default=0.0)
-    for change in changes:
-        say = saying(_epoch_s(run, 0.0), _epoch_s(run, last_s))
-        who = "auto scaling" if change.by == "auto scaling" else "the timeline"
-        because = f" ({change.because})" if change.because else ""
-        if change.refused:
-            outcome = f"refused: {change.refused}"
-        elif change.in_force_s is None:
-            outcome = "not in force by the end of the run"
-        else:
-            outcome = f"in force at {say(_epoch_s(run, change.in_force_s))}"
-        yield f"{say(_epoch_s(run, change.at_s))} UTC: {who} asks for {_asked(change)}{because}; {outcome}."
-
-
-def _asked(change: CapacityChange) -> str:
-    name, _, side = change.what.partition(".")
-    owner = whose(label_of(change.index))
-    before = "" if change.before is None else f" instead of {_amount(change.before)}"
-    if side not in UNITS:
-        return f"{change.after} mode of {owner}{before}"
-    return f"{_amount(change.after)} {UNITS[side]}/s {WORDS.get(name, name)} {owner}{before}"
+    say = saying(_epoch_s(run, 0.0), _epoch_s(run, last_s)) if changes else str
+    rows = tuple(
+        {
+            "asked for (UTC)": say(_epoch_s(run, change.at_s)), "by": change.by,
+            "resource": whose(label_of(change.index)),
+            "what": change.what.replace("_", " ").replace(".", ", "),
+            "from": _amount(change.before), "to": _amount(change.after), "because": change.because or NOTHING,
+            "in force": f"refused: {change.refused}" if change.refused else NOTHING
+            if change.in_force_s is None else say(_epoch_s(run, change.in_force_s)),
+        }
+        for change in changes
+    )  # fmt: skip
+    return Table(title="Changes of capacity", rows=rows) if rows else None
 
 
 def _amount(value: float | str | None) -> str:
-    return whole(value) if isinstance(value, int | float) else str(value)
+    return whole(value) if isinstance(value, int | float) else value or NOTHING
 
 
 def _changes(run: ReportRun) -> Sequence[CapacityChange]:
