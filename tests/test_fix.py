@@ -57,7 +57,7 @@ def test_repetitions_are_made_by_turns(verb: Verb, runs: Callable[..., Path], ho
     shutil.copytree(runs("hotkey", SHORTER), home / "reports" / "out" / "hot")
     said = verb(*words(REPEATED))
     assert said.code == 0
-    order = re.findall(r"^hotkey-(before|after)-(\d)", said.out, re.MULTILINE)
+    order = re.findall(r"^hotkey-(before|after)-(\d): simulating", said.err, re.MULTILINE)
     assert order == [
         ("before", "1"), ("after", "1"), ("after", "2"), ("before", "2"), ("before", "3"), ("after", "3"),
     ]  # fmt: skip

@@ -33,7 +33,7 @@ from keyheat.show.compare import ComparedRun, comparison_answer
 from keyheat.show.history import run_row
 from keyheat.show.html import html_of, save
 from keyheat.show.report import report_answer, write_report
-from keyheat.show.run import outcome, run_answer
+from keyheat.show.run import run_answer
 from keyheat.show.text import text_of as terminal_of
 from keyheat.simulator.questions import load_question
 from keyheat.words import WRITE
@@ -103,9 +103,8 @@ def by_the_terminal(run: Path) -> Shown:
     text = in_terminal(run)
     if found := re.search(r"Nothing was throttled: (\S+ WCU/s) went through", text):
         yield "accepted", "terminal", found[1]
-    scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
-    line = outcome(scenario, load_page(run).diagnosis, "report.html").plain
-    yield "throttles", "terminal", re.search(r"([\d,]+) throttles", line)[1]  # type: ignore[index]
+    if found := re.search(r"How bad +(\d\S* %) of attempts · ([\d,]+) of ([\d,]+)", text):
+        yield from zip(("share", "throttles", "attempts"), ["terminal"] * 3, found.groups(), strict=True)
 
 
 def by_compare(run: Path) -> Shown:

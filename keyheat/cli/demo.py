@@ -86,7 +86,11 @@ def _load_all(jobs: Mapping[str, Job]) -> dict[str, int]:
     listed: Sequence[Job] = [*jobs.values()]
     together = len(listed) > 1 and int(machine()["cores"]) > 1
     return dict(
-        zip(jobs, (loaded_together if together else in_turn)(listed, How(show_keys=True)), strict=False)
+        zip(
+            jobs,
+            (loaded_together if together else in_turn)(listed, How(show_keys=True, brief=True)),
+            strict=False,
+        )
     )
 
 

@@ -24,7 +24,7 @@ from keyheat.flags import option, takes
 from keyheat.load.run import launch
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
 from keyheat.masking import masked
-from keyheat.runfiles import DIAGNOSIS, FILES, SIMULATED, FileProblem
+from keyheat.runfiles import SIMULATED, FileProblem
 from keyheat.show.console import bars, err
 from keyheat.simulator.alterations import check_shards
 from keyheat.simulator.jobs import Job, find_scenarios, made
@@ -84,7 +84,7 @@ def run(
     price_list(prices)  # wrong use before anything is sent
     jobs = jobs_in(loaded, folder, series="compare", settings=settings)
     options += agreed(jobs, load.target, guards, prices=prices)
-    codes = in_turn(jobs, How(target=load.target, options=tuple(options), quick=quick))
+    codes = in_turn(jobs, How(target=load.target, options=tuple(options), quick=quick, brief=len(jobs) > 1))
     code = codes[-1] if codes[-1] in NOT_STARTED else max(codes)
     tell_runs(jobs, codes, code, page=side_by_side(jobs))
     return code
@@ -142,8 +142,6 @@ def _command(job: Job, how: How) -> list[str]:
 
 def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
     """Label a load that went without CloudWatch, and print its outcome; gives its exit code."""
-    from keyheat.runs.formats import read_diagnosis
-
     code, said = ended.code, ended.said
     if ended.run_id is None:
         return _not_begun(job, code, said)
@@ -159,8 +157,7 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
         err.print(_last_words(said))
         return INVALID if code == BROKEN else code  # it broke, not a threshold
     tell_once(said.splitlines(), how)
-    if not how.quiet:
-        say_outcome(job, read_diagnosis(job.folder / FILES[DIAGNOSIS]))
+    say_outcome(job.folder, how)
     return code
 
 

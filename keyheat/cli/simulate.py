@@ -20,7 +20,6 @@ from keyheat.cli.options import (
     series_place,
     some_prices,
 )
-from keyheat.masking import shown
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT, SIMULATED
@@ -44,8 +43,8 @@ class How:
 
     `target` is simulated, local, aws or the URL of an endpoint. `options` go to the process that loads, such
     as what `guards.agreed` gives; a simulated run has no use for them. A `quick` run does not wait for
-    CloudWatch: its labels rest on what the client saw. `quiet` prints no line about the outcome. `told` are
-    the messages of loads that a person has seen once.
+    CloudWatch: its labels rest on what the client saw. `quiet` prints nothing about the outcome, `brief` no
+    more than what to do. `told` are the messages of loads that a person has seen once.
     """
 
     target: str = "local"
@@ -54,6 +53,7 @@ class How:
     show_keys: bool = False
     report: bool = True  # of a quick or simulated run
     quiet: bool = False
+    brief: bool = False
     billing: Billing | None = None  # what a month costs; None: unknown
     further: tuple[Path, ...] = ()  # analyzers of the user's own, of a simulated run
     told: set[str] = field(default_factory=set, compare=False)
@@ -89,14 +89,17 @@ def exit_code_of(diagnosis: "Diagnosis") -> int:
     return INVALID if spoiled else DONE
 
 
-def say_outcome(job: Job, diagnosis: "Diagnosis") -> None:
-    """Print a run in short: label, confidence, throttles, report, and the cure."""
-    from keyheat.runs.manifest import read_manifest
-    from keyheat.show.run import outcome
+def say_outcome(folder: Path, how: How, notes: Sequence[str] = ()) -> None:
+    """Print the first screen of a run, and where its report is, or its files."""
+    if how.quiet or not in_words():
+        return
+    from keyheat.analysis.report import load_run
+    from keyheat.show.run import first_screen
+    from keyheat.show.text import text_of
 
-    report = job.folder / REPORT
-    place = shown(report if report.exists() else job.folder)
-    out.print(outcome(job.scenario, diagnosis, place, read_manifest(job.folder)))
+    report = folder / REPORT
+    out.print(text_of(first_screen(load_run(folder), notes, brief=how.brief)))
+    out.print(strong("\nReport: ", report) if report.exists() else strong("\nFiles: ", folder), end="\n\n")
 
 
 def tell_runs(jobs: Sequence[Job], codes: Sequence[int], code: int, **more: object) -> None:
@@ -134,7 +137,7 @@ def side_by_side(jobs: Sequence[Job]) -> str | None:
 
     page = jobs[0].folder.parent / INDEX
     write_comparison(page, runs, datetime.now(UTC))
-    out.print(strong("\nSide by side: ", page))
+    out.print(strong("Side by side: ", page))
     return str(page)
 
 
@@ -170,7 +173,6 @@ def simulated(
     from keyheat.runs.formats import write_evidence
     from keyheat.show.progress import PHASES, Simulating
     from keyheat.show.report import write_report
-    from keyheat.show.run import undecided
     from keyheat.simulator.alterations import spread_traffic
     from keyheat.simulator.dryrun.ask import assumptions_of
     from keyheat.simulator.folder import under_way, write_run
@@ -195,10 +197,7 @@ def simulated(
             diagnosis = diagnosed(job.folder, how.further, how.billing)
             if how.report:
                 write_report(job.folder, datetime.now(UTC))
-    if not how.quiet:
-        say_outcome(job, diagnosis)
-        for line in (*notes, *undecided(diagnosis)):
-            out.print(f"{'':<13}{line}")
+    say_outcome(job.folder, how, notes)
     return diagnosis
 
 
@@ -230,8 +229,8 @@ def simulate(
     in --out.
     """
     billing = Billing(price_list(prices), hours_per_day)
-    how = How(target=SIMULATED, show_keys=show_keys, further=further, billing=billing)
     jobs = jobs_in(find_scenarios(scenarios, settings), folder, series="simulated", ending="-simulated")
+    how = How(target=SIMULATED, show_keys=show_keys, further=further, billing=billing, brief=len(jobs) > 1)
     diagnoses = [simulated(job, how, seed=seed) for job in jobs]
     codes = list(map(exit_code_of, diagnoses))
     tell_runs(jobs, codes, max(codes), page=side_by_side(jobs))

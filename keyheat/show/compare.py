@@ -27,6 +27,7 @@ from keyheat.show import counts
 from keyheat.show.answer import Answer, Section, Table, Tone
 from keyheat.show.html import html_of, save
 from keyheat.show.report import card_of
+from keyheat.show.run import TO_DO
 from keyheat.show.verdict import BURST, limit_of
 
 INDEX: Final = "index.html"
@@ -81,7 +82,7 @@ class ComparedRun:
                 notes=(self.problem,),
             )  # fmt: skip
         link = quote(Path(relpath(self.folder / REPORT, out_dir)).as_posix())
-        kept = tuple(fact for fact in self.card.facts if fact.id in ("now", "do"))
+        kept = tuple(fact for fact in self.card.facts if fact.id in TO_DO)
         return replace(self.card, title=self.label, link=link, facts=kept, commands=(), notes=())
 
 

@@ -4,31 +4,25 @@ A terminal shows it as it is; `keyheat.show.report` adds the charts and the numb
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
-
-from rich.text import Text
 
 from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.report import ReportRun
 from keyheat.model import limits
 from keyheat.numbers import clock, crosses_midnight, moment, percent, span, whole
-from keyheat.runs.formats import Diagnosis, Label, Recommendation, ThresholdResult, Verdict, diagnosis_json
-from keyheat.runs.manifest import Manifest
-from keyheat.scenario.scenario import Scenario
-from keyheat.show.advice import amount_words, by_action, carried_words, cure_of, outlook, side_words
+from keyheat.runs.formats import Diagnosis, Label, Recommendation, ThresholdResult, diagnosis_json
+from keyheat.show.advice import amount_words, by_action, carried_words, outlook, side_words
 from keyheat.show.answer import Answer, Fact, Section, Table
 from keyheat.show.questions import first_facts, times_of
-from keyheat.show.text import COLOURS
 from keyheat.show.verdict import (
     NAMES,
-    SHORT,
     about,
     expectation,
     in_two_words,
     is_as_expected,
     numbers,
     rival_words,
-    sureness,
     target_words,
     tone_of,
     verdict_sentence,
@@ -42,6 +36,7 @@ ADVICE: Final = {
     "cure": ("cure", "What to do for good", "For good"),
     "insufficient": ("not-enough", "What was simulated, and is not enough", ""),
 }
+TO_DO: Final = ("now", "do")
 MODES: Final[Mapping[str | None, str]] = {"PROVISIONED": "provisioned", "PAY_PER_REQUEST": "on-demand"}
 
 
@@ -63,6 +58,18 @@ def run_answer(run: ReportRun) -> Answer:
         sections=tuple(sections_of(run)),
         data=diagnosis_json(diagnosis),
     )
+
+
+def first_screen(run: ReportRun, notes: Sequence[str] = (), *, brief: bool = False) -> Answer:
+    """The answer without its reasons, and broken thresholds: what a verb prints that makes runs.
+
+    One of several is `brief`: what happened, and what to do.
+    """
+    whole, verdict = run_answer(run), run.diagnosis.verdict
+    why = () if verdict.valid else verdict.because[:1]
+    thresholds = tuple(section for section in whole.sections if section.id == "thresholds")
+    facts = tuple(fact for fact in whole.facts if not brief or fact.id in TO_DO)
+    return replace(whole, facts=facts, sections=thresholds, notes=(*why, *notes))
 
 
 def _name_of(run: ReportRun) -> str:
@@ -94,6 +101,7 @@ def _warnings(run: ReportRun) -> Iterator[str]:
         yield "Simulated on a virtual clock: no request was sent, and there are no latencies."
     yield from map(sentence, run.health.missing)
     yield from map(sentence, manifest.table_notes if manifest else ())
+    yield from (f"{capital(words)}." for words in carried_words(run.diagnosis))
     if not run.units_hold:
         yield "Units, shares and costs are not to be relied on: this endpoint may count units in its own way."
     if run.scale != 1:
@@ -133,7 +141,7 @@ def sections_of(run: ReportRun) -> Iterator[Section]:
                     for one in diagnosis.thresholds
                     if one.decided and not one.broken
                 ),
-                *undecided(diagnosis),
+                *_undecided(diagnosis),
             ),
         )  # fmt: skip
     files = (f"`{one.name}` {one.why}" for one in run.missing)
@@ -211,57 +219,10 @@ def _threshold(one: ThresholdResult) -> str:
     return f"{one.name}: {one.measured} measured, {one.allowed} allowed"
 
 
-def undecided(diagnosis: Diagnosis) -> list[str]:
+def _undecided(diagnosis: Diagnosis) -> list[str]:
     """The thresholds that a run of this kind cannot measure, a line each."""
     return [
         f"{one.name}, {one.allowed}, is not decided: {one.measured}"
         for one in diagnosis.thresholds
         if not one.decided
     ]
-
-
-def outcome(scenario: Scenario, diagnosis: Diagnosis, report: str, manifest: Manifest | None = None) -> Text:
-    """A run in short; below, whether that was expected, and the cure.
-
-    The client may have counted more throttles than labels have: nobody says what refused a part of a batch.
-    That the run was stopped before its time comes before anything else.
-    """
-    verdict = diagnosis.verdict
-    totals, stopped = (manifest.totals, manifest.stopped_by) if manifest else (None, None)
-    throttles = max(totals.throttled if totals else 0, sum(label.throttles for label in diagnosis.labels))
-    label = _chip(verdict)
-    label.pad_right(max(0, 12 - len(label)))
-    early = Text(f"{scenario.name:<12} {stopped.words}\n" if stopped else "", style="bold yellow")
-    line = Text.assemble(
-        early, f"{scenario.name:<12} ", label, f"  confidence {sureness(verdict)}",
-        f"  {whole(throttles):>8} throttles  ", (report, "bold"),
-    )  # fmt: skip
-    below: list[str | Text] = []
-    if not verdict.valid:
-        below.append(_why_invalid(diagnosis))
-    elif diagnosis.generator.bound:
-        below.append(diagnosis.generator.shortfall)
-    if scenario.expects is not None:
-        style = "" if is_as_expected(scenario.expects, verdict) else "bold yellow"
-        below.append(Text(expectation(scenario.expects, verdict), style))
-    below += carried_words(diagnosis)
-    if (cure := cure_of(diagnosis)) is not None:
-        below.append(f"cure: {cure}")
-    for words in below:
-        line.append(f"\n{'':<13}").append(words)
-    return line
-
-
-def _chip(verdict: Verdict) -> Text:
-    """The constraint in its colour; a run that says nothing about the table says that first."""
-    word = verdict.constraint if verdict.valid else f"invalid ({verdict.constraint})"
-    if verdict.rule in SHORT:
-        word = SHORT[verdict.rule].lower()
-    return Text(word, style=f"bold {COLOURS[verdict.constraint]}")
-
-
-def _why_invalid(diagnosis: Diagnosis) -> str:
-    """Why a run says nothing about its table, in one line: its report has the rest."""
-    if diagnosis.generator.bound:
-        return f"the load generator was the limit: {next(iter(diagnosis.generator.checks), 'see its report')}"
-    return next(iter(diagnosis.verdict.because), "evidence is missing").rstrip(".")
