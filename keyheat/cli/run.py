@@ -142,6 +142,8 @@ def _command(job: Job, how: How) -> list[str]:
 
 def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
     """Label a load that went without CloudWatch, and print its outcome; gives its exit code."""
+    from keyheat.analysis.report import load_run
+
     code, said = ended.code, ended.said
     if ended.run_id is None:
         return _not_begun(job, code, said)
@@ -157,7 +159,8 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
         err.print(_last_words(said))
         return INVALID if code == BROKEN else code  # it broke, not a threshold
     tell_once(said.splitlines(), how)
-    say_outcome(job.folder, how)
+    if not how.quiet:
+        say_outcome(load_run(job.folder), job.folder, how)
     return code
 
 

@@ -30,6 +30,7 @@ from keyheat.simulator.jobs import Job, clear, find_scenarios, made
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
 if TYPE_CHECKING:
+    from keyheat.analysis.report import ReportRun
     from keyheat.runs.formats import Diagnosis
     from keyheat.simulator.flow import Traffic
 
@@ -89,16 +90,15 @@ def exit_code_of(diagnosis: "Diagnosis") -> int:
     return INVALID if spoiled else DONE
 
 
-def say_outcome(folder: Path, how: How, notes: Sequence[str] = ()) -> None:
+def say_outcome(run: "ReportRun", folder: Path, how: How, notes: Sequence[str] = ()) -> None:
     """Print the first screen of a run, and where its report is, or its files."""
-    if how.quiet or not in_words():
+    if not in_words():
         return
-    from keyheat.analysis.report import load_run
     from keyheat.show.run import first_screen
     from keyheat.show.text import text_of
 
     report = folder / REPORT
-    out.print(text_of(first_screen(load_run(folder), notes, brief=how.brief)))
+    out.print(text_of(first_screen(run, notes, brief=how.brief)))
     out.print(strong("\nReport: ", report) if report.exists() else strong("\nFiles: ", folder), end="\n\n")
 
 
@@ -169,6 +169,7 @@ def simulated(
 
     `sent` takes the place of what the scenario's load test sends.
     """
+    from keyheat.analysis.report import load_run
     from keyheat.evidence.simulated import evidence_of
     from keyheat.runs.formats import write_evidence
     from keyheat.show.progress import PHASES, Simulating
@@ -195,9 +196,11 @@ def simulated(
             written()
             write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
             diagnosis = diagnosed(job.folder, how.further, how.billing)
-            if how.report:
-                write_report(job.folder, datetime.now(UTC))
-    say_outcome(job.folder, how, notes)
+            run = load_run(job.folder) if how.report or not how.quiet else None
+            if run is not None and how.report:
+                write_report(run, datetime.now(UTC))
+    if run is not None and not how.quiet:
+        say_outcome(run, job.folder, how, notes)
     return diagnosis
 
 

@@ -1,10 +1,8 @@
 """The diagnosis of a table that somebody else loads, as an answer."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
 from keyheat.analysis.advice.commands import bill_of, command_of, insights_command, needs_accesses
 from keyheat.analysis.changes import NOTABLE, Changes, Period
@@ -20,9 +18,6 @@ from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.questions import first_facts
 from keyheat.show.verdict import in_two_words, tone_of, verdict_sentence
 from keyheat.words import capital, index_of, key_name, title_of, whose
-
-WHOLE_MINUTE: Final = re.compile(r"(\d\d:\d\d):00\b")
-NOT_IN_BRIEF: Final = frozenset({"Since when", "How bad", "What it costs", "Confidence"})
 
 
 def diagnosis_answer(found: DiagnosedTable) -> Answer:
@@ -60,17 +55,10 @@ def page_of(found: DiagnosedTable, generated_at: datetime) -> str:
 
 
 def in_brief(found: DiagnosedTable, link: str) -> Answer:
-    """The same in a few lines, beside other tables; `link` leads to the whole of it."""
+    """The same without the cost and the reasons, beside other tables; `link` leads to the whole of it."""
     whole = diagnosis_answer(found)
-    named = {fact.name: fact.value for fact in whole.facts}
-    since = WHOLE_MINUTE.sub(r"\1", named["Since when"]) if found.run.diagnosis.labels else ""
-    bad = [part for fact in whole.facts if fact.name == "How bad" for part in (fact.value, *fact.beside[:1])]
-    sure = f"confidence {named['Confidence']}" if "Confidence" in named else ""
-    parts = (found.region, since, *bad, sure)
-    facts = tuple(fact for fact in whole.facts if fact.name not in NOT_IN_BRIEF)
-    return replace(
-        whole, context=" · ".join(filter(None, parts)), facts=facts, tables=(), notes=(), link=link
-    )
+    facts = tuple(fact for fact in whole.facts if fact.id != "cost")
+    return replace(whole, context=found.region, facts=facts, tables=(), notes=(), link=link)
 
 
 def _label(verdict: Verdict, facts: Facts) -> str:

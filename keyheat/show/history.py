@@ -1,6 +1,6 @@
 """The history of suites as answers: its sessions, one of them, and trends of measures."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
@@ -115,6 +115,7 @@ def trends_answer(file: Path, suite: str, trends: Sequence[Trend], *, drawn: boo
 
 
 def _trend_table(case: str, trends: Sequence[Trend]) -> Table:
+    ends: dict[str, Callable[[Sequence[float]], float]]
     ends = {"newest": lambda values: values[-1], "lowest": min, "highest": max}
     rows = (
         {
