@@ -19,7 +19,7 @@ from keyheat.runfiles import REPORT
 from keyheat.runs.formats import PartitionFacts
 from keyheat.runs.metrics import constraint_of
 from keyheat.show.answer import Answer, Figure, Picture, Section, Table
-from keyheat.show.charts.base import rows_of, shortened
+from keyheat.show.charts.base import shortened
 from keyheat.show.charts.capacity import capacity_figure, change_table, changes_of, picture_of
 from keyheat.show.charts.generator import generator_figure, generator_words, latency_figure
 from keyheat.show.charts.heat import (
@@ -251,17 +251,14 @@ def _generator(run: ReportRun) -> Section:
 def _numbers(run: ReportRun) -> Iterator[Table]:
     """Rules, throttles by reason and by key; scenario, table and versions as names and values."""
     yield from _tables(rule_table(run), reason_table(run), throttled_key_table(run))
-    manifest, blocks = run.manifest, dict[str, dict[str, Any]]()
-    if manifest is not None:
-        blocks["Scenario"] = flat(dict(manifest.scenario or {}))
-        blocks["Run"] = {name: getattr(manifest, name) for name in SHOWN}
-        blocks["Versions"] = dict(manifest.versions)
-    if run.table is not None:
-        blocks["Table"] = flat(run.table.model_dump(mode="json"))
-    for title, block in blocks.items():
-        known = {name: value for name, value in block.items() if value not in (None, "", [], ())}
-        rows = tuple({"name": name, "value": str(value)} for name, value in known.items())
-        yield Table(title=title, rows=rows, folded=True)
+    stated: dict[str, Any] = {"table": run.table.model_dump(mode="json")} if run.table is not None else {}
+    if (manifest := run.manifest) is not None:
+        stated |= {"run": {name: getattr(manifest, name) for name in SHOWN}, "scenario": manifest.scenario}
+        stated |= {"versions": dict(manifest.versions)}
+    known = ((name, value) for name, value in flat(stated).items() if value not in (None, "", [], ()))
+    rows = tuple({"name": name, "value": str(value)} for name, value in known)
+    if rows:
+        yield Table(title="Table, run, scenario and versions", rows=rows, folded=True)
 
 
 def flat(content: Any, before: str = "") -> dict[str, Any]:
@@ -311,7 +308,7 @@ def reason_table(run: ReportRun) -> Table | None:
             "share": percent(row.count / groups["count"].sum()), "first (UTC)": say(row.first),
             "last (UTC)": say(row.last),
         }
-        for row in rows_of(groups)
+        for row in groups.itertuples()
     )  # fmt: skip
     return Table(title="Throttles by the reason that DynamoDB gave", rows=rows, folded=True)
 

@@ -1,6 +1,6 @@
 """What all charts share: figures in one style, axes of time, numbers and names made small and safe."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, Final
@@ -68,11 +68,10 @@ def width_for(length_s: int, most: int = MOST_POINTS) -> int:
     return next((width for width in WIDTHS_S if length_s <= width * most), -(-length_s // most))
 
 
-def coarser(rates: pd.DataFrame, step_s: int) -> pd.DataFrame:
+def coarser(rates: pd.DataFrame, step_s: float) -> pd.DataFrame:
     """Means over longer steps of rows by epoch second; the last step may be shorter."""
-    start_s = int(rates.index[0])
-    means = rates.groupby((rates.index - start_s) // step_s).mean()
-    return means.set_index(start_s + means.index * step_s)
+    means = rates.groupby((rates.index - rates.index[0]) // step_s).mean()
+    return means.set_index(rates.index[0] + means.index * step_s)
 
 
 def stepped(values: pd.Series, step_s: float) -> dict[str, Any]:
@@ -82,11 +81,6 @@ def stepped(values: pd.Series, step_s: float) -> dict[str, Any]:
         "x0": iso(float(values.index[0])), "dx": step_s * 1000, "y": [*numbers, numbers[-1]],
         "mode": "lines", "line_shape": "hv",
     }  # fmt: skip
-
-
-def rows_of(frame: pd.DataFrame) -> Iterable[Any]:
-    """The rows of a frame, their cells by name."""
-    return frame.itertuples()
 
 
 def highest(frame: pd.DataFrame) -> float:

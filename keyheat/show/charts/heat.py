@@ -11,6 +11,7 @@ from keyheat.numbers import UNITS, measured, percent, rate, saying, some, span, 
 from keyheat.runs.frames import keys_of
 from keyheat.show.answer import Figure, Table
 from keyheat.show.charts.base import (
+    coarser,
     color_bar,
     compact,
     figure,
@@ -19,7 +20,6 @@ from keyheat.show.charts.base import (
     lay_out,
     named_rows,
     row_axis,
-    rows_of,
     safe,
     shortened,
     time_axis,
@@ -81,12 +81,11 @@ def key_heat_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) 
     )  # fmt: skip
 
 
-def _fitting(rates: pd.DataFrame) -> tuple[pd.DataFrame, float]:
-    """The rates in as many columns as can be seen, and how long one is."""
+def _fitting(rates: pd.DataFrame, most: int = MOST_COLUMNS) -> tuple[pd.DataFrame, float]:
+    """The rates in at most so many steps, and how long one is."""
     step_s = float(rates.index[1] - rates.index[0]) if len(rates) > 1 else 1.0
-    each = -(-len(rates) // MOST_COLUMNS)
-    means = rates.groupby(pd.RangeIndex(len(rates)) // each).mean()
-    return means.set_index(rates.index[0] + means.index * step_s * each), step_s * each
+    step_s *= -(-len(rates) // most)
+    return coarser(rates, step_s), step_s
 
 
 def _key_sentences(rates: pd.DataFrame, step_s: float, names: list[str]) -> str:
@@ -108,8 +107,7 @@ def _key_sentences(rates: pd.DataFrame, step_s: float, names: list[str]) -> str:
 
 
 def _hottest_table(rates: pd.DataFrame, names: list[str], direction: Direction) -> Table:
-    each = -(-len(rates) // MOST_ROWS)
-    means = rates.groupby(pd.RangeIndex(len(rates)) // each).mean().set_index(rates.index[::each])
+    means, _step_s = _fitting(rates, MOST_ROWS)
     say = saying(rates.index[0], rates.index[-1])
     hottest = means.to_numpy().argmax(axis=1)
     rows = tuple(
@@ -262,11 +260,11 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
         return None
     seen = int((keys["units_per_s"] >= 0.01 * keys["units_per_s"].iloc[0]).sum())
     top = keys[: min(max(FEWEST_BARS, seen), MOST_BARS)]
-    names = [f"{shortened(_name(row), 24)}  {percent(row.share)}" for row in rows_of(top)]
+    names = [f"{shortened(_name(row), 24)}  {percent(row.share)}" for row in top.itertuples()]
     places, notes, axis = named_rows(names)
     made = figure(84 + 44 * len(top))
     for throttled, role in ((True, "throttled"), (False, "accent")):
-        mine = [place for place, row in enumerate(rows_of(top)) if bool(row.throttles) == throttled]
+        mine = [place for place, row in enumerate(top.itertuples()) if bool(row.throttles) == throttled]
         if mine:
             made.add_trace(_bars(top.iloc[mine], [places[place] for place in mine], unit, role, throttled))
     if ceiling_per_s <= FAR_ABOVE * top["units_per_s"].max():
@@ -287,7 +285,7 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
 
 
 def _bars(keys: pd.DataFrame, places: list[int], unit: str, role: str, throttled: bool) -> go.Bar:
-    words = [[safe(_name(row)), percent(row.share), whole(row.throttles)] for row in rows_of(keys)]
+    words = [[safe(_name(row)), percent(row.share), whole(row.throttles)] for row in keys.itertuples()]
     return go.Bar(
         orientation="h", x=compact(keys["units_per_s"]), y=places, width=0.36, marker_color=LIGHT[role],
         name=f"{DEMAND}, {'with' if throttled else 'no'} throttles", customdata=words,
@@ -315,7 +313,7 @@ def _table(keys: pd.DataFrame, unit: str) -> Table:
             "key": shortened(_name(row), 80), f"{DEMAND}, {unit}/s": measured(row.units_per_s),
             "share": percent(row.share), "throttles": whole(row.throttles),
         }
-        for row in rows_of(keys)
+        for row in keys.itertuples()
     )  # fmt: skip
     return Table(title="Hottest keys over the whole run", rows=rows, folded=True)
 
