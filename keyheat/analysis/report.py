@@ -1,6 +1,5 @@
 """A run read back from its directory, or evidence alone: everything that a report is made from."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +12,11 @@ import numpy.typing as npt
 from keyheat import runfiles
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.evidence.settings import Steps
-from keyheat.runfiles import FILES, US_PER_MS, FileProblem
+from keyheat.runfiles import FILES, FileProblem
 from keyheat.runs.formats import Diagnosis, Evidence, Label, TableFacts, read_diagnosis
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import read_counted_throttles, read_partitions, read_seconds
-from keyheat.terms import RESPONSE_TIME
 from keyheat.words import Capacity, Direction, Resource, has_capacity_model, index_of, label_of
 
 if TYPE_CHECKING:
@@ -101,77 +99,11 @@ def _of_rows(rows: Iterable[Any] | None, read: Any, amounts: tuple[str, ...]) ->
     }
 
 
-ACCEPTED = "accepted"
-SERVICE = frozenset({ACCEPTED, "throttled", "error"})
-"""What the service time of one attempt is kept by; the other tags are durations of another kind."""
-RESPONSE = "response"
-IN_WORDS = {
-    RESPONSE: RESPONSE_TIME,
-    "backoff": "back-off",
-    "logical": "as a whole",
-}
-TABLE_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
-POINTS_PER_NINE = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationLatency:
-    """One kind of duration of one operation, in milliseconds.
-
-    `outcome` is the service time's (`accepted`, `throttled`, `error`), or says what else it is: `response`
-    a request's response time, `backoff` between attempts, `logical` several requests.
-    """
-
-    operation: str
-    outcome: str
-    count: int
-    max_ms: float
-    curve: tuple[tuple[float, float], ...]  # (percentile, milliseconds)
-    table: tuple[float, ...]  # milliseconds at TABLE_PERCENTILES
-
-    @property
-    def words(self) -> str:
-        """The outcome, or the kind of duration, as a person reads it."""
-        return IN_WORDS.get(self.outcome, self.outcome)
-
-    @property
-    def drawn(self) -> bool:
-        """Whether its curve belongs beside those of single requests."""
-        return self.outcome in SERVICE or self.outcome == RESPONSE
-
-
-def read_latency(path: Path) -> tuple[OperationLatency, ...]:
-    """Every operation and outcome of the file that has requests. Raises `FileProblem`."""
+def read_latency(path: Path) -> "dict[str, HdrHistogram]":
+    """The histograms that have requests, by operation and outcome, in order. Raises `FileProblem`."""
     from keyheat.runs.latencies import read_latencies
 
-    found = sorted(read_latencies(path).items())
-    return tuple(_latency(tag, histogram) for tag, histogram in found if histogram.get_total_count())
-
-
-def percentile_grid(count: int) -> list[float]:
-    """Percentiles worth drawing for `count` values: evenly spaced nines, no further than one value."""
-    nines = math.log10(max(count, 10))
-    steps = math.floor(nines * POINTS_PER_NINE)
-    return [0.0] + [100 * (1 - 10 ** (-step / POINTS_PER_NINE)) for step in range(1, steps + 1)]
-
-
-def _latency(tag: str, histogram: "HdrHistogram") -> OperationLatency:
-    operation, _, outcome = tag.partition(".")
-    grid = percentile_grid(histogram.get_total_count())
-    at = histogram.get_percentile_to_value_dict([*grid, *TABLE_PERCENTILES])
-    return OperationLatency(
-        operation=operation,
-        outcome=outcome or "all",
-        count=histogram.get_total_count(),
-        max_ms=histogram.get_max_value() / US_PER_MS,
-        curve=(*((percentile, at[percentile] / US_PER_MS) for percentile in grid), _slowest(histogram)),
-        table=tuple(at[percentile] / US_PER_MS for percentile in TABLE_PERCENTILES),
-    )
-
-
-def _slowest(histogram: "HdrHistogram") -> tuple[float, float]:
-    """The end of the curve: the one slowest request."""
-    return 100 * (1 - 1 / max(histogram.get_total_count(), 10)), histogram.get_max_value() / US_PER_MS
+    return {tag: one for tag, one in sorted(read_latencies(path).items()) if one.get_total_count()}
 
 
 Content = TypeVar("Content")
@@ -194,7 +126,7 @@ class ReportRun:
     manifest: Manifest | None = None
     seconds: "pd.DataFrame | None" = None  # as `runs.frames` has them
     throttles: "pd.DataFrame | None" = None  # the same; several of a second may be one row
-    latency: tuple[OperationLatency, ...] | None = None
+    latency: "Mapping[str, HdrHistogram] | None" = None  # by operation and outcome, those with requests
     keys: Keys | None = None
     partitions: "pd.DataFrame | None" = None  # the rows of `partitions.parquet`, in the service's time
     missing: tuple[MissingFile, ...] = ()

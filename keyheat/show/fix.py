@@ -9,7 +9,6 @@ from typing import Any, Final
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
-from keyheat.analysis.report import TABLE_PERCENTILES
 from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import (
     NOTHING,
@@ -23,7 +22,7 @@ from keyheat.numbers import (
     some,
     whole,
 )
-from keyheat.runfiles import REPORT
+from keyheat.runfiles import REPORT, US_PER_MS
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
@@ -204,7 +203,7 @@ def _pairs(fix: Fix) -> Iterator[tuple[str, str, str]]:
         yield numbers(f"Accepted {side}s", partial(_units_per_s, side), partial(_rate, side))
     if (operation := _operation(fix)) is not None:
         for percentile in (50.0, 99.0):
-            of = partial(_service_time_ms, operation, TABLE_PERCENTILES.index(percentile))
+            of = partial(_service_time_ms, operation, percentile)
             yield numbers(f"{operation}, {SERVICE_TIME}, p{percentile:g}", of, milliseconds)
     yield numbers("Dollars per month", lambda one: one.dollars_per_month, a_month)
     if fix.remedy.queries_per_read is not None:
@@ -227,8 +226,8 @@ def _rate(direction: str, units_per_s: float) -> str:
     return rate(units_per_s, UNITS[direction])
 
 
-def _service_time_ms(operation: str, place: int, one: Tried) -> float | None:
-    return one.accepted_latency[operation].table[place]
+def _service_time_ms(operation: str, percentile: float, one: Tried) -> float | None:
+    return float(one.accepted_latency[operation].get_value_at_percentile(percentile)) / US_PER_MS
 
 
 def _in_words(values: Sequence[float], say: Callable[[float], str]) -> str:
@@ -242,7 +241,7 @@ def _operation(fix: Fix) -> str | None:
     """Of the operations that every run timed, the one with most accepted requests."""
     timed = [one.accepted_latency for side in fix.sides for one in side]
     common = set.intersection(*map(set, timed)) if timed else set()
-    return max(common, key=lambda name: sum(one[name].count for one in timed), default=None)
+    return max(common, key=lambda name: sum(one[name].get_total_count() for one in timed), default=None)
 
 
 def _labels(runs: Sequence[Tried]) -> str:

@@ -235,9 +235,9 @@ def _unit_worth(run: ReportRun, partitions: pd.DataFrame, resource: Resource) ->
 
 def _latency(run: ReportRun) -> Section:
     lines = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
-    if run.latency == ():
+    if run.latency == {}:
         lines.append("A simulation has no latencies." if run.simulated else "latency.hdr holds no requests.")
-    return _section("latency", "Latency", "Latency", [latency_figure(run.latency or ())], lines)
+    return _section("latency", "Latency", "Latency", [latency_figure(run.latency or {})], lines)
 
 
 def _generator(run: ReportRun) -> Section:

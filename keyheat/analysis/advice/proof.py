@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.loaded_step import beyond_provisioned
-from keyheat.analysis.report import ACCEPTED, OperationLatency, read_latency
+from keyheat.analysis.report import read_latency
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.plan.charges import pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices, consumed_dollars
@@ -32,6 +32,9 @@ from keyheat.runs.records import second_counts
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import Direction
+
+if TYPE_CHECKING:
+    from hdrh.histogram import HdrHistogram
 
 Kind = Literal["fixed", "not_fixed", "moved", "not_shown", "invalid"]
 
@@ -45,7 +48,7 @@ class Tried:
     manifest: Manifest
     measured: RunResult
     dollars_per_month: float | None
-    accepted_latency: Mapping[str, OperationLatency]  # service times of accepted requests, by operation
+    accepted_latency: "Mapping[str, HdrHistogram]"  # service times of accepted requests, by operation
     on_burst: tuple[str, Direction, str] | None = None  # who consumes more than is provisioned, in words
 
     @property
@@ -113,13 +116,13 @@ def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
     )
 
 
-def _accepted_latency(folder: Path) -> dict[str, OperationLatency]:
+def _accepted_latency(folder: Path) -> "dict[str, HdrHistogram]":
     """Nothing where the run timed nothing: a simulated one has no such file."""
     try:
         found = read_latency(folder / FILES[LATENCY])
     except FileProblem:
         return {}
-    return {one.operation: one for one in found if one.outcome == ACCEPTED}
+    return {tag.partition(".")[0]: one for tag, one in found.items() if tag.endswith(".accepted")}
 
 
 def _on_burst(folder: Path, manifest: Manifest, scenario: Scenario) -> tuple[str, Direction, str] | None:
