@@ -19,7 +19,7 @@ from keyheat.runfiles import REPORT
 from keyheat.runs.formats import PartitionFacts
 from keyheat.runs.metrics import constraint_of
 from keyheat.show.answer import Answer, Figure, Picture, Section, Table
-from keyheat.show.charts.base import shortened
+from keyheat.show.charts.base import rows_of, shortened
 from keyheat.show.charts.capacity import capacity_figure, change_table, changes_of, picture_of
 from keyheat.show.charts.generator import generator_figure, generator_words, latency_figure
 from keyheat.show.charts.heat import (
@@ -308,7 +308,7 @@ def reason_table(run: ReportRun) -> Table | None:
             "share": percent(row.count / groups["count"].sum()), "first (UTC)": say(row.first),
             "last (UTC)": say(row.last),
         }
-        for row in groups.itertuples()
+        for row in rows_of(groups)
     )  # fmt: skip
     return Table(title="Throttles by the reason that DynamoDB gave", rows=rows, folded=True)
 

@@ -1,6 +1,6 @@
 """What all charts share: figures in one style, axes of time, numbers and names made small and safe."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, Final
@@ -81,6 +81,11 @@ def stepped(values: pd.Series, step_s: float) -> dict[str, Any]:
         "x0": iso(float(values.index[0])), "dx": step_s * 1000, "y": [*numbers, numbers[-1]],
         "mode": "lines", "line_shape": "hv",
     }  # fmt: skip
+
+
+def rows_of(frame: pd.DataFrame) -> Iterable[Any]:
+    """The rows of a frame, their cells by name."""
+    return frame.itertuples()
 
 
 def highest(frame: pd.DataFrame) -> float:

@@ -20,6 +20,7 @@ from keyheat.show.charts.base import (
     lay_out,
     named_rows,
     row_axis,
+    rows_of,
     safe,
     shortened,
     time_axis,
@@ -260,11 +261,11 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
         return None
     seen = int((keys["units_per_s"] >= 0.01 * keys["units_per_s"].iloc[0]).sum())
     top = keys[: min(max(FEWEST_BARS, seen), MOST_BARS)]
-    names = [f"{shortened(_name(row), 24)}  {percent(row.share)}" for row in top.itertuples()]
+    names = [f"{shortened(_name(row), 24)}  {percent(row.share)}" for row in rows_of(top)]
     places, notes, axis = named_rows(names)
     made = figure(84 + 44 * len(top))
     for throttled, role in ((True, "throttled"), (False, "accent")):
-        mine = [place for place, row in enumerate(top.itertuples()) if bool(row.throttles) == throttled]
+        mine = [place for place, row in enumerate(rows_of(top)) if bool(row.throttles) == throttled]
         if mine:
             made.add_trace(_bars(top.iloc[mine], [places[place] for place in mine], unit, role, throttled))
     if ceiling_per_s <= FAR_ABOVE * top["units_per_s"].max():
@@ -285,7 +286,7 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
 
 
 def _bars(keys: pd.DataFrame, places: list[int], unit: str, role: str, throttled: bool) -> go.Bar:
-    words = [[safe(_name(row)), percent(row.share), whole(row.throttles)] for row in keys.itertuples()]
+    words = [[safe(_name(row)), percent(row.share), whole(row.throttles)] for row in rows_of(keys)]
     return go.Bar(
         orientation="h", x=compact(keys["units_per_s"]), y=places, width=0.36, marker_color=LIGHT[role],
         name=f"{DEMAND}, {'with' if throttled else 'no'} throttles", customdata=words,
@@ -313,7 +314,7 @@ def _table(keys: pd.DataFrame, unit: str) -> Table:
             "key": shortened(_name(row), 80), f"{DEMAND}, {unit}/s": measured(row.units_per_s),
             "share": percent(row.share), "throttles": whole(row.throttles),
         }
-        for row in keys.itertuples()
+        for row in rows_of(keys)
     )  # fmt: skip
     return Table(title="Hottest keys over the whole run", rows=rows, folded=True)
 
