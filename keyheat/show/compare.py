@@ -27,8 +27,9 @@ from keyheat.show import counts
 from keyheat.show.answer import Answer, Section, Table, Tone
 from keyheat.show.html import html_of, save
 from keyheat.show.report import card_of
-from keyheat.show.run import TO_DO
+from keyheat.show.run import ON_A_VIRTUAL_CLOCK, TO_DO
 from keyheat.show.verdict import BURST, limit_of
+from keyheat.words import capital
 
 INDEX: Final = "index.html"
 MOST_NAMED: Final = 5  # runs of one kind that the first sentence names
@@ -83,7 +84,10 @@ class ComparedRun:
             )  # fmt: skip
         link = quote(Path(relpath(self.folder / REPORT, out_dir)).as_posix())
         kept = tuple(fact for fact in self.card.facts if fact.id in TO_DO)
-        return replace(self.card, title=self.label, link=link, facts=kept, commands=(), notes=())
+        warnings = tuple(
+            line for line in self.card.warnings if line != ON_A_VIRTUAL_CLOCK
+        )  # said once for all
+        return replace(self.card, title=self.label, link=link, facts=kept, warnings=warnings)
 
 
 def write_comparison(path: Path, folders: Sequence[Path], generated_at: datetime) -> tuple[Answer, bool]:
@@ -203,7 +207,7 @@ def _numbers(runs: Sequence[ComparedRun]) -> Section:
 
 
 def _rows(runs: Sequence[ComparedRun]) -> Iterator[dict[str, str]]:
-    """A row for each measure, by the name that suites know; a run may be there twice."""
+    """A row for each measure, with the name that suites have for it; a run may be there twice."""
     labels = [run.label for run in runs]
     columns = [
         label if labels.count(label) == 1 else f"{label} ({place})"
@@ -213,7 +217,8 @@ def _rows(runs: Sequence[ComparedRun]) -> Iterator[dict[str, str]]:
     for name, measure in MEASURES.items():
         if any(one is not None and name in one.measures for one in summaries):
             cells = (_cell(one, name) for one in summaries)
-            yield {"measure": name, **dict(zip(columns, cells, strict=True)), "what it is": measure.says}
+            row = dict(zip(columns, cells, strict=True))
+            yield {"measure": capital(measure.says), **row, "in suites": name}
 
 
 def _cell(summary: RunSummary | None, name: str) -> str:

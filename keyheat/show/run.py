@@ -36,6 +36,7 @@ ADVICE: Final = {
     "cure": ("cure", "What to do for good", "For good"),
     "insufficient": ("not-enough", "What was simulated, and is not enough", ""),
 }
+ON_A_VIRTUAL_CLOCK: Final = "Simulated on a virtual clock: no request was sent, and there are no latencies."
 TO_DO: Final = ("now", "do")
 MODES: Final[Mapping[str | None, str]] = {"PROVISIONED": "provisioned", "PAY_PER_REQUEST": "on-demand"}
 
@@ -98,7 +99,7 @@ def _warnings(run: ReportRun) -> Iterator[str]:
     if manifest is not None and manifest.company is not None:
         yield manifest.company
     if run.simulated:
-        yield "Simulated on a virtual clock: no request was sent, and there are no latencies."
+        yield ON_A_VIRTUAL_CLOCK
     yield from map(sentence, run.health.missing)
     yield from map(sentence, manifest.table_notes if manifest else ())
     yield from (f"{capital(words)}." for words in carried_words(run.diagnosis))

@@ -23,7 +23,7 @@ def answer_of(*folders: Path):
 def cells(*folders: Path):
     """Measure -> what the table says of each run."""
     (table,) = answer_of(*folders).sections[0].tables
-    return {row[0]: row[1:-1] for row in table.cells}
+    return {row[-1]: row[1:-1] for row in table.cells}
 
 
 def change(run_dir, **fields):
