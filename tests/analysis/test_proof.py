@@ -63,7 +63,7 @@ def run(*limits: tuple[Limit, int], valid: bool = True, name: str = "run") -> Tr
     return Tried(
         folder=Path(name), diagnosis=diagnosis, manifest=Manifest(started_at=START, table=table),
         measured=measured(sum(count for _limit, count in limits)), dollars_per_month=None,
-        accepted_latency={},
+        measures={},
     )  # fmt: skip
 
 

@@ -16,25 +16,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.loaded_step import beyond_provisioned
-from keyheat.analysis.report import read_latency
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
+from keyheat.analysis.summarize import read_summary
 from keyheat.plan.charges import pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices, consumed_dollars
 from keyheat.plan.quotas import capacities_of
-from keyheat.runfiles import DIAGNOSIS, FILES, LATENCY, SECONDS, FileProblem
+from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
 from keyheat.runs.formats import HARDLY, Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.records import second_counts
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import Direction
-
-if TYPE_CHECKING:
-    from hdrh.histogram import HdrHistogram
 
 Kind = Literal["fixed", "not_fixed", "moved", "not_shown", "invalid"]
 
@@ -48,7 +45,7 @@ class Tried:
     manifest: Manifest
     measured: RunResult
     dollars_per_month: float | None
-    accepted_latency: "Mapping[str, HdrHistogram]"  # service times of accepted requests, by operation
+    measures: Mapping[str, float]  # of its summary
     on_burst: tuple[str, Direction, str] | None = None  # who consumes more than is provisioned, in words
 
     @property
@@ -111,18 +108,9 @@ def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
         manifest=manifest,
         measured=numbers,
         dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, billing),
-        accepted_latency=_accepted_latency(folder),
+        measures=read_summary(folder).measures,
         on_burst=None if scenario.timeline else _on_burst(folder, manifest, scenario),
     )
-
-
-def _accepted_latency(folder: Path) -> "dict[str, HdrHistogram]":
-    """Nothing where the run timed nothing: a simulated one has no such file."""
-    try:
-        found = read_latency(folder / FILES[LATENCY])
-    except FileProblem:
-        return {}
-    return {tag.partition(".")[0]: one for tag, one in found.items() if tag.endswith(".accepted")}
 
 
 def _on_burst(folder: Path, manifest: Manifest, scenario: Scenario) -> tuple[str, Direction, str] | None:
