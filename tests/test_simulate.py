@@ -69,7 +69,7 @@ def test_the_first_screen_says_what_came_out_and_the_files_are_those_of_a_run(
 
 
 def test_the_files_say_that_they_are_simulated_and_make_up_nothing(tmp_path: Path, verb: Verb) -> None:
-    verb("simulate", "sharded", "--out", tmp_path)
+    verb("simulate", "sharded", "--duration", "8", "--out", tmp_path)
     run = runfiles.read_json(tmp_path / "run.json", runfiles.RUN)
     assert (run["target"], run["status"], run["generator"]["bound"]) == ("simulated", "finished", False)
     assert run["generator"].keys() == {"bound", "checks", "missing"}, "no CPU, no lag, no lateness"
@@ -105,7 +105,7 @@ def test_totals_add_up_over_the_files(tmp_path: Path) -> None:
 
 def test_a_field_is_set_by_its_path(tmp_path: Path, verb: Verb) -> None:
     """Twenty shards take the heat off a key whose load test spreads nothing: it says how it was asked."""
-    said = verb("simulate", "hotkey", "--set", "keys.shards=20", "--out", tmp_path)
+    said = verb("simulate", "hotkey", "--set", "keys.shards=20", "--duration", "8", "--out", tmp_path)
     assert said.code == 0
     assert said.out.startswith("hotkey  No throttles\n")
     assert said.says("hotkey spreads no key by itself: its hot keys are divided among 20 shards")
@@ -119,7 +119,8 @@ def test_a_field_is_set_by_its_path(tmp_path: Path, verb: Verb) -> None:
 def test_what_a_simulation_cannot_measure_is_not_broken(
     verb: Verb, tmp_path: Path, threshold: str, code: int
 ) -> None:
-    said = verb("simulate", "hotkey", "--set", f"thresholds.{threshold}", "--out", tmp_path)
+    short = ("--duration", "8", "--out", tmp_path)
+    said = verb("simulate", "hotkey", "--set", f"thresholds.{threshold}", *short)
     assert said.code == code
     assert said.says("is not decided: a simulation cannot measure it") is (code == 0)
     assert ("is not decided" in (tmp_path / "report.html").read_text()) is (code == 0)

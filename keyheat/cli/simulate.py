@@ -90,7 +90,7 @@ def exit_code_of(diagnosis: "Diagnosis") -> int:
     return INVALID if spoiled else DONE
 
 
-def say_outcome(run: "ReportRun", folder: Path, how: How, notes: Sequence[str] = ()) -> None:
+def say_outcome(run: "ReportRun", folder: Path, how: How) -> None:
     """Print the first screen of a run, and where its report is, or its files."""
     if not in_words():
         return
@@ -98,7 +98,7 @@ def say_outcome(run: "ReportRun", folder: Path, how: How, notes: Sequence[str] =
     from keyheat.show.text import text_of
 
     report = folder / REPORT
-    out.print(text_of(first_screen(run, notes, brief=how.brief)))
+    out.print(text_of(first_screen(run, brief=how.brief)))
     out.print(strong("\nReport: ", report) if report.exists() else strong("\nFiles: ", folder), end="\n\n")
 
 
@@ -200,7 +200,7 @@ def simulated(
             if run is not None and how.report:
                 write_report(run, datetime.now(UTC))
     if run is not None and not how.quiet:
-        say_outcome(run, job.folder, how, notes)
+        say_outcome(run, job.folder, how)
     return diagnosis
 
 

@@ -61,7 +61,7 @@ def run_answer(run: ReportRun) -> Answer:
     )
 
 
-def first_screen(run: ReportRun, notes: Sequence[str] = (), *, brief: bool = False) -> Answer:
+def first_screen(run: ReportRun, *, brief: bool = False) -> Answer:
     """The answer without its reasons, and broken thresholds: what a verb prints that makes runs.
 
     One of several is `brief`: what happened, and what to do.
@@ -70,7 +70,7 @@ def first_screen(run: ReportRun, notes: Sequence[str] = (), *, brief: bool = Fal
     why = () if verdict.valid else verdict.because[:1]
     thresholds = tuple(section for section in whole.sections if section.id == "thresholds")
     facts = tuple(fact for fact in whole.facts if not brief or fact.id in TO_DO)
-    return replace(whole, facts=facts, sections=thresholds, notes=(*why, *notes))
+    return replace(whole, facts=facts, sections=thresholds, notes=why)
 
 
 def _name_of(run: ReportRun) -> str:

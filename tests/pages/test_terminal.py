@@ -44,8 +44,8 @@ def test_the_first_screen_says_why_evidence_does_not_decide(samples):
     run = load_run(samples["undetermined"])
     verdict = run.diagnosis.verdict.model_copy(update={"valid": False})
     undecided = replace(run, diagnosis=run.diagnosis.model_copy(update={"verdict": verdict}))
-    shown = first_screen(undecided, ["a note"])
-    assert (shown.notes, shown.sections) == ((verdict.because[0], "a note"), ())
+    shown = first_screen(undecided)
+    assert (shown.notes, shown.sections) == ((verdict.because[0],), ())
     assert shown.facts == run_answer(undecided).facts
 
 
