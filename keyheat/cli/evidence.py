@@ -137,7 +137,6 @@ def collect(
     collected_answer = Answer(
         title="Evidence",
         sentence=f"{shown(file)}, {since} to {until} UTC.",
-        tone="none",
         notes=tuple(f"Missing: {line}" for line in found.missing),
         commands=(f"keyheat analyze {what} --report",),
         data={"evidence": str(file), "missing": list(found.missing)},

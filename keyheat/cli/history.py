@@ -92,7 +92,7 @@ def pin(file: Path, name: str, session: str) -> int:
         kept.pin(name, named)
     sentence = f"{name} is session {named.id} of {named.suite}."
     data = {"format": FORMAT, "history": str(file), "pin": name, "session": named.id}
-    return _give(Answer(title="History", sentence=sentence, tone="none", data=data))
+    return _give(Answer(title="History", sentence=sentence, data=data))
 
 
 @verb("trend", "the points and the changes of each measure")
@@ -133,7 +133,7 @@ def prune(file: Path, keep: int) -> int:
     left = "; the history no longer refers to these run directories" if unreferred else ""
     data = {"format": FORMAT, "history": str(file), "sessions": sessions, "left": unreferred}
     title, notes = "History", tuple(unreferred)
-    return _give(Answer(title=title, sentence=f"{deleted}{left}.", tone="none", notes=notes, data=data))
+    return _give(Answer(title=title, sentence=f"{deleted}{left}.", notes=notes, data=data))
 
 
 def _give(shown: Answer) -> int:

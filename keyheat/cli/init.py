@@ -201,7 +201,6 @@ def _write_suite(
     return Answer(
         title=f"Suite {suite.name}",
         sentence=f"{path}: {some(len(cases), 'case')}: {', '.join(cases)}.",
-        tone="none",
         notes=(*(other for other in written if other != path), scheduled, FIRST_SESSION),
         commands=(f"keyheat regress {path}",),
         data={"suite": path, "name": suite.name, "cases": cases, "schedules": schedules, "written": written},
@@ -253,7 +252,6 @@ def _answer(
     return Answer(
         title=table.name,
         sentence=f"Scenario {shown(target)}{lines}.",
-        tone="none",
         notes=(*notes, *table.remarks, *(f"Not taken: {note}" for note in table.notes)),
         commands=(f"keyheat plan {shown(target)}", f"keyheat simulate {shown(target)}", *real),
         data={

@@ -36,7 +36,7 @@ def report(folder: Path, place: Path | None, show_keys: bool) -> int:
         raise click.UsageError("--show-keys goes with --csv")
     with working("drawing the report", bars):
         written = write_report(folder, datetime.now(UTC))
-    drawn = Answer(title=folder.name, sentence="Report drawn.", tone="none", data={"report": str(written)})
+    drawn = Answer(title=folder.name, sentence="Report drawn.", data={"report": str(written)})
     return give(drawn, DONE, page=written)
 
 
@@ -69,9 +69,7 @@ def _write_csv(folder: Path, place: Path, *, show_keys: bool) -> int:
     rows = [{"path": str(path), "rows": rows} for path, rows in written]
     notes = tuple(f"{shown(path)}: {some(rows, 'row')}" for path, rows in written)
     files = some(len(rows), "file")
-    return give(
-        Answer(title="Frames", sentence=f"{files}.", tone="none", notes=notes, data={"files": rows}), DONE
-    )
+    return give(Answer(title="Frames", sentence=f"{files}.", notes=notes, data={"files": rows}), DONE)
 
 
 Thing = TypeVar("Thing")

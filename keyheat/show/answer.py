@@ -126,7 +126,7 @@ class Answer:
 
     title: str
     sentence: str
-    tone: Tone
+    tone: Tone = "none"
     label: str = ""
     context: str = ""  # where and when, in one line
     question: str = ""

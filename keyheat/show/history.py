@@ -34,7 +34,6 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
     return Answer(
         title="History",
         sentence=f"{shown(file)}, the newest {some(len(rows), 'session')}." if rows else none,
-        tone="none",
         tables=(Table(title="Sessions", rows=tuple(rows)),) if rows else (),
         notes=tuple(
             f"Session {one.id} has no verdict: it is running, or it was killed. Its {some(one.runs, 'run')} "

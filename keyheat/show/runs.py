@@ -41,7 +41,6 @@ def runs_answer(
     return Answer(
         title="All runs",
         sentence=f"{some(len(runs), 'run')} of {scenarios}." if runs else f"No run yet in {where}.",
-        tone="none",
         context=where,
         tables=(table,) if runs else (),
         notes=tuple(f"Not read: {shown(problem.place)}: {problem.why}" for problem in problems),
