@@ -109,9 +109,9 @@ def by_the_terminal(run: Path) -> Shown:
 
 def by_compare(run: Path) -> Shown:
     (table,) = comparison_answer([ComparedRun.read(run)], run.parent).sections[0].tables
-    rows = {row[-1]: row[1] for row in table.cells}
-    yield "accepted", "compare", rows[ACCEPTED].replace("units", "WCU")
-    yield "share", "compare", rows["throttle_share"]
+    rows = {row[0]: row[1] for row in table.cells}
+    yield "accepted", "compare", rows["Accepted writes"].replace("units", "WCU")
+    yield "share", "compare", rows["Throttled attempts"]
 
 
 def by_a_fix(run: Path) -> Shown:

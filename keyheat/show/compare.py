@@ -29,7 +29,6 @@ from keyheat.show.html import html_of, save
 from keyheat.show.report import card_of
 from keyheat.show.run import ON_A_VIRTUAL_CLOCK, TO_DO
 from keyheat.show.verdict import BURST, limit_of
-from keyheat.words import capital
 
 INDEX: Final = "index.html"
 MOST_NAMED: Final = 5  # runs of one kind that the first sentence names
@@ -207,7 +206,7 @@ def _numbers(runs: Sequence[ComparedRun]) -> Section:
 
 
 def _rows(runs: Sequence[ComparedRun]) -> Iterator[dict[str, str]]:
-    """A row for each measure, with the name that suites have for it; a run may be there twice."""
+    """A row for each measure; a run may be there twice."""
     labels = [run.label for run in runs]
     columns = [
         label if labels.count(label) == 1 else f"{label} ({place})"
@@ -217,8 +216,7 @@ def _rows(runs: Sequence[ComparedRun]) -> Iterator[dict[str, str]]:
     for name, measure in MEASURES.items():
         if any(one is not None and name in one.measures for one in summaries):
             cells = (_cell(one, name) for one in summaries)
-            row = dict(zip(columns, cells, strict=True))
-            yield {"measure": capital(measure.says), **row, "in suites": name}
+            yield {"measure": measure.title, **dict(zip(columns, cells, strict=True))}
 
 
 def _cell(summary: RunSummary | None, name: str) -> str:

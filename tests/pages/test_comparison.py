@@ -23,7 +23,7 @@ def answer_of(*folders: Path):
 def cells(*folders: Path):
     """Measure -> what the table says of each run."""
     (table,) = answer_of(*folders).sections[0].tables
-    return {row[-1]: row[1:-1] for row in table.cells}
+    return {row[0]: row[1:] for row in table.cells}
 
 
 def change(run_dir, **fields):
@@ -43,7 +43,7 @@ def test_every_measure_is_a_row(samples, golden: Golden):
 @pytest.mark.slow
 def test_what_one_run_lacks_has_a_reason_and_wrong_reads_come_first(samples, a_run):
     counting = change(a_run("sharded"), counted={"reads.checked": 20.0, "reads.missing": 1.0})
-    first = cells(samples["hotkey"], counting)["first_throttle_s"]
+    first = cells(samples["hotkey"], counting)["First throttle after"]
     assert first[1] == "nothing was throttled"
     (wrong,) = answer_of(counting).sections[0].wrong
     assert "1 item was not found" in wrong
