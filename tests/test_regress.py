@@ -208,7 +208,7 @@ def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any)
     assert "::error" in said.out + said.err
     for words in (
         "The baseline, session 1 of ",
-        "too-small: scale 1 → 0.5",
+        "too-small scale 1 0.5",
         "--new-baseline",
         "paired = true",
         "--force",

@@ -50,10 +50,7 @@ def compare(folders: tuple[Path, ...], file: Path) -> int:
 
     with working(f"drawing {len(folders)} runs", bars):
         compared, valid = write_comparison(file, folders, datetime.now(UTC))
-    data = {"page": str(file), "valid": valid}
-    brief = Answer(
-        title=compared.title, label=compared.label, sentence=compared.sentence, tone=compared.tone, data=data
-    )
+    brief = replace(compared, parts=(), sections=(), data={"valid": valid})
     return give(brief, DONE if valid else INVALID, page=file)
 
 
