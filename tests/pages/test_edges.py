@@ -57,7 +57,7 @@ def test_a_run_of_one_second():
 def test_a_run_that_sent_nothing():
     throttles = of_rows("throttles", THROTTLES_SCHEMA.empty_table())
     run = ReportRun(
-        diagnosis=diagnosis("none", None, None), seconds=seconds(), throttles=throttles, latency=()
+        diagnosis=diagnosis("none", None, None), seconds=seconds(), throttles=throttles, latency={}
     )
     text = page_of(run)
     assert "Nothing was throttled." in text

@@ -78,7 +78,7 @@ def test_sessions_are_listed_and_shown(kept: Path, run: Run) -> None:
 
 
 def test_a_name_is_pinned_and_shown(kept: Path, run: Run) -> None:
-    assert run(PIN).out == "release-2 is session 6 of nightly\n"
+    assert run(PIN).says("release-2 is session 6 of nightly.")
     assert re.search("Pinned +release-2", run("keyheat history show release-2").out)
     assert "pinned release-2" in run(LIST).out
     for wrong in ("pin 12 6", "pin '' 6", "show nothing", f"show {2**63}"):
