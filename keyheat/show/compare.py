@@ -213,8 +213,10 @@ def _rows(runs: Sequence[ComparedRun]) -> Iterator[dict[str, str]]:
         for place, label in enumerate(labels, start=1)
     ]
     summaries = [run.summary for run in runs]
+    have = [one.measures.keys() for one in summaries if one is not None]
     for name, measure in MEASURES.items():
-        if any(one is not None and name in one.measures for one in summaries):
+        exact = name.removeprefix("mean_")
+        if any(name in one and (name == exact or exact not in one) for one in have):  # else said twice
             cells = (_cell(one, name) for one in summaries)
             yield {"measure": measure.title, **dict(zip(columns, cells, strict=True))}
 
