@@ -9,6 +9,7 @@ from dataclasses import replace
 from time import time
 from typing import Any, Final, TextIO
 
+import numpy as np
 from gevent.socket import wait_read
 
 from keyheat.load.guard.budget import over_budget
@@ -27,7 +28,7 @@ from keyheat.plan.prices import load_prices
 from keyheat.plan.totals import LoadTotals
 from keyheat.scenario.variants import lasting
 
-NOTHING_SENT: Final = LoadTotals(duration_s=0.0, sides={}, operations=())
+NOTHING_SENT: Final = LoadTotals(duration_s=0.0, requests_per_s=np.zeros(0), sides={}, operations=())
 
 
 def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
