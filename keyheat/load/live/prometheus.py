@@ -69,13 +69,13 @@ COUNTED: Final = {
 """Metric -> what a record calls it among what is counted by name."""
 
 
-def _metric(named: str, says: str) -> Metric:
+def _metric(kind_and_name: str, says: str) -> Metric:
     kind: Any
-    kind, name = named.split()
+    kind, name = kind_and_name.split()
     return Metric(name=f"{PREFIX}_load_{name}", says=says, points=(), kind=kind)
 
 
-LOAD_METRICS: Final = tuple(_metric(named, says) for named, says in SAYS.items())
+LOAD_METRICS: Final = tuple(_metric(*entry) for entry in SAYS.items())
 """All of them."""
 
 
