@@ -61,7 +61,7 @@ def serve(options: EndpointOptions) -> int:
             file=sys.stderr,
         )
     clock = ServiceClock(time.time)
-    regions = Regions(_service(options, clock), options.publish_delay_s)
+    regions = Regions(_service(options, clock))
     if wrong := [*_set_faults(regions, options.faults), *_fill(regions, options.contents)]:
         print("\n".join(wrong), file=sys.stderr)
         return WRONG_USE
@@ -83,7 +83,7 @@ def _set_faults(regions: Regions, path: Path | None) -> Iterator[str]:
         from keyheat.endpoint.faults.rules import FaultRulesError, load_rules
 
         try:
-            regions.set_faults(Faults(regions.home, load_rules(path)))
+            regions.set_faults(Faults(load_rules(path), regions.home.clock()))
         except FaultRulesError as error:
             yield str(error)
 
@@ -121,6 +121,7 @@ def _service(options: EndpointOptions, clock: ServiceClock) -> Service:
         region=options.region,
         scale=options.scale,
         seed=options.seed,
+        publish_delay_s=options.publish_delay_s,
         durations=options.durations,
         behaviour=options.behaviour,
         streams=Streams(max_bytes=options.stream_bytes),

@@ -5,62 +5,40 @@
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsights_HowItWorks.html
 
-Up to `MOST_KEYS` different keys are counted exactly. One more, and every count is lowered by that of the key
-in the middle, and those that reach zero go: a count is then too low by at most the minute's total / `KEPT`.
-Misra and Gries, "Finding repeated elements", 1982: https://doi.org/10.1016/0167-6423(82)90012-0
+Counts are exact up to `MOST_KEYS` keys of a minute, and too low beyond (`HeavyHitters`).
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from heapq import nlargest
-from math import inf
 from typing import Literal
 
 from keyheat.endpoint.itemkeys import partition_end, shown, sort_end
 from keyheat.endpoint.schema import KeySchema
+from keyheat.heavyhitters import HeavyHitters
 from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
 from keyheat.model.resources import Refusal
 from keyheat.words import Direction
 
 MOST_KEYS = 2000
-KEPT = MOST_KEYS // 2
 SHOWN = 100  # keys kept of a minute that is over: four times as many as a report shows
 
 
 @dataclass(slots=True)
-class KeyCounts:
-    """One minute of one rule: values by key, and what is exact whatever the number of keys."""
+class KeyCounts(HeavyHitters[bytes]):
+    """Values by key in one minute of one rule."""
 
-    values: dict[bytes, float] = field(default_factory=dict)
-    total: float = 0.0
-    samples: int = 0
-    least: float = inf  # of a single request
-    most: float = 0.0
+    most: int = MOST_KEYS
     unique: int = 0  # different keys, once the minute is over
-
-    def add(self, key: bytes, value: float) -> None:
-        values = self.values
-        values[key] = values.get(key, 0.0) + value
-        self.total += value
-        self.samples += 1
-        self.least, self.most = min(self.least, value), max(self.most, value)
-        if len(values) > MOST_KEYS:
-            self._lower()
-
-    def close(self) -> None:
-        """The minute is over: keep the largest keys alone."""
-        self.unique = self.contributors
-        self.values = dict(nlargest(SHOWN, self.values.items(), key=lambda pair: pair[1]))
 
     @property
     def contributors(self) -> int:
-        """How many keys are known to have contributed: a lower bound where there were too many to hold."""
-        return max(self.unique, len(self.values))
+        """The number of different keys: a lower bound where there were too many to hold."""
+        return max(self.unique, len(self.held), self.most + 1 if self.taken else 0)
 
-    def _lower(self) -> None:
+    def close(self) -> None:
+        """Keep the largest keys alone, now that the minute is over."""
         self.unique = self.contributors
-        middle = nlargest(KEPT + 1, self.values.values())[-1]
-        self.values = {key: value - middle for key, value in self.values.items() if value > middle}
+        self.held = {key: self.held[key] for key in self.top(SHOWN)}
 
 
 Kind = Literal["PKC", "PKT", "SKC", "SKT"]

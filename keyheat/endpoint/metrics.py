@@ -34,7 +34,7 @@ def metrics_of(regions: Regions) -> Iterator[Metric]:
         for service, table in regions.tables().values()
         for lane in table.model.minutes.totals()
     ]
-    requests = tuple(({"operation": name}, float(count)) for name, count in regions.asked.items())
+    requests = tuple(({"operation": name}, float(count)) for name, count in regions.requests.items())
     yield replace(REQUESTS, points=requests)
     yield replace(THROTTLES, points=tuple(point for pair in lanes for point in _throttles(*pair)))
     consumed = ((_labels(table, lane.index, lane.direction), lane.consumed_units) for table, lane in lanes)

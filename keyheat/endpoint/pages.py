@@ -62,8 +62,14 @@ class Pages:
     regions: Regions
     clock: ServiceClock | None = None
 
-    def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes:
-        """The whole response to a request whose URL begins with `PREFIX`."""
+    def answer(
+        self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None
+    ) -> bytes | None:
+        """The whole response to a request; None if it is for none of the pages."""
+        if method == b"GET" and url == b"/":
+            return response(200, b"healthy: keyheat\n", content_type=b"text/plain")
+        if not url.startswith(PREFIX):
+            return None
         split = urlsplit(url.decode("latin-1"))
         visit = Visit(parse_qs(split.query).get("table", [""])[0], headers, body)
         try:
@@ -85,14 +91,14 @@ class Pages:
 
     def requests(self, visit: Visit) -> object:
         """Requests by operation, whatever they were answered."""
-        return self.regions.asked
+        return self.regions.requests
 
     def tables(self, visit: Visit) -> list[str]:
         return sorted(self.regions.tables())
 
     def decisions(self, visit: Visit) -> object:
         """What a table admitted and refused, second by second."""
-        return self._model(visit).decisions.rows()
+        return self._model(visit).decisions()
 
     def partitions(self, visit: Visit) -> object:
         """The same step by step, for each partition."""
@@ -126,7 +132,7 @@ class Pages:
     def faults(self, visit: Visit) -> object:
         """The rules that are set, how often each was asked and struck, and since when they are set."""
         faults = self.regions.home.faults
-        return {"rules": []} if faults is None else faults.report()
+        return {"rules": []} if faults is None else faults.report(self.regions.home.clock())
 
     def set_faults(self, visit: Visit) -> object:
         """Set rules, or say everything that is wrong with them; then those that there were stay."""
@@ -137,7 +143,7 @@ class Pages:
         from keyheat.endpoint.faults.rules import FaultRulesError, checked_rules
 
         try:
-            self.regions.set_faults(Faults(self.regions.home, checked_rules("rules", rules)))
+            self.regions.set_faults(Faults(checked_rules("rules", rules), self.regions.home.clock()))
         except FaultRulesError as error:
             raise PageError(400, str(error), errors=error.errors) from None
         return self.faults(visit)
@@ -176,7 +182,7 @@ class Pages:
             self.clock.advance(seconds)
         except ValueError as error:
             raise PageError(400, f"seconds: {error}") from None
-        return {"now_s": round(self.regions.home.now_s(), 3), "ahead_s": self.clock.ahead_s}
+        return {"now_s": round(self.regions.home.clock(), 3), "ahead_s": self.clock.ahead_s}
 
 
 Handler = Callable[[Pages, Visit], object]

@@ -21,7 +21,7 @@ from keyheat.endpoint.legacy import LEGACY, translated
 from keyheat.endpoint.shapes import Shape, shapes_of
 
 if TYPE_CHECKING:
-    from keyheat.endpoint.service import Handler, Service
+    from keyheat.endpoint.service import Context, Handler
 
 
 JAVA_NAMES = {"string": "String", "integer": "Integer", "long": "Long", "boolean": "Boolean"}
@@ -43,9 +43,9 @@ def check_shape(operation: str, request: Mapping[str, Any], api: str = "dynamodb
 def shape_checked(operation: str, handler: "Handler", api: str = "dynamodb") -> "Handler":
     """The handler behind the check of its request's shape."""
 
-    def handle(service: "Service", request: dict[str, Any]) -> bytes | dict[str, Any]:
+    def handle(context: "Context", request: dict[str, Any]) -> bytes | dict[str, Any]:
         check_shape(operation, request, api)
-        return handler(service, request)
+        return handler(context, request)
 
     return handle
 

@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConsumedCapac
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orjson import Fragment
 
@@ -15,12 +15,16 @@ from keyheat.endpoint.contributors import IndexUse, Insights
 from keyheat.endpoint.errors import ServiceError, throttled, validation_error
 from keyheat.endpoint.itemkeys import Key
 from keyheat.endpoint.itemstore import EntryChange, ItemChange, json_of, size_of
-from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import Item
 from keyheat.model.limits import MAX_ITEM_BYTES
 from keyheat.model.resources import Refusal
 from keyheat.model.transactions import IndexWrite
 from keyheat.model.units import write_units
+from keyheat.words import Direction
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.service import Context
 
 Kind = str
 """`ReadCapacityUnits` or `WriteCapacityUnits`."""
@@ -154,9 +158,15 @@ def _index_uses(asked: WriteBill) -> Iterator[IndexUse]:
                 yield part.index, key[0], part.units
 
 
-def admit(table: Table, operation: str, key: Key, asked: WriteBill, now_s: float) -> None:
-    """Ask the model for a write. Raises the throttling exception if it refuses, and counts the request."""
-    refusal = table.model.admit_write(key[1], asked.units, now_s, asked.index_writes)
+def admit(context: "Context", table: Table, operation: str, key: Key, asked: WriteBill) -> None:
+    """Ask fault rules and the model for a write. Raises the throttling exception, and counts the request."""
+    now_s, faults, refusal = context.now_s, context.service.faults, None
+    if faults is not None:
+        refusal = faults.refusal(context, operation, Aim(table, Direction.WRITE, key[0]))
+    if refusal is None:
+        refusal = table.model.admit_write(
+            key[1], asked.units, now_s, asked.index_writes, connection=context.connection
+        )
     if table.counting is not None:
         count_write(table.counting, key[0], asked, refusal, now_s)
     if refusal is not None:

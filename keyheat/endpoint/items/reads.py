@@ -32,7 +32,7 @@ from keyheat.endpoint.items.pages import (
 from keyheat.endpoint.itemstore import Shelf, json_of, size_of
 from keyheat.endpoint.requests import Request, checked
 from keyheat.endpoint.schema import IndexSchema, KeySchema
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import Item, check_item
 from keyheat.model.keyspace import HASH_BYTES, WHOLE
@@ -68,10 +68,10 @@ class ReadRequest:
         return self.table.items.items if self.index is None else self.table.items.index(self.index.name)
 
 
-def query(service: Service, request: Request) -> bytes:
+def query(context: Context, request: Request) -> bytes:
     """Items of one partition key, in the order of the sort key."""
     request = checked("Query", request)
-    table = service.catalog.get(request["TableName"])
+    table = context.service.catalog.get(request["TableName"])
     index = asked_index(table, request)
     require_expressions(request, (KIND, FILTER, PROJECTION))
     if request.get(KIND) is None:
@@ -100,13 +100,13 @@ def query(service: Service, request: Request) -> bytes:
         filter=filtering,
         selection=selection_of(request, table.schema.keys, index, projection),
     )
-    return _answer(service, asked, request)
+    return _answer(context, asked, request)
 
 
-def scan(service: Service, request: Request) -> bytes:
+def scan(context: Context, request: Request) -> bytes:
     """Items of the whole table or index, or of one of several equal segments of it, in hash order."""
     request = checked("Scan", request)
-    table = service.catalog.get(request["TableName"])
+    table = context.service.catalog.get(request["TableName"])
     index = asked_index(table, request)
     expressions, filtering, projection = None, None, None
     if require_expressions(request, (FILTER, PROJECTION)):
@@ -124,7 +124,7 @@ def scan(service: Service, request: Request) -> bytes:
         filter=filtering,
         selection=selection_of(request, table.schema.keys, index, projection),
     )
-    return _answer(service, asked, request)
+    return _answer(context, asked, request)
 
 
 def asked_index(table: Table, request: Request) -> IndexSchema | None:
@@ -223,20 +223,20 @@ class PageRead:
     consumed: ConsumedCapacity
 
 
-def read(service: Service, asked: ReadRequest, limit: int | None, *, consistent: bool) -> PageRead:
+def read(context: Context, asked: ReadRequest, limit: int | None, *, consistent: bool) -> PageRead:
     """Look at a page, ask for what it costs, and pick what is answered of it. Raises `ServiceError`."""
     keys = asked.shelf.between(*asked.stored, descending=asked.descending)
     page = read_page(asked.shelf, keys, limit)
     consumed = _consumed(asked, page, consistent=consistent)
-    _admit(service, asked, page, consumed.total, consistent=consistent)
+    _admit(context, asked, page, consumed.total, consistent=consistent)
     count, items = _items(asked, page)
     more = page.records[-1] if page.more else None
     last = None if more is None else last_evaluated(more, asked.table.schema.keys, asked.index)
     return PageRead(count, len(page.records), page.total_bytes, items, last, consumed)
 
 
-def _answer(service: Service, asked: ReadRequest, request: Request) -> bytes:
-    page = read(service, asked, request.get("Limit"), consistent=bool(request.get("ConsistentRead")))
+def _answer(context: Context, asked: ReadRequest, request: Request) -> bytes:
+    page = read(context, asked, request.get("Limit"), consistent=bool(request.get("ConsistentRead")))
     parts = [b'{"Count":%d,"ScannedCount":%d' % (page.count, page.scanned)]
     if page.items is not None:
         parts += [b',"Items":', page.items]
@@ -270,16 +270,20 @@ def _whole(asked: ReadRequest, page: RecordPage) -> list[bytes]:
     return [asked.table.items.of_entry(record) for record in page.records]
 
 
-def _admit(service: Service, asked: ReadRequest, page: RecordPage, units: float, *, consistent: bool) -> None:
+def _admit(context: Context, asked: ReadRequest, page: RecordPage, units: float, *, consistent: bool) -> None:
     """Ask for the whole page at the place where it begins, though a long scan page may cross partitions."""
-    now_s, model = service.now_s(), asked.table.model
+    now_s, model = context.now_s, asked.table.model
     at = position_of(asked.stored[0] if page.first is None else page.first)
     name = None if asked.index is None or asked.index.local else asked.index.name
-    if service.faults is not None:
+    faults, refusal = context.service.faults, None
+    if faults is not None:
         partition = asked.stored[0] if asked.keyed else None
-        operation = asked.operation.partition(",")[0]
-        service.faults.meet(operation, Aim(asked.table, Direction.READ, partition, asked.index))
-    refusal = model.admit_read(at, units, now_s, index=name, eventual=not consistent)
+        aim = Aim(asked.table, Direction.READ, partition, asked.index)
+        refusal = faults.refusal(context, asked.operation, aim)
+    if refusal is None:
+        refusal = model.admit_read(
+            at, units, now_s, index=name, eventual=not consistent, connection=context.connection
+        )
     if asked.table.counting is not None:
         _count(asked.table.counting, asked, page, units, refusal, now_s)
     if refusal is not None:

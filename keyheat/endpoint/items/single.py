@@ -42,7 +42,7 @@ from keyheat.model.units import item_bytes, read_units
 from keyheat.words import Direction
 
 if TYPE_CHECKING:
-    from keyheat.endpoint.service import Service
+    from keyheat.endpoint.service import Context
 
 CONDITION = "ConditionExpression"
 Answer = dict[str, Any]
@@ -139,35 +139,33 @@ def planned(table: Table, asked: WriteRequest, old: bytes | None) -> ItemChange:
 
 
 def write(
-    service: "Service", operation: str, table: Table, asked: WriteRequest, shows_failed: str | None = None
+    context: "Context", operation: str, table: Table, asked: WriteRequest, shows_failed: str | None = None
 ) -> tuple[ItemChange, WriteBill]:
     """Test, bill, ask and make one write: what it changed and cost. Raises `ServiceError`.
 
     `operation` is as its metrics have it, with a further dimension where there is one; `shows_failed`:
     ReturnValuesOnConditionCheckFailure.
     """
-    now_s, old = service.now_s(), table.items.get(asked.key[0])
+    now_s, old = context.now_s, table.items.get(asked.key[0])
     if table.ongoing.lasts_s and table.ongoing.meets(asked.key[0], now_s):
         table.model.minutes.transaction_conflict(now_s)
         raise transaction_conflict()
-    if service.faults is not None:
-        service.faults.meet(operation.partition(",")[0], Aim(table, Direction.WRITE, asked.key[0]))
     if asked.condition is not None and not asked.holds({} if old is None else orjson.loads(json_of(old))):
         new_bytes = 0 if asked.put is None else item_bytes(asked.put)
-        admit(table, operation, asked.key, bill_of_failed(old, new_bytes), now_s)
+        admit(context, table, operation, asked.key, bill_of_failed(old, new_bytes))
         table.model.minutes.conditional_check_failed(now_s)
         raise condition_failed(old, shows_failed)
     change = planned(table, asked, old)
     cost = bill(change)
-    admit(table, operation, asked.key, cost, now_s)
+    admit(context, table, operation, asked.key, cost)
     make(table, change, now_s)
     return change, cost
 
 
-def _write(service: "Service", operation: str, table: Table, asked: WriteRequest, request: Request) -> Answer:
+def _write(context: "Context", operation: str, table: Table, asked: WriteRequest, request: Request) -> Answer:
     """Make one write, and answer as the request wants."""
     shows_failed = request.get("ReturnValuesOnConditionCheckFailure")
-    change, cost = write(service, operation, table, asked, shows_failed)
+    change, cost = write(context, operation, table, asked, shows_failed)
     answer: Answer = returned(asked, change, request.get("ReturnValues"))
     level = level_of(request)
     if level != "NONE":
@@ -196,41 +194,45 @@ def _only_all_old(request: Request) -> None:
         raise validation_error("ReturnValues can only be ALL_OLD or NONE")
 
 
-def put_item(service: "Service", request: Request) -> bytes | Answer:
+def put_item(context: "Context", request: Request) -> bytes | Answer:
     """Store an item, in the place of the one under its key."""
     request = checked("PutItem", request)
-    table = service.catalog.get(request["TableName"])
+    table = context.service.catalog.get(request["TableName"])
     _only_all_old(request)
-    return _write(service, "PutItem", table, asked_put(table, request), request) or b"{}"
+    return _write(context, "PutItem", table, asked_put(table, request), request) or b"{}"
 
 
-def delete_item(service: "Service", request: Request) -> bytes | Answer:
+def delete_item(context: "Context", request: Request) -> bytes | Answer:
     request = checked("DeleteItem", request)
-    table = service.catalog.get(request["TableName"])
+    table = context.service.catalog.get(request["TableName"])
     _only_all_old(request)
-    return _write(service, "DeleteItem", table, asked_delete(table, request), request) or b"{}"
+    return _write(context, "DeleteItem", table, asked_delete(table, request), request) or b"{}"
 
 
-def update_item(service: "Service", request: Request) -> bytes | Answer:
+def update_item(context: "Context", request: Request) -> bytes | Answer:
     """Change an item, or make it if it is not there."""
     request = checked("UpdateItem", request)
-    table = service.catalog.get(request["TableName"])
-    return _write(service, "UpdateItem", table, asked_update(table, request), request) or b"{}"
+    table = context.service.catalog.get(request["TableName"])
+    return _write(context, "UpdateItem", table, asked_update(table, request), request) or b"{}"
 
 
-def get_item(service: "Service", request: Request) -> bytes | Answer:
+def get_item(context: "Context", request: Request) -> bytes | Answer:
     """One item, or the named parts of it, read eventually consistent unless asked otherwise."""
     request = checked("GetItem", request)
-    table = service.catalog.get(request["TableName"])
+    table = context.service.catalog.get(request["TableName"])
     projection = asked_projection(request)
     key = checked_key(table.schema.keys, check_item(request["Key"]))
     held = table.items.get(key[0])
     consistent = bool(request.get("ConsistentRead"))
     units = read_units(0 if held is None else size_of(held), consistent=consistent)
-    now_s = service.now_s()
-    if service.faults is not None:
-        service.faults.meet("GetItem", Aim(table, Direction.READ, key[0]))
-    refusal = table.model.admit_read(key[1], units, now_s, eventual=not consistent)
+    now_s = context.now_s
+    refusal = None
+    if context.service.faults is not None:
+        refusal = context.service.faults.refusal(context, "GetItem", Aim(table, Direction.READ, key[0]))
+    if refusal is None:
+        refusal = table.model.admit_read(
+            key[1], units, now_s, eventual=not consistent, connection=context.connection
+        )
     if table.counting is not None:
         table.counting.read_or_refused(key[0], units, refusal, now_s)
     if refusal is not None:

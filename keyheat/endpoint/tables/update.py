@@ -22,7 +22,7 @@ from keyheat.endpoint.schema import (
     invalid,
     used_attributes,
 )
-from keyheat.endpoint.service import Service, asked_view
+from keyheat.endpoint.service import Context, asked_view
 from keyheat.endpoint.tables.catalog import (
     Table,
     TableChange,
@@ -187,9 +187,9 @@ CHANGES = (
 )
 
 
-def update_table(service: Service, request: dict[str, Any]) -> dict[str, Any]:
+def update_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """UpdateTable. The answer shows the table UPDATING, still with its old capacity."""
-    now_s = service.now_s()
+    service, now_s = context.service, context.now_s
     refuse_what_is_not_here(request)
     if all(request.get(member) is None for member in CHANGES):
         raise validation_error(f"At least one of {', '.join(CHANGES)} is required")
