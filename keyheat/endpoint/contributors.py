@@ -67,7 +67,6 @@ class InsightRule:
         return [attribute.name for attribute in (*self.keys.partitions, *sorts)]
 
     def shown(self, key: bytes) -> list[str]:
-        """A counted key as text."""
         return shown(self.keys, key)
 
     def count(self, stored: bytes, value: float, now_s: float) -> None:
@@ -84,7 +83,7 @@ class InsightRule:
         if self._minute in self.minutes:
             self.minutes[self._minute].close()
         self.minutes.setdefault(minute, KeyCounts())
-        for old in [one for one in self.minutes if one <= minute - MINUTES_KEPT * MINUTE_S]:
+        for old in [minute_s for minute_s in self.minutes if minute_s <= minute - MINUTES_KEPT * MINUTE_S]:
             del self.minutes[old]
         self._minute = minute
 
@@ -133,15 +132,14 @@ class KeyWatch:
         """Turn on, or switch the mode: rules of both modes go on as they were."""
         if self.on and mode == self.mode:
             return
-        wanted = list(kinds(mode, self.keys))
+        new_kinds = list(kinds(mode, self.keys))
         self.rules = {
             kind: self.rules.get(kind) or InsightRule(rule_name(kind, resource, now_s), kind, self.keys)
-            for kind in wanted
+            for kind in new_kinds
         }
         self._change(on=True, mode=mode, now_s=now_s, takes_s=takes_s)
 
     def disable(self, now_s: float, takes_s: float) -> None:
-        """Turn off: the rules go, and what they counted."""
         if self.on:
             self.rules = {}
             self._change(on=False, mode=self.mode, now_s=now_s, takes_s=takes_s)
@@ -150,7 +148,7 @@ class KeyWatch:
         self.on, self.mode, self.updated_s, self.settled_s = on, mode, now_s, now_s + takes_s
 
     def accessed(self, stored: bytes, value: float, now_s: float) -> None:
-        """A request for a key was served."""
+        """Count a served request for a key."""
         self._count(("PKC", "SKC"), stored, value, now_s)
 
     def throttled(self, stored: bytes, now_s: float) -> None:
@@ -174,7 +172,6 @@ class Insights:
 
     @property
     def on(self) -> bool:
-        """Whether anything is counted."""
         return any(watch.on for watch in self.watches.values())
 
     def wrote(self, stored: bytes, units: float, uses: Iterable[IndexUse], now_s: float) -> None:
@@ -191,7 +188,7 @@ class Insights:
             watch.accessed(stored, units, now_s)
 
     def read_or_refused(self, stored: bytes, units: float, refusal: Refusal | None, now_s: float) -> None:
-        """One item of the table was read, or could not be."""
+        """Count a read of one item, served or refused."""
         if refusal is None:
             self.read(stored, units, now_s)
         else:

@@ -19,7 +19,6 @@ class Delivery:
     loses: Loss = "none"
 
     def sent(self) -> bytes:
-        """The bytes of the response that are sent."""
         if self.loses == "all":
             return b""
         raw = self.raw

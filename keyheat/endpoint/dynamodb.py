@@ -75,7 +75,7 @@ def _batch_tables(request: dict[str, Any]) -> Iterable[str]:
 
 
 def _transaction_tables(request: dict[str, Any]) -> Iterable[str]:
-    return {part["TableName"] for item in request["TransactItems"] for part in item.values() if part}
+    return {action["TableName"] for item in request["TransactItems"] for action in item.values() if action}
 
 
 TABLES_OF: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
@@ -138,7 +138,6 @@ class DynamoDB:
     def answer(
         self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None
     ) -> bytes | Delivery:
-        """The whole response to one request."""
         regions = self.regions
         operation = self.operations.get(headers[b"x-amz-target"])
         if operation is None or method != b"POST":
@@ -182,11 +181,11 @@ class DynamoDB:
         return OK % (next(self.ids), crc32(out), len(out), out)
 
     def unknown(self, message: str) -> bytes:
-        """Answer a request that is for no operation."""
+        """Answer a request for an unknown operation."""
         return self._refused(self.regions.home, unknown_operation(message))
 
     def failed(self, error: ServiceError) -> bytes:
-        """The whole response that an error makes."""
+        """The whole response to a failed request."""
         out = orjson.dumps(error.body())
         phrase = PHRASES.get(error.status, b"Error")
         return FAILED % (error.status, phrase, next(self.ids), crc32(out), len(out), out)

@@ -56,7 +56,6 @@ def delete_table(context: Context, request: Body) -> Body:
 
 
 def list_tables(context: Context, request: Body) -> Body:
-    """ListTables, in pages."""
     after, limit = request.get("ExclusiveStartTableName") or "", request.get("Limit") or NAMES_PER_PAGE
     names = [name for name in context.service.catalog.names() if name > after]
     return page("TableNames", names, limit, "LastEvaluatedTableName")

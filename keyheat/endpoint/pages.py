@@ -44,7 +44,7 @@ class Visit:
     body: bytes
 
     def json(self, accepted: str) -> Any:
-        """Its body as JSON. Raises `PageError`."""
+        """Parse the body as JSON. Raises `PageError`."""
         kind = self.headers.get(b"content-type", b"").partition(b";")[0]
         if kind.strip().lower() != b"application/json":
             raise PageError(415, accepted)
@@ -81,7 +81,7 @@ class Pages:
     def _handler(self, name: str, method: str) -> "Handler":
         methods = PAGES.get(name)
         if methods is None:
-            raise PageError(404, f"no such page; there are {', '.join(PAGES)}")
+            raise PageError(404, f"unknown page; use one of {', '.join(PAGES)}")
         if method not in methods:
             raise PageError(405, f"only {' and '.join(methods)} can be sent here")
         return methods[method]
@@ -90,7 +90,7 @@ class Pages:
         return {"status": "ok", "scale": self.regions.home.scale}
 
     def requests(self, visit: Visit) -> object:
-        """Requests by operation, whatever they were answered."""
+        """Requests by operation, served or refused."""
         return self.regions.requests
 
     def tables(self, visit: Visit) -> list[str]:
@@ -101,7 +101,7 @@ class Pages:
         return self._model(visit).decisions()
 
     def partitions(self, visit: Visit) -> object:
-        """The same step by step, for each partition."""
+        """What each partition admitted and refused, step by step."""
         return self._model(visit).partition_record()
 
     def _model(self, visit: Visit) -> TableModel:
@@ -115,7 +115,7 @@ class Pages:
             raise PageError(404, f"{error.message}: {visit.table!r}") from None
 
     def recorded(self, visit: Visit) -> object:
-        """What was asked of every table that there is or was."""
+        """The recorded requests of every table, also of deleted ones."""
         if self.regions.home.recordings is None:
             raise PageError(404, "nothing is recorded; start the endpoint with --record")
         tables = self.regions.tables()
@@ -149,19 +149,18 @@ class Pages:
         return self.faults(visit)
 
     def clear_faults(self, visit: Visit) -> object:
-        """Take the rules back; gives what they did."""
+        """Remove the rules; return their counts."""
         report = self.faults(visit)
         self.regions.set_faults(None)
         return report
 
     def snapshot(self, visit: Visit) -> bytes:
-        """All tables with their items."""
         from keyheat.endpoint.state.snapshot import snapshot
 
         return response(200, snapshot(self.regions), content_type=b"application/x-ndjson")
 
     def restore(self, visit: Visit) -> object:
-        """Become what a snapshot says."""
+        """Replace all tables by those of a snapshot."""
         from keyheat.endpoint.state.snapshot import NoSnapshot, restore
 
         try:
@@ -171,7 +170,6 @@ class Pages:
         return {"tables": {name: len(table.items) for name, (_, table) in self.regions.tables().items()}}
 
     def advance(self, visit: Visit) -> object:
-        """Move the time of the endpoint on."""
         request = visit.json(f"time is moved on by {HOW_TO_ADVANCE}")
         if self.clock is None:
             raise PageError(404, "this endpoint runs on the clock of the process that started it")

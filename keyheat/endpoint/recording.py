@@ -131,7 +131,7 @@ def _shelf(table: Table | None, index: str | None) -> tuple[KeySchema | None, Sh
         return None, None
     if index is None:
         return table.schema.keys, table.items.items
-    schema = next((one for one in table.schema.indexes if one.name == index), None)
+    schema = next((index_schema for index_schema in table.schema.indexes if index_schema.name == index), None)
     return (None, None) if schema is None else (schema.keys, table.items.index(index))
 
 

@@ -69,7 +69,7 @@ def _text(value: bytes | None) -> str | None:
 
 
 def _shown(text: str) -> str:
-    """Text of a client, fit for a terminal."""
+    """Client text escaped for a terminal."""
     return ascii(text[:SHOWN_CHARACTERS])
 
 

@@ -68,7 +68,7 @@ class Housekeeping:
         gc.disable()
 
     def sweep(self, answered: int) -> None:
-        """One second has passed; `answered` requests in all."""
+        """Collect garbage once a second; `answered` requests in all so far."""
         if answered != self.answered:
             self.answered, self.quiet, self.due = answered, 0, True
             self.collect(YOUNG)

@@ -87,7 +87,7 @@ class Streams:
         return stream
 
     def listed(self, now_s: float) -> list[TableStream]:
-        """Every stream there is, in the order of their ARNs."""
+        """All streams in the order of their ARNs."""
         self._forget(now_s)
         return [stream for _, stream in sorted(self._streams.items())]
 
@@ -190,7 +190,7 @@ class Context:
     delivery: Delivery | None = None
 
     def delay(self) -> Delivery:
-        """How the response is sent, to be changed."""
+        """The delivery of the response, for changing it."""
         if self.delivery is None:
             self.delivery = Delivery()
         return self.delivery

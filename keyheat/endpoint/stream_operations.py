@@ -91,16 +91,16 @@ class ShardIterator(NamedTuple):
     issued_s: float
 
     def text(self) -> str:
-        """As a client sees it."""
-        place = f"{self.shard_id} {self.sequence} {self.issued_s!r}"
-        return f"{self.arn}{SEPARATOR}{b64encode(place.encode()).decode()}"
+        """The iterator as text for clients."""
+        position = f"{self.shard_id} {self.sequence} {self.issued_s!r}"
+        return f"{self.arn}{SEPARATOR}{b64encode(position.encode()).decode()}"
 
 
 def parsed_iterator(text: str, now_s: float) -> ShardIterator:
     """The iterator of a text. Raises ValidationException, or ExpiredIteratorException after 15 minutes."""
-    arn, _, place = text.partition(SEPARATOR)
+    arn, _, position = text.partition(SEPARATOR)
     try:
-        shard_id, sequence, issued_s = b64decode(place, validate=True).decode().split(" ")
+        shard_id, sequence, issued_s = b64decode(position, validate=True).decode().split(" ")
         iterator = ShardIterator(arn, shard_id, int(sequence), float(issued_s))
     except ValueError:
         raise validation_error("Invalid ShardIterator") from None
@@ -123,12 +123,12 @@ def list_streams(context: Context, request: Body) -> Body:
     if after:
         require_stream_arn(after)
     table = request.get("TableName")
-    found = [
+    shown_streams = [
         {"StreamArn": stream.arn, "TableName": stream.table_name, "StreamLabel": stream.label}
         for stream in context.service.streams.listed(context.now_s)
         if stream.arn > after and table in (None, stream.table_name)
     ]
-    return page("Streams", found, limit, "LastEvaluatedStreamArn", lambda stream: stream["StreamArn"])
+    return page("Streams", shown_streams, limit, "LastEvaluatedStreamArn", lambda stream: stream["StreamArn"])
 
 
 def describe_stream(context: Context, request: Body) -> Body:
@@ -161,13 +161,13 @@ def _stream(context: Context, arn: str) -> TableStream:
 
 
 def _asked_parent(request: Body) -> str | None:
-    """The shard whose children alone are asked for."""
-    wanted = request.get("ShardFilter")
-    if wanted is None:
+    """The shard whose children the request is limited to."""
+    shard_filter = request.get("ShardFilter")
+    if shard_filter is None:
         return None
-    if wanted.get("Type") is None or wanted.get("ShardId") is None:
+    if shard_filter.get("Type") is None or shard_filter.get("ShardId") is None:
         raise validation_error("ShardFilter needs a Type and a ShardId")
-    return str(wanted["ShardId"])
+    return str(shard_filter["ShardId"])
 
 
 def _described(shard: Shard) -> Body:
@@ -181,9 +181,12 @@ def _described(shard: Shard) -> Body:
 def get_shard_iterator(context: Context, request: Body) -> Body:
     """GetShardIterator: a place in a shard. Raises TrimmedDataAccessException for one that is gone."""
     now_s, kind = context.now_s, request["ShardIteratorType"]
-    for member, wanted in (("SequenceNumber", kind in BY_NUMBER), ("Timestamp", kind == "AT_TIMESTAMP")):
-        if wanted != (request.get(member) is not None):
-            needs = "needs" if wanted else "takes no"
+    for member, needed in (
+        ("SequenceNumber", kind in BY_NUMBER),
+        ("Timestamp", kind == "AT_TIMESTAMP"),
+    ):
+        if needed != (request.get(member) is not None):
+            needs = "needs" if needed else "takes no"
             raise validation_error(f"ShardIteratorType {kind} {needs} {member}")
     stream = _stream(context, request["StreamArn"])
     shard = _shard(stream, request["ShardId"])
@@ -218,13 +221,13 @@ def get_records(context: Context, request: Body) -> Body:
 
 
 def _limit(request: Body, most: int) -> int:
-    asked = request.get("Limit")
-    if asked is not None and asked > most:
+    stated = request.get("Limit")
+    if stated is not None and stated > most:
         raise validation_error(
-            f"1 validation error detected: Value '{asked}' at 'limit' failed to satisfy constraint: "
+            f"1 validation error detected: Value '{stated}' at 'limit' failed to satisfy constraint: "
             f"Member must have value less than or equal to {most}"
         )
-    return most if asked is None else int(asked)
+    return most if stated is None else int(stated)
 
 
 def _shard(stream: TableStream, shard_id: str) -> Shard:

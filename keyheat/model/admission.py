@@ -266,6 +266,6 @@ def account_buckets(
 
 
 def _capability(part: Part, *, on_demand: bool) -> Capacity:
-    """What a resource can serve at once."""
+    """The rates that a resource can serve at once."""
     start = ON_DEMAND_START if on_demand else (part.provisioned or NO_THROUGHPUT)
     return highest(start, part.warm or NO_THROUGHPUT)

@@ -34,7 +34,7 @@ class MinuteTally:
             self.maximum = value
 
     def merge(self, other: "MinuteTally | MeterSecond") -> None:
-        """Count everything that another tally counted."""
+        """Add another tally."""
         self.sum += other.sum
         self.count += other.count
         self.minimum = min(self.minimum, other.minimum)
@@ -58,7 +58,7 @@ class MinuteTallies:
             self.of(int(now_s) // limits.MINUTE_S).add(value)
 
     def of(self, minute: int) -> MinuteTally:
-        """The tally of a minute, made where there is none."""
+        """The tally of a minute; creates a missing one."""
         since_s = float(minute * limits.MINUTE_S)
         if since_s != self._since_s:
             self._since_s, self._past_s = since_s, since_s + limits.MINUTE_S
@@ -101,7 +101,6 @@ class LaneMeter:
     next_s: float = -inf
 
     def accepted(self, units: float, now_s: float) -> None:
-        """Record one admitted request."""
         second = self.open if now_s < self.next_s else self._next(now_s)
         second.sum += units
         second.count += 1

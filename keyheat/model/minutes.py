@@ -101,7 +101,6 @@ class Minutes:
         self._track("ReturnedItemCount", operation).add(float(count), now_s)
 
     def system_error(self, operation: str, now_s: float) -> None:
-        """One API call that failed with HTTP 500."""
         self._events("SystemErrors", operation, 1, now_s)
 
     def user_error(self, now_s: float) -> None:
@@ -112,7 +111,6 @@ class Minutes:
         self._events("UserErrors", None, 1, now_s)
 
     def conditional_check_failed(self, now_s: float) -> None:
-        """One write whose condition did not hold."""
         self._events("ConditionalCheckFailedRequests", None, 1, now_s)
 
     def transaction_conflict(self, now_s: float) -> None:

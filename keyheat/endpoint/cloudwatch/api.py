@@ -52,7 +52,6 @@ class CloudWatch:
     def answer(
         self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None
     ) -> bytes:
-        """The whole response to one request."""
         extra = b""
         try:
             out, status = self._answer(headers, body), 200

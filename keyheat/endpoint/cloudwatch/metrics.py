@@ -41,7 +41,7 @@ def by_period(points: Iterable[Datapoint], period_s: int, anchor_s: int = 0) -> 
 
 
 def together(points: Sequence[Datapoint], start_s: int) -> Datapoint:
-    """Several points as one."""
+    """Merge several points into one."""
     return Datapoint(
         start_s,
         math.fsum(point.sum for point in points),

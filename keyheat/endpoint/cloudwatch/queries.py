@@ -35,7 +35,7 @@ Request = Mapping[str, Any]
 
 
 def invalid(message: str, code: str = "ValidationError") -> ServiceError:
-    """A parameter has a value that is not accepted."""
+    """The error for a parameter value that is not accepted."""
     return ServiceError(code, message)
 
 
@@ -91,13 +91,13 @@ def _check_query(query: Request) -> None:
         raise invalid(f"The query {query['Id']} needs a MetricStat: the local endpoint has no expressions.")
     name, period_s = query["MetricStat"]["Stat"], query["MetricStat"]["Period"]
     if not is_statistic(name):
-        raise invalid(f"The value {name} for parameter Stat is no statistic of the local endpoint.")
+        raise invalid(f"The value {name} for parameter Stat is not supported by the local endpoint.")
     if period_s not in HIGH_RESOLUTION_S:
         whole_minutes(period_s)
 
 
 def _table(metric: Request) -> str:
-    """The table whose metric it is."""
+    """The table of a metric."""
     return dict(_key(metric).dimensions).get("TableName", ACCOUNT)
 
 
@@ -111,9 +111,9 @@ def _key(metric: Request) -> MetricKey:
 
 def _values(stat: Request, series: Series) -> list[tuple[int, float]]:
     """The statistic of each period that has a datapoint."""
-    metric, wanted = stat["Metric"], stat.get("Unit")
+    metric, stat_unit = stat["Metric"], stat.get("Unit")
     unit, points = series.get(_key(metric), ("Count", []))
-    if metric.get("Namespace") != NAMESPACE or wanted not in (None, unit):
+    if metric.get("Namespace") != NAMESPACE or stat_unit not in (None, unit):
         return []
     values = [(point.start_s, statistic(point, stat["Stat"])) for point in by_period(points, stat["Period"])]
     return [(start_s, float(value)) for start_s, value in values if value is not None]
@@ -159,7 +159,7 @@ def list_metrics(service: Service, request: Request, until_s: int) -> Answer:
     """ListMetrics: those with a datapoint in the last two weeks, or in the last three hours."""
     now_s = service.clock()
     span_s = RECENT_S if request.get("RecentlyActive") else LISTED_S
-    filters = [(one["Name"], one.get("Value")) for one in request.get("Dimensions") or ()]
+    filters = [(dimension["Name"], dimension.get("Value")) for dimension in request.get("Dimensions") or ()]
     keys = service.metrics.series(now_s - span_s, now_s, until_s)
     if request.get("Namespace") not in (None, NAMESPACE):
         keys = {}

@@ -56,7 +56,7 @@ class RuleCount:
         return named and rule.table in (None, table) and rule.region in (None, region)
 
     def is_for_item(self, operation: str, aim: Aim) -> bool:
-        """Whether it is for a request for that item or page."""
+        """Whether the rule applies to a request for that item or page."""
         rule = self.rule
         if not self.is_for(operation, aim.table.name, aim.table.region):
             return False

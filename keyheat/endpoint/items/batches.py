@@ -57,7 +57,6 @@ class BatchProgress:
     processed: int = 0
 
     def spent(self, table: Table, consumed: ConsumedCapacity) -> None:
-        """One item was processed."""
         self.processed += 1
         self.consumed.setdefault(table.name, ConsumedCapacity()).add(consumed)
 
@@ -82,22 +81,22 @@ def batch_write_item(context: Context, request: Request) -> Answer:
     checked("BatchWriteItem", request)
     writes = list(_asked_writes(context, request))
     _check_count(len(writes), BATCH_WRITE_ITEMS, "BatchWriteItem", request)
-    _check_distinct([(table.name, asked.key) for table, asked, _ in writes])
+    _check_distinct([(table.name, write.key) for table, write, _ in writes])
     now_s, progress = context.now_s, BatchProgress()
     unprocessed: dict[str, list[Any]] = {}
     metrics: dict[str, list[Any]] = {}
     refusals: dict[int, Refusal] = {}
     if context.service.faults is not None:
-        aims = [Aim(table, Direction.WRITE, asked.key[0]) for table, asked, _ in writes]
+        aims = [Aim(table, Direction.WRITE, write.key[0]) for table, write, _ in writes]
         refusals = context.service.faults.refusals(context, "BatchWriteItem", aims)
-    for number, (table, asked, entry) in enumerate(writes):
-        change = planned(table, asked, table.items.get(asked.key[0]))
+    for number, (table, write, entry) in enumerate(writes):
+        change = planned(table, write, table.items.get(write.key[0]))
         cost = bill(change)
         refusal = refusals.get(number) or table.model.admit_write(
-            asked.key[1], cost.units, now_s, cost.index_writes, connection=context.connection
+            write.key[1], cost.units, now_s, cost.index_writes, connection=context.connection
         )
         if table.counting is not None:
-            count_write(table.counting, asked.key[0], cost, refusal, now_s)
+            count_write(table.counting, write.key[0], cost, refusal, now_s)
         if refusal is not None:
             progress.refused.append((table, refusal))
             unprocessed.setdefault(table.name, []).append(entry)
@@ -105,7 +104,7 @@ def batch_write_item(context: Context, request: Request) -> Answer:
         make(table, change, now_s)
         progress.spent(table, cost.consumed)
         if wants_collection_metrics(table, request):
-            metrics.setdefault(table.name, []).append(collection_metrics(table, asked.named))
+            metrics.setdefault(table.name, []).append(collection_metrics(table, write.named))
     progress.require_some("BatchWriteItem", now_s)
     answer = {"UnprocessedItems": unprocessed, **progress.told(level_of(request))}
     return {**answer, "ItemCollectionMetrics": metrics} if metrics else answer
@@ -147,8 +146,8 @@ def batch_get_item(context: Context, request: Request) -> Answer:
         aims = [Aim(read.table, Direction.READ, read.key[0]) for read in reads]
         refusals = context.service.faults.refusals(context, "BatchGetItem", aims)
     for number, read in enumerate(reads):
-        held = read.table.items.get(read.key[0])
-        size = 0 if held is None else size_of(held)
+        stored = read.table.items.get(read.key[0])
+        size = 0 if stored is None else size_of(stored)
         refusal = None
         if total + size <= BATCH_GET_BYTES:
             units = read_units(size, consistent=read.consistent)
@@ -160,12 +159,12 @@ def batch_get_item(context: Context, request: Request) -> Answer:
             if refusal is None:
                 total += size
                 progress.spent(read.table, ConsumedCapacity(units))
-                if held is not None:
-                    responses[read.table.name].append(Fragment(shown_item(held, read.projection)))
+                if stored is not None:
+                    responses[read.table.name].append(Fragment(shown_item(stored, read.projection)))
                 continue
             progress.refused.append((read.table, refusal))
-        left = unprocessed.setdefault(read.table.name, {**read.entry, "Keys": []})
-        left["Keys"].append(read.named)
+        rest = unprocessed.setdefault(read.table.name, {**read.entry, "Keys": []})
+        rest["Keys"].append(read.named)
     progress.require_some("BatchGetItem", now_s)
     return {
         "Responses": responses,

@@ -120,73 +120,79 @@ def check_no_key(table: Table, update: Update) -> None:
             )
 
 
-def planned(table: Table, asked: WriteRequest, old: bytes | None) -> ItemChange:
+def planned(table: Table, action: WriteRequest, old: bytes | None) -> ItemChange:
     """What a checked write changes. Raises ValidationException for an update that the item does not allow."""
-    if asked.put is not None:
-        change = table.items.plan(asked.key, old, asked.put)
+    if action.put is not None:
+        change = table.items.plan(action.key, old, action.put)
         check_size(change, TOO_LARGE)
         return change
-    if asked.update is None:
-        return table.items.plan(asked.key, old, None)
+    if action.update is None:
+        return table.items.plan(action.key, old, None)
     before: Item = {} if old is None else orjson.loads(json_of(old))
-    after: Item = dict(asked.named) if old is None else orjson.loads(json_of(old))
-    if asked.expressions is not None:
-        asked.update.run(before, after, asked.expressions.values)
+    after: Item = dict(action.named) if old is None else orjson.loads(json_of(old))
+    if action.expressions is not None:
+        action.update.run(before, after, action.expressions.values)
         check_index_keys(table.schema.indexes, after)
-    change = table.items.plan(asked.key, old, after)
+    change = table.items.plan(action.key, old, after)
     check_size(change, TOO_LARGE_TO_UPDATE)
     return change
 
 
 def write(
-    context: "Context", operation: str, table: Table, asked: WriteRequest, shows_failed: str | None = None
+    context: "Context",
+    operation: str,
+    table: Table,
+    action: WriteRequest,
+    shows_failed: str | None = None,
 ) -> tuple[ItemChange, WriteBill]:
     """Test, bill, ask and make one write: what it changed and cost. Raises `ServiceError`.
 
     `operation` is as its metrics have it, with a further dimension where there is one; `shows_failed`:
     ReturnValuesOnConditionCheckFailure.
     """
-    now_s, old = context.now_s, table.items.get(asked.key[0])
-    if table.ongoing.lasts_s and table.ongoing.meets(asked.key[0], now_s):
+    now_s, old = context.now_s, table.items.get(action.key[0])
+    if table.ongoing.lasts_s and table.ongoing.meets(action.key[0], now_s):
         table.model.minutes.transaction_conflict(now_s)
         raise transaction_conflict()
-    if asked.condition is not None and not asked.holds({} if old is None else orjson.loads(json_of(old))):
-        new_bytes = 0 if asked.put is None else item_bytes(asked.put)
-        admit(context, table, operation, asked.key, bill_of_failed(old, new_bytes))
+    if action.condition is not None and not action.holds({} if old is None else orjson.loads(json_of(old))):
+        new_bytes = 0 if action.put is None else item_bytes(action.put)
+        admit(context, table, operation, action.key, bill_of_failed(old, new_bytes))
         table.model.minutes.conditional_check_failed(now_s)
         raise condition_failed(old, shows_failed)
-    change = planned(table, asked, old)
+    change = planned(table, action, old)
     cost = bill(change)
-    admit(context, table, operation, asked.key, cost)
+    admit(context, table, operation, action.key, cost)
     make(table, change, now_s)
     return change, cost
 
 
-def _write(context: "Context", operation: str, table: Table, asked: WriteRequest, request: Request) -> Answer:
-    """Make one write, and answer as the request wants."""
+def _write(
+    context: "Context", operation: str, table: Table, action: WriteRequest, request: Request
+) -> Answer:
+    """Make one write; return the answer that the request asks for."""
     shows_failed = request.get("ReturnValuesOnConditionCheckFailure")
-    change, cost = write(context, operation, table, asked, shows_failed)
-    answer: Answer = returned(asked, change, request.get("ReturnValues"))
+    change, cost = write(context, operation, table, action, shows_failed)
+    answer: Answer = returned(action, change, request.get("ReturnValues"))
     level = level_of(request)
     if level != "NONE":
         answer["ConsumedCapacity"] = rendered(table.name, cost.consumed, level)
     if wants_collection_metrics(table, request):
-        answer["ItemCollectionMetrics"] = collection_metrics(table, asked.named)
+        answer["ItemCollectionMetrics"] = collection_metrics(table, action.named)
     return answer
 
 
-def returned(asked: WriteRequest, change: ItemChange, wish: Any) -> Answer:
+def returned(action: WriteRequest, change: ItemChange, wish: Any) -> Answer:
     """The member Attributes that ReturnValues wishes for, if any."""
     if wish is None or wish == "NONE":
         return {}
-    held = change.old if wish in ("ALL_OLD", "UPDATED_OLD") else change.new
-    if held is None:
+    stored = change.old if wish in ("ALL_OLD", "UPDATED_OLD") else change.new
+    if stored is None:
         return {}
     if wish in ("ALL_OLD", "ALL_NEW"):
-        return {"Attributes": Fragment(json_of(held))}
-    assert asked.update is not None
-    part = Projection(asked.update.paths).of(orjson.loads(json_of(held)))
-    return {"Attributes": part} if part else {}
+        return {"Attributes": Fragment(json_of(stored))}
+    assert action.update is not None
+    changed = Projection(action.update.paths).of(orjson.loads(json_of(stored)))
+    return {"Attributes": changed} if changed else {}
 
 
 def _only_all_old(request: Request) -> None:
@@ -222,9 +228,9 @@ def get_item(context: "Context", request: Request) -> bytes | Answer:
     table = context.service.catalog.get(request["TableName"])
     projection = asked_projection(request)
     key = checked_key(table.schema.keys, check_item(request["Key"]))
-    held = table.items.get(key[0])
+    stored = table.items.get(key[0])
     consistent = bool(request.get("ConsistentRead"))
-    units = read_units(0 if held is None else size_of(held), consistent=consistent)
+    units = read_units(0 if stored is None else size_of(stored), consistent=consistent)
     now_s = context.now_s
     refusal = None
     if context.service.faults is not None:
@@ -239,10 +245,10 @@ def get_item(context: "Context", request: Request) -> bytes | Answer:
         table.model.minutes.throttled_request("GetItem", now_s)
         raise throttled(table, refusal)
     level = level_of(request)
-    shown = None if held is None else shown_item(held, projection)
+    item_json = None if stored is None else shown_item(stored, projection)
     if level == "NONE":
-        return b"{}" if shown is None else b'{"Item":' + shown + b"}"
-    answer: Answer = {} if shown is None else {"Item": Fragment(shown)}
+        return b"{}" if item_json is None else b'{"Item":' + item_json + b"}"
+    answer: Answer = {} if item_json is None else {"Item": Fragment(item_json)}
     answer["ConsumedCapacity"] = rendered(table.name, ConsumedCapacity(units), level)
     return answer
 
@@ -257,7 +263,6 @@ def asked_projection(request: Request) -> Projection | None:
     return projection
 
 
-def shown_item(held: bytes, projection: Projection | None) -> bytes:
-    """The JSON of an item in an answer."""
-    json = json_of(held)
+def shown_item(stored: bytes, projection: Projection | None) -> bytes:
+    json = json_of(stored)
     return json if projection is None else orjson.dumps(projection.of(orjson.loads(json)))

@@ -56,12 +56,11 @@ class Selected:
             self.items.append(page.items[1:-1])
 
     def json(self) -> bytes:
-        """The list of items."""
         return b"[" + b",".join(self.items) + b"]"
 
 
 def columns_of(select: Select) -> Columns | None:
-    """What is answered of each item; None: all of it."""
+    """The selected columns; None for whole items."""
     return Columns(select.paths) if select.paths else None
 
 
@@ -137,7 +136,7 @@ def _pages(
 
 
 def _digest(text: str, values: Item) -> str:
-    """What a token is for, in a few letters."""
+    """A short digest of the statement and its values."""
     return xxh3_64_hexdigest(orjson.dumps([text, values], option=orjson.OPT_SORT_KEYS))
 
 

@@ -31,7 +31,6 @@ class CannotBegin(ValueError):
 
 
 def fill(regions: Regions, contents: Contents) -> None:
-    """Fill an empty endpoint. Raises `CannotBegin`."""
     wrong = [] if contents.snapshot is None else list(_restore(regions, contents.snapshot))
     wrong += [problem for path in contents.table for problem in _create_tables(regions, path)]
     if not wrong:

@@ -59,7 +59,7 @@ def require_switch_allowed(to_on_demand_s: Sequence[float], now_s: float) -> Non
 
 
 def limit_exceeded(message: str) -> ServiceError:
-    """The account has reached a quota."""
+    """The error for an exceeded quota."""
     return ServiceError("LimitExceededException", message)
 
 
@@ -142,5 +142,5 @@ def check_account(catalog: Catalog, name: str, capacity: TableCapacity) -> None:
 
 def provisioned_total(capacities: Iterable[TableCapacity], direction: Direction) -> float:
     """Provisioned reads or writes of tables and all their global indexes, units per second."""
-    pairs = (part.provisioned for capacity in capacities for part in capacity.parts.values())
+    pairs = (resource.provisioned for capacity in capacities for resource in capacity.parts.values())
     return sum(pair.of(direction) or 0 for pair in pairs if pair is not None)

@@ -71,16 +71,19 @@ def _check_count(tags: Mapping[str, str]) -> None:
 
 
 def update_time_to_live(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    table, wanted = context.service.catalog.find(request["TableName"]), request["TimeToLiveSpecification"]
-    current, enable = table.time_to_live, wanted["Enabled"]
-    if current is not None and current != wanted["AttributeName"]:
+    table, specification = (
+        context.service.catalog.find(request["TableName"]),
+        request["TimeToLiveSpecification"],
+    )
+    current, enable = table.time_to_live, specification["Enabled"]
+    if current is not None and current != specification["AttributeName"]:
         raise validation_error(
             f"TimeToLive is active on a different AttributeName: current AttributeName is {current}"
         )
     if enable == (current is not None):
         raise validation_error(f"TimeToLive is already {'enabled' if enable else 'disabled'}")
-    table.time_to_live = wanted["AttributeName"] if enable else None
-    return {"TimeToLiveSpecification": wanted}
+    table.time_to_live = specification["AttributeName"] if enable else None
+    return {"TimeToLiveSpecification": specification}
 
 
 def describe_time_to_live(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -101,10 +104,10 @@ def describe_continuous_backups(context: Context, request: dict[str, Any]) -> di
 def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """UpdateContinuousBackups: turns point-in-time recovery on or off, at once."""
     table, now_s = _table(context, request), context.now_s
-    wanted = request["PointInTimeRecoverySpecification"]
-    days = wanted.get("RecoveryPeriodInDays") or RECOVERY_DAYS
+    specification = request["PointInTimeRecoverySpecification"]
+    days = specification.get("RecoveryPeriodInDays") or RECOVERY_DAYS
     began_s = table.recovery.began_s if table.recovery is not None else now_s
-    table.recovery = Recovery(began_s, days) if wanted["PointInTimeRecoveryEnabled"] else None
+    table.recovery = Recovery(began_s, days) if specification["PointInTimeRecoveryEnabled"] else None
     return _described(table, now_s)
 
 
@@ -179,8 +182,10 @@ def list_contributor_insights(context: Context, request: Body) -> Body:
         for table in tables
         for index, watch in table.insights.watches.items()
     )
-    found = sorted((one for one in summaries if _placed(one) > after), key=_placed)
-    return page("ContributorInsightsSummaries", found, most, "NextToken", lambda one: "/".join(_placed(one)))
+    later = sorted((summary for summary in summaries if _placed(summary) > after), key=_placed)
+    return page(
+        "ContributorInsightsSummaries", later, most, "NextToken", lambda each: "/".join(_placed(each))
+    )
 
 
 CONTRIBUTOR_INSIGHTS: dict[str, Handler] = {
