@@ -8,7 +8,7 @@ from typing import Any, Final
 from keyheat.model.resources import Cause
 from keyheat.numbers import NOTHING, UNITS, a_month, exact_percent, measured, percent, some, whole
 from keyheat.plan.charges import monthly
-from keyheat.plan.forecast import forecast
+from keyheat.plan.hot_key import hot_key_of
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, SIMULATED
 from keyheat.scenario.scenario import SCENARIOS
@@ -88,7 +88,7 @@ def found_of(search: Search, target: str, prices: Prices, folder: Path, assumed:
     """A search with what is said beside it; `folder` is the scenario's."""
     question, key = search.question, None
     if question.kind == "shards" and question.index is None and search.direction is Direction.WRITE:
-        key = forecast(question.scenario, prices, margin=1.0, folder=folder).hot_key
+        key = hot_key_of(question.scenario)
     return Found(
         search=search, target=target, prices=prices, assumed=assumed, formula=key.needed if key else None
     )
