@@ -53,6 +53,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     return make
 
 
+@pytest.mark.nightly
 def test_repetitions_are_made_by_turns(verb: Verb, runs: Callable[..., Path], home: Path) -> None:
     shutil.copytree(runs("hotkey", SHORTER), home / "reports" / "out" / "hot")
     said = verb(*words(REPEATED))
@@ -77,6 +78,7 @@ def verdict_of(folder: Path, verb: Verb, *more: str) -> tuple[int, dict[str, Any
     return said.code, found | found["data"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "lasts", "tried"),
     [

@@ -69,6 +69,7 @@ def test_one_of_two_runs_at_once_has_the_folder_that_all_were_given(
     assert runfiles.read_json(tmp_path / "run" / "run.json", runfiles.RUN)["status"] == "finished"
 
 
+@pytest.mark.nightly
 @pytest.mark.opens
 def test_runs_that_start_at_once_without_a_folder_have_one_each(
     runs: Callable[..., list[tuple[int, str]]], tmp_path: Path

@@ -84,6 +84,7 @@ TWO_HOT_KEYS = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.long
 @pytest.mark.slow
 def test_two_keys_that_are_hot_at_once_are_both_cured(verb: Verb, tmp_path: Path) -> None:

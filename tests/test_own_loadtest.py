@@ -29,6 +29,7 @@ def mine(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.nightly
 def test_it_is_simulated_and_fixed_on_the_simulator_where_no_load_test_does_it(
     verb: Callable[..., Said], mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,7 @@ def run(words: list[str], folder: Path, **more: str) -> "subprocess.CompletedPro
     return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True)
 
 
+@pytest.mark.nightly
 @pytest.mark.opens
 @pytest.mark.slow
 @pytest.mark.usefixtures("git")

@@ -87,6 +87,7 @@ def test_a_comparison_with_a_run_that_cannot_be_judged_is_3(
     assert "diagnosis.json is missing" in page.read_text()
 
 
+@pytest.mark.nightly
 @pytest.mark.opens
 def test_several_scenarios_end_in_one_page(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

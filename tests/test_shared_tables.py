@@ -67,6 +67,7 @@ def test_a_table_that_somebody_is_loading_is_refused(shared: tuple[Any, str], ve
     assert len(tags(client)) == 3
 
 
+@pytest.mark.nightly
 def test_who_shares_a_table_has_a_verdict_that_says_so(shared: tuple[Any, str], verb: Verb) -> None:
     client, url = shared
     said = verb("run", "short.toml", "--target", url, "--out", "mine", "--no-collect", "--share")

@@ -17,7 +17,7 @@ from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.folder import write_run
 from keyheat.simulator.simulate import simulate
 from tests.agreement import SHORT, verdict
-from tests.rehearsal import SCENARIOS
+from tests.small_runs import SCENARIOS
 
 pytestmark = pytest.mark.slow
 

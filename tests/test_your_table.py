@@ -47,6 +47,7 @@ def made(name: str) -> Scenario:
     return load_scenario(Path(name))
 
 
+@pytest.mark.nightly
 @pytest.mark.long
 @pytest.mark.slow
 def test_a_description_has_a_right_plan_and_a_right_verdict_and_a_cure_that_works(verb: Verb) -> None:

@@ -17,7 +17,7 @@ from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
 from keyheat.runs import metrics
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Contributors, Evidence, HotKey
-from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
+from keyheat.runs.manifest import Keys, KeyUse, KeyWindow
 from keyheat.words import READ, WRITE, WRITES_FIRST, Direction
 
 LEADS: Final = 0.5  # least share of a window's top keys at which the first key leads alone
@@ -323,7 +323,7 @@ def _windows(demand: KeyDemand, keys: Iterable[str]) -> tuple[KeyWindow, ...]:
             seconds=demand.period_s,
             direction=demand.track.direction,
             top=tuple(
-                KeyTop(key=key, units=units, throttles=round(demand.refused.get(key, {}).get(at, 0.0)))
+                KeyUse(key=key, units=units, throttles=round(demand.refused.get(key, {}).get(at, 0.0)))
                 for key in keys
                 if (units := demand.of(key, at))
             ),

@@ -63,6 +63,14 @@ ABSENCES: Final[dict[Absence, Lacking]] = {
     "no_file": Lacking(says="the run's file about it is missing or damaged"),
 }
 
+CAPACITY_USED: Final = {
+    "capacity_used.write": "writes of the table",
+    "capacity_used.read": "reads of the table",
+    "index_capacity_used.write": "writes of the most used index",
+    "index_capacity_used.read": "reads of the most used index",
+}
+"""Shares of capacity that a run consumed, each by itself: a limit that is exceeded must not hide another."""
+
 MEASURES: Final = {
     measure.name: measure
     for measure in (
@@ -106,9 +114,13 @@ MEASURES: Final = {
             name="throttle_share", unit="share", kind="statistical", better="lower", floor=0.002,
             says="attempts that were throttled, of all",
         ),
-        Measure(
-            name="capacity_used", unit="share", kind="statistical", better="lower", floor=1.0,
-            says="consumed of the maximum, provisioned or of auto scaling: over 100 % runs on burst capacity",
+        *(
+            Measure(
+                name=name, unit="share", kind="statistical", better="lower", floor=1.0,
+                says=f"what {whose} consume of their maximum, provisioned or of auto scaling: over 100 % "
+                "they run on burst capacity",
+            )
+            for name, whose in CAPACITY_USED.items()
         ),
         Measure(
             name="p50_ms", unit="ms", kind="statistical", better="lower", floor=0.1,

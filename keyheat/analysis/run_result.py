@@ -197,10 +197,9 @@ def whole_seconds(manifest: Manifest, last: int | None) -> tuple[int, int]:
 
     Epoch seconds by the clock of the frames; `last` is the last second with an attempt.
     """
-    ahead_s = manifest.rows_ahead_s - manifest.clock_skew_s  # rows are moved by whole seconds
-    first = ceil(round(manifest.started_at.timestamp() + ahead_s, 3))
+    first = ceil(round(manifest.started_at.timestamp(), 3))
     if manifest.ended_at is not None:
-        return first, floor(round(manifest.ended_at.timestamp() + ahead_s, 3))
+        return first, floor(round(manifest.ended_at.timestamp(), 3))
     return first, first if last is None else last  # it was killed, within the last second that is known
 
 

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from keyheat.plan.quotas import DEFAULT_QUOTAS, ON_DEMAND, GivenCapacity, Quotas, capacities_of
 from keyheat.plan.totals import LoadTotals, SideTotals, total_load
 from keyheat.scenario.scenario import Scenario
@@ -98,17 +96,12 @@ def _side_uses(
 def _account_uses(scenario: Scenario, sent: LoadTotals, quotas: Quotas, scale: float) -> Iterator[LimitUse]:
     """The quota of an on-demand table together with its indexes."""
     for direction in Direction:
-        quota = quotas.table.of(direction)
-        demands = [
-            totals.per_s
-            for side, totals in sent.sides.items()
-            if side.table == scenario.table.name and side.direction is direction
-        ]
-        if quota and demands:
+        quota, demand = quotas.table.of(direction), sent.together_per_s(scenario.table.name, direction)
+        if quota and demand is not None:
             yield LimitUse(
                 constraint="account",
                 resource="table",
                 direction=direction,
-                asked_per_s=float(np.sum(demands, axis=0).max()),
+                asked_per_s=float(demand.max()),
                 limit_per_s=quota * scale,
             )

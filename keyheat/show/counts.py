@@ -39,7 +39,6 @@ WORDS: Final[Mapping[str, str]] = {
     "shards.at_most": "throttles of a key with the most shards allowed",
     "shards.confirmed": "shards that a write brought back into use",
     "shards.forgotten": "shards that readers need not ask any more",
-    "replication.waiting": "most copies waiting at once",
 }
 """Counted names that do not speak for themselves."""
 

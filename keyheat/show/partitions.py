@@ -12,11 +12,9 @@ def partition_words(facts: PartitionFacts) -> str | None:
 
 
 def _how_many(facts: PartitionFacts) -> str:
-    shards = facts.open_shards
-    counts = [count for count in (shards.before, shards.after) if count is not None] if shards else []
-    if counts:
-        then = f" when the run began, and {counts[1]:,} when it ended" if len(counts) > 1 else ""
-        return f"The table had about {some(counts[0], 'partition')}{then}, by the open shards of its stream"
+    if facts.open_shards is not None:
+        number = some(facts.open_shards, "partition")
+        return f"The table had about {number}, by the open shards of its stream"
     if facts.estimated is None:
         return ""
     because = f": {facts.because}" if facts.because else ""
@@ -26,9 +24,6 @@ def _how_many(facts: PartitionFacts) -> str:
 def _which_split(facts: PartitionFacts) -> str:
     if not facts.splits:
         return "" if facts.splits is None else "none split"
-    times = [at for at in facts.splits if at is not None]
     number = "one" if len(facts.splits) == 1 else f"{len(facts.splits):,}"
-    if not times:
-        return f"{number} split"
-    first, last = (f"{at:%H:%M:%S}" for at in (min(times), max(times)))
+    first, last = (f"{at:%H:%M:%S}" for at in (min(facts.splits), max(facts.splits)))
     return f"{number} split, at {first}" if first == last else f"{number} split, from {first} to {last}"

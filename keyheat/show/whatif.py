@@ -8,7 +8,7 @@ from typing import Any, Final
 from keyheat.model.resources import Cause
 from keyheat.numbers import NOTHING, UNITS, a_month, exact_percent, measured, percent, some, units, whole
 from keyheat.plan.charges import monthly
-from keyheat.plan.forecast import forecast
+from keyheat.plan.hot_key import hot_key_of
 from keyheat.plan.limit_use import LimitUse, limit_uses
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, SIMULATED
@@ -103,7 +103,7 @@ def found_of(search: Search, target: str, prices: Prices, folder: Path, assumed:
     lasting, traffic = steady(step.scenario), sent_in(search, step, folder)
     key = None
     if question.kind == "shards" and question.index is None and search.direction is Direction.WRITE:
-        key = forecast(question.scenario, prices, margin=1.0, folder=folder).hot_key
+        key = hot_key_of(question.scenario)
     return Found(
         search=search, target=target, prices=prices, assumed=assumed, formula=key.needed if key else None,
         uses=limit_uses(lasting, folder=folder, scale=lasting.local.scale, traffic=traffic),

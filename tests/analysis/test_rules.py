@@ -481,7 +481,7 @@ SITUATIONS: list[tuple[str, Evidence, str, str, str]] = [
         "They stop within three minutes, with a split that the table's stream shows",
         evidence(
             consumed(*[1_300] * 7), events(*[9_000] * 3), provisioned(4_000), minutes=7,
-            partitions={"open_shards": {"before": 4, "after": 5}, "splits": ["2026-11-20T12:02:40Z"]},
+            partitions={"open_shards": 5, "splits": ["2026-11-20T12:02:40Z"]},
         ),
         "key-range-split-seen", "partition", "table",
     ),

@@ -39,13 +39,16 @@ NEEDS: Mapping[str, Needs] = {
         files={"tables.json": ("json", 0), "orders.jsonl": ("json", 1), "faults.toml": ("toml", 0)}
     ),
     "files.md": Needs(world="hot_run"),
-    "init.md": Needs(world="your_table"),
+    "fix.md": NIGHTLY,
+    "init.md": Needs(world="your_table", nightly=True),
     "key-designs.md": NIGHTLY,
     "plan.md": Needs(world="account"),
-    "pytest.md": Needs(world="project", code={"pytest --keyheat-report reports": 1}),
+    "pytest.md": Needs(world="project", code={"pytest --keyheat-report reports": 1}, nightly=True),
     "regress.md": Needs(world="suites"),
+    "run.md": NIGHTLY,
     "schedules.md": Needs(world="team"),
     "sharding.md": Needs(world="local"),
+    "simulate.md": NIGHTLY,
     "tables.md": Needs(world="orphans"),
     "watch.md": NIGHTLY,
 }

@@ -129,6 +129,7 @@ def test_an_unknown_reason_is_kept_and_undetermined():
     assert "undetermined" in row
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_long_run_with_many_labels_stays_small(tmp_path):
     case = replace(HOT_KEY, demand_per_s=20, ceiling_per_s=18, hot_share=0.9)

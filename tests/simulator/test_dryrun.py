@@ -14,10 +14,9 @@ from keyheat.simulator.dryrun.requests import DryRun, LoadTest, RequestKind
 from keyheat.simulator.dryrun.stated import stated_loadtest
 from keyheat.simulator.flow import Flow
 from keyheat.simulator.traffic import asks_for_shards, traffic_of
-from keyheat.simulator.traffic.loadtest import users_of
 from keyheat.simulator.traffic.pace import Sending
 from keyheat.simulator.traffic.setting import TrafficSetting
-from tests.rehearsal import SCENARIOS
+from tests.small_runs import SCENARIOS
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dryrun")]
 
@@ -74,7 +73,7 @@ def second(folder: Path, body: str, **changes: Any) -> Sequence[Flow]:
     """What it sends in its first second."""
     loadtest = sample(folder, body, **changes)
     setting = TrafficSetting(scenario(**changes), Random(1), folder)
-    return Sending(setting, users_of(setting, loadtest)).second(0)
+    return Sending(setting, loadtest).second(0)
 
 
 KEYS = {

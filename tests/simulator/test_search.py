@@ -12,7 +12,7 @@ from keyheat.model.resources import Cause
 from keyheat.plan.charges import monthly
 from keyheat.plan.limit_use import limit_uses
 from keyheat.plan.prices import MONTH_S, load_prices
-from keyheat.scenario.scenario import FORMAT, Scenario, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.variants import overridden, with_demand
 from keyheat.simulator.outcome import Left, SimulationOutcome, outcome_of
 from keyheat.simulator.questions import capacity_question, load_question, seconds_for
@@ -28,24 +28,15 @@ from keyheat.simulator.whatif import (
     throttled_directions,
 )
 from keyheat.words import Direction, label_of
-from tests.rehearsal import SAMPLED, SCENARIOS
+from tests.make import a_scenario
+from tests.small_runs import SAMPLED, SCENARIOS
 
 WRITE, READ = Direction.WRITE, Direction.READ
 
 
 def scenario(**changes: Any) -> Scenario:
-    return scenario_from_dict(
-        {
-            "format": FORMAT,
-            "name": "asked",
-            "question": "How many are enough?",
-            "loadtest": "hotkey",
-            "table": {"name": "orders", "sort_key": "sk", "provisioned": {"read": 100, "write": 4_000}},
-            "keys": {"kind": "hot_key", "share": 0.9},
-            **changes,
-        },
-        "test",
-    )
+    table = {"name": "orders", "sort_key": "sk", "provisioned": {"read": 100, "write": 4_000}}
+    return a_scenario(**{"table": table, "keys": {"kind": "hot_key", "share": 0.9}} | changes)
 
 
 def outcome(share: float, seed: int) -> SimulationOutcome:

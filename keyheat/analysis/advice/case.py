@@ -14,7 +14,7 @@ from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import Cause
 from keyheat.numbers import span, units, whole
-from keyheat.plan.forecast import shards_needed
+from keyheat.plan.hot_key import shards_needed
 from keyheat.runs.formats import HotKey, Label
 from keyheat.runs.manifest import RetryCost
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling

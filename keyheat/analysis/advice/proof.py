@@ -101,7 +101,7 @@ class Proof:
 def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
     """A run directory with a diagnosis. Raises `FileProblem`."""
     manifest = read_manifest(folder)
-    numbers = measure(manifest, read_seconds(folder, manifest.rows_ahead_s), billing.prices)
+    numbers = measure(manifest, read_seconds(folder), billing.prices)
     return Tried(
         folder=folder,
         diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
@@ -123,7 +123,7 @@ def _accepted_latency(folder: Path) -> dict[str, OperationLatency]:
 
 
 def _on_burst(folder: Path, manifest: Manifest, scenario: Scenario) -> tuple[str, Direction, str] | None:
-    seconds = second_counts(folder / FILES[SECONDS], manifest.rows_ahead_s)
+    seconds = second_counts(folder / FILES[SECONDS])
     return beyond_provisioned(seconds, most_provisioned(manifest, scenario))
 
 

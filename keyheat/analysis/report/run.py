@@ -145,17 +145,16 @@ def load_run(run_dir: Path) -> ReportRun:
     diagnosis = read_diagnosis(run_dir / FILES[runfiles.DIAGNOSIS])
     evidence = optional(runfiles.EVIDENCE, read_evidence)
     manifest = optional(runfiles.RUN, lambda path: read_manifest(path.parent))
-    ahead_s = manifest.rows_ahead_s if manifest else 0
 
     return ReportRun(
         diagnosis=diagnosis,
         evidence=evidence,
         manifest=manifest,
         folder=run_dir,
-        seconds=optional(runfiles.SECONDS, lambda path: read_seconds(path.parent, ahead_s)),
-        throttles=optional(runfiles.THROTTLES, lambda path: read_counted_throttles(path.parent, ahead_s)),
+        seconds=optional(runfiles.SECONDS, lambda path: read_seconds(path.parent)),
+        throttles=optional(runfiles.THROTTLES, lambda path: read_counted_throttles(path.parent)),
         latency=optional(runfiles.LATENCY, read_latency),
-        keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent, ahead_s)),
+        keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent)),
         partitions=(
             optional(runfiles.PARTITIONS, lambda path: read_partitions(path.parent))
             if _has_partitions(run_dir, manifest)

@@ -38,12 +38,12 @@ def main() -> None:
         path, raw, folder = orjson.loads(line)
         scenario = with_combinations(scenario_from_dict(raw, "the scenario"))
         try:
-            from keyheat.load.dryrun import users
+            from keyheat.load.dryrun import standin, users
         except ImportError as error:
             result = DryRun(wrong=(sentence(error) or str(error),))
         else:
-            users.replace_time()
-            users.send_alone()
+            standin.replace_time()
+            standin.send_alone()
             result = users.dry_run(Path(path), scenario, Path(folder))
         faulthandler.cancel_dump_traceback_later()
         answers.write(ADAPTER.dump_json(result) + b"\n")
