@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import keyheat.cli.suite
-from keyheat.cli.conclude import How, diagnosed
 from keyheat.cli.run import make_run
+from keyheat.cli.simulate import How, diagnosed
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.control import creation
 from keyheat.load.tables.existing import look_at_target, on_table

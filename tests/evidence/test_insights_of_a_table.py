@@ -17,7 +17,7 @@ from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.keys import digest_of
-from keyheat.show.charts.keys import throttled_key_table
+from keyheat.show.charts.heat import throttled_key_table
 from tests.endpoint.clients import FakeClock, ServiceApp
 from tests.made_runs import load_evidence
 
