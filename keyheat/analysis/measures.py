@@ -24,6 +24,7 @@ Absence = Literal[
     "too_long",
     "not_simulated",
     "wrong_units",
+    "not_provisioned",
     "no_file",
 ]
 
@@ -61,6 +62,7 @@ ABSENCES: Final[dict[Absence, Lacking]] = {
     "too_long": Lacking(says="the load changes over more than ten minutes"),
     "not_simulated": Lacking(says="the simulator cannot tell it"),
     "wrong_units": Lacking(says="the endpoint may not count units as DynamoDB does"),
+    "not_provisioned": Lacking(says="nothing is provisioned that could be outgrown", than_any="better"),
     "no_file": Lacking(says="the run's file about it is missing or damaged"),
 }
 
