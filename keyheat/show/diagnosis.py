@@ -265,8 +265,13 @@ def _demand(found: Changes, reference: Period) -> str:
     if abs(now - before) <= NOTABLE * max(before, now):
         return f"{who} were at {rate(before, unit)} {reference.name} as well"
     verb, least = "rose" if now > before else "fell", "at least " if found.now.at_least else ""
-    since = clock(found.now.start_s)[:5]
-    return f"{who} {verb} from {rate(before, unit)} {reference.name} to {least}{rate(now, unit)} at {since}"
+    since = clock(found.rose_s)[:5]
+    rise = f"{who} {verb} from {rate(before, unit)} {reference.name} to {least}{rate(now, unit)} at {since}"
+    throttled = clock(found.now.start_s)[:5]
+    if throttled == since:
+        return rise
+    burst = found.now.provisioned_per_s is not None and now > found.now.provisioned_per_s
+    return f"{rise}, and {'burst capacity served them until' if burst else 'throttled from'} {throttled}"
 
 
 def _what_stayed(now: Period, reference: Period) -> str:
