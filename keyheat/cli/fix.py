@@ -99,10 +99,12 @@ def fix(
 
 
 def _announce(scenario: Scenario, remedy: Applied, place: Path) -> None:
-    """Print what is tried, and in which fields it differs."""
+    """Print what is tried, in which fields it differs, and why nothing recommended before it is."""
     out.print(f"Trying {remedy.says}: {shown(place / FIXED)}")
     for change in changes(scenario, remedy.scenario):
         out.print(f"  {change.words}")
+    for skipped in remedy.not_tried:
+        out.print(f"Not tried: {skipped.words}")
     out.print()
 
 
