@@ -17,7 +17,7 @@ from keyheat.runs.formats import Coverage, Diagnosis, Evidence, read_diagnosis
 from keyheat.runs.manifest import run_window
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import Run, place_of
-from keyheat.runs.scaling import NOT_SCALED, AutoScaling
+from keyheat.runs.scaling import NOT_SCALED
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.shipped import RUN_FILES, require
 from keyheat.words import sentence
@@ -87,13 +87,12 @@ def diagnosed(
     further: Sequence[Path] = (),
     billing: Billing | None = None,
     simulate: bool = True,
-    scaling: AutoScaling = NOT_SCALED,
 ) -> Diagnosis:
     """Diagnose evidence of any load; without `simulate`, advice is by formula."""
     thresholds = numbers or load_thresholds()
     return diagnose(
         evidence, client=None, thresholds=thresholds, scenario=None, further=further,
-        billing=billing, simulate=simulate, scaling=scaling,
+        billing=billing, simulate=simulate,
     )  # fmt: skip
 
 
@@ -107,7 +106,6 @@ def diagnose(
     further: Sequence[Path] = (),
     billing: Billing | None = None,
     simulate: bool = True,
-    scaling: AutoScaling = NOT_SCALED,
 ) -> Diagnosis:
     """Run the analyzers, judge and advise; `client` is None if the load was not ours."""
     run = Run(evidence, directory, client=client)
@@ -129,7 +127,9 @@ def diagnose(
             scenario=scenario,
             billing=billing or Billing(load_prices()),
             simulate=simulate,
-            scaling=(client and client.manifest and client.manifest.auto_scaling) or scaling,
+            scaling=(client and client.manifest and client.manifest.auto_scaling)
+            or evidence.auto_scaling
+            or NOT_SCALED,
         )
     return Diagnosis(
         verdict=judged,

@@ -16,10 +16,12 @@ from keyheat.evidence.collection import collect_table
 from keyheat.evidence.contributors import CONTRIBUTORS
 from keyheat.intake.description import table_of
 from keyheat.intake.measured import MeasuredTraffic, incident_traffic, measure_traffic
+from keyheat.intake.scaling_of_aws import scaled_as
 from keyheat.intake.tables import Source, SourceTable, source_of_facts
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES
 from keyheat.runs.formats import HotKey, TableFacts, Verdict, read_diagnosis
 from keyheat.runs.plausibility import read_evidence
+from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +31,13 @@ class Incident:
     facts: TableFacts
     traffic: MeasuredTraffic
     verdict: Verdict
+    scaling: AutoScaling | None = None  # None: not looked up
 
     @property
     def source(self) -> Source:
         """The table as a description of it."""
-        return Source("a diagnosis", (source_of_facts(self.facts),))
+        unknown = AutoScaling(why="not looked up") if self.facts.billing_mode == "PROVISIONED" else NOT_SCALED
+        return Source("a diagnosis", (scaled_as(source_of_facts(self.facts), self.scaling or unknown),))
 
 
 def read_incident(folder: Path) -> Incident:
@@ -49,6 +53,7 @@ def read_incident(folder: Path) -> Incident:
         facts=as_it_was(evidence.table, arranged, traffic.peak_at.timestamp()),
         traffic=replace(traffic, hot_keys=_hot(diagnosis.hot_keys), hot_share=assumed),
         verdict=diagnosis.verdict,
+        scaling=evidence.auto_scaling,
     )
 
 

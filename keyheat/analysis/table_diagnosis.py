@@ -31,7 +31,6 @@ class DiagnosedTable:
     region: str
     options: str  # of an AWS CLI command that leads to the table
     billing: Billing
-    scaled: AutoScaling = NOT_SCALED
     user_errors: float | None = None  # of the whole Region, where nothing throttled
     folder: Path | None = None  # where its files are
     changes: Changes | None = None  # from the time before; None: nothing throttled, or nothing is known
@@ -40,6 +39,10 @@ class DiagnosedTable:
     def evidence(self) -> Evidence:
         assert self.run.evidence is not None, "it was collected"
         return self.run.evidence
+
+    @property
+    def scaled(self) -> AutoScaling:
+        return self.evidence.auto_scaling or NOT_SCALED
 
     @property
     def table(self) -> TableFacts:
@@ -84,10 +87,9 @@ def diagnosed_live(
     )  # fmt: skip
     evidence = sound(collected)
     found = diagnosed(evidence, billing=billing, simulate=False)
-    too_small = any(label.constraint == "table" for label in found.labels)
-    scaled = _scaled(evidence, target) if too_small else NOT_SCALED
-    if scaled.scaled:
-        found = diagnosed(evidence, billing=billing, simulate=False, scaling=scaled)
+    if any(label.constraint == "table" for label in found.labels):  # whose capacity scaling may undo
+        evidence = evidence.model_copy(update={"auto_scaling": _scaled(evidence, target)})
+        found = diagnosed(evidence, billing=billing, simulate=False)
     run = evidence_alone(evidence, found)
     refused = None
     if run.diagnosis.verdict.constraint == "none":
@@ -95,8 +97,7 @@ def diagnosed_live(
         refused = user_errors(target, window)
     return DiagnosedTable(
         run=run, region=target.region, options=target.options, billing=billing,
-        changes=_changes(run, evidence, target, announce), scaled=scaled,
-        user_errors=refused,
+        changes=_changes(run, evidence, target, announce), user_errors=refused,
     )  # fmt: skip
 
 

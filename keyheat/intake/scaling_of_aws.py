@@ -39,7 +39,11 @@ def auto_scaling_of(connect: Callable[[], Any], table: str, indexes: Sequence[st
 def with_auto_scaling(table: SourceTable, connect: Callable[[], Any]) -> SourceTable:
     """Add auto scaling to a table, or a note why it is unknown."""
     indexes = [index["IndexName"] for index in table.description.get("GlobalSecondaryIndexes") or ()]
-    scaling = auto_scaling_of(connect, table.name, indexes)
+    return scaled_as(table, auto_scaling_of(connect, table.name, indexes))
+
+
+def scaled_as(table: SourceTable, scaling: AutoScaling) -> SourceTable:
+    """Add auto scaling that is known to a table, or a note why it is not."""
     if scaling.why is not None:
         return replace(table, notes=(*table.notes, f"its auto scaling: {scaling.why}"))
     bounds = {(side.index, str(side.side)): {"min": side.min, "max": side.max} for side in scaling.scaled}

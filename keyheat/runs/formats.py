@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from keyheat import runfiles
+from keyheat.runs.scaling import AutoScaling
 from keyheat.validation import Count, LenientPart, Part, Points, Quantity, Rows, Time, checked
 from keyheat.words import Capacity, Constraint, Direction, Endpoint, Grade, Source
 
@@ -160,6 +161,7 @@ class Evidence(Part):
     seconds: Annotated[tuple[SecondCount, ...], Rows] | None = None
     contributors: tuple[Contributors, ...] | None = None
     partitions: PartitionFacts | None = None
+    auto_scaling: AutoScaling | None = None  # None: not looked up
     scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0  # of a local table whose every limit is multiplied
     source: Source = "aws"  # whose reasons and counts these are
     endpoint: Endpoint | None = None  # None: a simulation, or a table in AWS

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.case import Limit
+from keyheat.analysis.advice.cures import NEAR_RATIO
 from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
 from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import (
@@ -33,8 +34,6 @@ from keyheat.words import limit_words, title_of
 
 OTHER_DEMAND: Final = 0.1
 """By how much the attempts of both sides may differ before the answer says so."""
-REPEATED: Final = 0.5
-"""Of the observed throttles, how many a replay shows at least to pass for what happened."""
 LABELS: Final[Mapping[Kind, str]] = {
     "fixed": "Fixed", "not_fixed": "Not fixed", "moved": "Moved", "not_shown": "Not shown",
     "invalid": "Not valid",
@@ -150,7 +149,7 @@ def sentence_of(fix: Fix) -> str:
 def _too_few(fix: Fix) -> str:
     """That the replay throttles far less than the table did, so a fix of it may not be enough."""
     replayed = middle([one.throttles for one in fix.proof.before]) if fix.proof.before else 0.0
-    if replayed >= REPEATED * fix.observed_throttles:
+    if replayed >= NEAR_RATIO * fix.observed_throttles:
         return ""
     return (
         f"The replay shows only {whole(replayed)} of the {whole(fix.observed_throttles)} observed throttles."
@@ -243,6 +242,7 @@ def _labels(runs: Sequence[Tried]) -> str:
 
 def warnings_of(fix: Fix) -> Iterator[str]:
     """Notes on the verdict."""
+    yield from (f"Not tried: {skipped.words}" for skipped in fix.remedy.not_tried)
     yield from fix.remedy.notes
     before, after = (_values(side, lambda one: one.measured.write.attempts_per_s) for side in fix.sides)
     if fix.proof.limit[2] == "write" and before and after:

@@ -12,6 +12,8 @@ from keyheat.analysis.diagnosis import diagnosed
 from keyheat.intake.description import table_of
 from keyheat.intake.tables import source_of_facts
 from keyheat.runs.formats import Evidence, HotKey, TableFacts, write_diagnosis, write_evidence
+from keyheat.runs.plausibility import read_evidence
+from keyheat.runs.scaling import AutoScaling, ScalingRange
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.words import WRITE
@@ -72,6 +74,25 @@ def test_an_incident_is_a_scenario_of_its_worst_minute_with_its_capacity_then(
     assert f"busiest throttled minute of 5 min was {START + timedelta(minutes=2):%FT%RZ}" in text
     assert raw["load"]["item_bytes"] == round((66_000 / 33_000 - 0.5) * 1_024)
     assert "names of key attributes are assumed" in text
+
+
+def test_auto_scaling_is_replayed_and_a_fix_says_why_it_does_not_try_its_maximum(
+    verb: Verb, tmp_path: Path
+) -> None:
+    cause = series("WriteProvisionedThroughputThrottleEvents", 0, 0, 6_000, 3_000, 0)
+    pinned = AutoScaling(scaled=(ScalingRange(side=WRITE, min=100, max=1_000, target=0.7),))
+    found = evidence(RATES, THROTTLES, cause, provisioned(1_000), READS, table=UNKNOWN)
+    folder = incident(tmp_path / "inc", found.model_copy(update={"auto_scaling": pinned}))
+    raw, _text = replayed(verb, folder)
+    assert raw["table"]["auto_scaling"] == {"write": {"min": 100, "max": 1_000, "target": 0.7}}
+    by_formula = diagnosed(read_evidence(folder / "evidence.json"), simulate=False)
+    assert by_formula.recommendations[1].action == "raise_maximum"
+    write_diagnosis(folder / "diagnosis.json", by_formula)
+    said = verb("fix", folder, "--out", tmp_path / "fix")
+    assert said.says("Not tried: Raise the maximum of auto scaling (raise_maximum): auto scaling acts after")
+    raw, text = replayed(verb, incident(tmp_path / "unknown", found))
+    assert "auto_scaling" not in raw["table"]
+    assert "# Not taken: its auto scaling: not looked up" in text
 
 
 def test_a_hot_key_that_nobody_names_has_the_share_that_throttles_as_much(verb: Verb, tmp_path: Path) -> None:

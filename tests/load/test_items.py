@@ -48,6 +48,13 @@ def test_an_item_weighs_what_is_asked_for(size: int, key: str, sort_key: str, ki
     assert request["ReturnConsumedCapacity"] == ("INDEXES" if "indexes" in table else "TOTAL")
 
 
+@pytest.mark.parametrize(("value", "text"), [(1_795_000_000, "1795000000"), (2.5, "2.5"), (-3, "-3")])
+def test_a_number_that_a_load_test_chooses_is_of_type_n(value: float, text: str) -> None:
+    item = orjson.loads(template(500).item("k", "s", Random(1), attributes={"expires_at": value}))
+    assert item["expires_at"] == {"N": text}
+    assert item_bytes(item) == 500
+
+
 def test_a_number_that_updates_count_is_not_put() -> None:
     index = {"name": "by-views", "partition_key": "board", "sort_key": "views", "sort_key_type": "N"}
     index |= {"sort_key_in_items": False}

@@ -289,6 +289,10 @@ def test_somebody_elses_file_has_a_process_of_its_own(tmp_path: Path) -> None:
 
 
 WRONG = {
+    "it is nobody of ours": (
+        "from locust import HttpUser\nclass Mine(HttpUser):\n    @task\n    def get(self): ...\n",
+        ["mine.py:7: Mine sends nothing that Keyheat sees"],
+    ),
     "raises when it is imported": ("number = 1 / 0\n", ["mine.py:6: ZeroDivisionError: division by zero"]),
     "is no Python": ("class Mine(TableUser:\n", ["mine.py:6: SyntaxError"]),
     "imports what is not there": ("import nowhere\n", ["mine.py:6: ModuleNotFoundError", "'nowhere'"]),
@@ -318,10 +322,6 @@ def test_what_nobody_can_run_is_told_with_its_line(tmp_path: Path, body: str, sa
 UNSAMPLED = {
     "a task raises": (ONE.format("{}['team']"), ["mine.py:9: KeyError: 'team', in Mine.write"]),
     "it sends past us": (ONE.format("pass"), ["Mine sends nothing that Keyheat sees in its task write"]),
-    "it is nobody of ours": (
-        "from locust import HttpUser\nclass Mine(HttpUser):\n    @task\n    def get(self): ...\n",
-        ["mine.py:7: Mine sends nothing that Keyheat sees"],
-    ),
     "it waits as it likes": (
         ONE.format("self.put('a')") + "    wait_time = between(1, 2)\n",
         ["Mine has a wait_time of its own"],

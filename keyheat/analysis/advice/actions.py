@@ -61,6 +61,7 @@ class Applied:
     notes: tuple[str, ...] = ()  # what else had to change, or is not as the load test would do it
     queries_per_read: tuple[int, int] | None = None  # of one key, before and after; None: as before
     alters: tuple[Alteration, ...] = ()  # what only a simulation does, on the way of the requests
+    not_tried: tuple["ByHand", ...] = ()  # recommended before these actions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,8 +57,9 @@ def chosen(
 ) -> Applied | tuple[ByHand, ...]:
     """A diagnosis' cure, else the first recommendation that a rerun can show, applied to the scenario.
 
-    With an `action`, that one. Where no rerun shows it, or not every step of the cure, what is to be done by
-    hand. Raises `ValueError` for an action that is not recommended.
+    With an `action`, that one. It says why those before it are not tried. Where no rerun shows
+    it, or not every step of the cure, what is to be done by hand. Raises `ValueError` for an action that is
+    not recommended.
     """
     if action is None and diagnosis.cure is not None:
         return _all_applied(_steps(diagnosis), scenario, on)
@@ -69,8 +70,12 @@ def chosen(
     if action is None:
         advised = [one for one in advised if one.kind != "insufficient"]
     outcomes = [apply(one, scenario, on) for one in in_order(advised, diagnosis)]
-    by_hand = tuple(one for one in outcomes if isinstance(one, ByHand))
-    return next((one for one in outcomes if isinstance(one, Applied)), by_hand)
+    by_hand: list[ByHand] = []
+    for outcome in outcomes:
+        if isinstance(outcome, Applied):
+            return replace(outcome, not_tried=tuple(by_hand))
+        by_hand.append(outcome)
+    return tuple(by_hand)
 
 
 def _steps(diagnosis: Diagnosis) -> list[Recommendation]:

@@ -79,6 +79,8 @@ def _mistakes(path: Path, users: Sequence[Any]) -> Iterator[str]:
     """List mistakes in the file."""
     if not users:
         yield f"{path.name} has no user class: one that derives from keyheat.load.users.user.TableUser"
+    elif not any(issubclass(one, TableUser) for one in users):
+        yield _past_us(path, users[0])
     for one in users:
         if not one.tasks:
             yield f"{_where(path, one)}: {one.__name__} has no task: a method with locust's @task"
@@ -88,11 +90,18 @@ def _refused(path: Path, user: Any, scenario: Scenario) -> Iterator[str]:
     """Why no sample shows what users send."""
     here = f"{_where(path, user)}: {user.__name__}"
     if not issubclass(user, TableUser):
-        yield f"{here} sends nothing that Keyheat sees: derive it from keyheat.load.users.user.TableUser"
+        yield _past_us(path, user)
     elif why := user.not_sampled(scenario):
         yield f"{here} {why}, which depends on answers"
     elif user.wait_time is not TableUser.wait_time:
         yield f"{here} has a wait_time of its own: how often it sends is not known"
+
+
+def _past_us(path: Path, user: Any) -> str:
+    return (
+        f"{_where(path, user)}: {user.__name__} sends nothing that Keyheat sees: derive it from "
+        "keyheat.load.users.user.TableUser (docs/run.md)"
+    )
 
 
 def _count_of(user: Any, users: Sequence[Any], scenario: Scenario) -> int:

@@ -171,8 +171,8 @@ def marked(update: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
 FILLER = "filler"
 COUNTER = "changes"  # what updates add to
 
-Attributes = Mapping[str, str | None]
-"""String attributes that a load test chooses; None: the item has none of that name (a sparse index)."""
+Attributes = Mapping[str, str | float | None]
+"""Attributes that a load test chooses; None: the item has none of that name (a sparse index)."""
 NONE: Attributes = {}
 
 
@@ -321,9 +321,14 @@ class ItemTemplate:
                 used += weight
         return used
 
-    def _part(self, name: str, value: str) -> tuple[bytes, int]:
-        """One attribute in the JSON of an item, and its bytes."""
-        encoding = self.values.attribute(name)
-        text, weight = encoding.weighed(value)
-        fragment = b'},%b:{"%b":%b' % (orjson.dumps(name), encoding.kind.encode(), orjson.dumps(text))
+    def _part(self, name: str, value: str | float) -> tuple[bytes, int]:
+        """One attribute in the JSON of an item, and its bytes; a number is of type N, or of its key's."""
+        if isinstance(value, int | float) and name not in self.values.attributes:
+            kind, text = "N", str(value)
+            weight = number_bytes(text)
+        else:
+            encoding = self.values.attribute(name)
+            kind = encoding.kind
+            text, weight = encoding.weighed(str(value))
+        fragment = b'},%b:{"%b":%b' % (orjson.dumps(name), kind.encode(), orjson.dumps(text))
         return fragment, text_bytes(name) + weight

@@ -136,7 +136,7 @@ class TableUser(locust.User):
     def put(self, key: str, sort_key: str | None = None, *, attributes: Attributes = NONE) -> Answer:
         """Write one item of the scenario's size; on a table with sort keys, under a new one unless stated.
 
-        `attributes` are string attributes that the load test chooses itself; they are a part of the size.
+        `attributes`, strings or numbers, are chosen by the load test; they are a part of the size.
         """
         items = self.load.items
         size = items.draw_size(self.rng)
