@@ -103,7 +103,7 @@ class _Sender:
         for table in tables:
             self._app.ddb.create_table(**creation(table))
         self.models = {table.name: self._app.service.catalog.get(table.name).model for table in tables}
-        self._connections = Connections(self._app.service.caller)
+        self._connections = Connections()
         self._users = self._made()
 
     def _made(self) -> list[_Users]:
@@ -149,9 +149,8 @@ class _Sender:
         """One request; those of one task follow at the pace of its users."""
         self._sent += 1
         self._app.clock.now_s = CLOCK.now_s
-        self._connections.use(CLOCK.now_s)
         headers = {b"x-amz-target": b"DynamoDB_20120810." + operation.encode(), b"authorization": b"-"}
-        connection = self._app.service.caller.connection
+        connection = self._connections.use(CLOCK.now_s)
         answer = self._app.router.answer(b"POST", b"/", headers, body, connection)
         status, _headers, content = taken_apart(answer)
         return Answer(status, content, 0.0)

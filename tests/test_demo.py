@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keyheat.cli import demo
-from keyheat.cli.conclude import How
+from keyheat.cli.simulate import How
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.jobs import Job
 from keyheat.words import DONE, INVALID

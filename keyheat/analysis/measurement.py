@@ -187,7 +187,7 @@ def capacity_used(run: RunMeasured, side: Direction, *, index: bool) -> Measured
     """Share of its capacity that the table, or its most used index, consumed in a direction.
 
     The capacity is the provisioned one, or the maximum of auto scaling. Above 1 the load runs on burst
-    capacity and will be throttled if it continues. 0 if nothing is provisioned.
+    capacity and will be throttled if it continues.
     """
     if isinstance(run.traffic, str):
         return run.traffic
@@ -205,7 +205,7 @@ def capacity_used(run: RunMeasured, side: Direction, *, index: bool) -> Measured
         for (resource, direction), has in most.items()
         if direction == side and (resource != TABLE) == index
     )
-    return max(used, default=0.0)
+    return max(used, default="not_provisioned")
 
 
 def percentile_ms(run: RunMeasured, percentile: float) -> Measured:

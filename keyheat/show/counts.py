@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Final
 
 from keyheat.analysis.checks import WRONG
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report import ReportRun
 from keyheat.numbers import NOTHING, measured, percent, some, whole
 from keyheat.show.answer import Section, Table
 
@@ -68,11 +68,6 @@ def _group(name: str) -> str:
 def _what(name: str) -> str:
     """A counted name in words, below its group."""
     return WORDS.get(name) or name.partition(".")[2].replace("_", " ").replace(".", ": ") or name
-
-
-def word_of(name: str) -> str:
-    """A counted name in words, with its group."""
-    return f"{GROUPS.get(_group(name), _group(name))}: {_what(name)}"
 
 
 def shown(name: str, number: float | None) -> str:

@@ -11,8 +11,8 @@ from keyheat.plan.prices import MONTH_S, consumed_dollars
 from keyheat.plan.quotas import GivenCapacity, Quotas, capacities_of
 from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
 from keyheat.show.answer import Answer, Fact, Table, Tone
-from keyheat.show.constraints import NAMES
 from keyheat.show.plan_warnings import dollars, exact_dollars, shortly, warnings_of
+from keyheat.show.verdict import NAMES
 from keyheat.terms import DEMAND, titled
 from keyheat.words import Direction
 

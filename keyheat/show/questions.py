@@ -9,12 +9,24 @@ from pathlib import Path
 from typing import Final
 
 from keyheat.analysis.elsewhere import usual_latency_ms
-from keyheat.analysis.report.facts import Facts, throttled_spans
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.facts import Facts, throttled_spans
+from keyheat.analysis.report import ReportRun
 from keyheat.analysis.run_result import STILL_S
 from keyheat.analysis.timeline import EvidenceTrack
 from keyheat.masking import typed
-from keyheat.numbers import NOTHING, UNITS, a_month, measured, milliseconds, percent, rate, some, span, whole
+from keyheat.numbers import (
+    NOTHING,
+    UNITS,
+    a_month,
+    measured,
+    milliseconds,
+    percent,
+    rate,
+    saying,
+    some,
+    span,
+    whole,
+)
 from keyheat.runs.formats import Diagnosis, Label, MonthlyBill
 from keyheat.runs.manifest import RetryCost
 from keyheat.shipped import shipped
@@ -28,8 +40,7 @@ from keyheat.show.advice import (
     simulated_words,
 )
 from keyheat.show.answer import Fact
-from keyheat.show.constraints import NAMES, SHORT, saying
-from keyheat.show.verdict import grade_words, sureness
+from keyheat.show.verdict import NAMES, SHORT, grade_words, sureness
 from keyheat.words import capital, whose
 
 NOT_YET: Final = "CloudWatch publishes a minute after it ends: ask again in 2 minutes, or add --log FILE."

@@ -236,7 +236,7 @@ class RequestQueue:
         for item, op in enumerate(request.ops):
             if ongoing.meets(op.position, at_s):
                 self._seen(request, item).conflicts += 1
-                self._tables[name].model.minutes.transaction_conflicts(1, at_s)
+                self._tables[name].model.minutes.transaction_conflict(at_s)
                 return True
         return False
 

@@ -136,7 +136,7 @@ class _Booking:
             meter = self.demand.table.model.resource(entry.index).write.meter
             meter.accepted_many(accepted, accepted * entry.units, self.now_s)
         minutes = self.demand.table.model.minutes
-        minutes.throttled_requests(one.flow.operation, self._throttled_requests(one, accepted), self.now_s)
+        minutes.throttled_request(one.flow.operation, self.now_s, self._throttled_requests(one, accepted))
         refused = self._refused(one, fate, accepted)
         return FlowAnswer(
             flow=one.flow,
@@ -175,7 +175,7 @@ class _Booking:
             self.events[refusal] += events
             resource = self.demand.table.model.resource(refusal.index)
             lane = resource.write if refusal.direction is Direction.WRITE else resource.read
-            lane.meter.refused_many(refusal.cause, events, self.now_s)
+            lane.meter.refused(refusal.cause, self.now_s, events)
         return +Counter({(refusal.index, refusal.cause): some for refusal, some in told.items()})
 
     def _uses(self, one: FlowDemand, fate: _Fate) -> KeyUses | None:

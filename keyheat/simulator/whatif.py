@@ -225,14 +225,6 @@ def throttled_directions(question: Question, folder: Path = Path()) -> list[Dire
     return found or [max(WRITES_FIRST, key=outcome.consumed_per_s)]
 
 
-def sent_in(search: Search, step: Step, folder: Path = Path()) -> Traffic | None:
-    """Return the traffic with divided hot keys; None if the load test itself divides them."""
-    question = search.question
-    if question.kind != "shards" or _shards_itself(question, step.scenario, folder):
-        return None
-    return divided_traffic(step.scenario, step.scenario.seed, search.direction, question.index, folder)
-
-
 def _shards_itself(question: Question, candidate: Scenario, folder: Path) -> bool:
     """Return whether the load test, or a described attribute, has the shards itself."""
     index = question.index

@@ -11,9 +11,9 @@ from botocore.stub import ANY, Stubber
 
 from keyheat.analysis.changes import changes
 from keyheat.analysis.diagnosis import diagnosed
+from keyheat.analysis.facts import facts_of
 from keyheat.analysis.heat import index_heats_of, insight_heats, key_spread
-from keyheat.analysis.report.facts import facts_of
-from keyheat.analysis.report.run import evidence_alone
+from keyheat.analysis.report import evidence_alone
 from keyheat.analysis.timeline import units_per_request
 from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.runs import metrics

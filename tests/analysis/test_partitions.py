@@ -13,7 +13,7 @@ from keyheat.runs.formats import (
     TableFacts,
     Window,
 )
-from keyheat.show.partitions import partition_words
+from keyheat.show.report import partition_words
 from tests.analysis.runs import write_run
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.analysis.report.run import evidence_alone
+from keyheat.analysis.report import evidence_alone
 from keyheat.analysis.rules import AT_CEILING, CHANGED, NEITHER, NOT_GROWN, OTHERS_UNKNOWN, RULES, WEAK, WHOSE
 from keyheat.runs.endpoints import NO_CAPACITY_MODEL
 from keyheat.runs.formats import Evidence

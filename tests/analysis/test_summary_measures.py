@@ -139,9 +139,9 @@ def test_each_capacity_is_measured_by_itself() -> None:
     assert of_table(run_of(*rows, table=table)) == 0.25
     assert of_index(run_of(*rows, table=table)) == 2.0  # 100 of the index's 50
     assert of_index(run_of(*rows, table=table, scale=0.5)) == 4.0
-    assert of_index(run_of(*rows)) == 0.0  # on demand: nothing that could be outgrown
+    assert of_index(run_of(*rows)) == "not_provisioned"  # on demand
     assert of_index(run_of(*rows[:4], table=table)) == "too_short"
-    assert TAKEN["capacity_used.read"](run_of(*rows, table=table)) == 0.0
+    assert TAKEN["capacity_used.read"](run_of(*rows, table=table)) == "not_provisioned"
 
 
 @pytest.mark.parametrize(("most", "used"), [(6_000, 100 / 6_000), (80, 1.25)])

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keyheat.heavyhitters import SKETCH_KEYS, HeavyHitters
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
-from keyheat.load.record.sketch import SKETCH_KEYS, HeavyHitters, KeyHeat
+from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.run.finish import keys_of
 from keyheat.runs.folder import keys_json
 from keyheat.scenario.keys import digest_of

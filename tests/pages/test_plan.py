@@ -14,7 +14,7 @@ from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.quotas import quotas_of, unknown_quotas
 from keyheat.scenario.scenario import load_scenario, scenario_from_dict
-from keyheat.show.data import json_of
+from keyheat.show.answer import json_of
 from keyheat.show.markdown import markdown_of
 from keyheat.show.plan import plan_answer
 from keyheat.show.text import text_of

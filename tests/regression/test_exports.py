@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
 from keyheat.analysis.measures import MEASURES
-from keyheat.cli.session_outcome import comment
+from keyheat.cli.regress import comment
 from keyheat.metrics import prometheus_text
 from keyheat.regression.exports import (
     MOST,

@@ -109,6 +109,7 @@ def test_keys_that_no_draw_explains_are_counted(tmp_path: Path) -> None:
     hot = int(flow.keys.shares.argmax())
     assert (flow.keys.name(hot), flow.keys.shares[hot]) == ("hot-one", pytest.approx(0.1, abs=0.03))
     assert sorted(flow.keys.shares)[-2] < 0.02
+    assert len(flow.keys.points) > 30, "some of the others are named, for the hottest keys of a report"
 
 
 def test_keys_that_follow_one_another_have_their_seconds(tmp_path: Path) -> None:
@@ -359,9 +360,9 @@ def test_every_verb_refuses_what_nobody_can_run_and_only_a_simulation_the_rest(t
 
 
 def test_one_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ask, "MOST_CPU_S", 3.0)
+    monkeypatch.setattr(ask, "MOST_CPU_S", 1.0)
     (tmp_path / "mine.py").write_text(HEAD + "while True: pass\n")
-    with pytest.raises(ScenarioError, match=r"mine\.py: its dry run did not end within 3 s of CPU time"):
+    with pytest.raises(ScenarioError, match=r"mine\.py: its dry run did not end within 1 s of CPU time"):
         ask.check_file(scenario(), tmp_path)
     assert (str(tmp_path / "mine.py"), (tmp_path / "mine.py").stat().st_mtime_ns) not in ask._processes
 

@@ -127,7 +127,7 @@ def test_a_cure_is_tried_of_a_run_with_retries_too_and_says_that_it_is_without_t
     """The share of attempts that was throttled is another one with retries: it is repeated with them."""
     settings = ("--set", 'client.sdk="boto3-2026"', "--duration", "8")
     said = verb("simulate", "hotkey", *settings, "--out", tmp_path)
-    assert said.says("cure: shard the hot key (4 shards)")
+    assert said.says("Shard the hot key (4 shards)")
     cure = json.loads((tmp_path / "diagnosis.json").read_bytes())["cure"]
     assert cure["sent_once"]
     assert cure["bill"]

@@ -60,7 +60,7 @@ def test_the_same_seed_is_the_same_run() -> None:
     for run in (first, again):
         assert seconds_table(run).equals(seconds_table(first))
         assert run.client.throttles.columns == first.client.throttles.columns
-        assert run.model.decisions.rows() == first.model.decisions.rows()
+        assert run.model.decisions() == first.model.decisions()
     assert not seconds_table(other).equals(seconds_table(first))
     assert (first.seed, simulate(scenario(1), traffic=Script()).seed) == (1, 3)
 
@@ -112,7 +112,7 @@ def test_the_traffic_is_told_what_the_table_and_the_client_saw() -> None:
     answers = [answer for (answer,) in script.answers]
     assert [row["attempts"] for row in rows(run)] == [2_000] * 20
     assert [row["accepted"] for row in rows(run)] == [answer.accepted for answer in answers]
-    assert [row["consumed"] for row in run.model.decisions.rows()] == [answer.units for answer in answers]
+    assert [row["consumed"] for row in run.model.decisions()] == [answer.units for answer in answers]
     assert sum(run.client.throttles.columns[7]) == sum(row["throttled"] for row in rows(run)) > 0
 
 
@@ -163,8 +163,8 @@ def test_what_is_not_ours_is_not_in_the_clients_record() -> None:
     beside = put(50, keys=even_masses(), table="beside")
     run = simulate(scenario(5), traffic=Script(put(10), theirs, beside))
     assert sum(row["attempts"] for row in rows(run)) == 50
-    assert run.models["orders"].decisions.rows()[0]["accepted"] > 500
-    assert run.models["beside"].decisions.rows()[0]["accepted"] == 50
+    assert run.models["orders"].decisions()[0]["accepted"] > 500
+    assert run.models["beside"].decisions()[0]["accepted"] == 50
     assert run.client.beside == {("beside", "accepted"): 250.0, ("beside", "write_units"): 250.0}
 
 

@@ -69,11 +69,13 @@ COUNTED: Final = {
 """Metric -> what a record calls it among what is counted by name."""
 
 
-def _metric(kind: Any, name: str, says: str) -> Metric:
+def _metric(kind_and_name: str, says: str) -> Metric:
+    kind: Any
+    kind, name = kind_and_name.split()
     return Metric(name=f"{PREFIX}_load_{name}", says=says, points=(), kind=kind)
 
 
-LOAD_METRICS: Final = tuple(_metric(*named.split(), says) for named, says in SAYS.items())
+LOAD_METRICS: Final = tuple(_metric(*entry) for entry in SAYS.items())
 """All of them."""
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from keyheat.heavyhitters import HeavyHitters
 from keyheat.load.record.attempt import Attempt, ConsumedUnits
 from keyheat.load.record.generator import Health
 from keyheat.load.record.rows import (
@@ -21,7 +22,7 @@ from keyheat.load.record.rows import (
     Seconds,
     ThrottleRows,
 )
-from keyheat.load.record.sketch import HeavyHitters, KeyHeat
+from keyheat.load.record.sketch import KeyHeat
 from keyheat.scenario.keys import digest_number, digest_of
 from keyheat.words import CONTENTION_ERRORS
 
@@ -43,7 +44,7 @@ class Record:
     )
     errors_by_kind: Counter[str] = field(default_factory=Counter)
     counted: dict[str, float] = field(default_factory=dict)  # what users count: "reads.missing" ...
-    meetings: dict[str, HeavyHitters] = field(default_factory=dict)  # keys on which writers met, by how
+    meetings: dict[str, HeavyHitters[str]] = field(default_factory=dict)  # keys on which writers met, by how
     health: Health = field(default_factory=Health)
     consumed: ConsumedUnits = field(default_factory=ConsumedUnits)  # what a budget is held against
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from keyheat.heavyhitters import HeavyHitters
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import write_log
-from keyheat.load.record.sketch import HeavyHitters, KeyHeat, hottest
+from keyheat.load.record.sketch import KeyHeat, hottest
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import RunProgress
 from keyheat.load.transport.abandon import CALLS
@@ -156,7 +157,7 @@ def keys_of(record: Record) -> Keys:
     )
 
 
-def _met(record: Record, keys: HeavyHitters) -> tuple[KeyUse, ...]:
+def _met(record: Record, keys: HeavyHitters[str]) -> tuple[KeyUse, ...]:
     """The keys on which writers met most often, most first."""
     show = record.heat["write"].show_keys
     return tuple(

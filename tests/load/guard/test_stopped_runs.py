@@ -55,5 +55,6 @@ def test_a_stop_rule_ends_a_run_and_the_report_says_so_first(
     manifest = stopped(tmp_path / "run")
     assert manifest.stopped_by is not None
     assert manifest.stopped_by.rule == "throttle_share"
-    assert said.out.startswith("short        stopped by its rule throttle_share after")
+    assert "stopped by its rule throttle_share after" in said.err
+    assert "Stopped by its rule throttle_share" in said.out
     assert "Stopped by its rule throttle_share" in (tmp_path / "run" / "report.html").read_text()
