@@ -24,9 +24,9 @@ from tests.one_by_one import Connections
 
 with pytest.MonkeyPatch.context() as patch:
     patch.setenv("LOCUST_SKIP_MONKEY_PATCH", "1")  # this process has other tests
-    from keyheat.load.dryrun.standin import CLOCK, DryLoad, NotedKeys, send_alone
+    from keyheat.load.dryrun.standin import CLOCK, DryLoad, NotedKeys
     from keyheat.load.dryrun.table import Tables
-    from keyheat.load.dryrun.users import is_user, loaded
+    from keyheat.load.dryrun.users import is_user, loaded, send_alone
     from keyheat.load.transport.answer import Answer
     from keyheat.load.users.user import TableUser
 

@@ -43,7 +43,7 @@ def main() -> None:
             result = DryRun(wrong=(sentence(error) or str(error),))
         else:
             standin.replace_time()
-            standin.send_alone()
+            users.send_alone()
             result = users.dry_run(Path(path), scenario, Path(folder))
         faulthandler.cancel_dump_traceback_later()
         answers.write(ADAPTER.dump_json(result) + b"\n")

@@ -11,7 +11,6 @@ import gevent
 from keyheat.load.dryrun.table import NotSampled, Tables
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.items import ItemTemplate
-from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.sizes import FixedSize
@@ -111,14 +110,3 @@ class DryLoad:
 
 def _identity(table: str, item: dict[str, Any]) -> tuple[str, ...]:
     return (table, *(str(value) for value in item.values()))
-
-
-def send_alone() -> None:
-    """Make users send without waiting, by the transport of their load, and record nothing."""
-
-    def send(user: Any, operation: str, body: bytes, **_what: Any) -> Answer:
-        answer: Answer = user.load.transport.send(operation, body)
-        return answer
-
-    base: Any = TableUser
-    base.send, base.send_aside, base.wait = send, send, lambda _user: None

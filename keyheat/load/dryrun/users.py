@@ -21,6 +21,7 @@ from locust.exception import InterruptTaskSet, RescheduleTask, StopUser
 from keyheat.load.dryrun.sampled import Done, Sample, template
 from keyheat.load.dryrun.standin import CLOCK, STARTED_S, DryLoad, NotedKeys
 from keyheat.load.dryrun.table import NotSampled, SentItem, Tables, mark_of
+from keyheat.load.transport.answer import Answer
 from keyheat.load.users.user import TableUser
 from keyheat.modules import import_file
 from keyheat.scenario.scenario import Scenario
@@ -285,3 +286,14 @@ def _marked(scenario: Scenario) -> dict[str, AttributeSpec]:
 def _in_text(table: Any) -> Any:
     """The table with keys of text: how a key is written changes nothing of where it lies."""
     return table.model_copy(update={"partition_key_type": "S", "sort_key_type": "S"})
+
+
+def send_alone() -> None:
+    """Make users send without waiting, by the transport of their load, and record nothing."""
+
+    def send(user: Any, operation: str, body: bytes, **_what: Any) -> Answer:
+        answer: Answer = user.load.transport.send(operation, body)
+        return answer
+
+    base: Any = TableUser
+    base.send, base.send_aside, base.wait = send, send, lambda _user: None

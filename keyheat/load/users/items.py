@@ -323,12 +323,13 @@ class ItemTemplate:
 
     def _part(self, name: str, value: str | float) -> tuple[bytes, int]:
         """One attribute in the JSON of an item, and its bytes; a number is of type N, or of its key's."""
-        if isinstance(value, int | float) and name not in self.values.attributes:
-            kind, text = "N", str(value)
-            weight = number_bytes(text)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        text: Any = str(value) if is_number else value
+        if is_number and name not in self.values.attributes:
+            kind, weight = "N", number_bytes(text)
         else:
             encoding = self.values.attribute(name)
             kind = encoding.kind
-            text, weight = encoding.weighed(str(value))
+            text, weight = encoding.weighed(text)
         fragment = b'},%b:{"%b":%b' % (orjson.dumps(name), kind.encode(), orjson.dumps(text))
         return fragment, text_bytes(name) + weight
