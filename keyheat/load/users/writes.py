@@ -63,8 +63,8 @@ class NotedTransport:
             return self._transport.send(operation, body)
         ledger = self._ledger
         named = list(self._named(writes_in(operation, orjson.loads(body))))
-        for identity, _write in named:
-            ledger.begin(identity)
+        for identity, write in named:
+            ledger.begin(identity, write.after)
         answer = self._transport.send(operation, body)
         rest = answer.content().get("UnprocessedItems") if answer.accepted else None
         unprocessed = {identity for identity, _write in self._named(_batch(rest or {}))}
@@ -74,7 +74,7 @@ class NotedTransport:
             elif answer.accepted or (answer.status == 400 and answer.failure is None):
                 ledger.refused(identity)
             else:
-                ledger.unknown(identity)
+                ledger.unknown(identity, write.after)
         return answer
 
     def close(self) -> None:
