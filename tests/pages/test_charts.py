@@ -140,7 +140,7 @@ CHANGED = series("ProvisionedWriteCapacityUnits", (0, 100.0), (2, 300.0), period
 @pytest.mark.parametrize(
     ("more", "provisioned"),
     [
-        ({"series": [CONSUMED, CHANGED]}, [100, 100, 300]),
+        ({"series": [CONSUMED, CHANGED]}, [100, 100, 100]),  # until the period of the change has ended
         ({"series": [CONSUMED], "scale": 0.1}, [50, 50, 50]),
         ({"series": [CONSUMED], "table": ON_DEMAND}, None),
     ],
